@@ -1,4 +1,4 @@
-"""Baselines where several findings have a code and an item in common: their number is known."""
+"""Baselines in which several findings share a code and an item: their number is stored."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ KEY = ("field-type", "Root.uri")
 
 
 def found(*messages: str) -> list[ReportedChange]:
-    """Findings that differ in their messages alone."""
+    """Return findings that differ only in their messages."""
     return [rated(AuditFinding(*KEY, message)) for message in messages]
 
 
@@ -46,7 +46,7 @@ def test_one_less_than_is_known_is_fixed() -> None:
 
 
 def in_places(first: str, *others: str) -> list[ReportedChange]:
-    """A finding that is named after the first of its places."""
+    """Return a finding named after the first of its places."""
     several = (first, *others) if others else ()
     return [replace(rated(AuditFinding(KEY[0], first, "lost")), places=several)]
 

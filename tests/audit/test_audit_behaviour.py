@@ -1,4 +1,4 @@
-"""What targets do with vectors: found once for each reason, and not where it is known already."""
+"""Targets and vectors: each cause is found once, unless it is known already."""
 
 import json
 import subprocess
@@ -40,7 +40,7 @@ class Root(typing.TypedDict):
 
 
 def behaviour(folder: Path, source: str) -> dict[tuple[str, str], str]:
-    """What was found by trying, with what the target did."""
+    """Return the behavioural findings with the target's behaviour."""
     found = findings(audited(folder, source, vectors=True))
     return {
         key: change.after for key, change in found.items() if change.category is Category.BEHAVIOUR
@@ -188,7 +188,7 @@ def test_mistake_is_named_at_the_member_that_accepts_it_and_not_at_a_type_that_r
     }
     assert ("accepts-invalid", "SetLevelRequestParams.level enum") in found
     assert ("accepts-invalid", "LoggingLevel enum") not in found
-    # A type that accepts it itself is named, and so is one that the target does not have.
+    # A type that accepts it itself is named, and so is one that the target lacks.
     accepting = source.replace("strict=True", "strict=False")
     for name, changed in (("two", accepting), ("three", source.replace("RequestId(", "Other("))):
         change = findings(audited(tmp_path / name, changed, vectors=True))[lenient]
@@ -257,7 +257,7 @@ def test_an_envelope_that_there_is_no_type_for_is_missing_and_not_tried(tmp_path
     tried = [c for c in found.comparison.changes if c.category is Category.BEHAVIOUR]
     about = {place for change in tried for place in (change.item, *change.places)}
     assert not {place for place in about if place.endswith((".jsonrpc", ".id", "RequestId"))}
-    # What is refused are further members, and nothing that has to be there.
+    # Further members are refused, but no required ones.
     refused = [change for change in tried if change.code == "refuses-valid"]
     assert {change.item for change in refused} == {"ListToolsRequest.x-undeclared"}
 

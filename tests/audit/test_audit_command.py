@@ -17,7 +17,7 @@ ROOT = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: int\n"
 
 @pytest.fixture
 def run(mcp_gen: Run, tmp_path: Path) -> Run:
-    """Audits a small module without trying it."""
+    """Audit a small module without vectors."""
     folder = target(tmp_path / "sdk", ROOT).path[0]
     return lambda *more: mcp_gen("audit", folder, "--revision", "2025-11-25", "--no-vectors", *more)
 

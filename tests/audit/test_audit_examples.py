@@ -1,4 +1,4 @@
-"""docs/audit-examples.md has what audits of those packages find, no more and no less."""
+"""docs/audit-examples.md lists exactly the findings of audits of those packages."""
 
 import re
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Audits of what an SDK has of an extension, and of SDKs that have one beside a revision."""
+"""Audits of an SDK's part for an extension, and of SDKs that have one beside a revision."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ MODELS = f"""{PYDANTIC}
 
 
 def of_tasks(folder: Path, source: str, *, vectors: bool = False) -> Audit:
-    """The audit of a module with the extension tasks."""
+    """Audit a module with the extension tasks."""
     options = AuditOptions(extension="tasks", vectors=vectors)
     return audit(target(folder, source), None, options)
 

@@ -12,7 +12,7 @@ from support.tables import case
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
-# The class, what is looked at, and the findings about it.
+# The class, the item, and its findings.
 CASES: dict[str, tuple[str, str, set[str]]] = {
     "as in the schema": (
         """
@@ -340,7 +340,7 @@ def test_methods_with_a_class_that_are_in_no_table_of_methods_are_missing(tmp_pa
     }
     change = found["method-missing", "tasks/get"]
     assert (change.message, change.after) == ("is in no table of methods", "sdk.GetTaskRequest")
-    # There is no table of notifications: those are known by their classes.
+    # Without a table of notifications, their classes are found by name.
     assert "notifications/roots/list_changed" not in missing
     assert found["method-missing", "notifications/progress"].message == "is missing"
 
@@ -434,7 +434,7 @@ def test_annotation_is_shown_up_to_200_characters() -> None:
 
 
 def test_severities_follow_who_sends_the_type(tmp_path: Path) -> None:
-    """Servers send tools and read roots: what is hard to read and what to write hurts others."""
+    """Servers send tools and read roots: misread types hurt clients, miswritten ones servers."""
     source = f"""{PYDANTIC}
     class ToolAnnotations(BaseModel):
         title: str

@@ -1,4 +1,4 @@
-"""What stands for what: by name, by shape, by place, by the mapping file."""
+"""Matching of types: by name, by shape, by place, by the mapping file."""
 
 import json
 from pathlib import Path
@@ -17,7 +17,7 @@ ROOT = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str\n"
 
 
 def matched(found: Audit) -> dict[str, tuple[str, str]]:
-    """What was matched with what, and how, by type of the schema."""
+    """Return the matched types and the way of each match, by type of the schema."""
     return {row.type: (row.target, row.how) for row in found.matched if row.how}
 
 
@@ -277,7 +277,7 @@ OWN_TOOL = """
 def test_what_has_its_messages_from_elsewhere_is_audited_by_those(
     uses: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own classes of the same names are for something else."""
+    """Its own classes of the same names have other purposes."""
     package = tmp_path / "wire"
     target(package, WIRE, "_types")
     (package / "__init__.py").write_text("")

@@ -1,4 +1,4 @@
-"""Targets that cannot be audited: one clear problem for each."""
+"""Invalid targets: one clear problem for each."""
 
 import os
 import select

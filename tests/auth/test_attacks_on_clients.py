@@ -1,7 +1,7 @@
-"""What servers, pages and strangers try with a client of ours, over real sockets.
+"""Attacks of servers, pages and strangers on our client, over real sockets.
 
-Every attack is after something: a code, a token, a request to an inner service, a page in the
-browser of the user.
+Each attack wants something: a code, a token, a request to an inner service, a page in the browser
+of the user.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ HOSTED = pkg.FetchPolicy(loopback=False, trusted_hosts=frozenset({"localhost"}))
 
 
 def sent_by(page: str) -> dict[str, str]:
-    """The parameters of an authorization request."""
+    """Return the parameters of an authorization request."""
     return {name: value[0] for name, value in parse_qs(urlsplit(page).query).items()}
 
 
 async def arrived(page: str, callback: str) -> str:
-    """Where a page sends a user who agrees; nobody comes there yet."""
+    """Return the page a user who agrees is redirected to; it is not opened."""
     return (await asyncio.to_thread(Browser().open, page, callback)).url
 
 
 class Meddled(User):
-    """A user whose browser ends elsewhere than where the authorization server sends it."""
+    """A user whose browser is redirected elsewhere than the authorization server says."""
 
     def __init__(self, **parameters: str | None) -> None:
         super().__init__()
@@ -56,9 +56,9 @@ class Meddled(User):
 
 @asynccontextmanager
 async def two_servers(**lies: Any) -> AsyncGenerator[tuple[Town, AuthorizationServer], None]:
-    """A resource with an evil authorization server, which sends its users to an honest one.
+    """Return a resource whose evil authorization server sends its users to an honest one.
 
-    There it is known under the same id.
+    The client has the same id there.
     """
     async with authorization_server(clients=(APP,)) as honest:
         metadata = {"authorization_endpoint": honest.url("authorize"), **lies}
@@ -73,7 +73,7 @@ async def test_a_code_of_an_honest_server_does_not_go_to_an_evil_one() -> None:
         with case(advertised):
             async with two_servers(**{ADVERTISED: advertised}) as (at, honest):
                 await at.refused()
-                # It was the honest server that the user has said yes to.
+                # The user agreed at the honest server.
                 assert len(honest.tokens.codes) == 1
                 assert not at.server.asked("token")
 
@@ -101,7 +101,7 @@ async def test_a_server_cannot_get_tokens_for_another_one() -> None:
 @pytest.mark.shows("PK-02", "GE-06")
 async def test_a_code_that_somebody_else_got_is_of_no_use() -> None:
     async with town() as at:
-        # The attacker has a code of their own, for the client of the one who is attacked.
+        # The attacker has a code of their own, for the victim's client.
         mine = {
             "response_type": "code",
             "client_id": "app",
@@ -134,7 +134,7 @@ async def test_a_redirect_that_does_not_say_rightly_who_sends_it_ends_the_login(
 @pytest.mark.shows("IS-06")
 async def test_redirects_that_nobody_waits_for_are_turned_away() -> None:
     class Crowded(User):
-        """Others come to the port first: with codes of theirs, and errors."""
+        """A receiver whose port gets foreign codes and errors first."""
 
         async def open(self, url: str) -> bool:
             callback = sent_by(url)["redirect_uri"]
@@ -176,7 +176,7 @@ async def test_a_redirect_counts_once() -> None:
 
 
 def inner_names(port: int) -> list[str]:
-    """An inner service as those name it who want to get past a check."""
+    """Names of an inner service that try to get past a check."""
     hosts = ("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0")
     more = ("[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "ip6-localhost", "localhost.", "127.0.0.1.")
     return [f"http://{host}:{port}" for host in (*hosts, *more)]
@@ -205,7 +205,7 @@ async def test_no_document_sends_a_client_on_the_web_to_an_inner_service() -> No
                 except pkg.AuthorizationError:
                     assert not at.resource.accepted
                 else:
-                    # What cannot be fetched may be left aside: the document is elsewhere, too.
+                    # An unavailable document may be skipped: it is elsewhere, too.
                     assert "challenge" in resource
                     assert answer.status_code == 200
                     at.resource.accepted.clear()
@@ -221,7 +221,7 @@ async def test_no_redirect_sends_a_client_on_the_web_to_an_inner_service() -> No
     async with town(host="localhost") as at:
         for name in inner_names(urlsplit(at.inner.origin).port or 0):
             if "localhost." in name:
-                # That is the name that is trusted.
+                # That name is trusted.
                 continue
             for endpoint in ("metadata", "register", "token"):
                 with case((name, endpoint)):
@@ -244,7 +244,7 @@ async def test_the_browser_is_given_nothing_but_pages() -> None:
 
 
 class Redirecting:
-    """An MCP server that accepts a token, and then wants it shown elsewhere."""
+    """An MCP server that accepts a token, and then redirects with it."""
 
     def __init__(self, resource: Any, status: int, location: str) -> None:
         self.resource = resource
@@ -295,7 +295,7 @@ async def test_a_server_that_always_wants_more_scopes_is_given_up() -> None:
         assert len(at.user.pages) == 2
 
     class Insatiable(User):
-        """Whenever this user agrees, the resource wants something else."""
+        """A resource that wants another scope after each consent."""
 
         async def open(self, url: str) -> bool:
             at.resource.needed = frozenset({f"scope-{len(self.pages)}"})
@@ -361,7 +361,7 @@ async def test_nothing_secret_is_logged(caplog: pytest.LogCaptureFixture) -> Non
             token,
             *at.server.tokens.refresh_tokens,
         }
-        # The servers of the test log what they are asked.
+        # The test's servers log their requests.
         ours = [one for one in caplog.records if not one.name.startswith("uvicorn")]
         assert ours
         shown = (oauth, storage, oauth.authorizer(at.resource.url))

@@ -1,4 +1,4 @@
-"""Whoever attacks a server with tokens reaches no handler, and makes it do little."""
+"""Attackers of a server with tokens reach no handler, and cause little work."""
 
 import asyncio
 import hmac
@@ -25,7 +25,7 @@ EVIL = "https://evil.example/keys"
 
 
 def ours(called: list[str]) -> Any:
-    """A server that notes whose calls reach it."""
+    """Return a server that records calls."""
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         principal = session.principal
@@ -36,7 +36,7 @@ def ours(called: list[str]) -> Any:
 
 
 def fetching(issuer: Issuer) -> Any:
-    """What asks the issuer: its requests are those of the other copy of the runtime."""
+    """Return the issuer's `fetch` for requests of the other copy of the runtime."""
     return issuer.fetch
 
 
@@ -46,13 +46,13 @@ def verifier(issuer: Issuer, **options: Any) -> Any:
 
 
 def present(**options: Any) -> Issuer:
-    """An issuer whose clock is that of the machine, as it is for the server."""
+    """Return an issuer with the machine's clock, which the server uses too."""
     return Issuer(clock=Clock(time()), **options)
 
 
 @asynccontextmanager
 async def attacked(verify: Any, **options: Any) -> AsyncGenerator[tuple[Site, list[str]], None]:
-    """A server that asks for tokens, and whose calls have reached it."""
+    """Serve with token checks; yield the site and the calls that got through."""
     called: list[str] = []
     resource = pkg.ProtectedResource(url=RESOURCE, authorization_servers=[ISSUER])
     guard = pkg.Authentication(verify=verify, resource=resource, **options)
@@ -61,7 +61,7 @@ async def attacked(verify: Any, **options: Any) -> AsyncGenerator[tuple[Site, li
 
 
 async def refused(site: Site, token: str, status: int = 401) -> str:
-    """The challenge to requests with a token, in sessions and without them."""
+    """Return the challenge to requests with a token, in sessions and without them."""
     fields = {"authorization": f"Bearer {token}"}
     answers = [
         await site.post(hello(), fields),
@@ -78,7 +78,7 @@ async def refused(site: Site, token: str, status: int = 401) -> str:
 
 @pytest.fixture
 def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The ids of the keys with which signatures are checked, one by one."""
+    """Return the ids of the keys with which signatures are checked."""
     ids: list[str] = []
     verify: Callable[..., Any] = PublicKey.verify
 
@@ -115,7 +115,7 @@ async def test_tokens_for_others_and_of_other_times_reach_no_handler() -> None:
             ({"exp": now - 100}, "The token has expired"),
             ({"nbf": now + 1000}, "The token is not valid yet"),
             ({"iat": now + 1000}, "The token is not valid yet"),
-            ({"exp": None}, "The token has no end"),
+            ({"exp": None}, "The token has no exp"),
         ]
         for claims, why in table:
             with case(claims):

@@ -1,4 +1,4 @@
-"""The grant in which the user is asked: what is opened, and which responses are believed."""
+"""The authorization code grant: the opened page, and the accepted responses."""
 
 from dataclasses import replace
 from hashlib import sha256
@@ -43,7 +43,7 @@ def sent(**members: object) -> SentRequest:
 
 
 def answer(step: Step) -> Answer:
-    """Answer as a user who allows everything, and then as a server that gives tokens."""
+    """Agree as the user, and then answer as a server that issues tokens."""
     return redirected(step, code="c") if isinstance(step, AuthorizationRequest) else answered()
 
 
@@ -155,8 +155,8 @@ def response(request: SentRequest, **params: str) -> AuthorizationResponse:
     return redirected(request.request, **{name: quote(text) for name, text in params.items()})
 
 
-# 2026-07-28, basic/authorization, "Authorization Response Validation": whether the metadata says
-# that `iss` is sent, what is sent, and whether the response is believed.
+# 2026-07-28, basic/authorization, "Authorization Response Validation": whether the metadata
+# announces `iss`, the sent `iss`, and whether the response is accepted.
 NORMALISED = (f"{ISSUER}/", ISSUER.upper(), f"{ISSUER}:443", "https://auth%2Eexample", f" {ISSUER}")
 ISS = (
     (True, ISSUER, True),
@@ -281,7 +281,7 @@ def test_response_is_read_up_to_its_limits() -> None:
     state = request.request.state
     url = f"{REDIRECT_URI}?state={state}&iss={ISSUER}&code=c"
     longest, most = 64 * 1024, 100
-    # Three parameters are those of the protocol.
+    # Three parameters belong to the protocol.
     others = "".join(f"&x{number}=" for number in range(most - 3))
     for right, wrong in (
         (url + "a" * (longest - len(url)), url + "a" * (longest - len(url) + 1)),
@@ -290,7 +290,7 @@ def test_response_is_read_up_to_its_limits() -> None:
         with case(wrong[-20:]):
             code = check_response(request, AuthorizationResponse(url=right))
             assert code.startswith("c")
-            with pytest.raises(AuthorizationError, match="is no URL"):
+            with pytest.raises(AuthorizationError, match="is invalid"):
                 check_response(request, AuthorizationResponse(url=wrong))
 
 
@@ -301,7 +301,7 @@ def test_a_redirect_uri_may_have_a_query_of_its_own() -> None:
 
 
 def mutated(url: str, random: Random) -> str:
-    """Return a redirected URL in which something was cut, copied, swapped or put in."""
+    """Return a redirected URL with a part cut, copied, swapped or inserted."""
     parts = ("&", "=", "?", "#", "%", "%00", "%FF", "+", ";", "\ud800", "[", "]", "\n", "é", "iss=")
     text = url
     for _ in range(random.randint(1, 6)):

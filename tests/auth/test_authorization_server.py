@@ -1,4 +1,4 @@
-"""The authorization server of the tests keeps the rules, so that it can hold others to them."""
+"""The authorization server of the tests enforces the rules."""
 
 import secrets
 from base64 import b64encode
@@ -48,7 +48,7 @@ FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
 def asked(**changes: str | None) -> dict[str, str]:
-    """The parameters of a right authorization request, with changes."""
+    """Return the parameters of a valid authorization request, with changes."""
     parameters = {
         "response_type": "code",
         "client_id": "app",
@@ -64,7 +64,7 @@ def asked(**changes: str | None) -> dict[str, str]:
 
 
 def authorized(server: AuthorizationServer, **changes: str | None) -> dict[str, str]:
-    """What the user is sent back with."""
+    """Authorize, and return the parameters of the redirect."""
     url = f"{server.url('authorize')}?{urlencode(asked(**changes))}"
     response = server.answer(Request(url=url))
     assert response.status == 302, response.body

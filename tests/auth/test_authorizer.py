@@ -1,4 +1,4 @@
-"""What authorizes the requests to one server, against servers without sockets."""
+"""The authorizer of requests to one server, against servers without sockets."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -68,7 +68,7 @@ class Site:
         return answer
 
     async def call(self) -> int:
-        """Post to the resource until there is nothing more to do; the last status."""
+        """Post to the resource until it is done; return the last status."""
         exchanges: list[Exchange] = []
         while True:
             fields = self.authorizer.headers("POST", URL)
@@ -107,7 +107,7 @@ async def test_what_another_origin_answers_gets_nobody_to_log_in() -> None:
 
 
 def answers(number: int, status: int, challenge: str, **fields: str) -> list[Exchange]:
-    """So many answers to one request, each with the same challenge."""
+    """Return several answers to one request, each with the same challenge."""
     values = _values({"www-authenticate": challenge, "dpop-nonce": "n"})
     return [Exchange("POST", URL, fields, status, values) for _ in range(number)]
 
@@ -297,7 +297,7 @@ async def test_a_timeout_inside_of_a_login_starts_no_second_login() -> None:
     calls: list[asyncio.Task[int]] = []
 
     async def fetched(request: Fetch) -> None:
-        # This is what a timeout does until its block ends, in this project and in libraries.
+        # A timeout does this until its block ends, in this project and in libraries.
         task = asyncio.current_task()
         assert task is not None
         task.cancel()

@@ -1,4 +1,4 @@
-"""Whatever tokens, proofs, keys and answers look like: they are refused, and nothing else fails."""
+"""Malformed tokens, proofs, keys and answers are refused, and nothing else fails."""
 
 from collections.abc import Mapping
 from json import dumps, loads
@@ -22,7 +22,7 @@ from support.tables import case
 CLOCK = Clock()
 JWK: dict[str, Any] = {**KEY.public.jwk, "kid": "first"}
 CLAIMS = {"iss": ISSUER, "sub": "ada", "aud": RESOURCE, "exp": CLOCK() + 100, "scope": "a b"}
-# Parts of a token are bent as what they are before they are encoded, too.
+# Parts of a token are also bent before they are encoded.
 PIECES = (
     *(".", "..", "=", "-", "_", "+", "/", " ", "\n", "\0", "ü", "eyJ", "e30", "W10", "bnVsbA"),
     *("eyJhbGciOiJub25lIn0", "eyJhbGciOiJFUzI1NiJ9", "IjEi", "A" * 100),
@@ -46,12 +46,12 @@ def asked(shown: str) -> ProofRequest:
 
 
 def objects(seed: Mapping[str, Any], amount: int) -> list[dict[str, Any]]:
-    """Bent JSON objects; those that are none are left out."""
+    """Yield bent JSON objects."""
     found: list[dict[str, Any]] = []
     for body in bent_documents([dict(seed)], amount):
         try:
             value = loads(body)
-            # Halves of characters, which JSON of others cannot have either.
+            # Halves of surrogate pairs, which foreign JSON cannot have either.
             dumps(value, ensure_ascii=False).encode()
         except ValueError:
             continue

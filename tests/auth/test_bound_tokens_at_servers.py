@@ -18,7 +18,7 @@ PROOF = {"dpop": "a.proof"}
 
 
 class Proving:
-    """Proofs that are one text, and what was checked."""
+    """Proofs that are one text, with a record of checks."""
 
     algorithms = ("ES256", "EdDSA")
 
@@ -93,7 +93,7 @@ async def test_too_few_scopes_are_challenged_in_the_scheme_that_was_used() -> No
     async with site_of(Proving(), scopes={"write"}) as site:
         refused = await site.post(hello(), {**bearing(BOUND, "DPoP"), **PROOF})
         assert refused.status_code == 403
-        why = told("insufficient_scope", "The token does not have the scopes that are needed")
+        why = told("insufficient_scope", "The token lacks required scopes")
         assert challenged(refused) == [f'DPoP {why}{ALGORITHMS}, scope="write", {HELD}']
 
 
@@ -111,7 +111,7 @@ async def test_a_nonce_comes_with_every_answer_to_a_proof() -> None:
         for answer in [*answers, stale]:
             assert answer.headers.get_list("dpop-nonce") == ["n0nce"]
         assert [one.status_code for one in answers] == [200, 401, 400, 200, 200]
-        # Who shows no proof needs none.
+        # A client without a proof needs none.
         assert "dpop-nonce" not in (await site.post(hello(), bearing(READING))).headers
 
 
@@ -140,7 +140,7 @@ async def test_the_url_of_a_request_is_that_of_the_resource_wherever_it_is_mount
         (f"{url}/mcp", "", "/mcp", f"{url}/mcp"),
         (f"{url}/mcp?tenant=1", "", "/mcp", f"{url}/mcp"),
         (f"{url}/a/mcp", "/a", "/mcp", f"{url}/a/mcp"),
-        # A proxy has taken a part of the path away, or given another one.
+        # A proxy has removed or changed a part of the path.
         (f"{url}/a/mcp", "", "/messages", f"{url}/a/messages"),
         (f"{url}/public", "", "/mcp", f"{url}/public"),
         (f"{url}/public", "", "/other", f"{url}/other"),

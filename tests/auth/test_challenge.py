@@ -1,4 +1,4 @@
-"""What `WWW-Authenticate` says: read leniently, and written strictly."""
+"""`WWW-Authenticate`: read leniently, and written strictly."""
 
 import re
 from typing import TypeAlias
@@ -76,7 +76,7 @@ def test_what_makes_no_sense_is_left_out_and_the_rest_counts() -> None:
         ([",,="], []),
         (['realm="x"'], []),
         (['"Bearer" realm="x"'], []),
-        # Parameters do not go on into the next field.
+        # Parameters do not continue in the next field.
         (["Bearer a=1", "b=2"], [("bearer", {"a": "1"})]),
         # Of two values, the first one counts.
         (['Bearer a="1", A="2"'], [("bearer", {"a": "1"})]),

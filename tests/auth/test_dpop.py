@@ -1,4 +1,4 @@
-"""Proofs of possession: what they say, how nonces are kept, and that the key stays where it is."""
+"""Proofs of possession: their content, the storage of nonces, and the secrecy of the key."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def signer(**options: Any) -> DPoP:
 
 
 def read(proof: str) -> Jwt:
-    """What a proof says, if the key in its header has signed it."""
+    """Return the content of a proof if the key in its header has signed it."""
     header = read_header(proof)
     return public_key(header["jwk"]).verify(proof, {header["alg"]})
 

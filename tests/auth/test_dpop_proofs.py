@@ -1,4 +1,4 @@
-"""A client has to show that it has the key that its token is bound to (RFC 9449, section 4.3)."""
+"""A client must prove the key of its token (RFC 9449, section 4.3)."""
 
 from dataclasses import replace
 from typing import Any
@@ -18,7 +18,7 @@ BOUND = Principal("ada", claims={"cnf": {"jkt": KEY.public.thumbprint}})
 
 
 def request(*proofs: str, **changed: Any) -> ProofRequest:
-    """A POST with proofs, and a token that is bound to KEY."""
+    """Return a POST with proofs, and a token bound to KEY."""
     given: dict[str, Any] = {"method": "POST", "url": RESOURCE, "token": TOKEN, "principal": BOUND}
     return ProofRequest(proofs=proofs, **{**given, **changed})
 
@@ -49,9 +49,9 @@ async def test_a_proof_for_the_request_its_token_and_its_key_is_accepted() -> No
 
 NOT_ONE, NOT_DPOP = "A request needs one header field DPoP", "The proof is not a DPoP proof"
 UNSIGNED = "The proof is malformed, or not signed with its key"
-NO_ID, NO_TIME = "The proof has no id", "The proof has no time"
+NO_ID, NO_TIME = "The proof has no valid jti", "The proof has no valid iat"
 METHOD, URL, HASH = (f"The proof is for another {what}" for what in ("method", "URL", "token"))
-TIME = "The time of the proof is too far from that of the server"
+TIME = "The time of the proof is too far from the server's"
 ALGORITHM = "The algorithm of the proof is not accepted"
 JWK = KEY.public.jwk
 

@@ -1,4 +1,4 @@
-"""The whole way to a token, against servers that keep the rules and servers that do not."""
+"""The whole way to a token, against correct and misbehaving servers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -52,12 +52,12 @@ def server(**setup: Any) -> AuthorizationServer:
 def visit(
     one: AuthorizationServer, resource: Mapping[str, Any] | None = None, **settings: Any
 ) -> Visit:
-    """A client of a resource that has one authorization server."""
+    """Return a client of a resource with one authorization server."""
     return Visit(one, Resource([one], **(resource or {})), **settings)
 
 
-# What the official suite sets up for clients that have to succeed, and more: the authorization
-# server, and the resource.
+# Set-ups of the official suite for clients that must succeed, and more: the authorization server,
+# and the resource.
 GOOD_WORLDS: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
     ("metadata named in the challenge", {}, {}),
     ("metadata at the path", {}, {"where": frozenset({"path", "root"})}),
@@ -170,8 +170,8 @@ def test_a_client_of_another_authorization_server_is_not_shown() -> None:
 REACHED = ("metadata", "register", "authorize")
 
 
-# What the official suite sets up for clients that have to stop, and more: the authorization server,
-# the resource, the error, and the endpoints that are reached.
+# Set-ups of the official suite for clients that must stop, and more: the authorization server, the
+# resource, the error, and the reached endpoints.
 BAD_WORLDS: tuple[tuple[str, Behaviour, dict[str, Any], type[Exception], tuple[str, ...]], ...] = (
     (
         "metadata of another issuer",
@@ -340,7 +340,7 @@ def test_tokens_without_a_refresh_token_are_followed_by_the_grant() -> None:
     guest.authorize()
     tokens = guest.known.tokens
     assert tokens is not None and tokens.refresh_token is None
-    # They had more than was asked for, which is asked for from now on.
+    # Their scopes exceed the request, so they are requested from now on.
     more = replace(tokens, scopes=frozenset({"read", "write"}))
     guest.known = replace(guest.known, tokens=more)
     one.rotate_keys()
@@ -485,13 +485,13 @@ def test_of_several_authorization_servers_the_one_that_is_known_is_asked() -> No
 def test_client_logs_in_and_stays_registered_where_issuers_differ_by_a_slash_at_the_end() -> None:
     one = server()
     resource = Resource([one], document={"authorization_servers": [f"{ISSUER}/"]})
-    with pytest.raises(InvalidMetadata, match="that of another"):
+    with pytest.raises(InvalidMetadata, match="belongs to another"):
         Visit(one, resource).authorize()
     guest = Visit(one, resource, trailing_slash=True)
     known = guest.authorize()
     assert guest.call().status == 200
     assert known.server and known.client
-    # As it was kept when the metadata still named the issuer otherwise.
+    # As stored when the metadata still had another issuer.
     guest.known = replace(
         known,
         tokens=None,
@@ -583,7 +583,7 @@ def test_a_program_without_a_client_is_not_registered() -> None:
 
 
 def workload(audience: str) -> str:
-    """The JWT that a platform gives."""
+    """Return the JWT from a platform."""
     claims = {"iss": "https://platform.example.com", "sub": "w", "aud": audience}
     return signed({**claims, "exp": 2**40}, PLATFORM)
 
@@ -696,10 +696,10 @@ def test_there_is_nothing_to_refresh_before_there_are_tokens() -> None:
     lone = replace(blank, tokens=Tokens(access_token="a", refresh_token="r"))
     without_refresh_token = guest.authorize()
     for known, why in (
-        (blank, "nothing to be refreshed"),
+        (blank, "no tokens to refresh"),
         (lone, "server is not known"),
         (without_refresh_token, "no refresh token"),
-        (replace(without_refresh_token, tokens=None), "nothing to be refreshed"),
+        (replace(without_refresh_token, tokens=None), "no tokens to refresh"),
     ):
         guest.known = known
         with case(why), pytest.raises(AuthorizationError, match=why):
@@ -737,7 +737,7 @@ def test_a_redirect_uri_is_needed_only_where_a_user_is_asked() -> None:
 
 
 def disturbed(guest: Visit, instead: Fetched, at: int) -> Callable[[Step], Given]:
-    """Answer as the servers do until so many steps were taken, and then always the same."""
+    """Answer like the servers up to a step, and then always the same."""
     steps = iter(range(20))
 
     def answer(step: Step) -> Given:

@@ -1,4 +1,4 @@
-"""The four grants: what each of them sends, and to whom."""
+"""The four grants: their requests and receivers."""
 
 from dataclasses import replace
 from typing import Any
@@ -57,7 +57,7 @@ MANAGED = EnterpriseManaged(
 
 
 def steps_of(grant: Grant, answers: Any, **members: Any) -> list[Step]:
-    """Return what a grant asks for on its way to tokens."""
+    """Return the steps of a grant up to its tokens."""
     asked: list[Step] = []
     request: TokenRequest = token_request(**{"client": CONFIDENTIAL, **members})
     assert play(grant.tokens(request), answers, asked).access_token == "a-token"

@@ -1,4 +1,4 @@
-"""The authorization server is asked about tokens that only it can read."""
+"""The authorization server is asked about opaque tokens."""
 
 import asyncio
 from base64 import b64encode
@@ -38,7 +38,7 @@ def introspection(issuer: Issuer, /, **options: Any) -> Introspection:
 
 
 def knowing(**changed: Any) -> Issuer:
-    """An issuer that knows TOKEN; members that are None are left out."""
+    """Return an issuer that knows TOKEN; members that are None are left out."""
     said = {**ACTIVE, **changed}
     known = {name: value for name, value in said.items() if value is not None}
     return Issuer(known={TOKEN: known})
@@ -113,7 +113,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "one for nobody": ({"aud": None}, "The token is for another audience"),
     "one that has ended": ({"exp": 1}, "The token has expired"),
     "one that begins later": ({"nbf": 10**10}, "The token is not valid yet"),
-    "one of nobody": ({"sub": None}, "The token does not say whose it is"),
+    "one of nobody": ({"sub": None}, "The token has neither sub nor client_id"),
     "one that ends some time": ({"exp": "soon"}, "A claim of the token is malformed"),
 }
 

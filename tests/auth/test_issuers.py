@@ -1,4 +1,4 @@
-"""Tokens of several issuers are verified at one endpoint, each by that of its issuer."""
+"""Tokens of several issuers at one endpoint, each verified by its own issuer's verifier."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def jwt_verifier(issuer: Issuer) -> JwtVerifier:
 
 
 class Custom:
-    """A verifier that somebody wrote, which says what it was told to."""
+    """A custom verifier with a fixed answer."""
 
     def __init__(self, issuer: str, principal: Principal | None) -> None:
         self.issuer = issuer
@@ -66,7 +66,7 @@ async def test_a_token_of_nobody_who_is_known_is_refused_without_asking() -> Non
 
 async def test_other_tokens_can_be_asked_about() -> None:
     one, two = Issuer(), Issuer(OTHER)
-    # Some have dots as JWTs do.
+    # Some have dots like JWTs.
     opaque = ("opaque", "v4.public.opaque", "a.b.c")
     two.known = {one: {"active": True, "sub": "ada", "aud": RESOURCE} for one in opaque}
     client = ClientInformation(client_id="a", client_secret="b")

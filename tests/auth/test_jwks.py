@@ -1,4 +1,4 @@
-"""The keys of an issuer are found, kept, and read again when they change."""
+"""The keys of an issuer are found, cached, and read again when they change."""
 
 import asyncio
 from typing import Any
@@ -28,7 +28,7 @@ async def kids(keys: JwksUri, kid: str | None = "first") -> list[str | None]:
 
 
 async def settled() -> None:
-    """Let requests end that nobody waits for."""
+    """Let background requests end."""
     while len(asyncio.all_tasks()) > 1:
         await asyncio.sleep(0)
 
@@ -114,7 +114,7 @@ async def test_metadata_of_another_issuer_is_not_used(caplog: pytest.LogCaptureF
             with pytest.raises(VerifierUnavailable):
                 await kids(keys)
             assert not issuer.asked_for("jwks_uri")
-    assert "is that of another issuer" in caplog.text
+    assert "belongs to another issuer" in caplog.text
 
 
 async def test_a_new_key_is_found_when_a_token_has_its_id() -> None:

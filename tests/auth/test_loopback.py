@@ -1,4 +1,4 @@
-"""The user logs in: which pages are opened, and which redirects are taken."""
+"""The login of a user: the opened pages, and the accepted redirects."""
 
 import asyncio
 import socket
@@ -28,7 +28,7 @@ async def visited(url: str) -> httpx2.Response:
 
 
 class Visitor:
-    """A browser: notes what it is to open, and visits places of the receiver then."""
+    """A browser that records the page to open, and visits URLs of the receiver."""
 
     def __init__(self, *queries: str) -> None:
         self.queries = queries
@@ -46,7 +46,7 @@ class Visitor:
             self.responses.append(await visited(f"{self.redirect_uri}{query}"))
 
     async def log_in(self, receiver: LoopbackReceiver, *registered: str) -> AuthorizationResponse:
-        """Where the user ends."""
+        """Return the last page of the user."""
         async with receiver.redirection(registered) as place:
             self.redirect_uri = place.redirect_uri
             response = await place.response(asked(place.redirect_uri))
@@ -96,11 +96,11 @@ async def test_what_is_no_request_is_turned_away() -> None:
             reader, writer = await asyncio.open_connection(host, int(port))
             writer.write(data)
             if not data:
-                # Browsers open connections that they do not use.
+                # Browsers open unused connections.
                 unused.append(writer)
                 continue
             writer.write_eof()
-            # Some of it may be left unread when it is turned away.
+            # A refusal may leave a part unread.
             with suppress(ConnectionResetError):
                 assert b"200" not in await reader.read(20)
             writer.close()
@@ -196,7 +196,7 @@ async def test_the_port_of_a_registration_is_taken_again_if_it_is_free() -> None
         fixed = LoopbackReceiver(port=port_of(first), open=visitor.open)
         with pytest.raises(AuthorizationError, match="no port is free"):
             await visitor.log_in(fixed)
-    # It would not be the URI of another path, or elsewhere.
+    # Otherwise it would be the URI of another path or host.
     await visitor.log_in(receiver, first.replace("callback", "other"), "http://10.0.0.1:1/callback")
     assert visitor.redirect_uri != first
 
@@ -244,7 +244,7 @@ async def test_a_web_application_hands_each_redirect_to_who_waits_for_it() -> No
     for state in ("s2", "s1"):
         url = f"https://app.example/callback?code={state}&state={state}"
         assert web.redirected(url)
-        # Nobody can say it otherwise later.
+        # It cannot be changed later.
         assert not web.redirected(url)
         assert (await waiting[state]).url == url
     for query in ("", "?state=s3", "?state=s1", "?state=s1&state=s2"):

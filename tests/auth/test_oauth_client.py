@@ -34,7 +34,7 @@ class Clock:
 
 
 def oauth_of(user: User, **settings: Any) -> Any:
-    """OAuth for a client whose user has the browser of a test."""
+    """Return OAuth for a client whose user has the test's browser."""
     return pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=user.open), **settings)
 
 
@@ -47,24 +47,24 @@ async def connected(
 
 
 async def said(ours: Any, revision: str, name: str = "x") -> str:
-    """What the tool says."""
+    """Return the text of the tool."""
     result = await ours.call_tool(name)
     return str(content_of(result)[0].text)
 
 
 async def called(guard: Guarded, revision: str, oauth: Any, name: str = "x") -> str:
-    """What the tool says to a client of one call."""
+    """Call the tool once with a new client; return its text."""
     async with connected(guard, revision, oauth) as ours:
         return await said(ours, revision, name)
 
 
 def asked(guard: Guarded, endpoint: Any) -> int:
-    """How often an endpoint was asked."""
+    """Count the requests to an endpoint."""
     return len(guard.server.asked(endpoint))
 
 
 def refused(guard: Guarded) -> int:
-    """How many requests to the MCP server were refused."""
+    """Count the refused requests to the MCP server."""
     calls = [one for one in guard.resource.requests if one.url == guard.url]
     return len(calls) - len(guard.resource.accepted)
 
@@ -134,7 +134,7 @@ async def test_a_login_that_fails_fails_for_all_who_wait_for_it() -> None:
                 assert [str(one) for one in failures] == ["access_denied"] * 3
                 assert all(isinstance(one, pkg.OAuthError) for one in failures)
                 assert len(user.pages) == 1
-                # Who asks again is asked again.
+                # A repeated request asks the user again.
                 guard.server.behave(redirected={})
                 assert await called(guard, revision, oauth) == "x"
             assert len(user.pages) == 2
@@ -188,7 +188,7 @@ async def test_without_a_refresh_token_the_user_logs_in_again() -> None:
                 clock.now += 301
                 await called(guard, STATELESS, oauth)
             assert len(user.pages) == 2
-            # The port of the first login was free, so that the registration counts still.
+            # The port of the first login was free, so the registration is still valid.
             assert asked(guard, "register") == 1
 
 
@@ -252,7 +252,7 @@ async def test_what_is_stored_serves_the_next_run_of_the_program(tmp_path: Path)
                     clock.now += 290
                 assert (len(user.pages), asked(guard, "token"), refused(guard)) == (1, 3, 1)
                 await oauth.forget(guard.url)
-                # The registration counts still.
+                # The registration is still valid.
                 await called(guard, revision, oauth_of(user, storage=pkg.FileStorage(path)))
             assert len(user.pages) == 2
 
@@ -289,7 +289,7 @@ async def test_tokens_that_cannot_be_stored_are_used_all_the_same(
             assert await called(guard, STATELESS, oauth) == "x"
             clock.now += 290
     assert "could not be stored" in caplog.text
-    # What was stored before is not taken for newer.
+    # Earlier stored tokens are not taken for newer.
     assert (len(user.pages), asked(guard, "token"), refused(guard)) == (1, 3, 1)
 
 
@@ -339,7 +339,7 @@ async def test_a_request_is_repeated_with_the_nonce_that_its_server_asks_for() -
                         assert await said(ours, revision) == "x"
                         assert await said(ours, revision) == "x"
                         assert refused(guard) == before + 1
-            # Once more for the nonce, and never again.
+            # Again for the nonce, but only once.
             assert asked(guard, "token") == 2
 
 
@@ -447,7 +447,7 @@ async def test_other_programs_send_authorized_requests_with_httpx() -> None:
         auth = oauth_of(user).httpx_auth(guard.url)
         async with httpx2.AsyncClient(auth=auth, verify=False) as http:
             for _ in range(2):
-                # What is let in is no message, as the server says then.
+                # The accepted request is not a message, as the server answers.
                 assert (await http.post(guard.url, content=b"{")).status_code == 415
         with (
             httpx2.Client(auth=auth, verify=False) as http,
@@ -493,7 +493,7 @@ async def test_a_request_that_is_cancelled_ends_the_login_unless_others_wait_for
         await user.open(pages[0])
         assert await calls[1] == "x"
         assert len(pages) == 1
-        # Without anybody who waits, the port is closed.
+        # Without a waiting login, the port is closed.
         await oauth.forget(guard.url)
         opened.clear()
         call = asyncio.create_task(called(guard, STATELESS, oauth))

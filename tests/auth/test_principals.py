@@ -1,4 +1,4 @@
-"""Who makes a request: what handlers and middleware know of them, and what is bound to their id."""
+"""The sender of a request: known to handlers and middleware, and bound to state by id."""
 
 from typing import Any
 

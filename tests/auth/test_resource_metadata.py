@@ -1,4 +1,4 @@
-"""The metadata of a protected resource (RFC 9728): what it says, and where it is."""
+"""The metadata of a protected resource (RFC 9728): its content, and its place."""
 
 from typing import Any
 
@@ -153,7 +153,7 @@ async def test_an_application_serves_it_for_servers_that_are_mounted_in_it() -> 
                 in refused.headers["www-authenticate"]
             )
             assert (await site.http.get(where)).json()["resource"].endswith(f"/{name}/mcp")
-        # Of several, none is that of the host.
+        # None of several is the host's.
         assert (await site.http.get(f"{WELL_KNOWN}/")).status_code == 404
         assert (await site.http.get(f"{WELL_KNOWN}/three/mcp")).status_code == 404
     for wrong in ((), (one, resource("https://other.example/one/mcp"))):

@@ -1,4 +1,4 @@
-"""Which scopes a client asks for, and how often."""
+"""The scopes that a client requests, and how often."""
 
 from dataclasses import replace
 from typing import Any
@@ -41,7 +41,7 @@ def knowing(
     requested: str = "",
     granted: str | None = None,
 ) -> Authorization:
-    """What is known, with scopes as texts."""
+    """Return the client's knowledge, with scopes as texts."""
     tokens = Tokens(access_token="t", scopes=None if granted is None else split(granted))
     return Authorization(
         url=URL,
@@ -96,9 +96,9 @@ def test_what_was_asked_for_or_granted_before_is_asked_for_again() -> None:
         ("write", 403, "read", "read more", "read more write"),
         ("write", 403, "", "read", "read write"),
         ("write", 401, "read", "read", "read write"),
-        # A token that has ended: nothing more than before.
+        # An expired token: nothing more than before.
         (None, 401, "read", "read", "read"),
-        # A server that does not say what is needed.
+        # A server that names no scopes.
         (None, 403, "read", "read", "read supported"),
     ]:
         with case((challenge, status, requested, granted)):
@@ -120,7 +120,7 @@ def test_a_refresh_token_is_asked_for_where_the_server_knows_the_scope_and_only_
         (None, f"a {offline}", None, "", "a"),
         # The authorization server has changed.
         ("a", None, "a", f"a {offline}", "a"),
-        # Alone it would take away the scopes that the server has in mind.
+        # Alone it would remove the scopes that the server wants.
         (None, None, f"a {offline}", "", ""),
         (None, offline, offline, "", ""),
     ]:
@@ -130,7 +130,7 @@ def test_a_refresh_token_is_asked_for_where_the_server_knows_the_scope_and_only_
     program = settings(grant=ClientCredentials())
     known = knowing(server=f"a {offline}")
     assert scopes_to_ask_for(program, known, refused("a")) == split("a")
-    # Who says so has it, whatever the server names.
+    # A client that claims the scope has it, whatever the server names.
     for challenge in ("a", None):
         both = f"a {offline}"
         assert scopes_to_ask_for(settings(both), knowing(), refused(challenge)) == split(both)
@@ -173,7 +173,7 @@ def test_what_cannot_be_a_scope_is_not_asked_for() -> None:
 def test_a_server_cannot_have_ever_more_scopes_asked_for() -> None:
     many = " ".join(map(str, range(1000)))
     assert len(scopes_to_ask_for(settings(), knowing(requested=many), None)) == 1000
-    with pytest.raises(AuthorizationError, match="more scopes"):
+    with pytest.raises(AuthorizationError, match="more than 1000 scopes"):
         scopes_to_ask_for(settings(), knowing(requested=many), refused("one-more", 403))
 
 
@@ -184,7 +184,7 @@ def test_one_operation_steps_up_a_few_times_only() -> None:
         known = count_step_up(settings(), known, refused(f"new{number}", 403), "tools/call a")
     with pytest.raises(AuthorizationError, match="not enough for tools/call a"):
         count_step_up(settings(), known, refused("new3", 403), "tools/call a")
-    # Another operation has its own tries, and one that succeeds has them anew.
+    # Each operation has its own tries, renewed by success.
     other = count_step_up(settings(), known, refused("new3", 403), "tools/call b")
     assert other.step_ups == {"tools/call a": 3, "tools/call b": 1}
     again = forget_step_ups(other, "tools/call a")

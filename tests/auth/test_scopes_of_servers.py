@@ -1,4 +1,4 @@
-"""Scopes that calls need: of methods, of tools, prompts and resources, and asked for by hand."""
+"""Scopes that calls need: of methods, of tools, prompts and resources, and in handlers."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
@@ -20,7 +20,7 @@ HELD = f'resource_metadata="{METADATA}"'
 
 
 def shop(revision: str = OLD, seen: list[Any] | None = None) -> Any:
-    """An app whose items need scopes, with middleware that notes what gets there."""
+    """Return an app whose items need scopes, with middleware that records calls."""
     made = app(revision, "shop")
     ran: list[Any] = [] if seen is None else seen
 
@@ -78,9 +78,9 @@ Ask: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 async def asker(site: Site, way: str, *begun: str) -> Ask:
-    """What asks in one of the ways in which requests come, with a token of these scopes.
+    """Yield a function that sends requests in one of the ways, with a token of these scopes.
 
-    A session is begun with a token of others.
+    A session begins with a different token.
     """
     session = await site.initialize(OLD, allowing(*begun)) if way == "in a session" else None
 
@@ -273,7 +273,7 @@ async def test_a_scope_that_implies_others_is_enough_for_items_too() -> None:
 
 
 def by_hand(revision: str) -> Any:
-    """An app that asks for scopes itself, before or after it has said something."""
+    """Return an app that checks scopes itself, before or after its first output."""
     made = app(revision, "shop")
 
     async def asks(session: Any) -> str:
@@ -389,7 +389,7 @@ def test_nobody_serves_what_needs_scopes_without_a_check_of_tokens() -> None:
     mounted.mount("x", within)
     within.mount("y", shop())
     for server in (shop(), added, mounted, Marked(), Marked, Inheriting, Inheriting()):
-        with case(server), pytest.raises(ValueError, match="what needs scopes"):
+        with case(server), pytest.raises(ValueError, match="requires scopes"):
             pkg.http_app(server)
     for server in (app(OLD), kit(), kit()):
         pkg.http_app(server)
@@ -414,7 +414,7 @@ async def test_what_needs_scopes_and_comes_later_is_for_nobody_without_a_check_o
                 with case((way, name)):
                     refused = await ask({"write"}, "tools/call", name=name)
                     assert (refused.status_code, challenged(refused)) == (403, [])
-                    assert "nobody checks tokens" in caplog.text
+                    assert "tokens are not checked" in caplog.text
             assert text_in(await ask((), "tools/call", name="look")) == "open"
 
 

@@ -51,7 +51,7 @@ async def test_a_post_needs_the_scopes_of_its_call_and_has_those_of_its_own_toke
                 assert answer["result"]["content"][0]["text"] == "read write"
                 allow(client)
                 assert (await client.post(call)).status_code == 403
-                # By hand it is too late for a status.
+                # A check in the handler is too late for a status.
                 answer = await client.ask("tools/call", 3, name="asks")
                 assert answer["error"]["data"] == {"requiredScopes": ["admin"]}
                 allow(client, "admin")

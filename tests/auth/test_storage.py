@@ -1,4 +1,4 @@
-"""Where tokens are kept, by which keys, and what is never kept."""
+"""Storage of tokens: its places, its keys, and its limits."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ KNOWN = Authorization(
 
 
 class Entries(ModuleType):
-    """A package `keyring` that keeps its entries in memory."""
+    """A package `keyring` with its entries in memory."""
 
     def __init__(self) -> None:
         super().__init__("keyring")
@@ -66,7 +66,7 @@ class Entries(ModuleType):
         self.kept[service, name] = text
 
     def delete_password(self, service: str, name: str) -> None:
-        # The real one has an error for entries that are not there.
+        # The real one raises an error for missing entries.
         del self.kept[service, name]
 
 
@@ -139,9 +139,9 @@ async def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     for text in ("my notes", "[1]", '{"number": 1}', "{"):
         path.write_text(text)
         with case(text):
-            with pytest.raises(ValueError, match="not a file of tokens"):
+            with pytest.raises(ValueError, match="not a token file"):
                 await FileStorage(path).get("key")
-            with pytest.raises(ValueError, match="not a file of tokens"):
+            with pytest.raises(ValueError, match="not a token file"):
                 await FileStorage(path).set("key", "value")
             assert path.read_text() == text
 
@@ -222,7 +222,7 @@ async def test_the_secret_of_a_client_of_the_settings_is_not_kept(tmp_path: Path
     assert "its secret" not in path.read_text()
     assert "its key" not in path.read_text()
     assert await stored.load(replace(settings, storage=storage), URL) == known
-    # Of another client, nothing counts.
+    # Entries of another client do not count.
     other = OAuthSettings(client=replace(given, client_id="other"))
     assert await stored.load(replace(other, storage=storage), URL) == Authorization(url=URL)
 

@@ -1,4 +1,4 @@
-"""What was found out about tokens is kept for a while, and for no longer."""
+"""Verified tokens are cached, for a limited time."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ADA = Principal("ada")
 
 
 class Verify:
-    """Accepts tokens that begin with `good`; has a list of those that it was asked about."""
+    """A verifier of tokens that begin with `good`, with a record of them."""
 
     def __init__(self, clock: Clock, lifetime: float | None = None) -> None:
         self.asked: list[str] = []
@@ -30,7 +30,7 @@ class Verify:
 
 
 async def outcome(cache: TokenCache, verify: Verify, token: str) -> str:
-    """Whose a token is, or why it is refused."""
+    """Return the principal of a token, or why it is refused."""
     try:
         return (await cache.verified(token, verify)).id
     except TokenRefused as refusal:
@@ -118,7 +118,7 @@ async def test_a_token_can_be_revoked_until_it_ends() -> None:
     cache.clear()
     assert await outcome(cache, verify, "good") == "The token was revoked"
     assert verify.asked == ["good"]
-    # It may be good for a while after its end, as clocks differ.
+    # It may be valid for a while after its expiry, as clocks differ.
     clock.now += 100
     assert await outcome(cache, verify, "good") == "The token was revoked"
     clock.now += 300
@@ -203,5 +203,5 @@ async def test_no_token_is_kept() -> None:
 def test_a_cache_has_room_and_no_negative_lifetime() -> None:
     wrongs: list[dict[str, Any]] = [{"max_tokens": 0}, {"lifetime": -1}, {"refused_lifetime": -1}]
     for options in wrongs:
-        with case(options), pytest.raises(ValueError, match="cache"):
+        with case(options), pytest.raises(ValueError, match=r"max_entries|negative"):
             TokenCache(**options)

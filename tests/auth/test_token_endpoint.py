@@ -1,4 +1,4 @@
-"""Requests to a token endpoint: who asks, what is sent, and what is made of each answer."""
+"""Requests to a token endpoint: their credentials, content and answers."""
 
 from dataclasses import replace
 from typing import Any
@@ -211,7 +211,7 @@ def test_answers_that_are_none_are_refused() -> None:
         "line break in a refresh token": answered(refresh_token="a\n"),
         "no type": answered(token_type=None),
         "type of another kind": answered(token_type="mac"),
-        "type that is no text": answered(token_type=["Bearer"]),
+        "type that is not text": answered(token_type=["Bearer"]),
         "bound to a key that is not ours": answered(token_type="DPoP"),
         "too large": answered(access_token="a" * 1024 * 1024),
         "created": replace(answered(), status=201),

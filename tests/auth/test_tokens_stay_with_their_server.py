@@ -1,4 +1,4 @@
-"""The token of a client goes nowhere but to the server that it was issued for."""
+"""The token of a client goes only to the server it was issued for."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The bridge as a process, between clients and servers that others wrote."""
+"""The bridge as a process, between foreign clients and servers."""
 
 import asyncio
 import json
@@ -116,7 +116,7 @@ def test_the_user_logs_in_once_for_a_client_that_cannot(peers: Peers, tmp_path: 
     assert (tmp_path / "tokens.json").stat().st_mode & 0o077 == 0
 
 
-# So does a shell start what runs in the background.
+# A shell starts background jobs like this.
 IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
 
 

@@ -1,4 +1,4 @@
-"""What a bridge writes of what passes."""
+"""The log of a bridge."""
 
 import asyncio
 import json

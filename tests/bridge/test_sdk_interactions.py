@@ -1,4 +1,4 @@
-"""The interaction tests of the official Python SDK, with a bridge between its client and server."""
+"""The interaction tests of the official Python SDK, with a bridge in between."""
 
 import os
 import re

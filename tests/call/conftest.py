@@ -32,7 +32,7 @@ def shop(opened: list[str], mcp_gen: Run) -> Run:
 
 @pytest.fixture
 def interruptible() -> Callable[[], None]:
-    """Requires that the handler of SIGINT is what it was."""
+    """Require that the handler of SIGINT is unchanged."""
     before = signal.getsignal(signal.SIGINT)
 
     def check() -> None:

@@ -1,4 +1,4 @@
-"""Words of a command line become arguments of a tool, as its input schema says."""
+"""Words of a command line become arguments of a tool, by its input schema."""
 
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ READ: dict[str, tuple[list[str], dict[str, Any]]] = {
     "a file of bytes": (["data=@note.txt"], {"data": "NQo="}),
 }
 
-# Root schemas, words, and the arguments that they are.
+# Root schemas, words, and the resulting arguments.
 BY_SCHEMA: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
     "an arm of anyOf": (
         {"anyOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": NUMBER}}]},

@@ -1,4 +1,4 @@
-"""What the page about calling from a terminal shows is what is printed."""
+"""The page about calling from a terminal shows real output."""
 
 from support.docs.pages import indented
 from support.running import Run

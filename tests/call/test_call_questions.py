@@ -1,4 +1,4 @@
-"""What servers ask is answered by a person, or by what was given before."""
+"""Questions of servers are answered by a user, or by given answers."""
 
 import asyncio
 from collections.abc import Awaitable, Generator
@@ -25,7 +25,7 @@ FORM = {
 
 
 class Scripted:
-    """A person who answers by a script; input ends after it."""
+    """A user who answers by a script; then input ends."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = [*answers]
@@ -40,7 +40,7 @@ class Scripted:
 
 
 class Asked:
-    """Questions, and what was told and opened meanwhile."""
+    """Questions, and a record of output and opened pages."""
 
     def __init__(self, person: Scripted | None, **given: str) -> None:
         self.told: list[str] = []

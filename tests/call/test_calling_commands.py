@@ -1,4 +1,4 @@
-"""Commands that call a server: what they show, and how they end."""
+"""Commands that call a server: their output and exit codes."""
 
 import asyncio
 import json

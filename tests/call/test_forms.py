@@ -1,4 +1,4 @@
-"""Forms of servers: what is shown of a field, and what an answer means."""
+"""Forms of servers: how a field is shown, and how an answer is read."""
 
 from typing import Any, Final
 

@@ -1,4 +1,4 @@
-"""Commands at a server that breaks the schema: they do what can be done, and warn."""
+"""Commands at a server that breaks the schema: they do their best, and warn."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""Shells complete names from the server itself, if it was used before."""
+"""Shells complete names from a server that was used before."""
 
 import os
 import shutil
@@ -50,7 +50,7 @@ def complete(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def answered(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, shell: str, line: str) -> str:
-    """What a shell is answered that asks for what a line may go on with."""
+    """Return the completions of a line for a shell."""
     words = cut_by_bash(line)
     asked = {
         "_MCP_GEN_COMPLETE": f"complete_{shell}",
@@ -67,13 +67,13 @@ def answered(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, shell: str, line: st
 
 
 def cut_by_bash(line: str) -> str:
-    """The words of a line as bash takes them apart."""
+    """Split a line into words as bash does."""
     return f"mcp-gen {line}".replace("=", " = ").replace(":", " : ")
 
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Has nothing be remembered."""
+    """Forget all remembered servers."""
     monkeypatch.setenv("MCP_GEN_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 
@@ -203,9 +203,9 @@ def script(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> Path:
-    """The script for a shell, which asks a program that gives the real answers at once."""
+    """Return a shell's script, which gets real answers from a program at once."""
     shell = request.param
-    old = shell == "bash" and sys.platform == "darwin"  # 3.2, which takes lines apart otherwise
+    old = shell == "bash" and sys.platform == "darwin"  # 3.2 splits lines differently
     if shutil.which(shell) is None or sys.platform == "win32" or old:
         untested(shell, "how it completes names of servers")
     mcp_gen("list", SHOP)

@@ -1,4 +1,4 @@
-"""Values that are written as words are read back, whatever schema names their types."""
+"""Values written as words are read back, whatever schema names their types."""
 
 import json
 from typing import Any

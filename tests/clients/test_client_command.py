@@ -43,7 +43,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with modules that can be imported, in which commands run."""
+    """A working directory with importable modules."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield tmp_path

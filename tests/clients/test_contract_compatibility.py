@@ -1,4 +1,4 @@
-"""Containment of schemas: what is said to be compatible is, by `jsonschema` and by samples."""
+"""Containment of schemas: compatible by `jsonschema` and by samples."""
 
 from itertools import product
 from random import Random
@@ -132,7 +132,7 @@ def test_a_union_accepts_what_its_alternatives_accept_together() -> None:
             {"oneOf": [tagged(A), tagged(B)]},
             {"oneOf": [tagged({"const": "c"}), tagged(B, x=STRING), tagged(A)]},
         ),
-        # `kind` has a default, and is required in one alternative alone.
+        # `kind` has a default, and only one alternative requires it.
         (tagged(A), {"oneOf": [properties({"kind": B}), tagged(A)]}),
         (
             {"oneOf": [properties({"kind": A}), properties({"kind": B})]},
@@ -193,7 +193,7 @@ def test_alternatives_that_cannot_be_told_apart_are_a_fault() -> None:
         (STRING, STRING, False),
         (STRING, {"maxLength": 1}, False),
         (STRING, OUTSIDE, False),
-        # They are looked into five levels deep.
+        # Comparison goes five levels deep.
         *((nested(depth, "a"), nested(depth, "b"), depth < 5) for depth in range(1, 8)),
     ]
     for first, second, apart in rows:
@@ -338,7 +338,7 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
         (array(prefixItems=[STRING]), array(prefixItems=[STRING, INTEGER])),
         ({**INTEGER, "maximum": 2**63}, {**INTEGER, "maximum": 2**63 - 1}),
         ({"type": ["string", "null"]}, {**STRING, "nullable": True}),
-        # These are no schemas.
+        # Invalid schemas.
         (STRING, {"type": [EMPTY]}),
         (STRING, {"type": 5}),
         (
@@ -448,7 +448,7 @@ def test_exclusive_bounds_beside_others_are_compared_by_their_values(kind: str, 
                 assert bool(found) == (not inner <= outer)
                 for fault in found:
                     assert fault.kind is FaultKind.BOUND
-                    # Both sides are the bounds that hold, so that they differ.
+                    # Both sides are effective bounds, so that they differ.
                     assert fault.narrow != fault.wide
                     key, _, text = fault.wide.partition(" ")
                     edge = {"type": kind, key: float(text)}
@@ -497,5 +497,6 @@ def test_work_of_telling_alternatives_apart_counts(monkeypatch: pytest.MonkeyPat
                 return work
         raise AssertionError(keyword)
 
-    # For each: all alternatives are compared to the end, and an object and its member told apart.
+    # For each: all alternatives are compared to the end, and an object and its member are
+    # distinguished.
     assert least_work("oneOf") - least_work("anyOf") >= 3 * len(arms)

@@ -1,4 +1,4 @@
-"""What has changed between two contracts, and for whom it breaks."""
+"""Changes between two contracts, and the sides they break."""
 
 from typing import Any
 
@@ -269,7 +269,7 @@ def test_what_is_added_or_renamed_comes_by_its_name() -> None:
     described = contract_of(*(tool(name, description=name) for name in names))
     renamed = [(one.code, one.before, one.after) for one in changes(described, others)]
     assert renamed == [("tool-renamed", name, f"{name}_2") for name in names]
-    # Which of them is which, nobody can say.
+    # They cannot be told apart.
     alike = contract_of(*(tool(name) for name in names)), contract_of(tool("one"), tool("two"))
     assert {one.code for one in changes(*alike)} == {"tool-removed", "tool-added"}
 

@@ -160,7 +160,7 @@ def test_module_of_a_server_with_the_extension_needs_a_package_with_it() -> None
             assert len(found) == problems
             assert all("always runs as one will fail" in message for message in found)
     assert "TasksClient" in text_of(ADD, tasks=PackageTasks.EXTENSION, task_extension=True)
-    # Nothing is imported that no tool needs.
+    # Unused modules are not imported.
     assert text_of(ADD, tasks=PackageTasks.EXTENSION) == text_of(ADD)
 
 

@@ -1,4 +1,4 @@
-"""Generated models against `jsonschema`: what the schema accepts, they accept, and the reverse."""
+"""Generated models and `jsonschema` accept the same values."""
 
 import json
 from collections import Counter
@@ -49,7 +49,7 @@ VALUES: Final[tuple[Any, ...]] = tuple(json.loads("""[
     {"kind": "note", "text": ""}, {"kind": "other"}, {"id": 1, "kind": "item", "more": 1},
     {"inner": []}, {"inner": [{"inner": []}]}, {"inner": [{"inner": 1}]}, {"inner": null}
     ]"""))
-# Models keep members that they do not know, also where a schema closes an object.
+# Models keep unknown members, even if a schema closes an object.
 _CLOSED: Final = "additionalProperties"
 
 

@@ -1,4 +1,4 @@
-"""Generated modules: what they say in Python, and that no server makes them say anything else."""
+"""Generated modules: their Python, and their safety against hostile servers."""
 
 import ast
 import inspect
@@ -190,7 +190,7 @@ HOSTILE = (
 
 
 def hostile(text: str) -> tuple[Json, ...]:
-    """Return tools that have a text wherever a server can say something."""
+    """Return tools with a text in every place for one."""
     inner: Json = {
         "type": "object",
         "title": text,

@@ -72,7 +72,7 @@ def test_it_fails_from_the_severity_on_that_was_named(
 def test_what_fails_is_judged_for_the_reader_that_was_named(
     mcp_gen: Command, tmp_path: Path
 ) -> None:
-    # Servers send tools: what they may no longer write breaks them, and no client.
+    # Servers send tools: a new limit for them breaks servers, but not clients.
     (tmp_path / "draft.json").write_bytes(schema(name={"type": "string", "maxLength": 9}))
     arguments = ("diff", "2026-07-28", "draft.json", "--fail-on", "breaking", "--for")
     assert mcp_gen(*arguments, "server").code == 1
@@ -210,7 +210,7 @@ def test_what_is_ignored_is_left_out_and_does_not_fail(mcp_gen: Command, tmp_pat
     assert "did you mean field-added-optional" in ran.err
 
 
-# Where it goes.
+# Output.
 
 
 def test_a_report_is_put_into_a_file(mcp_gen: Command, tmp_path: Path) -> None:
@@ -378,7 +378,7 @@ def test_notes_about_a_file_go_to_the_error_stream(mcp_gen: Command, tmp_path: P
 
 @pytest.fixture
 def earlier(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Publication:
-    """An earlier publication of 2026-07-28, and a clone in which it was committed and replaced."""
+    """Return an earlier publication of 2026-07-28, and a clone that has both."""
     if shutil.which("git") is None:
         untested("git", "how clones are read")
     first, second = schema(), schema(size={"type": "integer"})

@@ -1,4 +1,4 @@
-"""Comparisons report every small change of a published schema, and no other words for the same."""
+"""Comparisons report every small change of a published schema, and no rewording."""
 
 import re
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""Published files beside what is pinned: drafts, and other publications of one revision."""
+"""Published files against pinned ones: drafts, and other publications of one revision."""
 
 import json
 from collections.abc import Callable
@@ -24,7 +24,7 @@ pinned = cache(compared_file)
 
 
 def given(content: bytes, revision: str = NEWEST, *, as_published: bool = False) -> Comparison:
-    """The pinned revision beside a file that is said to be of it."""
+    """Compare a pinned revision with a file of the same revision."""
     file = GivenFile("draft.json", content)
     return compare_revisions(
         pinned(NEWEST if revision == "draft" else revision, None, as_published=as_published),
@@ -167,7 +167,7 @@ def test_a_name_that_no_message_holds_is_compared_for_who_writes_code() -> None:
     def edit(types: Json) -> None:
         types["Cursor"]["type"] = "integer"
         types["MultiSelectEnumSchema"]["anyOf"].pop()
-        # These are lists, and of each message on them there is something to be told by itself.
+        # Lists of messages, each with its own differences.
         types["ServerResult"]["anyOf"].pop()
 
     changes = edited(edit).changes
@@ -268,7 +268,7 @@ def test_a_new_capability_is_told_once() -> None:
 
 
 def test_patches_that_were_done_upstream_do_not_stand_in_the_way() -> None:
-    """The file of 2025-11-25 with one of its mistakes mended as our ledger mends it."""
+    """The file of 2025-11-25 with one of its mistakes fixed as in our ledger."""
 
     def edit(types: Json) -> None:
         types["ElicitResult"]["properties"]["content"]["additionalProperties"]["anyOf"][1][

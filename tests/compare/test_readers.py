@@ -1,4 +1,4 @@
-"""Whom a change matters to: the one who sends what has changed, and the one who receives it."""
+"""The affected sides of a change: senders and receivers."""
 
 from dataclasses import replace
 from typing import Any
@@ -112,7 +112,7 @@ def test_the_type_of_an_error_is_sent_by_whom_the_error_is() -> None:
 
 
 def no_thing(code: int, **facts: Any) -> ComparedRevision:
-    """A version whose schema has an error of a code, as a response and by itself."""
+    """Return a version whose schema has an error code, as a response and alone."""
     inner = record(("code",), code={"const": code}, message=STRING)
     types = {"NoThing": record(error=inner), "NoThingError": inner}
     return side(types, **facts)
@@ -306,7 +306,7 @@ def test_new_member_that_one_of_several_params_requires_breaks_the_sender() -> N
     change = the_one(version(), version("c", c=STRING), "field-added-required")
     assert to_client_and_server(change) == (BREAKING, INFO)
     assert (change.item, change.after) == ("AskRequest.params.c", "required string")
-    # What a new alternative requires is not required of those who send the old one.
+    # Senders of the old alternative need not send the members of a new one.
     alone = side({"A": record(a=STRING), "AskRequestParams": {"anyOf": [ref("A")]}})
     changes = compare_revisions(alone, version("c", c=STRING)).changes
     assert "field-added-required" not in {change.code for change in changes}

@@ -1,4 +1,4 @@
-"""Types that are called otherwise now, found by what they look like."""
+"""Renamed types, found by their structure."""
 
 from typing import Any
 

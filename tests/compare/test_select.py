@@ -1,4 +1,4 @@
-"""A comparison as far as somebody wants to see it."""
+"""A comparison narrowed for a reader."""
 
 from dataclasses import replace
 

@@ -1,6 +1,6 @@
-"""Everything between adjacent revisions that the reference list has no words for, written down.
+"""All differences of adjacent revisions that the reference list cannot express.
 
-`PYTHONPATH=tests python -m support.compare.unlisted` writes it down anew.
+`PYTHONPATH=tests python -m support.compare.unlisted` records them anew.
 """
 
 from support import tables

@@ -67,7 +67,7 @@ SAME = [
     (STRING, STRING),
     (STRING, ref("Name")),
     (STRING, {"type": ["string"]}),
-    (STRING, {"type": ["string", "null"]}),  # whether null is one of them is told apart from this
+    (STRING, {"type": ["string", "null"]}),  # whether null is allowed is compared separately
     (any_of(STRING, NUMBER), {"type": ["number", "string"]}),
     ({"enum": ["a", "b"]}, any_of({"const": "b"}, {"const": "a"})),
     (any_of(ref("A"), ref("B")), ref("AOrB")),
@@ -163,7 +163,7 @@ def test_what_one_alternative_has_failed_by_fails_the_next_one_too() -> None:
 
 
 def test_what_was_settled_by_an_assumption_falls_with_it() -> None:
-    """`LeafA` leads back to `RootA`, and what stands between is fine only if the roots are."""
+    """`LeafA` leads back to `RootA`, and the types between are fine only if the roots are."""
     definitions = {
         "RootA": record(down=ref("StemA"), x=NUMBER),
         "StemA": record(down=ref("LeafA")),

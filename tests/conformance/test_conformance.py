@@ -22,7 +22,7 @@ from support.conformance.suite import row, run
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 
 
-# Side by side they would keep each other from answering in time.
+# In parallel they would keep each other from answering in time.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("conformance")]
 
 AUTHORIZATION = [leg for leg in LEGS if leg.topic is not None and "authorization" in leg.topic]
@@ -75,7 +75,7 @@ def test_every_scenario_that_the_suite_lists_is_played_or_is_named_as_not_ours()
 
 
 def part_of(leg: Leg, few: int) -> Leg:
-    """Return a leg with a few of its scenarios, or with `--all` as it is."""
+    """Return a leg with a few of its scenarios, or with `--all` unchanged."""
     scenarios = tables.some(leg.scenarios, few, leg.name)
     if len(scenarios) == len(leg.scenarios):
         return leg

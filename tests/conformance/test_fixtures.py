@@ -9,7 +9,7 @@ from mcp_revisions import REVISIONS, McpError, connect
 from support.conformance.everything_client import Everything as Client
 from support.conformance.everything_server import TOOLS, Everything
 
-# Without HTTP there is no stream to end.
+# Without HTTP no stream can end.
 OVER_HTTP = {"test_reconnection"}
 
 ELICITING = {

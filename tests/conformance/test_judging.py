@@ -1,4 +1,4 @@
-"""The runner passes nothing by: neither what the suite lets pass, nor what it did not look at."""
+"""The runner is stricter than the suite: warnings and scenarios without checks are faults."""
 
 import json
 from pathlib import Path

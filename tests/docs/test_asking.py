@@ -1,4 +1,4 @@
-"""What the page about questions shows: a server in a process of its own and over HTTP, and more."""
+"""The page about questions: a server as a process and over HTTP, and more."""
 
 import asyncio
 import sys
@@ -41,7 +41,7 @@ def user(revision: str, **entered: Any) -> Any:
 
 
 async def booked(connecting: Any, revision: str) -> str:
-    """What the server says when a table is to be booked."""
+    """Return the server's answer to a booking."""
     async with connecting as connected:
         result = await connected.call_tool("book")
         return str(content_of(result)[0].text)
@@ -115,13 +115,13 @@ async def test_the_other_blocks_of_the_page_work() -> None:
 
 
 class Address(BaseModel):
-    """What a form cannot have inside."""
+    """A type that a form cannot contain."""
 
     town: str
 
 
 class Booking(BaseModel):
-    """What no form can show."""
+    """A type without a form."""
 
     address: Address
 

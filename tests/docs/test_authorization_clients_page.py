@@ -1,4 +1,4 @@
-"""What the page about authorization of clients shows works as it stands there."""
+"""The code on the page about authorization of clients works."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""The page on servers that want tokens: its programs run, and its tables are those of the code."""
+"""The page on servers that want tokens: its programs run, and its tables match the code."""
 
 import re
 from dataclasses import fields

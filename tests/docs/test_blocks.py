@@ -1,4 +1,4 @@
-"""Every block that a page shows is run, or checked, or compared, by a test."""
+"""A test runs, checks or compares every block on a page."""
 
 import json
 import re
@@ -50,7 +50,7 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("toolkit.md", "Invalid arguments for forecast"): "tests/toolkit/test_toolkit_page.py",
     ("vectors.md", "→ {"): "tests/vectors/test_vectors_docs.py",
 }
-# What was printed once: by others, for a server or a release that no test has, or on a terminal.
+# Output that tests cannot reproduce: of foreign programs, of other releases, or on a terminal.
 RECORDED: Final = {
     ("bridge.md", "2026-11-23 20:11:49"),
     ("command-call.md", "$ mcp-gen list server.py"),
@@ -62,14 +62,14 @@ RECORDED: Final = {
 
 
 def parsed(text: str) -> None:
-    """Read TOML; what is said to `mcp-gen` has to be settings that it has."""
+    """Parse TOML; settings for `mcp-gen` must exist."""
     if "mcp-gen" in tomllib.loads(text).get("tool", {}):
         Path("pyproject.toml").write_text(text)
         load_settings(Path("pyproject.toml"))
 
 
 def typed(text: str) -> None:
-    """Have all lines be commands that can be typed."""
+    """Check that all lines are valid commands."""
     assert list(faults(text)) == []
 
 
@@ -80,11 +80,11 @@ def values(text: str) -> None:
 
 
 def drawn(text: str) -> None:
-    """Have a drawing be one of those that are made from the rules."""
+    """Check that a drawing is one of those made from the rules."""
     assert text in {mermaid(drawing()) for drawing in DRAWN.values()}
 
 
-# Kinds of which all blocks are checked here, whoever else uses them.
+# Kinds whose blocks are all checked here.
 CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "json": values,
     "mermaid": drawn,
@@ -95,7 +95,7 @@ CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
 
 
 def named(block: Block) -> list[tuple[str, str]]:
-    """Where the two tables have a block without a kind that is no command."""
+    """Return the entries of both tables for a block."""
     known = (*COMPARED, *RECORDED)
     return [one for one in known if one[0] == block.page and block.text.startswith(one[1])]
 

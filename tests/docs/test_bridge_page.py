@@ -1,4 +1,4 @@
-"""What the page about the bridge shows works as it stands there."""
+"""The code on the page about the bridge works."""
 
 import json
 import re

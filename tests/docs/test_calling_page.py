@@ -1,4 +1,4 @@
-"""What the page about calls shows works as it stands there, in the revisions that it names."""
+"""The code on the page about calls works in the revisions that it names."""
 
 import asyncio
 import re
@@ -99,7 +99,7 @@ async def test_the_programs_that_call_run(
 
 
 class Failing(Server):
-    """Fails, and takes long, where the other does not."""
+    """A sibling that fails slowly."""
 
     @tool
     def numbers(self) -> list[int]:

@@ -1,4 +1,4 @@
-"""What the pages for users of other packages say is true of those packages, and of ours."""
+"""The pages for users of other packages are right about those packages, and about ours."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What the page about connecting shows works as it stands there."""
+"""The code on the page about connecting works."""
 
 import json
 from pathlib import Path

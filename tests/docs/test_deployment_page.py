@@ -1,4 +1,4 @@
-"""The program of the page serves, and what others read has the settings of the code."""
+"""The program of the page serves, and its settings match the code."""
 
 import re
 import shutil

@@ -1,6 +1,6 @@
 """The proxies of the page about deployment, with its configurations, before a server.
 
-HAProxy has the file of new projects, to which the page adds TLS and the addresses of workers.
+HAProxy uses the file of new projects; the page adds TLS and the addresses of workers.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from support.sessions.talking import META
 NAME: Final = "localhost"
 _TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 _NGINX: Final = "".join(f"{kind}_temp_path t;" for kind in _TEMPORARY)
-# What a command is started with, and what stands around the configuration of the page.
+# The start commands, and the frame of the page's configuration.
 PROXIES: Final = {
     "nginx": (
         ("-p", ".", "-e", "log", "-g", "daemon off; master_process off;", "-c"),
@@ -53,7 +53,7 @@ SHOWN: Final = {"nginx": NGINX, "caddy": CADDY, "haproxy": WITH_TLS}
 
 
 def configuration(proxy: str, key: Path, port: int, workers: tuple[int, int]) -> str:
-    """Return what the page has, with places of this machine."""
+    """Return the page's configuration, with local addresses."""
     text = PROXIES[proxy][1].replace("CONFIGURATION", SHOWN[proxy]).replace("mcp.example.com", NAME)
     text = re.sub(r"/etc/ssl/\S+\.(pem|key)", str(key), text)
     text = text.replace(f"{NAME} {{\n\t", f"{NAME} {{\n\ttls {key} {key}\n\t")
@@ -84,7 +84,7 @@ async def running(command: Sequence[str], port: int, folder: Path) -> AsyncGener
 
 @asynccontextmanager
 async def refusing(asked: Counter[str]) -> AsyncGenerator[int, None]:
-    """A worker that seems to be ready, and has no room for any request."""
+    """A worker that is ready but refuses every request."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -163,9 +163,9 @@ async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: 
                 )
                 assert text_in(answer) == value, name
             reader, writer = await asyncio.open_connection(NAME, port, ssl=trusting)
-            # In one piece: if it comes in two, HAProxy still reads when the client goes.
+            # In one piece: otherwise HAProxy still reads when the client goes.
             writer.write(whole_call("hold", meta={**META, "progressToken": 1}))
-            # The stream goes on, so nobody has waited for its end.
+            # The stream is still open, so the proxy does not buffer it.
             await reader.readuntil(b"notifications/progress")
             # Otherwise it would wait for the goodbye of TLS.
             writer.transport.abort()

@@ -1,4 +1,4 @@
-"""What the page about extensions shows works as it stands there."""
+"""The code on the page about extensions works."""
 
 import pytest
 from mcp_revisions import MissingCapability, connect_in_memory

@@ -1,4 +1,4 @@
-"""The first server and the first client run as their pages say, and hosts are told rightly."""
+"""The first server and the first client run as their pages say, and the hosts' settings work."""
 
 import asyncio
 import json
@@ -99,7 +99,7 @@ def test_what_is_needed_is_what_is_said() -> None:
     extras = tomllib.loads(runtime)["project"]["optional-dependencies"]
     for one in (one for wanted in extras.values() for one in wanted):
         assert one.partition(">")[0] in said
-    # This sentence is another one as soon as a registry has it.
+    # This sentence changes when a registry has it.
     assert "It is not in any package registry yet" in said
 
 

@@ -1,4 +1,4 @@
-"""The report is what its records and the code say, and the records are of what is pinned."""
+"""The report agrees with its records and the code, and the records with the pins."""
 
 import json
 import re

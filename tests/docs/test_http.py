@@ -1,4 +1,4 @@
-"""The page on HTTP: its example runs as it stands, and its table of options is that of the code."""
+"""The page on HTTP: its example runs, and its table of options matches the code."""
 
 import asyncio
 import re

@@ -1,4 +1,4 @@
-"""The page on identity providers: its settings accept the tokens that those providers issue."""
+"""The page on identity providers: its settings accept their tokens."""
 
 from dataclasses import replace
 from typing import Any
@@ -24,7 +24,7 @@ PLACES = {
 
 
 async def accepted(program: dict[str, Any], **claims: Any) -> frozenset[str]:
-    """The scopes of a token with these claims, and what they imply."""
+    """Return the scopes of a token with these claims, and their implied scopes."""
     authentication = program["authentication"]
     verify = replace(
         authentication.verify, keys=pkg.StaticKeys(KEY.public.jwk), clock=lambda: float(NOW)

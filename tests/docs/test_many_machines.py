@@ -1,4 +1,4 @@
-"""The page on many machines: its programs run, and what it says of engines is what they have."""
+"""The page on many machines: its programs run, and its statements about engines are true."""
 
 import inspect
 import re
@@ -19,7 +19,7 @@ NAME = "many-machines.md"
 
 
 async def goes_on(one: Any, other: Any, host: str = "localhost") -> None:
-    """A client begins a session at one application, and goes on at the other."""
+    """A client begins a session at one application, and continues at the other."""
     async with AsyncExitStack() as stack:
         fields = {"host": host}
         sites = [

@@ -1,4 +1,4 @@
-"""What the page about middleware shows works as it stands there."""
+"""The code on the page about middleware works."""
 
 import asyncio
 import re
@@ -41,7 +41,7 @@ async def test_the_programs_of_the_page_run() -> None:
 @pytest.mark.skips_time
 async def test_a_list_that_takes_too_long_is_asked_for_again() -> None:
     class Slow(mcp.Server):
-        """Does not answer the first time."""
+        """A tool that does not answer the first call."""
 
         asked = 0
 

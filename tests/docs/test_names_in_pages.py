@@ -1,4 +1,4 @@
-"""The names that pages have in code are those of the package, and the package has no others."""
+"""Names in code on pages are exactly those of the package."""
 
 import re
 from typing import Final
@@ -15,7 +15,7 @@ NAME: Final = package.__name__
 REVISIONS: Final = [f"{NAME}.v2025_11_25", f"{NAME}.v2026_07_28"]
 EXTENSIONS: Final = ("apps", "skills", "tasks")
 
-# Those with programs that use a package, but for what is said of packages of others.
+# Pages with programs that use a package, except those about other packages.
 PAGES: Final = tuple(
     name
     for name in accounting.PAGES
@@ -44,13 +44,13 @@ SPACES: Final = [
     *(NAME, *REVISIONS, *(f"{one}.models" for one in REVISIONS)),
     *(f"{REVISIONS[-1]}.ext.{name}" for name in EXTENSIONS),
     *(f"{REVISIONS[-1]}.ext.{name}.models" for name in EXTENSIONS),
-    # Methods are also named without what they belong to.
+    # Methods also occur without their class.
     *(f"{one}:{cls}" for one in REVISIONS for cls in ("App", "Client", "Session")),
     *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "TaskHandle", "Transport")),
     *("asyncio", "enum", "pathlib", "pydantic", "typing"),
     *("starlette.applications", "starlette.routing"),
 ]
-# What is no name of the package: fields of headers, JSON, and what stands for the reader's own.
+# Names outside the package: header fields, JSON, and the reader's own.
 OTHERS: Final[dict[str, set[str]]] = {
     "authorization-clients.md": {"Authorization", "Authorizer", "authorizer"},
     "authorization-servers.md": {"Authorization", "Bearer", "DPoP"},

@@ -1,4 +1,4 @@
-"""The lists of requirements say what the tests say, and leave out none."""
+"""The lists of requirements agree with the marks of tests, and are complete."""
 
 import ast
 import json
@@ -63,7 +63,7 @@ def rows(page: Page) -> Mapping[str, Row]:
 
 
 def marked(page: Page) -> Mapping[str, set[str]]:
-    """Return the tests that are marked to show a row, by its id."""
+    """Return the tests marked for each row, by its id."""
     found: dict[str, set[str]] = defaultdict(set)
     for ids, test in all_marks():
         for id in re.findall(page.ids, ids):
@@ -73,12 +73,12 @@ def marked(page: Page) -> Mapping[str, set[str]]:
 
 @cache
 def all_marks() -> tuple[tuple[str, str], ...]:
-    """Return what `marks` yields, which takes a while to read."""
+    """Return all marks; reading them is slow."""
     return tuple(marks())
 
 
 def marks() -> Iterator[tuple[str, str]]:
-    """Yield each mark `shows` as it is written, and the test that has it."""
+    """Yield each mark `shows` as written, and its test."""
     for path in sorted(TESTS.rglob("test_*.py")):
         text = path.read_bytes()
         for node in ast.walk(ast.parse(text)) if b"pytest.mark.shows(" in text else ():

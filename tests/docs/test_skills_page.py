@@ -20,7 +20,7 @@ def test_the_example_of_skills_works(
     begin = "skill://acme/refunds/SKILL.md How to give money back. "
     assert said.startswith(begin) and head in said
     assert "Be kind." in said and "not used" not in said
-    # What changes between the entry and the reading is not used.
+    # A change between the entry and the reading is refused.
     folder = program["Docs"].skills
     unkind = {"uri": "skill://acme/refunds/SKILL.md", "text": "Be unkind."}
     monkeypatch.setattr(folder, "content", {unkind["uri"]: unkind}.get)

@@ -1,4 +1,4 @@
-"""The programs of the page about TypeScript pass tsc, and print what they say."""
+"""The programs of the page about TypeScript pass tsc, and print the shown output."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""What the page about tasks shows works as it stands there."""
+"""The code on the page about tasks works."""
 
 import re
 from dataclasses import fields

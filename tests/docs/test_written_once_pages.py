@@ -1,4 +1,4 @@
-"""What the pages about models and translation show works as it stands there."""
+"""The code on the pages about models and translation works."""
 
 import asyncio
 from pathlib import Path

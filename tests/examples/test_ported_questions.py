@@ -1,4 +1,4 @@
-"""What the servers of `examples/` do that ask others: sites of the web, and the user."""
+"""The servers of `examples/` that use web sites or ask the user."""
 
 import http.server
 import threading
@@ -41,7 +41,7 @@ ROBOTS = "User-agent: *\nDisallow: /private\n"
 
 
 class Site(http.server.ThreadingHTTPServer):
-    """A site of the web, which remembers who came."""
+    """A web site that records requests."""
 
     robots: tuple[int, str] = (200, ROBOTS)
 
@@ -104,7 +104,7 @@ def site() -> Generator[Site, None, None]:
 
 @pytest.fixture
 def fetcher(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The server, which may reach this machine, and knows of no proxy."""
+    """Return the server, which may reach this machine, and has no proxy."""
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
@@ -130,10 +130,10 @@ async def test_pages_are_shown_as_markdown(fetcher: Any, site: Site) -> None:
 
 async def test_the_rest_is_shown_as_it_came(fetcher: Any, site: Site) -> None:
     cases: dict[str, tuple[dict[str, Any], str]] = {
-        "/json": ({}, 'This is application/json as it came.\nContents of SITE/json:\n{"a": 1}'),
+        "/json": ({}, 'This is application/json, unchanged.\nContents of SITE/json:\n{"a": 1}'),
         "/latin": (
             {},
-            "This is text/plain; charset=latin-1 as it came.\nContents of SITE/latin:\né",
+            "This is text/plain; charset=latin-1, unchanged.\nContents of SITE/latin:\né",
         ),
         "/tea": ({"raw": True, "max_length": 15}, "<!doctype html>\n\n<error>Go on at"),
         f"/to?url={site.url}/json": ({}, '{"a": 1}'),
@@ -165,8 +165,8 @@ async def test_what_cannot_be_fetched_says_why(
 ) -> None:
     monkeypatch.setattr(fetcher, "BYTES", 10_000)
     cases = {
-        "/private/x": "keeps programs away from SITE/private/x. The user can still",
-        "/to?url=/private": "keeps programs away from SITE/private.",
+        "/private/x": "forbids programs to fetch SITE/private/x. The user can still",
+        "/to?url=/private": "forbids programs to fetch SITE/private.",
         "/to?url=ftp://127.0.0.1/x": "leads to ftp://127.0.0.1/x",
         "/to?url=file:///etc/passwd": "answers 302",
         "/none": "/none answers 404",
@@ -265,7 +265,7 @@ BOOKINGS: tuple[tuple[Any, str], ...] = (
 
 
 class User:
-    """Answers questions, and remembers what it was asked."""
+    """A user with fixed answers, who records questions."""
 
     def __init__(self) -> None:
         self.answer: Any = None

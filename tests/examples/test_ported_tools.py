@@ -1,4 +1,4 @@
-"""What the servers of `examples/` do that ask nobody else."""
+"""The servers of `examples/` that need nothing else."""
 
 import asyncio
 import json
@@ -149,7 +149,7 @@ MEMORIES: tuple[tuple[str, Any, Any], ...] = (
 
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """The server, with a file of its own."""
+    """The server, with its own file."""
     monkeypatch.setenv("MEMORY_FILE_PATH", str(tmp_path / "graph.jsonl"))
     return loaded("memory_server")
 
@@ -158,7 +158,7 @@ async def test_what_is_learned_is_kept(memory: Any) -> None:
     for revision in EDGES:
         memory.FILE.unlink(missing_ok=True)
         for tool, given, expected in MEMORIES:
-            # What one connection learns, the next one knows.
+            # One connection's memories are known to the next.
             async with using(memory.app, revision) as client:
                 with case((revision, tool, given)):
                     assert await client.call_tool(tool, given, as_=dict[str, Any]) == expected
@@ -257,7 +257,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-# The steps of one story: a tool, its arguments, and parts of what it says.
+# The steps of one story: a tool, its arguments, and parts of its answer.
 COMMANDS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("git_status", {}, ("Status of the repository:\nOn branch topic", "modified:   a.txt")),
     ("git_diff_unstaged", {}, ("Changes not staged:\n", "-one\n+two")),
@@ -305,7 +305,7 @@ async def test_git_is_run(repository: Path) -> None:
             subprocess.run(["git", "-C", repository, *command.split()], check=True)
 
 
-# Arguments that would do what no tool does, if they reached git as they are, and the refusal.
+# Arguments that would be harmful if git got them unchanged, and their refusals.
 ATTACKS: tuple[tuple[str, Any, str], ...] = (
     ("git_diff", {"target": "--output=stolen"}, "/target: String should match"),
     ("git_diff", {"target": "no-such-branch"}, "bad revision"),
@@ -380,6 +380,6 @@ async def test_two_servers_are_one_with_prefixes() -> None:
             assert json.loads(read.contents[0].text) == weather
             read = await client.read_resource("news://news/headlines")
             assert json.loads(read.contents[0].text)["top_story"] == module.HEADLINES[0]
-        # Each is still a server by itself.
+        # Each still works alone.
         async with using(module.news, revision) as client:
             assert [tool.name async for tool in client.iter_tools()] == ["get_news_headlines"]

@@ -126,7 +126,7 @@ def proof(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.long
 def test_a_proof_fails_with_a_test_that_ends_differently(tmp_path: Path, proof: Any) -> None:
     sdk = checkout(tmp_path / "sdk", TESTS + OF_A_PACKAGE)
-    report = proof.proved(proof.copied(sdk, tmp_path / "copy"), ())
+    report = proof.prove(proof.copy_checkout(sdk, tmp_path / "copy"), ())
     assert (sdk / "scripts/gen_surface_types.py").exists()
     assert report["differing"] == [
         {
@@ -145,7 +145,7 @@ def test_a_proof_does_not_take_the_results_from_before_for_those_from_after(
     sdk = checkout(tmp_path / "sdk")
     (sdk / "conftest.py").write_text("from mcp_types import _v2025_11_25 as v\n\nv.__path__\n")
     with pytest.raises(SystemExit, match=r"(?s)pytest ended with 4 .*__path__"):
-        proof.proved(sdk, ())
+        proof.prove(sdk, ())
 
 
 def test_what_is_no_checkout_is_one_clear_error(

@@ -1,4 +1,4 @@
-"""The extension apps as it is generated: which of its types, for which revisions."""
+"""The generated extension apps: its types in each revision."""
 
 import json
 from dataclasses import replace

@@ -1,8 +1,8 @@
-"""Every generated type accepts what its part of the schema accepts, and writes back what it read.
+"""Every generated type accepts the same values as its schema, and writes them back.
 
-Definitions and nameless objects of all revisions and extensions are covered, with instances that
-Hypothesis makes and with mutations of them. The examples are the same in every run; with `--all`
-there are more.
+Definitions and nameless objects of all revisions and extensions are covered, with instances by
+Hypothesis and with mutations of them. The examples are the same in every run; with `--all` there
+are more.
 """
 
 from collections.abc import Callable, Generator
@@ -31,7 +31,7 @@ SETTINGS = settings(
 
 @pytest.fixture(autouse=True)
 def counted(record_property: Callable[[str, object], None]) -> Generator[None, None, None]:
-    """Tell who records a run how many verdicts a test compared."""
+    """Report to the recorder of a run how many verdicts a test compared."""
     verdicts.clear()
     yield
     record_property("counted", dict(verdicts))
@@ -116,5 +116,5 @@ def test_there_is_a_type_for_every_definition_and_nameless_object(revision: str)
     exported = set(models.__all__)
     subjects = oracle.subjects(revision).keys()
     assert subjects <= exported
-    # Nameless unions with a tag get names too, so that the tag is said once.
+    # Nameless unions with a tag get names too, so that the tag appears once.
     assert not [name for name in exported - subjects if isinstance(getattr(models, name), type)]

@@ -1,4 +1,4 @@
-"""Extensions: what is generated for them, how classes have them, and wrong input."""
+"""Extensions: their generated code, their use in classes, and wrong input."""
 
 import asyncio
 import json
@@ -63,7 +63,7 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
 def test_the_rest_of_the_package_is_the_same_with_an_extension() -> None:
     without = {file.path: file.content for file in package_of().files}
     with_it = {file.path: file.content for file in package_of("tasks").files}
-    # Whoever asks a revision for an extension gets it.
+    # A revision gives its extension on request.
     gives = b'    if name == "tasks":\n        from .ext import tasks\n\n        return tasks\n'
     before, given, after = with_it["v2026_07_28/__init__.py"].partition(gives)
     assert given
@@ -121,7 +121,7 @@ def test_members_that_an_extension_adds_are_read_checked_and_written(extended: E
     with pytest.raises(extended.package.InvalidParams) as refused:
         table.parse_request(wrong, sender="client")
     assert refused.value.data["problems"][0]["pointer"] == "/params/notifications/taskIds/0"
-    # Without the extension nobody knows the member.
+    # Without the extension, the member is unknown.
     assert core.parse_request(wrong, sender="client").params.notifications.taskIds == [7]
 
 

@@ -1,4 +1,4 @@
-"""What has to be declared, computed from methods, and checked before a message goes out."""
+"""Required capabilities: computed from methods, and checked before sending."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 def _missing(
     revision: str, method: str, params: Any, *, sender: str, **declared: Json
 ) -> str | None:
-    """The path that `check` misses where the roles declare so much, or None if nothing is."""
+    """Return the path that `check` misses for these declarations; None if all is declared."""
     both: Json = {"client": {}, "server": {}, **declared}
     try:
         load(revision).capabilities.check(method, params, sender=sender, declared=both)
@@ -172,7 +172,7 @@ def test_a_call_as_a_task_needs_the_capability_for_it() -> None:
     path = "server.tasks.requests.tools.call"
     tools: Json = {"tools": {}}
     assert _missing("2025-11-25", "tools/call", params, sender="client", server=tools) == path
-    # The condition is part of what is said, for without it the message reads like a riddle.
+    # The message includes the condition, because it is unclear without it.
     declared: Json = {"client": {}, "server": tools}
     with pytest.raises(MissingCapability, match="task"):
         load("2025-11-25").capabilities.check(

@@ -16,7 +16,7 @@ Talk = Callable[[Any, Any], Awaitable[None]]
 
 
 def _meta(revision: str) -> Json:
-    """What every request of a stateless revision carries."""
+    """Return the metadata of every request of a stateless revision."""
     if revision in HANDSHAKE:
         return {}
     version = {"io.modelcontextprotocol/protocolVersion": revision}
@@ -40,14 +40,14 @@ def _server(revision: str) -> Any:
 
 
 def _with(stub: Any, *handlers: Any) -> Any:
-    """An instance of a subclass of `stub` that overrides `handlers`."""
+    """Return an instance of a subclass of `stub` with these handlers."""
     return type("Overridden", (stub,), {handler.__name__: handler for handler in handlers})()
 
 
 def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json]]:
-    """Let `talk` use a client and the server; gives what travelled, with its sender.
+    """Run `talk` with a client and the server; return the messages with their senders.
 
-    What it takes to agree on a revision is left out.
+    The messages of the handshake are left out.
     """
     travelled: list[tuple[str, Json]] = []
 
@@ -60,7 +60,7 @@ def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json
             server = _server(revision)
             async with connect_in_memory(client_side, server, tap=tap):
                 if revision in HANDSHAKE:
-                    # Whatever came before a ping has been read when it is answered.
+                    # All messages before a ping are read when it is answered.
                     await client_side.ping()
                 travelled.clear()
                 await talk(client_side, server)

@@ -1,4 +1,4 @@
-"""What callers of the stateless revision need not say, and what a receiver of it forgives."""
+"""Defaults for callers of the stateless revision, and the leniency of receivers."""
 
 import inspect
 from collections.abc import Callable, Iterator

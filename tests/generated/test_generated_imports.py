@@ -1,7 +1,7 @@
-"""What importing the package costs in modules, seen from fresh interpreters.
+"""The modules that importing the package loads, seen from fresh interpreters.
 
-A program pays for what it uses: the package itself for nothing, messages for Pydantic, stubs for
-asyncio, and nothing ever for what only the generator needs.
+A program pays for its use: the package itself needs nothing, messages need Pydantic, stubs need
+asyncio, and modules of the generator are never loaded.
 """
 
 import json
@@ -15,7 +15,7 @@ from support import tables
 from support.generated.golden_package import REVISIONS
 from support.generated.package_copy import copy_folder
 
-# What the package may need: itself, Pydantic and what Pydantic needs.
+# The possible imports of the package: itself, Pydantic, and Pydantic's dependencies.
 ALLOWED = {
     "annotated_types",
     "mcp_revisions",
@@ -27,7 +27,7 @@ ALLOWED = {
 
 
 def _run(program: str) -> Any:
-    """What `program` prints as JSON, run with the copied package added to the path."""
+    """Run `program` with the copied package on the path; return its output, parsed as JSON."""
     path = f"import sys; sys.path.insert(0, {str(copy_folder())!r}); at_start = set(sys.modules)\n"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", path + textwrap.dedent(program)],
@@ -41,7 +41,7 @@ def _run(program: str) -> Any:
 
 
 def _imported(program: str) -> set[str]:
-    """The modules that `program` imports on top of the interpreter's own."""
+    """Return the modules that `program` imports beyond the interpreter's own."""
     tail = "\nloaded = sorted(set(sys.modules) - at_start)\nimport json; print(json.dumps(loaded))"
     return set(_run(textwrap.dedent(program) + tail))
 

@@ -1,4 +1,4 @@
-"""Models are loaded when something needs them, and nobody notices."""
+"""Models are loaded on demand, invisibly."""
 
 import ast
 import copy
@@ -18,7 +18,7 @@ MODELS = "mcp_revisions.v2025_11_25.models"
 
 
 def _loaded(program: str) -> set[str]:
-    """The modules of models that a program has loaded at its end."""
+    """Return the modules of models that a program has loaded at its end."""
     shown = f"import sys\n{program}\nprint(*(n for n in sys.modules if n.startswith('{MODELS}.')))"
     done = subprocess.run(
         [sys.executable, "-c", shown],

@@ -1,6 +1,6 @@
-"""The generated package under the strictest checks there are, alone in an empty folder.
+"""The generated package under the strictest checks, alone in an empty folder.
 
-Nothing of this checkout's configuration is in force there: what is found is what users find.
+Without this checkout's configuration, as for users.
 """
 
 import json
@@ -73,7 +73,7 @@ EXPECTED = {
     for name, program in PROGRAMS.items()
     for line in user_programs.wrong_lines(program)
 }
-# The code that it is a copy of is checked as our own.
+# Its original is checked with our own code.
 RUNTIME = f"{PACKAGE.name}/_runtime"
 
 Finding = tuple[str, int]

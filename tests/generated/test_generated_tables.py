@@ -1,4 +1,4 @@
-"""The method tables say what the reference facts say, read from the specification's pages."""
+"""The method tables agree with the reference facts from the specification's pages."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 FACTS = "spec/spec-facts.json"
 
-# What the facts say in words, as conditions on members of the params.
+# Conditions on members of the params, which the facts state in words.
 CONDITIONS: dict[str | None, frozenset[str]] = {
     None: frozenset(),
     "params.mode absent or form": frozenset({"params.mode is form or absent"}),
@@ -203,12 +203,11 @@ def test_era_and_batching() -> None:
             facts, table = _facts(revision), load(revision).methods.TABLE
             assert table.revision == revision == load(revision).REVISION
             assert table.rules.batching == bool(facts["jsonrpc"]["batching"])
-            # Streams that are closed and come back to belong to one revision (its changelog, "Minor
+            # Only one revision has streams that close and are resumed (its changelog, "Minor
             # changes", item 6).
             assert table.rules.polling == (revision == "2025-11-25")
             assert table.rules.unnamed_over_http == (revision == "2025-03-26")
-            # The ledgers let errors go without an id everywhere: an id that was not readable has
-            # no echo.
+            # The ledgers allow errors without an id everywhere: an unreadable id has no echo.
             assert table.rules.error_id_optional
 
 
@@ -241,7 +240,7 @@ def test_message_types_of_the_facts_exist() -> None:
             assert {fact["message_type"] for fact in _methods(revision)} <= known
 
 
-# What users find beside the stubs of the methods; everything else is behind `__mcp_runtime__`.
+# Visible members beside the stubs of methods; everything else is behind `__mcp_runtime__`.
 _OF_BOTH_SIDES = {"ROLE", "TABLE", "notify", "request", "request_once", "revision"}
 _HANDLING = {
     "around",
@@ -287,7 +286,7 @@ TOOLKIT = {"disable", "enable", "max_threads", "mount", "page_size", "tool_schem
 
 
 def _found(cls: type[Any]) -> set[str]:
-    """All names of a class but those that Python itself looks for."""
+    """Return all names of a class except special ones."""
     return {name for name in dir(cls) if not name.startswith("__")} - {"_is_protocol"}
 
 

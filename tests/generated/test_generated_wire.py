@@ -1,4 +1,4 @@
-"""What generated classes do with members: names, nulls, constants, unknowns, numbers and errors."""
+"""Members in generated classes: names, nulls, constants, unknowns, numbers and errors."""
 
 import ast
 import copy
@@ -66,7 +66,7 @@ def _request(revision: str, method: str, params: Json) -> Json:
 
 
 def _result(revision: str, **members: Any) -> Json:
-    """A result on the wire; since 2026-07-28 each says what it is."""
+    """Return a result on the wire; since 2026-07-28 each has a type."""
     return {"resultType": "complete", **members} if revision not in HANDSHAKE else members
 
 
@@ -84,7 +84,7 @@ def test_undeclared_members_survive_with_their_nulls() -> None:
                 assert json.loads(result.to_json()) == wire
 
 
-# What a member may be called that no class declares: attributes, methods and slots of the class.
+# Names for undeclared members: attributes, methods and slots of the class.
 NAMES = (
     *("structured_content", "is_error", "result_type", "meta", "_private", "self", "copy"),
     *("model_fields", "model_extra", "model_fields_set", "from_json", "to_wire", "ANY_OF_REQUIRED"),

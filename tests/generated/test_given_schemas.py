@@ -1,4 +1,4 @@
-"""Schemas that were hard to read: models that accept what they say, or errors with a place."""
+"""Schemas that were hard to read: correct models, or errors with a place."""
 
 import json
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Whatever form a definition has, its type accepts what it does, and writes back what it read."""
+"""Types of all forms accept the same values as their definitions, and write them back."""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module

@@ -1,6 +1,6 @@
-"""A revision that does not exist yet is generated and tested as those are that do.
+"""A revision that does not exist yet is generated and tested like the real ones.
 
-What runs on the copy are the tests that are there; none of them is told of the new revision.
+The copy runs the existing tests, which do not know the new revision.
 """
 
 import json
@@ -103,7 +103,7 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 def mcp_gen(checkout: Checkout, command: str, target: str, *options: str, code: int = 0) -> str:
-    """Run a command on a server, which finds the same code as the command does."""
+    """Run a command on a server that finds the same code as the command."""
     run = ("-m", "mcp_protogen", command, target, *options)
     return checkout.run(*run, "--env", f"PYTHONPATH={checkout.path}", code=code)
 
@@ -111,7 +111,7 @@ def mcp_gen(checkout: Checkout, command: str, target: str, *options: str, code: 
 def test_nothing_but_its_own_files_has_to_be_written(checkout: Checkout) -> None:
     said = json.loads(checkout.run("-m", "mcp_protogen", "revisions", "--format", "json"))
     assert [one["revision"] for one in said["revisions"]] == [*REVISIONS, NEXT]
-    # What was there stays as it is, but for the lists of what there is.
+    # Existing files stay the same, except for the lists of revisions.
     changed = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*")
@@ -124,8 +124,8 @@ def test_nothing_but_its_own_files_has_to_be_written(checkout: Checkout) -> None
 def test_the_tests_of_all_revisions_hold_for_it(
     checkout: Checkout, pytestconfig: pytest.Config
 ) -> None:
-    # Elsewhere any revision of an era will do, and the newest is taken. What takes longest is left
-    # to --all: values made up for its types, and for its tables, of which sessions use some.
+    # Elsewhere any revision of an era will do, and the newest is taken. The slowest is left to
+    # --all: made-up values for its types and tables, some of which sessions use.
     cheap = ("--of", NEXT, "-k", "not test_differential and not test_translations")
     chosen = () if pytestconfig.getoption("--all") else cheap
     options = ("-n0", "-p", "no:cacheprovider", *chosen)

@@ -1,4 +1,4 @@
-"""An extension of our own: all that one can add, in both directions, beside another extension."""
+"""A made-up extension with every feature, in both directions, beside another extension."""
 
 import asyncio
 import json
@@ -22,7 +22,7 @@ Json = Any
 
 
 class Own(NamedTuple):
-    """One revision of the package: it, the extension, and a server and a client that have both."""
+    """One revision of the package: it, the extension, and a server and a client with both."""
 
     package: Any
     mcp: Any
@@ -43,7 +43,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def members_of_server(mcp: Json, ext: Json) -> dict[str, Any]:
-    """What a server with the extension does; it notes what it hears in `heard`."""
+    """Return the handlers of a server with the extension; they record into `heard`."""
     folder = ext.models.Folder(uri=URI, kind="plain", audience=["user"])
 
     async def on_count_folder(self: Json, session: Json, params: Json) -> Json:
@@ -167,7 +167,7 @@ def test_nothing_goes_to_a_client_that_has_not_declared_the_extension(own: Own) 
 
 
 def answer_to(own: Own, declared: dict[str, Any], method: str) -> Any:
-    """What comes of a request of a client that declares some extensions."""
+    """Return the answer to a request of a client with some extensions."""
     runtime = import_module(f"{own.package.__name__}._runtime.connection")
     reading = import_module(f"{own.package.__name__}._runtime.messages.reading")
     server = own.server()
@@ -193,7 +193,7 @@ def test_each_request_is_judged_by_what_it_declares(stateless: Own) -> None:
 
 
 def test_a_class_declares_each_of_its_extensions_with_its_settings(stateless: Own) -> None:
-    # Of tasks it answers nothing.
+    # It does not answer about tasks.
     assert stateless.server().capabilities().extensions == {IDENTIFIER: {"count": True}}
     both: dict[str, Any] = {IDENTIFIER: {}, "io.modelcontextprotocol/tasks": {}}
     assert stateless.client().capabilities().extensions == both
@@ -245,7 +245,7 @@ def test_http_repeats_the_name_and_a_server_refuses_a_wrong_one(stateless: Own) 
 
 
 async def again(http: Any, post: Any, named: dict[str, str]) -> Any:
-    """The answer to the same POST with another name, or none."""
+    """Return the answer to the same POST with another name, or without one."""
     fields = {name: value for name, value in post.headers.items() if name != "mcp-name"}
     return await http.post(post.url, content=post.content, headers=fields | named)
 

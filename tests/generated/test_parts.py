@@ -1,4 +1,4 @@
-"""Parts of packages: each has what it needs and nothing else, and says what it was made without."""
+"""Parts of packages: each has exactly what it needs, and names the parts it lacks."""
 
 import ast
 import asyncio
@@ -30,7 +30,7 @@ if str(ROOT / "tests" / "http") not in sys.path:
 
 from support.http.serving import booted
 
-REVISION, FOLDER = "2024-11-05", "v2024_11_05"  # the one that is generated soonest
+REVISION, FOLDER = "2024-11-05", "v2024_11_05"  # the fastest to generate
 SETS = {**{part: (part,) for part in PARTS}, "none": (), "default": DEFAULT, "all": tuple(PARTS)}
 SELECTIONS = {
     (name, several): PartSelection(parts, several=several)
@@ -52,7 +52,7 @@ def runtime_of(selection: PartSelection) -> dict[Path, bytes]:
 
 
 def modules_of(selection: PartSelection) -> set[Path]:
-    """Return the modules among them, which are all but the terms."""
+    """Return the modules among them, without the licence files."""
     return {path for path in runtime_of(selection) if path.name not in TERMS}
 
 
@@ -60,7 +60,7 @@ LISTED = ListedRevision("2025-11-25", "handshake", module_name("2025-11-25"))
 
 
 def generated_of(selection: PartSelection) -> dict[Path, str]:
-    """Return the other modules of a package, but for those that list what there is."""
+    """Return the other modules of a package, without the lists of contents."""
     own = ((copied_package() / FOLDER / module).with_suffix(".py") for module in selection.modules)
     models = (copied_package() / FOLDER / "models").glob("*.py")
     found = {path: path.read_text() for path in (*own, *models) if path.is_file()}
@@ -100,7 +100,7 @@ def _module(place: Path) -> Path | None:
 
 
 def needed(selection: PartSelection) -> set[Path]:
-    """Return all modules to which the generated and exported ones of a package lead."""
+    """Return all modules reachable from the generated and exported ones of a package."""
     runtime, generated = copied_package() / "_runtime", generated_of(selection)
     exported = {"core.revision", *(module for module, _ in selection.exports)}
     found, left = set[Path](), [runtime.joinpath(*one.split(".")) for one in exported]
@@ -180,7 +180,7 @@ def test_a_name_is_exported_or_said_to_be_missing() -> None:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return what makes a package of one revision by the name of its parts, once for each."""
+    """Return a function that makes a package of one revision by its parts, once for each."""
     place = tmp_path_factory.mktemp("parts")
 
     def make(name: str) -> Path:
@@ -274,7 +274,7 @@ def test_type_checkers_see_what_is_there_alone(made: Callable[[str], Path]) -> N
         wrong[name].write_text(WRONG.format(folder.name))
     place = folders[last].parent
     checked = [path.name for path in (*folders.values(), *wrong.values())]
-    # Modules of the runtime are checked as our own, and here have all that they import.
+    # Modules of the runtime are checked elsewhere, and have all their imports here.
     settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": checked}
     settings["exclude"] = ["**/_runtime"]
     (place / "pyrightconfig.json").write_text(json.dumps(settings))

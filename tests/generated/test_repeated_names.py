@@ -31,7 +31,7 @@ def test_a_package_says_each_public_name_once_to_programs_and_once_to_type_check
 
 
 def said_to_programs(tree: ast.Module) -> Iterator[str]:
-    """The texts in lists, and those that are keys of tables."""
+    """Yield the texts in lists, and the keys of tables."""
     for node in ast.walk(tree):
         match node:
             case ast.Dict(keys=said) | ast.List(elts=said):
@@ -42,7 +42,7 @@ def said_to_programs(tree: ast.Module) -> Iterator[str]:
 
 
 def seen_by_checkers(tree: ast.Module) -> Iterator[str]:
-    """What other modules get by a wildcard: what is imported by its own name, or defined."""
+    """Yield the names that a wildcard import gets: imports by their own name, and definitions."""
     blocks = [one.body for one in tree.body if isinstance(one, ast.If) and is_for_checkers(one)]
     for node in chain(tree.body, *blocks):
         match node:

@@ -1,4 +1,4 @@
-"""The messages printed in the specification's pages are read, and refused, as their index says."""
+"""The messages printed in the specification's pages are read, or refused, as their index says."""
 
 import json
 from typing import Any
@@ -136,7 +136,7 @@ def test_no_example_is_left_out() -> None:
 
 
 def _answered(methods: Any, entry: Json) -> Any:
-    """The request that an answer is for; any that may be answered so where the page has none."""
+    """Return the request of an answer; any fitting one if the page has none."""
     if entry["method"] is not None:
         return {**methods.REQUESTS, **methods.INPUT_REQUESTS}[entry["method"]]
     for spec in methods.REQUESTS.values():
@@ -148,6 +148,6 @@ def _answered(methods: Any, entry: Json) -> Any:
 
 
 def _without_empty_params(data: bytes) -> Json:
-    # An absent object of params and an empty one say the same.
+    # An absent object of params and an empty one are the same.
     message: Json = json.loads(data)
     return {key: value for key, value in message.items() if key != "params" or value != {}}

@@ -1,4 +1,4 @@
-"""`translate` of a generated package: what becomes of single values, and what is said about it."""
+"""`translate` of a generated package: results for single values, and its errors."""
 
 import json
 from typing import Any
@@ -73,16 +73,16 @@ def test_output_schemas_that_no_object_fits_are_wrapped() -> None:
     dialect = "https://json-schema.org/draft/2020-12/schema"
     points = {"type": "array", "items": {"$ref": "#/$defs/P"}}
     kept = {"$defs": definitions, "$schema": dialect}
-    # A schema, and what becomes of it.
+    # A schema, and the result.
     cases: tuple[tuple[Any, Any], ...] = (
         ({"type": "object", "properties": {}}, {"type": "object", "properties": {}}),
         ({"type": "string"}, {"properties": {"result": {"type": "string"}}}),
         ({"type": ["string", "null"]}, {"properties": {"result": {"type": ["string", "null"]}}}),
         ({**points, **kept}, {"properties": {"result": points}, **kept}),
-        # Objects are sent as they are, so that one schema would not fit all values.
+        # Objects are sent unchanged, so one schema would not fit all values.
         ({"type": ["object", "null"]}, None),
         ({"anyOf": [{"type": "object"}, {"type": "null"}]}, None),
-        # What these lead to is elsewhere then.
+        # These move elsewhere.
         ({"type": "array", "items": {"$ref": "#"}}, None),
         ({"type": "array", "items": {"$dynamicRef": "#node"}}, None),
         ({"type": "array", "$id": "https://a/b", "items": {"$ref": "#/$defs/P"}}, None),

@@ -32,7 +32,7 @@ SETTINGS = settings(
 
 @cache
 def values_of(revision: str, name: str) -> list[Any]:
-    """Values of a type, as its patched schema has it; making them takes longer than using them."""
+    """Return values of a type by its patched schema; making them takes longer than using them."""
     made: list[Any] = []
 
     @SETTINGS
@@ -84,7 +84,7 @@ def test_what_is_lifted_comes_back_as_it_was(older: str, newer: str) -> None:
             return
         again = down.translate(lifted.value, becomes)
         lost = [loss.pointer for loss in lifted.losses]
-        # An empty `_meta` says as much as none.
+        # An empty `_meta` counts as none.
         left = bare(without(value, lost))
         assert bare(without(again.value, lost)) == left, f"{name}: {lifted}, {again}"
 

@@ -1,4 +1,4 @@
-"""Any schema of the specification's history makes a package that runs, whatever it is called."""
+"""Any schema of the specification's history makes a working package, under any name."""
 
 import asyncio
 import importlib
@@ -20,24 +20,24 @@ from support.tables import some
 pytestmark = pytest.mark.long
 
 DRAFTS = ("142b3c3c", "2f2c60d6", "6f2c22a8", "7519d64b", "880d3112", "a1b65dc8", "14043ad9")
-# File under ../shared/published, and what it is called here.
+# Files under ../shared/published, and their names here.
 CASES = [
     *((f"drafts/{name}", "draft") for name in (*DRAFTS, "2025-11-25")),
-    # A revision to come was a state of the draft before.
+    # A future revision is an earlier state of the draft.
     *zip(REVISIONS, ("2099-01-01", "2024-01-01", "draft", "2025-07-01", "draft"), strict=False),
 ]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the packages are."""
+    """The folder of the packages."""
     missing.reference("published", "what becomes of published files")
     return tmp_path_factory.mktemp("unpinned")
 
 
 @cache
 def made(file: str, revision: str, folder: Path) -> Path:
-    """The package of a published file under the name of a revision."""
+    """Return the package of a published file under the name of a revision."""
     content = (missing.SHARED / "published" / f"{file}.schema.json").read_bytes()
     given = GivenFile(f"{file}.json", content)
     place = folder / f"of_{module_name(file.rpartition('/')[2])}_as_{module_name(revision)}"
@@ -49,7 +49,7 @@ def made(file: str, revision: str, folder: Path) -> Path:
 
 
 def params(spec: Any, models: Any, **members: Any) -> Any:
-    """Params, with what only some drafts require: who asks."""
+    """Return params, with the client's name that only some drafts require."""
     try:
         return spec.params(**members)
     except ValidationError:
@@ -63,7 +63,7 @@ def greet(self: Any, name: str) -> str:
 
 
 async def called(package: Any, revision: str) -> tuple[list[str], dict[str, Any]]:
-    """The tools that a server lists, and what one says when it is called."""
+    """Return the listed tools of a server, and the text of one call."""
     module = package.load(revision)
     greeter: Any = type("Greeter", (package.Toolkit, module.Server), {"greet": package.tool(greet)})
     async with package.connect_in_memory(module.Client(), greeter()) as client:

@@ -1,4 +1,4 @@
-"""Bodies of requests as no client writes them: each gets its status and code, and harms nobody."""
+"""Abnormal request bodies: each gets its status and code, and harms no other client."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Clients that leave in the middle, stop reading, or close half of the connection."""
+"""Clients that leave in the middle, stop reading, or half-close the connection."""
 
 import asyncio
 from typing import Any
@@ -116,7 +116,7 @@ async def test_streams_of_changes_that_are_left_are_let_go(stack: str) -> None:
         await site.is_fine()
 
 
-# More than the buffers of both ends of a connection on this machine take in.
+# More than the buffers of both ends of a local connection hold.
 FLOOD = {"times": 300, "size": 100_000}
 
 
@@ -146,18 +146,18 @@ async def test_who_does_not_read_its_answers_takes_up_no_place_for_long(stack: s
         mine = await site.session()
         big = http(call("big", 1, size=20_000_000), **mine)
         async with wire(site.port) as one:
-            # The second is worked on once the first was written, and cannot be.
+            # The second is handled after the first was written, and cannot be written.
             await unread(site, one, big + http(call("echo", 2), **mine))
             await begun(site, 2)
             await site.is_fine()
 
 
-# What uvicorn says of a response that is cut off.
+# The log entry of uvicorn for a response that is cut off.
 CUT = "ASGI callable returned without completing response."
 
 
 async def stalled(site: Site, one: Wire, mine: Any) -> None:
-    """Open the stream of a session, and stop reading when it cannot be written to any more."""
+    """Open the stream of a session, and stop reading when writes to it block."""
     await one.send(http(b"", "GET", **mine))
     await one.head()
     one.read(False)

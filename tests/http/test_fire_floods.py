@@ -1,4 +1,4 @@
-"""More of everything than anybody needs: bounded while it lasts, and gone when it is over."""
+"""Floods of everything: bounded while they last, and gone afterwards."""
 
 import asyncio
 import gc
@@ -36,7 +36,7 @@ BEGIN = http(hello())
 
 
 async def bare(app: Any, data: bytes) -> Answer:
-    """The response to one request, without a socket."""
+    """Return the response to one request, without a socket."""
     head, _, body = data.partition(b"\r\n\r\n")
     first, *lines = head.split(b"\r\n")
     method, target, _ = first.decode().split(" ")
@@ -63,7 +63,7 @@ async def bare(app: Any, data: bytes) -> Answer:
 
 
 def ours() -> Counter[str]:
-    """The objects of the package there are, by type."""
+    """Return the existing objects of the package, by type."""
     gc.collect()
     kinds: list[Any] = [type(one) for one in gc.get_objects()]
     return Counter(

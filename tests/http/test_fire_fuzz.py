@@ -1,4 +1,4 @@
-"""Valid requests, bent in many ways at once: each answer is one of those that are documented."""
+"""Valid requests, bent in many ways at once: each answer is a documented one."""
 
 import asyncio
 import json
@@ -110,7 +110,7 @@ def bent(draw: st.DrawFn, value: Any) -> Any:
 
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[str, dict[str, str | None], bytes, int]:
-    """A method, header fields, a body, and how much of all that is sent."""
+    """Yield a method, header fields, a body, and the sent share of it."""
     message, base = draw(st.sampled_from(BASES))
     fields: JsonObject = dict(base)
     for _ in range(draw(st.integers(0, 3))):
@@ -127,11 +127,11 @@ def requests(draw: st.DrawFn) -> tuple[str, dict[str, str | None], bytes, int]:
 async def sent(
     site: Site, mine: str, request: tuple[str, dict[str, str | None], bytes, int]
 ) -> None:
-    """Send a bent request, and judge what comes back."""
+    """Send a bent request, and check the response."""
     method, fields, body, share = request
     fields = {name: mine if value == SESSION else value for name, value in fields.items()}
     data = http(body, method, **fields)
-    # More may be announced than is sent, which the server waits for.
+    # More may be announced than is sent; the server waits for the rest.
     announced = share < 100 or bool({"content-length", "transfer-encoding"} & set(fields))
     async with wire(site.port) as one:
         await one.send(data[: len(data) * share // 100])
@@ -147,7 +147,7 @@ async def sent(
         except TimeoutError:
             assert announced
         except asyncio.IncompleteReadError:
-            # A connection that is closed before a head was complete.
+            # The connection was closed before a complete head.
             assert share < 100
 
 
@@ -159,7 +159,7 @@ async def rest(one: Any, answer: Answer, method: str) -> Answer:
 
 
 def judge(method: str, answer: Answer) -> None:
-    """Whether an answer is one of those that are documented."""
+    """Require a documented answer."""
     assert answer.status in STATUSES, answer
     assert answer.status != 503 or answer.field("retry-after")
     if answer.field("content-type") == "application/json" and method != "HEAD":
@@ -171,7 +171,7 @@ def judge(method: str, answer: Answer) -> None:
                 assert isinstance(one["error"]["code"], int) and one["error"]["message"]
         assert answer.status == 200 or "error" in said
     else:
-        # What the parser refuses by itself.
+        # Refusals of the parser itself.
         assert not answer.body or answer.body == b"Invalid HTTP request received.", answer
 
 

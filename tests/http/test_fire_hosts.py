@@ -1,4 +1,4 @@
-"""Names by which a server is called, and pages that call it: DNS rebinding and its relatives."""
+"""Host names and calling pages: DNS rebinding and similar attacks."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Bodies that take memory: so much for all of them, and given back however they end."""
+"""Bodies that take memory: bounded in total, and released however they end."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ FIELDS = {
 
 
 class Sender:
-    """A request without a socket, whose body is sent by hand, and what comes back for it."""
+    """A request without a socket; its body is sent by hand, and the response is recorded."""
 
     def __init__(self, app: Any, length: int | None = None, **fields: Any) -> None:
         self.read = 0
@@ -55,7 +55,7 @@ class Sender:
         self._pieces.put_nowait({"type": "http.disconnect"})
 
     async def status(self) -> int:
-        """The status of the answer, when it is there."""
+        """Return the status of the answer, once it has come."""
         await self.task
         return int(self._said[0]["status"])
 
@@ -65,7 +65,7 @@ class Sender:
 
 
 async def rest() -> None:
-    """Let others have some turns."""
+    """Let other tasks run a few times."""
     for _ in range(5):
         await asyncio.sleep(0)
 
@@ -79,7 +79,7 @@ async def sent(app: Any, message: Json, **fields: Any) -> Sender:
 
 
 async def begun(app: Any) -> JsonObject:
-    """The fields of a session that has begun."""
+    """Begin a session; return its header fields."""
     one = await sent(app, hello(OLD))
     assert await one.status() == 200
     id = one.field(b"mcp-session-id")
@@ -90,7 +90,7 @@ async def begun(app: Any) -> JsonObject:
 
 
 def taken(app: Any) -> int:
-    """How many bytes are taken for bodies."""
+    """Return the number of bytes used for bodies."""
     return int(app._running.state.bodies.quota.used)
 
 
@@ -115,12 +115,12 @@ async def end_cancelled(one: Sender) -> int | None:
 
 
 async def check_bound(app: Any, mine: JsonObject) -> None:
-    """See that bodies of 150 KiB leave no room for 51 more."""
+    """Check that bodies of 150 KiB leave no room for 51 more."""
     assert taken(app) == 150 * KIB
     refused = Sender(app, 51 * KIB, **mine)
     assert await refused.status() == 503
     assert (refused.field(b"retry-after"), refused.read) == (b"1", 0)
-    # What is small has room at any time.
+    # A small request always has room.
     assert await (await sent(app, call("echo"), **mine)).status() == 200
 
 
@@ -134,12 +134,12 @@ def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
         seconds = 0.02 if end is end_late else 30
         app = app_of(Target().server, **LIMITS, body_timeout=seconds)
         mine = await begun(app)
-        # One says how long it is, the other does not.
+        # One states its length, the other does not.
         slow = Sender(app, 100 * KIB, **mine), Sender(app, **mine)
         for one in slow:
             await one.send(b" " * 50 * KIB)
         if end is not end_late:
-            # Else time may be up before that.
+            # Otherwise the time may be up before that.
             await check_bound(app, mine)
         assert [await end(one) for one in slow] == [status, status]
         assert taken(app) == 0
@@ -188,7 +188,7 @@ def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
         large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
         assert [await large.status(), await slow.status()] == [200, 503]
         assert slow.field(b"retry-after") == b"1"
-        # Without any that is slow, whoever comes last has to come again.
+        # If none is slow, the latest must retry.
         again = Sender(app, 100 * KIB, **mine)
         await again.send(b" " * 90 * KIB)
         assert await Sender(app, 100 * KIB, **mine).status() == 503
@@ -281,7 +281,7 @@ def test_a_listen_stream_keeps_nobody_from_asking() -> None:
             name.replace("-", "_"): value
             for name, value in of_modern("subscriptions/listen").items()
         }
-        # The whole of what is kept while it is open has a bound, not its params alone.
+        # The whole memory of an open session is bounded, not only its params.
         assert await (await sent(app, {**wanted, "x": [{}] * 2200}, **fields)).status() == 413
         stream = await sent(app, wanted, **fields)
         assert (taken(app), stream.task.done()) == (0, False)
@@ -294,14 +294,14 @@ def test_a_listen_stream_keeps_nobody_from_asking() -> None:
 
 
 class Deaf(Sender):
-    """One whom no answer reaches."""
+    """A client that answers do not reach."""
 
     async def _send(self, message: JsonObject) -> None:
         raise OSError("gone")
 
 
 class Asking(Target):
-    """Its tools ask the client something, and get no answer."""
+    """A server whose tools ask the client, and get no answer."""
 
     async def _do(self, session: Any, name: str, arguments: Any) -> str:
         if name == "ask":
@@ -331,7 +331,7 @@ def test_what_clients_may_do_without_end_is_logged_a_few_times(
     caplog.set_level("INFO", "mcp_protogen.runtime")
     run(script())
     logged = Counter(entry.module for entry in caplog.records)
-    # The module has two kinds: who does not read, and who has gone.
+    # The module has two kinds: clients that do not read, and clients that have gone.
     assert [logged[one] for one in ("jobs", "asgi")] == [5, 10]
 
 

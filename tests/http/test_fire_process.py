@@ -1,4 +1,4 @@
-"""A server in a process of its own, started by `run_http`, against those who want it to hang."""
+"""A server as a process by `run_http`, against clients that want it to hang."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ class Process:
 
     @property
     def connections(self) -> int:
-        """How many connections it has not closed."""
+        """Return the number of connections that it has not closed."""
         lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
         ends = [(words[1], words[3]) for words in (line.split() for line in lines)]
         return sum((end, state) in self._kept for end, state in ends)
@@ -50,7 +50,7 @@ class Process:
 
 @asynccontextmanager
 async def served(**options: Any) -> AsyncGenerator[Process, None]:
-    """Serve until the end of the block: then it stops by itself, and has reported no failure."""
+    """Serve until the end of the block; require a clean end without reported failures."""
     port = free_port()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "support.http.fire", str(port), json.dumps(options)),
@@ -94,8 +94,8 @@ async def test_heads_that_do_not_come_are_waited_for_no_longer_than_said() -> No
 
 def test_many_who_send_a_head_byte_by_byte_do_not_stay() -> None:
     async def drip(port: int) -> int:
-        # Not through a transport of asyncio: what is written once the server has closed is answered
-        # by a reset, and a transport then drops what was still to be read.
+        # Not through a transport of asyncio: after the server has closed, writes are answered by a
+        # reset, and a transport then drops unread data.
         loop = asyncio.get_running_loop()
         with socket.socket() as one:
             one.setblocking(False)
@@ -125,7 +125,7 @@ async def test_a_head_without_end_is_refused() -> None:
                 await one.send(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-b: ")
                 for _ in range(15):
                     await one.send(piece)
-                # What comes after the limit is answered by a reset, which may be faster.
+                # Data beyond the limit causes a reset, which may be faster.
                 with suppress(ConnectionError, asyncio.IncompleteReadError):
                     assert (await one.answer()).status in (400, 431)
                 assert await one.is_closed()

@@ -1,4 +1,4 @@
-"""Things that happen at the same time: one id twice, streams twice, cancellation beside answers."""
+"""Concurrency: one id twice, streams twice, cancellation beside answers."""
 
 import asyncio
 from typing import Any
@@ -68,7 +68,7 @@ async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
             site.target.go.set()
         assert (await site.ask(http(cancelled(id), **mine))).status == 202
         if tool != "echo":
-            # The first may have come too late to be taken for what it was.
+            # The first may have come too late to count as the first.
             await until(lambda: site.target.begun >= 1)
             await site.ask(http(cancelled(id), **mine))
         answer = await asked
@@ -147,7 +147,7 @@ async def test_pipelined_requests_are_answered_in_their_order(stack: str) -> Non
 async def test_to_leave_with_requests_queued_behind_a_slow_one_leaves_nothing_behind(
     stack: str,
 ) -> None:
-    # The one parser does not tell the slow one that its client has gone, and complains then.
+    # One parser does not tell the slow one that its client has gone, and complains then.
     async with attacked(stack, CUT) as site:
         async with wire(site.port) as one:
             await one.send(modern_call("wait", 1) + modern_call("echo", 2) * 20)

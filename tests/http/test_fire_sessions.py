@@ -1,4 +1,4 @@
-"""Ids of sessions and events that were guessed, forged, or belong to somebody else."""
+"""Ids of sessions and events that are guessed, forged, or foreign."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ FORGED = [
 
 
 async def streamed(site: Site, mine: Fields) -> list[str]:
-    """The ids of the events of a call that was answered by a stream."""
+    """Return the ids of the events of a call answered by a stream."""
     answer = await site.ask(http(call("flood", times=3), **mine))
     return ids_of(answer)
 
@@ -42,7 +42,7 @@ def ids_of(answer: Answer) -> list[str]:
 
 
 async def tried(site: Site, mine: Fields) -> list[Answer]:
-    """What every way to use a session gets."""
+    """Use a session in every way; return the answers."""
     return [
         await site.ask(http(call("echo"), **mine)),
         await site.ask(http({"jsonrpc": "2.0", "id": 1, "result": {}}, **mine)),

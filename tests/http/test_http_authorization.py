@@ -1,4 +1,4 @@
-"""What authorizes the requests of a client: when it is asked, and what its answers do."""
+"""The authorization of a client's requests: its calls, and the effect of its answers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ KEY = "letmein"
 
 
 class Guard:
-    """An ASGI application before another that lets in who shows a key, and notes who came."""
+    """An ASGI application in front of another that requires a key, and records requests."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -26,7 +26,7 @@ class Guard:
         fields = dict(scope["headers"])
         shown = fields.get(b"authorization")
         self.seen.append((scope["method"], shown and shown.decode()))
-        # Old servers look at the method first.
+        # Old servers check the method first.
         if shown == self.key.encode() or (scope["method"], scope["path"]) == ("POST", "/sse"):
             await self.app(scope, receive, send)
             return
@@ -36,7 +36,7 @@ class Guard:
 
 
 class KeyRing:
-    """Authorizes by a key that it has, or that it gets when it is refused."""
+    """An authorizer by a key that it has, or gets when it is refused."""
 
     def __init__(self, key: str | None = None, get: Callable[[], Awaitable[str]] | None = None):
         self.key = key
@@ -89,7 +89,7 @@ async def guarded(revision: str, **chosen: Any) -> AsyncGenerator[tuple[Guard, s
 
 
 async def called(url: str, revision: str, auth: Any, name: str = "x", **settings: Any) -> str:
-    """What a tool says to a client that is authorized."""
+    """Call a tool with an authorized client; return its text."""
     async with pkg.connect_http(url, client(revision), auth=auth, **settings) as ours:
         return str(content_of(await ours.call_tool(name))[0].text)
 
@@ -151,7 +151,7 @@ SHORT = pkg.Options(timeout=1, timeouts={}, max_timeout=1, initialize_timeout=1)
 
 
 def late(monkeypatch: pytest.MonkeyPatch, seconds: float = 2) -> Callable[[], Awaitable[str]]:
-    """Give the key only after these seconds; all timers that are due by then get their turn."""
+    """Give the key only after these seconds; all due timers run."""
     loop = asyncio.get_running_loop()
     real, ahead = loop.time, 0.0
     monkeypatch.setattr(loop, "time", lambda: real() + ahead)

@@ -1,4 +1,4 @@
-"""Arrays of messages, which 2025-03-26 has and no other revision."""
+"""Batches, which only 2025-03-26 has."""
 
 import asyncio
 from typing import Any

@@ -1,4 +1,4 @@
-"""A bridge over HTTP: each session has a connection to the server of its own."""
+"""A bridge over HTTP: each session has its own connection to the server."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -31,7 +31,7 @@ CHANGED = "notifications/tools/list_changed"
 
 
 class Origin:
-    """The server behind the bridge: what it was called for, on which connection."""
+    """The server behind the bridge, with a record of its calls by connection."""
 
     def __init__(self, revision: str = OLD) -> None:
         self.revision = revision
@@ -279,7 +279,7 @@ async def test_clients_of_the_first_transport_have_a_bridge_each() -> None:
 def test_what_cannot_be_shared_is_refused() -> None:
     shared = pkg.HttpOptions(shared=pkg.Shared(engine=pkg.MemoryEngine()))
     for chosen in (pkg.HttpOptions(sessions=False), shared):
-        with pytest.raises(ValueError, match="cannot be shared"):
+        with pytest.raises(ValueError, match="without shared"):
             pkg.bridge_app(pkg.Bridge, Origin().open, http=chosen)
 
 

@@ -1,4 +1,4 @@
-"""Our client at our server: what it sends, as somebody between the two sees it."""
+"""Our client at our server: its requests, seen in between."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -28,12 +28,12 @@ class Seen(NamedTuple):
 
     @property
     def method(self) -> str:
-        """The method of the message, or the verb if there is none."""
+        """Return the method of the message, or the verb without one."""
         return str(self.message["method"]) if self.message else self.verb
 
 
 class Between:
-    """An ASGI application in front of another: notes what comes, and may break a stream."""
+    """An ASGI application in front of another that records requests, and can break a stream."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -69,7 +69,7 @@ class Between:
 
 
 class Call:
-    """What the tools of the server do."""
+    """A tool with a scripted behaviour."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -94,7 +94,7 @@ class Call:
 async def watched(
     revision: str, call: Call, **chosen: Any
 ) -> AsyncGenerator[tuple[Between, Site], None]:
-    """A server in one revision, and who stands in front of it."""
+    """Serve in one revision, with a recorder in front."""
     ours = tools(revision, call, SENDS={CHANGED, "notifications/message"})
     app = app_of(ours, retry=0.01, **chosen)
     between = Between(app)

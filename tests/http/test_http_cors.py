@@ -1,4 +1,4 @@
-"""Web pages of other origins: what their browsers ask first, and what lets them read answers."""
+"""Web pages of other origins: preflight requests, and the header fields for reading answers."""
 
 import asyncio
 import json
@@ -129,7 +129,7 @@ async def test_a_page_that_may_not_call_is_told_nothing() -> None:
                     assert answer.status_code == 403
                     assert not [name for name in answer.headers if "access-control" in name]
                     assert answer.headers["vary"] == "origin"
-        # What is of the same origin, or of no page, asks for nothing.
+        # Requests of the same origin, or without a page, need no permission.
         plain = await site.post(hello())
         assert (plain.headers["vary"], ALLOW in plain.headers) == ("origin", False)
 
@@ -240,8 +240,8 @@ def test_credentials_are_never_for_all_pages() -> None:
             lambda: pkg.HttpOptions(cors=Cors(credentials=True), allowed_hosts=["app.example.com"]),
             "allowed_origins with scheme and port, and not hosts alone: write",
         ),
-        (lambda: Cors(headers="x-tenant"), "headers has to be a list"),
-        (lambda: Cors(expose="x-tenant"), "expose has to be a list"),
+        (lambda: Cors(headers="x-tenant"), "headers must be a list"),
+        (lambda: Cors(expose="x-tenant"), "expose must be a list"),
     ]
     for mistake, why in wrong:
         with case(why), pytest.raises(ValueError, match=why):

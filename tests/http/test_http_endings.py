@@ -1,4 +1,4 @@
-"""How things end over HTTP: the server, what is cut off on the way, and what is idle."""
+"""Ends over HTTP: of the server, of cut-off requests, and of idle sessions."""
 
 import asyncio
 import json
@@ -33,7 +33,7 @@ PROGRESS: JsonObject = {"_meta": {"progressToken": "p"}}
 
 
 class Held:
-    """A tool that says something where it is asked to, and goes on when the test lets it."""
+    """A tool that logs on request, and continues when released."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -53,7 +53,7 @@ def ours(call: Any, revision: str = OLD) -> Any:
 
 
 class Front:
-    """In front of an application: what it does can be cut off, or its responses left unread."""
+    """A front of an application that can cut off requests, or leave responses unread."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -78,13 +78,13 @@ class Front:
             task.result()
 
     async def cut(self) -> None:
-        """Cancel what serves the newest request, as a middleware with a time limit does."""
+        """Cancel the newest request's task, as a middleware with a time limit does."""
         task = self.tasks[-1]
         task.cancel()
         await asyncio.wait([task])
 
     def leave_unread(self, number: int) -> Callable[[], None]:
-        """From now on nothing more of a response is taken in, until the result is called."""
+        """Stop reading responses until the result is called."""
         self.unread[number] = asyncio.Event()
         return self.unread[number].set
 
@@ -104,7 +104,7 @@ async def fronted(servers: Any, **chosen: Any) -> AsyncGenerator[tuple[Site, Fro
 
 
 class TestShutdown:
-    """Whoever comes while a server closes is told so, and begins nothing that would outlive it."""
+    """Requests during the shutdown of a server are refused and start nothing."""
 
     @staticmethod
     def refused(
@@ -264,7 +264,7 @@ class TestShutdown:
 
 
 class Clock:
-    """The time of sessions, which passes as the test says."""
+    """The time of sessions, moved by the test."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -279,7 +279,7 @@ class Clock:
         return Cancel(lambda: self._later.remove(entry))
 
     def pass_by(self, seconds: float) -> None:
-        """Let time pass, and what is due be done once."""
+        """Advance the time, and run what is due once."""
         self.now += seconds
         due = [entry for entry in self._later if entry[0] <= self.now]
         for entry in due:
@@ -288,7 +288,7 @@ class Clock:
 
 
 class Cancel:
-    """What stands for a timer."""
+    """A stand-in for a timer."""
 
     def __init__(self, cancel: Callable[[], None]) -> None:
         self.cancel = cancel
@@ -303,7 +303,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Generator[Clock, None, None]:
 
 
 class TestLifetime:
-    """The lifetime of a session runs from the end of what was the last to be under way."""
+    """The lifetime of a session runs from the end of its latest activity."""
 
     @staticmethod
     async def pings(session: Session) -> int:
@@ -380,11 +380,11 @@ OPENINGS = pytest.mark.parametrize("opening", [call, stateless_call, listen, get
 
 
 class TestCutOff:
-    """A server may cancel what serves a request: nothing of it is left then."""
+    """A server may cancel a request's task: nothing of it remains."""
 
     @staticmethod
     async def cut_off(site: Site, front: Front, session: Session, opening: Opening) -> None:
-        """Open a stream, and cut it off once it has brought something."""
+        """Open a stream, and cut it off after its first event."""
         async with await opening(site, session) as events:
             assert await events.event() is not None
             await front.cut()
@@ -432,7 +432,7 @@ class TestCutOff:
 
 
 class TestUnread:
-    """Clients that come back while the connection they had is stuck."""
+    """Clients that resume while their old connection is stuck."""
 
     async def test_who_comes_back_twice_gets_the_answer_and_the_end_each_time(self) -> None:
         held = Held()
@@ -528,7 +528,7 @@ async def test_nothing_begins_whose_body_comes_after_the_end() -> None:
     async with serving(Counting) as site:
         slow = asyncio.create_task(site.http.post("/mcp", content=pieces(), headers=POSTED))
         await sent.wait()
-        # What comes later finds that the first piece was read.
+        # Later readers find the first piece read.
         assert (await site.post(hello())).status_code == 200
         assert site.app is not None
         await site.app.close()

@@ -1,4 +1,4 @@
-"""Who is let in: hosts and origins, tokens, and limits."""
+"""Admission: hosts and origins, tokens, and limits."""
 
 import asyncio
 import json
@@ -174,7 +174,7 @@ class TestTokens:
                     named = 'error="invalid_token"' in refused.headers["www-authenticate"]
                     assert named == (value or "").startswith("Bearer ")
                     async with site.get(fields) as events:
-                        # There is no GET in the stateless era, whoever asks.
+                        # The stateless era has no GET, for any client.
                         expected = 405 if revision not in HANDSHAKE else 401
                         assert events.response.status_code == expected
                     deleted = await site.http.delete(
@@ -350,7 +350,7 @@ class TestLimits:
             running = site.app._running.state
             while not len(running.keep_alive):
                 await asyncio.sleep(0.005)
-            # Until the buffers between the two hold no more.
+            # Until the buffers between the two are full.
             while len(running.keep_alive):
                 await open_session.log("info", "x" * 100_000)
                 await asyncio.sleep(0.001)

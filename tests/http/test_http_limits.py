@@ -1,4 +1,4 @@
-"""The limits of requests: what is just allowed, what is one too much, and the usual options."""
+"""The limits of requests: the largest allowed, the first refused, and the defaults."""
 
 import asyncio
 import re
@@ -32,7 +32,7 @@ def bodies_within(most: int, seconds: float) -> Any:
 
 
 def refusal(call: Any, *given: Any) -> int | None:
-    """The status with which a call is refused; None if it is not."""
+    """Return the status of a refused call; None if accepted."""
     try:
         call(*given)
     except asgi.HttpRefusal as error:
@@ -130,7 +130,7 @@ def test_old_transport_holds_so_many_messages_and_bytes() -> None:
                     assert refusal(transport.take, bytes(size)) is None
                 assert refusal(transport.take, bytes(more)) == 503
                 assert len(await transport.receive()) == len(sizes)
-                # What was taken in makes room.
+                # Finished work makes room.
                 for size in sizes:
                     assert refusal(transport.take, bytes(size)) is None
 
@@ -154,10 +154,10 @@ class Listing(ServerConnection):
 
 
 class Keeping(ToolHeaders):
-    """A check of which one sees for whom it keeps lists."""
+    """A check that shows for which principals it keeps lists."""
 
     async def asks(self, principal: str, capabilities: object) -> bool:
-        """Whether it has to ask for the list that a principal gets, as it then does."""
+        """Return whether it must fetch the list for a principal, as it then does."""
         request = SimpleNamespace(id=1, raw={}, meta={CLIENT_CAPABILITIES: capabilities})
         job: Any = SimpleNamespace(request=request, reply=None)
         exchange = exchange_of()
@@ -179,7 +179,7 @@ def test_lists_of_tools_are_kept_for_so_many_principals() -> None:
             assert await headers.asks(str(number), {})
         assert len(headers.kept()) == 1000
         assert not await headers.asks("1", {})
-        # The one that was asked for first has made room.
+        # The oldest one has made room.
         assert await headers.asks("0", {})
 
     run(script())

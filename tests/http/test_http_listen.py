@@ -1,4 +1,4 @@
-"""Listen streams of 2026-07-28: what they bring, and how they end."""
+"""Listen streams of 2026-07-28: their events, and their ends."""
 
 import asyncio
 from typing import Any
@@ -48,7 +48,7 @@ async def publish(server: Any) -> None:
 
 
 async def gone(server: Any, left: int = 0) -> None:
-    """Wait until so many clients are left."""
+    """Wait until only this number of clients is left."""
     while len(server.sessions) > left:
         await asyncio.sleep(0.005)
 

@@ -1,4 +1,4 @@
-"""Where an application may stand: inside others, below a path, and under several servers."""
+"""Places of an application: inside others, below a path, and under several servers."""
 
 from collections.abc import AsyncGenerator, MutableMapping
 from contextlib import asynccontextmanager
@@ -31,7 +31,7 @@ def ours() -> Any:
 
 
 async def works(site: Site) -> None:
-    """A session and a request of the stateless era, with streams."""
+    """Require that a session and a stateless request work, with streams."""
     session = await site.initialize()
     assert text_in(await session.call("x")) == "x"
     async with session.get() as standing:
@@ -45,7 +45,7 @@ async def works(site: Site) -> None:
 
 @asynccontextmanager
 async def inside(routes: Any, app: Any, **more: Any) -> AsyncGenerator[int, None]:
-    """Run a Starlette application that sees to the end of ours."""
+    """Run a Starlette application with the lifespan of ours."""
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncGenerator[None, None]:
@@ -199,7 +199,7 @@ async def test_other_servers_run_it() -> None:
 
 
 async def in_a_process(site: Site) -> None:
-    """The same with the application of a process of its own."""
+    """Run it as a process with its own application."""
     session = await site.initialize()
     pid = text_in(await session.call("who"))
     assert pid.isdigit()

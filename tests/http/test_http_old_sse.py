@@ -1,4 +1,4 @@
-"""HTTP with SSE, the transport of 2024-11-05, for clients that know no other."""
+"""HTTP with SSE, the transport of 2024-11-05, for old clients."""
 
 import asyncio
 from typing import Any

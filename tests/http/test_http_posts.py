@@ -1,4 +1,4 @@
-"""One message in a POST of the handshake revisions, and what comes back."""
+"""One message in a POST of the handshake revisions, and its response."""
 
 import logging
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a handler learns of the HTTP request that carries its call: `session.http_request`."""
+"""The HTTP request of a call, for its handler: `session.http_request`."""
 
 import json
 from typing import Annotated, Any
@@ -22,7 +22,7 @@ WITH_QUERY = "/mcp?a=1&a=2&b=&c=%C3%A9"
 
 
 def told(found: HttpRequest | None) -> str:
-    """All that a request says, as JSON."""
+    """Return everything about a request as JSON."""
     if found is None:
         return "none"
     who = found.principal
@@ -64,7 +64,7 @@ def known() -> Any:
 
 
 async def asked(site: Site, era: str) -> list[str]:
-    """What handlers tell that answer at once, and in a stream, of a request with a query."""
+    """Return the reports of handlers about a request: in an immediate answer, and in a stream."""
     fields = {"authorization": f"Bearer {TOKEN}", **FIELDS}
     site.path = WITH_QUERY
     meta = {"progressToken": "p"}
@@ -279,7 +279,7 @@ class TestStatuses:
 
 
 async def twice(site: Site, own: str, sessions: bool = True, **_: object) -> list[Any]:
-    """What comes for calls of each era, after one that takes all there is of the limit."""
+    """Return the outcomes of calls in each era after one that uses up the limit."""
     modern = [await site.modern("tools/call", name="x") for _ in range(2)]
     assert modern[0].status_code == 200
     call = request("tools/call", name="x")

@@ -1,4 +1,4 @@
-"""Clients that lose a connection, and come back for what they missed."""
+"""Clients that lose a connection, and resume their stream."""
 
 import asyncio
 from collections import defaultdict
@@ -281,7 +281,7 @@ async def test_events_go_with_their_session() -> None:
         await session.delete()
         for stream in (name, "~"):
             assert await engine.events.read(key, stream, 0) == ((), False)
-        # Nothing else is kept of a session that nobody else knows.
+        # A session that is known nowhere else keeps nothing else.
         assert await engine.sessions.open(key, "s") is None
 
 
@@ -295,7 +295,7 @@ class TestMemoryEngine:
             stored = await events.read("s", stream, 0)
             assert stored is not None
             assert len(stored.events) == kept
-        # It goes on where it was.
+        # It continues where it was.
         appended = await events.append("s", "b", 2, [b"x"], lifetime=9)
         assert appended.accepted
 

@@ -44,7 +44,7 @@ def answered(*routes: Route, **options: Any) -> Any:
     return serving(ours(), pkg.REVISIONS, routes=routes, **options)
 
 
-# What a function gives, and what comes of it: the status, the type and the content.
+# Return values of functions, and the status, type and content of their responses.
 GIVEN: dict[str, tuple[object, int, str | None, bytes]] = {
     "text": ("é", 200, TEXT, "é".encode()),
     "bytes": (b"\x00", 200, BYTES, b"\x00"),
@@ -120,7 +120,7 @@ async def test_limits_hold_for_bodies() -> None:
                 assert (whole.status_code, whole.text) == (200, "1000")
                 assert (await site.http.post(path, content=b"x" * 1001)).status_code == 413
         assert (await site.http.post("/size", content=pieces())).status_code == 413
-        # What the application had begun to read is its own to refuse.
+        # A body that the application has begun to read is its own to refuse.
         assert (await site.http.post("/app/x", content=pieces())).is_error
         assert text_in(await site.modern("tools/call", name="x")) == "x"
     assert seen == [1000]
@@ -149,7 +149,7 @@ async def test_a_slow_body_takes_no_room_from_others() -> None:
         assert site.app is not None
         await site.app.close()
         go.set()
-        # What was served is no more when all of it has come.
+        # The server is gone when the whole body has arrived.
         assert (await slow).status_code == 503
     assert seen == ["/save", "/save"]
 
@@ -440,37 +440,41 @@ def served(*routes: Route, **options: Any) -> object:
 RESOURCE = pkg.ProtectedResource(url="https://a.example/mcp", authorization_servers=("https://b",))
 KNOWN = "/.well-known/oauth-protected-resource"
 
-# What is wrong with routes when they are made, and what is said of it.
+# Faulty routes, and their errors.
 MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
-    "no slash": (lambda: Route("x", plain), ValueError, "the route x: the path has to begin"),
-    "parameters": (lambda: Route("/{x}", plain), ValueError, "plain, .*: paths have no parameters"),
+    "no slash": (lambda: Route("x", plain), ValueError, "the route x: the path must begin"),
+    "parameters": (
+        lambda: Route("/{x}", plain),
+        ValueError,
+        "plain, .*: the path must not have parameters",
+    ),
     "one method": (lambda: Route("/x", plain, methods="GET"), TypeError, r"methods=\[.GET.\]"),
-    "no method": (lambda: Route("/x", plain, methods=["get"]), ValueError, "and not 'get'"),
+    "no method": (lambda: Route("/x", plain, methods=["get"]), ValueError, "got 'get'"),
     "preflights": (lambda: Route("/x", plain, methods=["OPTIONS"]), ValueError, "'OPTIONS'"),
     "two parameters": (
         lambda: Route("/x", cast(Any, two)),
         TypeError,
-        "two, .* is neither a function of one",
+        "two, .* expected a function of one",
     ),
-    "no function": (lambda: Route("/x", cast(Any, "x")), TypeError, "'x' is neither"),
+    "no function": (lambda: Route("/x", cast(Any, "x")), TypeError, "got 'x'"),
     "methods of an application": (
         lambda: Route("/x", asgi_app, methods=["GET"]),
         TypeError,
-        "asgi_app, .* an ASGI application answers all methods",
+        "asgi_app, .* an ASGI application takes no methods",
     ),
     "the endpoint": (lambda: served(Route("/mcp", plain)), ValueError, "plain, the route /mcp: "),
-    "an application at it": (lambda: served(Route("/mcp", asgi_app)), ValueError, "answers there"),
-    "one below it alone": (lambda: served(Route("/mcp/", asgi_app)), ValueError, "answers there"),
+    "an application at it": (lambda: served(Route("/mcp", asgi_app)), ValueError, "uses this path"),
+    "one below it alone": (lambda: served(Route("/mcp/", asgi_app)), ValueError, "uses this path"),
     "no tokens": (
         lambda: served(Route("/x", plain, authenticated=True)),
         ValueError,
-        r"plain, the route /x wants a token: give HttpOptions\(authentication",
+        r"plain, the route /x requires a token: set HttpOptions\(authentication",
     ),
     "another endpoint": (lambda: served(Route("/x", plain), path="/x"), ValueError, "choose"),
     "the old transport": (
         lambda: served(Route("/sse", plain), old_sse=True),
         ValueError,
-        "answers there itself",
+        "uses this path itself",
     ),
     "the metadata": (
         lambda: served(
@@ -478,17 +482,17 @@ MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
             authentication=pkg.Authentication(verify=pkg.static_tokens({}), resource=RESOURCE),
         ),
         ValueError,
-        "answers there itself",
+        "uses this path itself",
     ),
     "twice": (
         lambda: served(Route("/x", plain), Route("/x", two_methods, methods=["GET", "POST"])),
         ValueError,
-        "two_methods, the route /x: there is already plain, the route /x",
+        "two_methods, the route /x: plain, the route /x already uses",
     ),
     "applications twice": (
         lambda: served(Route("/x", asgi_app), Route("/x/", Starlette())),
         ValueError,
-        "there is already asgi_app",
+        "asgi_app.* already uses",
     ),
 }
 
@@ -549,9 +553,9 @@ class TestApps:
 
     def test_mistakes_are_named_when_they_are_made(self) -> None:
         app = self.app()
-        with pytest.raises(ValueError, match="plain, the route /health: there is already health"):
+        with pytest.raises(ValueError, match=r"plain, the route /health: health.* already uses"):
             app.route("/health")(plain)
-        with pytest.raises(ValueError, match="health, the route /health: the server answers"):
+        with pytest.raises(ValueError, match="health, the route /health: the server uses"):
             app.http(http=pkg.HttpOptions(path="/health"))
         app.http()
         with pytest.raises(RuntimeError, match=r"plain, the route /late: .* before .*app.http\(\)"):

@@ -1,4 +1,4 @@
-"""`run_http` with several workers: what it takes, and processes that are replaced and end."""
+"""`run_http` with several workers: its options, and the replacement and end of processes."""
 
 import asyncio
 import os
@@ -44,7 +44,7 @@ SAMPLING: JsonObject = {**META, "io.modelcontextprotocol/clientCapabilities": {"
 
 
 class Engine:
-    """What says that it is an engine which processes share."""
+    """An engine that claims to be shared by processes."""
 
     def connect(self, worker: str, lease: float, receive: object) -> Any:
         raise NotImplementedError
@@ -52,7 +52,7 @@ class Engine:
 
 SHARED, ALONE_IN_MEMORY = (pkg.Shared(engine=one) for one in (Engine(), pkg.MemoryEngine()))
 
-# What an application has, and what is said of it; nothing if it may have several workers.
+# Applications and their errors; None if they may have several workers.
 REFUSED: dict[str, tuple[dict[str, Any], str | None]] = {
     "a session stays where it began": ({}, "shared=Shared"),
     "in memory": ({"shared": ALONE_IN_MEMORY}, "a MemoryEngine is in one process"),
@@ -68,7 +68,7 @@ def test_several_workers_need_to_share_what_is_kept(monkeypatch: pytest.MonkeyPa
     begun: list[float] = []
 
     class Noted(workers.Workers):
-        """Workers that are no processes."""
+        """Workers that are not processes."""
 
         def run(self, patience: float) -> None:
             begun.append(patience)
@@ -121,7 +121,7 @@ def test_a_name_is_that_of_an_application_or_of_what_makes_one(
 
 
 def no_application() -> str:
-    """What makes something else."""
+    """A factory of something else."""
     return "none"
 
 
@@ -129,7 +129,7 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
     here = __name__
     cases: dict[str, tuple[Callable[[], None], type[Exception], str]] = {
         "an object": (lambda: pkg.run_http(server(OLD), workers=2), ValueError, '"module:app"'),
-        "none": (lambda: pkg.run_http(WORKER, workers=0), ValueError, "workers=0"),
+        "none": (lambda: pkg.run_http(WORKER, workers=0), ValueError, "got 0"),
         "no name": (lambda: pkg.run_http("os", workers=2), ValueError, "'module:app'"),
         "no module": (lambda: pkg.run_http("no.such:app"), ImportError, "no"),
         "nothing there": (lambda: pkg.run_http(f"{here}:no"), AttributeError, "no"),
@@ -137,14 +137,14 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
         "what is in no file": (
             lambda: pkg.run_http(OURS, workers=2, routes=[pkg.Route("/x", lambda _: "x")]),
             ValueError,
-            "workers cannot be given routes: .* name an application",
+            "routes cannot be sent to workers: .* name an application",
         ),
         "no app": (lambda: pkg.run_http(f"{here}:no_application"), TypeError, "http_app"),
         "unshared": (lambda: pkg.run_http(WORKER, workers=2, port=0), ValueError, "sessions"),
         "two options": (
             lambda: pkg.run_http(WORKER, http=pkg.HttpOptions()),
             ValueError,
-            "see http_app",
+            "give them to http_app",
         ),
         "other hosts": (lambda: pkg.run_http(WORKER, host="0.0.0.0"), ValueError, "allowed_hosts"),
     }
@@ -154,7 +154,7 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
 
 
 def listening(shared: Any, numbers: list[int], place: int, served: set[Any]) -> Any:
-    """What takes connections for one of the workers, which is no process here."""
+    """A listener for a worker that is not a process here."""
 
     class Served(asyncio.Protocol):
         def __init__(self, **_: Any) -> None: ...
@@ -184,7 +184,7 @@ async def test_connections_are_shared_out_and_a_worker_that_is_busy_gets_none() 
         for place, served in enumerate((one, other)):
             stack.enter_context(closing(listening(shared, numbers, place, served)))
         assert numbers == [0, 0, 99]
-        # From then on there is one that has none, and takes none.
+        # From then on one of them has none, and accepts none.
         for busy, total in ((99, 20), (0, 24)):
             numbers[2] = busy
             while len(one) + len(other) < total:
@@ -207,7 +207,7 @@ def redis() -> Generator[Redis, None, None]:
 
 
 def children(pid: int) -> set[int]:
-    """The workers of a process: those of its children that are not a helper of Python's."""
+    """Return the workers of a process: its children except helpers of Python."""
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return {int(one) for one in found if b"spawn_main" in command_of(one)}
 
@@ -234,7 +234,7 @@ async def pids_of(site: Site) -> set[int]:
 
 @asynccontextmanager
 async def working(site: Site, name: str) -> AsyncGenerator[Events, None]:
-    """The answer to a call whose tool has begun, which it says as progress."""
+    """Return the answer to a call whose tool reports progress when it begins."""
     meta = {**META, "progressToken": name}
     async with site.modern_stream("tools/call", meta=meta, name=name) as events:
         assert (await events.take())["method"] == "notifications/progress"
@@ -271,7 +271,7 @@ async def all_hear_what_one_publishes(site: Site, pids: set[int]) -> None:
         ]
         left = set(uris)
         while left:
-            # Whoever calls does not know which of them answers.
+            # The caller does not know which of them answers.
             for pid in sorted(pids):
                 said = await site.modern(
                     "tools/call", name="publish", arguments={"pid": str(pid)}, headers=ALONE
@@ -364,7 +364,7 @@ async def one_dies_and_one_is_blocked(process: Started) -> None:
 
 @pytest.mark.long
 def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path) -> None:
-    # What a worker has forked holds on to all that tells of its end.
+    # A child of a worker keeps all its pipes open.
     program = tmp_path / "forking.py"
     program.write_text(FORKING)
     paths = {"PYTHONPATH": os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])}
@@ -384,7 +384,7 @@ def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path
 @pytest.mark.long
 def test_workers_that_are_to_end_before_they_could_begin_say_nothing(redis: Redis) -> None:
     async def script() -> None:
-        # It listens before any worker is there.
+        # It listens before any worker exists.
         async with started("support.http.worker", "PORT", environment=redis) as process:
             assert await process.stopped() == (-signal.SIGTERM, "")
 
@@ -393,7 +393,7 @@ def test_workers_that_are_to_end_before_they_could_begin_say_nothing(redis: Redi
 
 @pytest.mark.long
 def test_workers_that_cannot_begin_are_not_replaced(redis: Redis, tmp_path: Path) -> None:
-    # Each worker imports the program, which has no guard and would start workers of its own.
+    # Each worker imports the program, which without a guard would start its own workers.
     program = tmp_path / "program.py"
     call = f"run_http({WORKER!r}, port={free_port()}, workers=2)"
     program.write_text(f"from mcp_revisions import run_http\n{call}\n")
@@ -405,7 +405,7 @@ def test_workers_that_cannot_begin_are_not_replaced(redis: Redis, tmp_path: Path
 
 
 def dies_twice(lives: Path, own: Any, _numbers: object, _place: int) -> None:
-    """Begin and die, then die at once, then begin and end the process that has started it."""
+    """Begin and die, then die at once, then begin and end the parent."""
     lives.write_text(str(life := int(lives.read_text()) + 1))
     if life != 2:
         own.send_bytes(workers.BEGUN)
@@ -483,7 +483,7 @@ def test_an_app_in_a_program_has_workers(tmp_path: Path) -> None:
 
 WITHOUT_GUARD = {
     "the call": ("if True:", "if True:", "would start workers: call run_http, or app.run, below"),
-    "the app": (GUARD, GUARD, "app: .* an import has to make it, which is not below if __name__"),
+    "the app": (GUARD, GUARD, "app: .* create it at import, not below if __name__"),
 }
 
 
@@ -503,7 +503,7 @@ def test_a_program_whose_workers_cannot_import_the_app_says_what_to_write(tmp_pa
 
 
 class DyingProcess:
-    """A worker that has ended as soon as it is started; the last one ends its parent, too."""
+    """A worker that dies at its start; the last one ends its parent, too."""
 
     pid = exitcode = 1
     left = 1100
@@ -555,7 +555,7 @@ def test_a_worker_is_replaced_however_often_it_dies(monkeypatch: pytest.MonkeyPa
     finally:
         signal.signal(signal.SIGTERM, before)
     assert DyingProcess.left == 0
-    # Until it has begun, nobody leaves a connection to it.
+    # Until it has begun, no connection is left to it.
     assert {number for (number,) in numbers} == {2**31 - 1}
 
 

@@ -1,4 +1,4 @@
-"""Sessions of the handshake revisions: how they begin and end, whose they are, and where."""
+"""Sessions of the handshake revisions: their beginning, their end, and their owners."""
 
 import asyncio
 from typing import Any
@@ -40,7 +40,7 @@ def ours(revision: str = OLD, **members: Any) -> Any:
 
 
 class Holding:
-    """A tool that does not end before the test lets it."""
+    """A tool that waits until released."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -58,7 +58,7 @@ class Holding:
 
 
 async def status(site: Site, id: str | None, method: str = "ping") -> int:
-    """What a request with that session id comes to."""
+    """Return the status of a request with that session id."""
     return (await site.post(request(method), {"mcp-session-id": id})).status_code
 
 
@@ -137,7 +137,8 @@ class TestWithoutOne:
                             assert events.response.status_code == 404
                         ended = await site.http.delete(site.path, headers={"mcp-session-id": id})
                         assert ended.status_code == 404
-                    # Initialize with an id is no new beginning (2025-11-25, "Session Management").
+                    # Initialize with a session id does not begin a new one (2025-11-25, "Session
+                    # Management").
                     assert (await site.post(hello(), {"mcp-session-id": "x"})).status_code == 404
 
 

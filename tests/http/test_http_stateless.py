@@ -1,4 +1,4 @@
-"""One POST of 2026-07-28: what is checked, in which order, and what each refusal looks like."""
+"""One POST of 2026-07-28: its checks, their order, and each refusal."""
 
 import json
 from collections.abc import Callable
@@ -50,7 +50,7 @@ async def on_list_tools(self: object, session: Session, params: PaginatedRequest
 
 
 async def asks(session: Session, params: CallToolRequestParams) -> str:
-    """Needs the client to sample, and answers with what it said."""
+    """Require sampling of the client, and return its answer."""
     m = models(STATELESS)
     message = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
     answer = await session.create_message([message], 1)
@@ -74,7 +74,7 @@ def guarded() -> JsonObject:
 
 @dataclass
 class Call:
-    """A request that passes all checks, until it is spoilt."""
+    """A request that passes all checks until it is spoilt."""
 
     verb: str = "POST"
     message: Any = field(
@@ -215,8 +215,8 @@ ORDER: list[Check] = [
     ("SS15", unknown_level, (200, LOG_LEVEL)),
     ("SS16", unfit_params, (200, -32602)),
     ("SS17", differ_in_param, (400, -32020)),
-    # The table has these two the other way round. What a client has to be able to do is found out
-    # by the handler, which does not run on a state that somebody has forged.
+    # The table has these two in the other order. Handlers find out the capabilities that a client
+    # needs, and do not run on a forged state.
     ("SS19", forge_state, (200, -32602)),
     ("SS18", lack_capability, (400, -32021)),
 ]
@@ -241,7 +241,7 @@ async def test_what_breaks_two_checks_gets_the_answer_of_the_earlier() -> None:
             async with serving(asking(), **guarded()) as site:
                 for later, spoil_too, _ in ORDER[at + 1 :]:
                     call = Call()
-                    # The later ones look at what the earlier ones may have changed.
+                    # The later ones check what the earlier ones may have changed.
                     spoil(call)
                     spoil_too(call)
                     got[later] = await call.made(site)

@@ -1,4 +1,4 @@
-"""Streams of the handshake revisions: which message goes where, how they begin, and end."""
+"""Streams of the handshake revisions: their messages, beginnings and ends."""
 
 import asyncio
 from typing import Any
@@ -21,7 +21,7 @@ SAMPLED = {"role": "assistant", "model": "m", "content": {"type": "text", "text"
 
 
 class Tools:
-    """What the tools of a server do, held up by events of the test."""
+    """Tools of a server that wait for events of the test."""
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
@@ -299,8 +299,8 @@ class TestCancelling:
                         await asyncio.sleep(0)
                     asking.cancel()
                     await asyncio.wait({asking})
-                    # Whatever the server makes of the end of the two connections, it does before it
-                    # serves what comes after them.
+                    # The server handles the end of both connections before it serves later
+                    # requests.
                     assert text_in(await session.call("plain", 3)) == "plain"
                     assert call.ended == []
                     call.go.set()

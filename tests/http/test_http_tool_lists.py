@@ -1,6 +1,6 @@
-"""Lists of tools that a server makes for one caller, and what others notice of it: nothing.
+"""Tool lists that a server makes for one caller stay invisible to others.
 
-They say which arguments have to be repeated in header fields.
+They say which arguments must be repeated in header fields.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ def listing(on_list_tools: Any) -> Any:
 
 
 def marked() -> Any:
-    """A list with a tool one of whose arguments is to be repeated."""
+    """Return a list with a tool that repeats one of its arguments."""
     m = models(STATELESS)
     return m.ListToolsResult(tools=[m.Tool(name="x", input_schema=SCHEMA)])
 
@@ -96,7 +96,7 @@ async def test_callers_that_declare_the_same_share_one_list() -> None:
 
 
 class Failing:
-    """A list that cannot be had until the test says so."""
+    """A list that fails until released."""
 
     def __init__(self) -> None:
         self.fails = True
@@ -144,7 +144,7 @@ async def test_an_earlier_list_is_compared_with_while_a_newer_one_fails() -> Non
 
 
 class Slow:
-    """A list that takes until the test says so, for one caller alone if one is named."""
+    """A list that waits until released, perhaps for one caller only."""
 
     def __init__(self, caller: str | None = None) -> None:
         self.caller = caller

@@ -1,4 +1,4 @@
-"""Several processes behind one address: what works at once, and what takes a little help."""
+"""Several processes behind one address: features that work at once, and those that need help."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -35,7 +35,7 @@ async def pid_of(site: Site) -> str:
 
 
 async def publish(site: Site, pid: str) -> None:
-    """Have one of the processes publish a change of its own."""
+    """Make one of the processes publish its own change."""
     said = ""
     while said != pid:
         answer = await site.modern(
@@ -58,9 +58,9 @@ def test_two_workers_share_the_requests_of_the_stateless_era() -> None:
 
 
 async def each_stream_hears_its_own_worker(site: Site, pids: list[str]) -> None:
-    """A listen stream hears what the process that serves it publishes, and nothing else.
+    """A listen stream only gets changes that its own process publishes.
 
-    A server with several workers has to publish in each of them, such as by a message bus.
+    A server with several workers must publish in each of them, such as by a message bus.
     """
     uris = [f"file:///{pid}" for pid in pids]
     async with AsyncExitStack() as stack:
@@ -77,7 +77,7 @@ async def each_stream_hears_its_own_worker(site: Site, pids: list[str]) -> None:
 
 
 class Router:
-    """Sends what belongs to a session to the application that began it, anything else in turn."""
+    """A router that sends a session to its application, and other requests in turn."""
 
     def __init__(self, *apps: Any) -> None:
         self._turn = cycle(apps)
@@ -146,12 +146,12 @@ async def test_an_answer_that_comes_to_another_process_is_taken_to_who_has_asked
             tokens = {one["params"]["_meta"]["progressToken"] for one in (asked, asked_there)}
             assert tokens == {asked["id"], asked_there["id"]}
             assert len(tokens) == 2
-            # Some clients make numbers of what looks like one.
+            # Some clients turn numeric strings into numbers.
             assert all(token[0].isalpha() and len(token) < 16 for token in tokens)
             stray = await other.post(rooted(asked, "file:///1"))
             assert stray.status_code == 202
             assert (await events.take())["result"]["content"][0]["text"] == "1"
-            # A second answer is for nobody.
+            # A second answer has no receiver.
             await session.post(rooted(asked, "file:///1", "file:///2"))
             await other.post(rooted(asked_there))
             assert (await others.take())["result"]["content"][0]["text"] == "0"
@@ -188,7 +188,7 @@ async def wandering(here: Site, there: Site) -> None:
     assert len({text_in(await on().call("who", id)) for id in range(4)}) == 2
     level = request("logging/setLevel", 5, level="error")
     assert outcome(await on().post(level)) == (200, None)
-    # What one has sent, the other can send again; and what was set there, holds here.
+    # Both can replay each other's events, and settings of one hold at the other.
     ids: list[str | None] = []
     for id in (6, 7):
         async with on().calling("says", id) as events:

@@ -1,4 +1,4 @@
-"""Real servers inspected: ours without a finding, a faulty one, hostile ones, one of others."""
+"""Real servers inspected: ours without a finding, a faulty one, hostile ones, a foreign one."""
 
 import asyncio
 import gzip
@@ -56,7 +56,7 @@ def found(sessions: tuple[Session, ...]) -> set[tuple[str, str]]:
 
 
 def said(session: Session) -> list[object]:
-    """What passed in a session, whatever its spelling."""
+    """Return the content of a session, in any spelling."""
     return [(one.probe, one.sent, one.values, one.outcome) for one in session.exchanges]
 
 
@@ -188,7 +188,7 @@ async def inspected(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
 
 @asynccontextmanager
 async def answering(respond: Callable[[bytes], bytes]) -> AsyncGenerator[str]:
-    """Serve what `respond` makes of the head of each request; yield the URL."""
+    """Serve responses to the head of each request; yield the URL."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head, _, body = respond(await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n\r\n")
@@ -212,14 +212,14 @@ def always(response: bytes) -> Callable[[bytes], bytes]:
 
 
 def answer_to_post(response: bytes) -> Callable[[bytes], bytes]:
-    """Answer each POST with a response; refuse to go on with a stream."""
+    """Answer each POST with a response; refuse to resume streams."""
     return lambda asked: b"405 No" if asked.startswith(b"GET") else response
 
 
 def strangers(
     seen: list[bytes], challenge: bytes = b'resource_metadata="http://["'
 ) -> Callable[[bytes], bytes]:
-    """Let nobody in, and answer with what a client could stumble over.
+    """Refuse every client with awkward responses.
 
     HOST in the challenge stands for the host of the request.
     """
@@ -339,7 +339,7 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
 async def test_body_in_answer_to_end_of_handshake_is_found() -> None:
 
     def respond(asked: bytes) -> bytes:
-        # Later requests have the header field of the revision, and no answer of their own.
+        # Later requests carry the header field of the revision, and have no answers of their own.
         status = b"202 Accepted" if b"mcp-protocol-version" in asked.lower() else b"200 OK"
         return status + b"\r\ncontent-type: application/json\r\n\r\n" + json.dumps(AGREED).encode()
 

@@ -26,7 +26,7 @@ def listing(*tools: Json, called: tuple[str, ...] = ()) -> Any:
 
 
 def called_tool(client: SessionClient) -> Any:
-    """The tool that the next call is for."""
+    """Return the tool of the next call."""
     (probe,) = (probe for probe in READING if probe.name == "tools/call")
     step = probe.make(client)
     return None if step is None else step.messages[0]["params"]["name"]

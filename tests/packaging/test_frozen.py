@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def type_in(lines: str, folder: Path, python: Path) -> str:
-    """Return what lines print in a shell that finds what is installed beside a Python."""
+    """Type lines into a shell of an installed Python; return the output."""
     path = os.pathsep.join((str(python.parent), os.environ["PATH"]))
     done = subprocess.run(
         ["sh", "-ec", lines],

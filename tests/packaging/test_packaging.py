@@ -34,7 +34,7 @@ LOWEST = (
 
 LOWEST_PYDANTIC = next(one for one in LOWEST if one.startswith("pydantic=="))
 
-# What the runtime needs: Pydantic, and what that needs.
+# The requirements of the runtime: Pydantic, and its requirements.
 NEEDED = (
     "annotated_types",
     "pydantic",
@@ -68,7 +68,7 @@ def environment(
 ) -> Path:
     """The `bin` folder of a new environment that has `requirements` and nothing else."""
     venv.create(folder, with_pip=False)
-    # Nobody uses all of what is installed: what is used is compiled then.
+    # Only a part is ever used, and is compiled then.
     pip = (sys.executable, "-m", "pip", "--python", folder, "install", "-q", "--no-compile")
     run(*pip, *options, *requirements, cwd=folder, **variables)
     return folder / "bin"
@@ -81,7 +81,7 @@ def packages_in(binaries: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def building(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """Variables with which Python finds what the two projects need to be built, made once."""
+    """Return the environment for building both projects, made once."""
     files = [(folder / "pyproject.toml").read_text() for folder in (ROOT, RUNTIME)]
     needed = {one for text in files for one in tomllib.loads(text)["build-system"]["requires"]}
     binaries = environment(tmp_path_factory.mktemp("building") / "venv", *needed)
@@ -117,7 +117,7 @@ def wheel_in(dist: Path) -> Path:
 
 
 def assert_golden(package: Path, golden: Path = GOLDEN) -> None:
-    """`package` is, byte for byte, what is committed."""
+    """Require that `package` equals the committed one, byte for byte."""
     made, wanted = (
         {
             path.relative_to(folder): path
@@ -144,7 +144,7 @@ def test_wheel_does_the_main_job_in_an_empty_environment(installed: Path, tmp_pa
 
 
 def everything_else_works(binaries: Path, work: Path) -> None:
-    """The commands that have data files of their own find them."""
+    """Require that the commands with their own data files find them."""
     page = run(
         *(binaries / "mcp-gen", "diff", "2025-11-25", "2026-07-28", "--format", "html"), cwd=work
     )
@@ -250,7 +250,7 @@ def test_editable_install_sees_the_checkout(
     binaries = environment(tmp_path / "venv", ROOT, options=options, **building)
     site = packages_in(binaries)
     assert not {"mcp_protogen", "mcp_revisions"} & {path.name for path in site.iterdir()}
-    # What it needs from others is where the wheel is, and comes after the checkout.
+    # Other requirements are beside the wheel, and come after the checkout.
     (site / "others.pth").write_text(f"{packages_in(installed)}\n")
     run(binaries / "mcp-gen", "--revision", "all", "--out", GOLDEN, "--check", cwd=tmp_path)
     one = ("--revision", "2024-11-05", "--runtime", "mcp_protogen.runtime", "--out", "pkg")

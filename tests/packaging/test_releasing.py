@@ -1,4 +1,4 @@
-"""What `make release` refuses, and what it writes beside the packages."""
+"""`make release`: its refusals, and the files beside the packages."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The sentence on top of each page: what a comparison comes to, by features."""
+"""The headline of each page: a comparison in one sentence, by features."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""A comparison as a page: what is in its markup."""
+"""A comparison as a page: its markup."""
 
 import base64
 import hashlib
@@ -52,7 +52,7 @@ class Element:
 
 @dataclass
 class Parsed(HTMLParser):
-    """A page as a browser reads it."""
+    """A page as a browser parses it."""
 
     elements: list[Element] = field(default_factory=list[Element])
     unclosed: list[Element] = field(default_factory=list[Element])
@@ -198,8 +198,8 @@ def test_every_control_has_a_label() -> None:
 
 
 def test_the_parts_of_a_table_of_changes_say_what_they_are() -> None:
-    # On a narrow screen they are laid out as blocks, and not every browser takes them for a table
-    # then unless it is told.
+    # On a narrow screen they are laid out as blocks, and then some browsers need a role to treat
+    # them as a table.
     page = parsed(SMALL)
     start = page.elements.index(page.named("changes")[0])
     expected = {"table": {"table"}, "tr": {"row"}, "td": {"cell"}}

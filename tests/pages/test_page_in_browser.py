@@ -1,4 +1,4 @@
-"""The page in a real browser: what is seen, clicked and typed, and whom it talks to."""
+"""The page in a real browser: its look, its controls, and its requests."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def small(page: Page, tmp_path: Path) -> Page:
     return page
 
 
-# Those that take room: neither they nor what they are in is hidden.
+# Elements with a size, not hidden themselves or by a parent.
 SEEN = "[...document.querySelectorAll({})].filter(e => e.getClientRects().length)"
 
 
@@ -63,7 +63,7 @@ def text(page: Page, selector: str) -> str:
 
 
 def select(page: Page, category: str) -> None:
-    """Choose from a list, which opens a window of its own that a headless browser has not got."""
+    """Choose from a list, whose popup window a headless browser lacks."""
     page.evaluate(
         "(e => { e.value = " + repr(category) + ";"
         " e.dispatchEvent(new Event('input', {bubbles: true})); })"
@@ -208,7 +208,7 @@ def test_a_link_to_a_change_that_is_filtered_out_shows_everything_again(small: P
         " addEventListener('hashchange', () => setTimeout(done), {once: true});"
         " location.hash = 'change-method-removed-ping'; })"
     )
-    # What was typed is written into the address a moment later, and must not replace the link.
+    # Typed text is written into the address a moment later, and must not replace the link.
     small.evaluate("new Promise(done => setTimeout(done, 350))")
     assert small.evaluate("location.hash") == "#change-method-removed-ping"
     assert count(small, CHANGES) == 4

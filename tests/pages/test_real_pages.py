@@ -1,4 +1,4 @@
-"""The pages of what really differs between two revisions."""
+"""The pages of real differences between two revisions."""
 
 import json
 import re
@@ -46,7 +46,7 @@ def test_every_real_change_is_in_the_text_and_fits() -> None:
         with tables.case((reader, (before, after))):
             comparison = compared(before, after)
             shown = render(PageFormat.TEXT, comparison, reader=reader)
-            # What cannot be broken stays whole: a long name, or a label.
+            # Unbreakable text stays whole: a long name, or a label.
             assert [
                 line for line in shown.splitlines() if len(line) > WIDTH and line.count(" ") > 60
             ] == []

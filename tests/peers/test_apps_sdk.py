@@ -32,7 +32,7 @@ def theirs() -> Command:
 
 
 def seen(server: Command, mode: str, *, is_host: bool = True) -> Any:
-    """What the host of the SDK sees of a server."""
+    """Return the view of the SDK's host."""
     host = ("node", PROGRAMS / "apps_host.mjs", modules(), mode, str(is_host).lower())
     return json.loads(run_command([*host, *server]))
 
@@ -91,7 +91,7 @@ def test_our_client_reads_user_interfaces_of_a_server_of_the_sdk() -> None:
             forecast, refresh = tools["forecast"], tools["refresh"]
             assert client.is_visible(forecast, "model") and client.is_visible(refresh, "app")
             assert not client.is_visible(refresh, "model")
-            # One says of its page in the contents what the other one says in the list.
+            # One describes its page in the contents, the other in the list.
             for tool, uri in ((forecast, URI), (refresh, "ui://weather/listed")):
                 page = await client.read_ui(tool)
                 assert (page.uri, page.html) == (uri, "<!doctype html>")

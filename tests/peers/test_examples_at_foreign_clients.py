@@ -11,7 +11,7 @@ from support.peers.visits import Peers, check
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("examples")]
 
-# Each starts all servers of its own.
+# Each starts its own servers.
 CLIENTS = tables.some(tuple(NEWEST), 3, "clients of examples")
 
 

@@ -19,7 +19,7 @@ def check(peers: Peers, client: str, revision: str, *arguments: str) -> None:
         visitor = await peers.visitor(client)
         seen, written = await visitor.visit(server, [step for step, _ in done], revision)
         everything.check(client, seen, done, revision)
-        # The handler was told, and what it prints does not get in the way of messages.
+        # The handler was cancelled, and its output does not disturb messages.
         assert "sleep was cancelled" in written
         assert "stray output" in written
 

@@ -25,7 +25,7 @@ from support.sessions.talking import content_of
 
 
 def client_of(revision: str) -> Any:
-    """A client of one revision that answers what servers ask, and remembers what it hears."""
+    """Return a client of one revision that answers requests, and records notifications."""
     mcp: Any = mcp_revisions.load(revision)
     m = mcp.models
 
@@ -64,7 +64,7 @@ def client_of(revision: str) -> Any:
 
 
 async def use(client: Any) -> JsonObject:
-    """Everything once, and what came of it."""
+    """Do everything once; return the results."""
     own: str = client.TABLE.revision
     m = mcp_revisions.load(own).models
     seen: JsonObject = {"progress": []}

@@ -68,7 +68,7 @@ def test_a_client_that_needs_a_session_is_told_what_a_stateless_server_speaks(
     assert not found.errors
     failed = found.seen["failed"]
     if client != "mcp 1":
-        # That one does not read what it is told. The others name no revision in a header field
+        # That one does not read notifications. The others name no revision in a header field
         # (2026-07-28, basic/transports/streamable-http, "Server Validation").
         error = json.loads(opening.answer)["error"]
         assert error["code"] == -32020
@@ -77,7 +77,7 @@ def test_a_client_that_needs_a_session_is_told_what_a_stateless_server_speaks(
 
 
 def check_old(found: Visit) -> None:
-    """Whether everything has passed on one stream, and by posts beside it."""
+    """Require that all messages came on one stream, and by posts beside it."""
     (stream,) = found.wire.verbs("GET")
     assert stream.path == "/sse"
     assert b"notifications/resources/updated" in stream.answer

@@ -16,7 +16,7 @@ from support.revisions import ERAS, REVISIONS, STATELESS
 
 NAMES: Final = ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"]
 
-# What a client sees of each feature, where there is nothing in the way.
+# The expected view of each feature.
 SEEN: Final[JsonObject] = {
     "pages": (NAMES, True),
     "call": "hi",
@@ -47,7 +47,7 @@ def generation_2() -> Command:
 
 @dataclass
 class Visit:
-    """What our client saw of a server, what passed between them, and what the server wrote."""
+    """Our client's view of a server, the traffic, and the server's output."""
 
     client: Any
     seen: JsonObject
@@ -64,7 +64,7 @@ def visit(
     path: str = "/mcp",
     cut_after: bytes | None = None,
 ) -> Visit:
-    """Let a client with classes of our own use a server, in one revision if it is named."""
+    """Let a client with our classes use a server, in one revision if named."""
     spoken = [one for one in pkg.REVISIONS if one.id == revision] or None
 
     async def main() -> Visit:
@@ -85,7 +85,7 @@ def visit(
 
 
 def check(found: Visit) -> None:
-    """Whether the client saw what there is."""
+    """Require that the client saw everything."""
     seen = dict(found.seen)
     if "progress" in seen and not isinstance(seen["progress"], Exception):
         seen["progress"] = [step[:2] for step in seen["progress"]]
@@ -108,14 +108,14 @@ def check_session(found: Visit, revision: str) -> None:
 
 
 def features_of(revision: str, own: str, *without: str) -> list[str]:
-    """What can be had in a revision by a class of one."""
+    """Return the features of a revision in a class of another."""
     missing = set(without)
     if min(revision, own) < "2025-06-18":
         missing |= {"elicitation", "structured"}
     return [feature for feature in SEEN if feature not in missing]
 
 
-# Each revision by a class of its own, and by one class that translates.
+# Each revision by its own class, and by one class that translates.
 PAIRS: Final = [(revision, own) for revision in GENERATION_1 for own in (revision, STATELESS)]
 PYTHON: Final = {"generation 1": generation_1, "generation 2": generation_2}
 
@@ -151,7 +151,7 @@ def test_the_python_sdk_that_answers_in_json_alone(
 @pytest.mark.parametrize("server", PYTHON)
 @pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_python_sdk_without_sessions(peers: Peers, server: str, revision: str) -> None:
-    # It can ask nothing, and nobody tells it of a cancellation.
+    # It cannot ask, and is not told of cancellations.
     missing = ("sampling", "elicitation", "roots", "changes", "cancellation")
     features = features_of(revision, revision, *missing)
     found = visit(peers, PYTHON[server](), revision, features=features, path="/stateless")
@@ -165,8 +165,8 @@ def test_the_python_sdk_without_sessions(peers: Peers, server: str, revision: st
 @pytest.mark.parametrize("path", ["/mcp", "/json", "/stateless"])
 @pytest.mark.parametrize("own", ERAS)
 def test_the_python_sdk_serves_the_stateless_revision(peers: Peers, own: str, path: str) -> None:
-    # Where it answers in JSON alone, it drops what is not the answer, here too; and it goes on with
-    # a call whose connection the client has closed, which cancels it.
+    # Where it answers in JSON alone, it drops all other messages, here too; and it continues a call
+    # whose connection the client has closed, which cancels it.
     missing = ("progress", "logging", "cancellation") if path == "/json" else ()
     features = features_of(GENERATION_2[-1], own, *missing)
     found = visit(

@@ -1,7 +1,7 @@
 """Arrays of messages over HTTP, between processes.
 
-No SDK sends them, so they are written by hand here: what our server makes of them in each revision,
-and what the servers and clients of others do.
+No SDK sends them, so they are written by hand: for our server in each revision, and for foreign
+servers and clients.
 """
 
 import json
@@ -61,7 +61,7 @@ async def session(
 
 
 def messages_in(response: httpx2.Response) -> list[Any]:
-    """The messages, or arrays of them, that an answer consists of."""
+    """Return the messages, or arrays of them, in an answer."""
     if response.headers["content-type"].startswith("application/json"):
         return [response.json()]
     lines = response.text.splitlines()

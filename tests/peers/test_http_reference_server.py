@@ -41,7 +41,7 @@ def with_reference(
     revision: str = "",
     cut_after: bytes | None = None,
 ) -> Wire:
-    """Run a script with a client of a class of ours; what has passed."""
+    """Run a script with a client of our class; return the traffic."""
     spoken = [one for one in pkg.REVISIONS if one.id == revision] or None
     mcp = pkg.load(own)
 
@@ -63,14 +63,14 @@ async def text(client: Any, m: Any, tool: str, /, **arguments: Any) -> str:
 async def everything(client: Any, mine: Any, m: Any, wire: Wire) -> None:
     """What the server offers to clients of all revisions, once each."""
     names = {tool.name async for tool in client.iter_tools()}
-    # These are there for clients alone that declare what the server needs.
+    # Only for clients that declare the needed capabilities.
     assert {"echo", "get-roots-list", "trigger-sampling-request"} <= names
     assert "hi" in await text(client, m, "echo", message="hi")
     assert "sampled" in await text(client, m, "trigger-sampling-request", prompt="?", maxTokens=9)
     if client.revision == "2025-11-25":
         assert "ada" in await text(client, m, "trigger-elicitation-request")
     elif client.revision == "2025-06-18":
-        # It asks for lists, which forms of this revision do not have, whatever was agreed on.
+        # It asks for lists, which forms of this revision lack, whatever was negotiated.
         assert "-32602" in await text(client, m, "trigger-elicitation-request")
     seen: list[Any] = []
     arguments = {"duration": 0.09, "steps": 3}

@@ -1,4 +1,4 @@
-"""What gets through between each two revisions, over real processes, is what the page says."""
+"""The table of surviving features between revisions is what real processes show."""
 
 import asyncio
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
-"""Clients that others wrote get tokens for a server of ours, each in its own way.
+"""Foreign clients get tokens for our server, each in its own way.
 
-The authorization server refuses whoever breaks a rule, so a client that gets a token has asked for
-it rightly; and our server has told it all that it had to know.
+The authorization server refuses every violation, so a client with a token has asked correctly, and
+our server has given it all necessary information.
 """
 
 from pathlib import Path
@@ -31,7 +31,7 @@ def worn(peers: Peers) -> Guarded:
 
 
 def results(peers: Peers, client: str, site: Guarded, *steps: Step, **oauth: Any) -> list[Any]:
-    """What the steps of a visit have given, texts where they are calls."""
+    """Return the results of a visit's steps, for calls as texts."""
     seen = peers.run(seen_by(peers, client, site, steps, **oauth))
     assert "failed" not in seen, seen["failed"]
     return [one["content"][0]["text"] if "content" in one else one for one in seen["results"]]

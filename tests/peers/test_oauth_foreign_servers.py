@@ -16,14 +16,14 @@ KINDS = ("mcp", "fastmcp")
 
 
 async def served(peers: Peers, kind: str, *issuer: str) -> str:
-    """The URL of a server that wants tokens."""
+    """Start a server that wants tokens; return its URL."""
     program = PROGRAMS / "oauth_server.py"
     server = await peers.server(python_with("fastmcp"), program, kind, "PORT", *issuer)
     return f"http://127.0.0.1:{server.port}/mcp"
 
 
 async def added(url: str, oauth: pkg.OAuth) -> str:
-    """What a tool of the server says."""
+    """Call a tool of the server; return its text."""
     async with pkg.connect_http(url, auth=oauth) as client:
         result: Any = await client.call_tool("add", {"a": 1, "b": 2})
         return str(result.text)

@@ -1,4 +1,4 @@
-"""The configuration of `examples/python-sdk` gives the types that the SDK has by its own script."""
+"""The configuration of `examples/python-sdk` gives the same types as the SDK's own script."""
 
 import json
 import os
@@ -73,7 +73,7 @@ VERDICTS: Final = {
 
 
 class Surface(NamedTuple):
-    """Both forms of the types of a revision, and what they accept."""
+    """Both forms of a revision's types, and the values they accept."""
 
     revision: str
     theirs: dict[str, Any]
@@ -110,7 +110,7 @@ def surfaces(tmp_path_factory: pytest.TempPathFactory) -> list[Surface]:
 
 
 def settings_in(folder: Path) -> Settings:
-    """The configuration, but for our pins: without text, and without what they already have."""
+    """Return the configuration without text, and without patches that our pins have already."""
     shutil.copy(EXAMPLE / "mcp-gen.toml", folder / "pyproject.toml")
     (folder / "schema").mkdir()
     shutil.copy(EXAMPLE / "names.json", folder / "schema")
@@ -120,12 +120,12 @@ def settings_in(folder: Path) -> Settings:
 
 
 def needed_of(given: GivenPatches) -> GivenPatches:
-    """Patches without those that are done."""
+    """Return patches without those that are done."""
     return given._replace(entries=tuple(one for one in given.entries if not is_done(given, one)))
 
 
 def is_done(given: GivenPatches, entry: Any) -> bool:
-    """Whether the pin of a revision, with our patches, has what a patch would write."""
+    """Return whether a revision's pin, with our patches, already has a patch."""
     if not given.revision:
         return False
     folder = schema_folder()

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.long
 
 
 async def seen_by(*command: str | Path) -> Any:
-    """What a client of others prints that is given the URL of our server."""
+    """Run a foreign client with the URL of our server; return its output."""
     async with booted(http_app(Server(), revisions=REVISIONS)) as port:
         url = f"http://127.0.0.1:{port}/mcp"
         process = await create_subprocess_exec(*command, url, stdout=PIPE, stderr=PIPE)

@@ -68,7 +68,7 @@ async def launched(command: Command, own: str) -> AsyncGenerator[Any, None]:
 
 
 async def used(client: Any) -> JsonObject:
-    """What comes of each tool, as a task where the server makes one of it."""
+    """Use each tool, as a task where the server makes one of it; return the results."""
     seen: JsonObject = {"tools": [tool.name async for tool in client.iter_tools()][:3]}
     seen["greet"] = (await client.call_tool("greet", {"name": "Ada"})).text
     slow = {"seconds": 0.1, "label": "x"}
@@ -130,7 +130,7 @@ def test_tasks_of_fastmcp(peers: Peers, own: str) -> None:
 @pytest.mark.parametrize("server", [mcp1, typescript])
 async def test_servers_ask_for_tasks_of_the_client(server: Callable[[], Command]) -> None:
     async with launched(server(), OLD) as client:
-        # What has to be a task, some servers say in the list alone.
+        # Some servers mark a tool as a task only in the list.
         assert [tool async for tool in client.iter_tools()]
         assert (await client.call_tool("ask_as_task", {})).text == "accept ada"
         assert (await client.call_tool("sample_as_task", {})).text == "model sampled"

@@ -1,4 +1,4 @@
-"""What a client decides. Tests carry the ids of the rows of the decision tables they show."""
+"""The decisions of a client. Tests carry the ids of the decision tables' rows."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def unsupported(*supported: str) -> McpError:
 def after(
     offer: Offer, *outcomes: Outcome, known: NegotiatedRevision | None = None, **server: bool
 ) -> Step:
-    """The step that a negotiation comes to after these outcomes."""
+    """Return the step of a negotiation after these outcomes."""
     negotiation = Negotiation(offer, known, **server)
     step = negotiation.start()
     for outcome in outcomes:
@@ -260,7 +260,7 @@ class TestKnown:
 
 
 class Server:
-    """A server that does nothing but negotiate."""
+    """A server that only negotiates."""
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
@@ -310,7 +310,7 @@ def test_MX_the_compatibility_matrix() -> None:
             if expected is None:
                 error = failure(step)
                 assert isinstance(error, NegotiationError)
-                # Whoever has to act on it learns what the server speaks, where it says so.
+                # The caller learns the server's revisions, if stated.
                 assert row == "MX02" or NEW in str(error)
             else:
                 assert isinstance(step, Adopt)

@@ -1,4 +1,4 @@
-"""One side of a connection without any input or output: what comes in, what events come out."""
+"""One side of a connection without input or output: messages in, events out."""
 
 import json
 from typing import Any

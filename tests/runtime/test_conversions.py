@@ -1,4 +1,4 @@
-"""What conversions change, and what they report as lost."""
+"""The changes of conversions, and the losses that they report."""
 
 import json
 

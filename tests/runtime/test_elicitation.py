@@ -1,4 +1,4 @@
-"""What a user entered against what a form asked for, beside a full JSON Schema validator."""
+"""A user's input against the request of a form, beside a full JSON Schema validator."""
 
 from typing import Any
 

@@ -15,7 +15,7 @@ from support.tables import case
 
 
 def read(chunks: list[bytes], limit: int = 100) -> list[Any]:
-    """What comes of these chunks; None stands for a line that is too long."""
+    """Return the lines in these chunks; None stands for a line that is too long."""
     reader = LineReader(limit)
     received = [one for chunk in chunks for one in reader.feed(chunk)] + reader.feed(b"\n")
     return [None if isinstance(one, ParseError) else one for one in received]
@@ -75,7 +75,7 @@ def test_what_is_framed_is_read(messages: list[bytes]) -> None:
 
 
 class Pipe(asyncio.WriteTransport):
-    """A transport that keeps what is written."""
+    """A transport that records written data."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -153,7 +153,7 @@ class TestCheck:
         assert isinstance(caught.value, LocalError)
 
     def test_a_side_does_not_send_what_is_the_others(self) -> None:
-        with pytest.raises(LocalError, match="a server does not send tools/call"):
+        with pytest.raises(LocalError, match="a server must not send tools/call"):
             check(methods.CALL_TOOL, "server", m.CallToolRequestParams(name="x"), NOTHING)
 
 

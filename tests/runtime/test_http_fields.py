@@ -52,7 +52,7 @@ def test_a_malformed_value_stands_for_nothing() -> None:
     for field in [
         "=?base64?SGVsbG8?=",  # no padding
         "=?base64?SGVsbG8==?=",  # too much of it
-        "=?base64?SGVsbG9=?=",  # bits that nobody reads
+        "=?base64?SGVsbG9=?=",  # bits that readers ignore
         "=?base64?SGVs bG8=?=",
         "=?base64?_-__?=",  # the alphabet of URLs
         "=?base64?SGVsé?=",

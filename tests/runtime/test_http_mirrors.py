@@ -1,4 +1,4 @@
-"""Which arguments of a tool are repeated in header fields, and whether the two agree."""
+"""The arguments of a tool that are repeated in header fields, and their comparison."""
 
 from typing import Any
 
@@ -55,9 +55,7 @@ def test_a_name_that_no_header_field_can_have_is_refused() -> None:
     for header in ["", "a b", "a:b", "é", "a\n", "a\r\nb", "\x00", None, 5, ["a"]]:
         with (
             case(header),
-            pytest.raises(
-                BadAnnotation, match=r"^/properties/a~1b/x-mcp-header: has to be the name"
-            ),
+            pytest.raises(BadAnnotation, match=r"^/properties/a~1b/x-mcp-header: must be the name"),
         ):
             mirrors_of(with_properties(**{"a/b": marked(header)}))
 
@@ -65,7 +63,7 @@ def test_a_name_that_no_header_field_can_have_is_refused() -> None:
 def test_only_strings_integers_and_booleans_are_repeated() -> None:
     values: list[Json] = ["number", "object", "array", "null", None, ["string"], 1, {}]
     for type in values:
-        with case(type), pytest.raises(BadAnnotation, match="needs a property of the type"):
+        with case(type), pytest.raises(BadAnnotation, match="needs a property of type"):
             mirrors_of(with_properties(a=marked(type=type)))
 
 
@@ -97,12 +95,12 @@ def test_a_mark_where_no_argument_is_reached_is_refused() -> None:
     for schema in HIDDEN:
         with case(schema):
             for whole in (schema, with_properties(a=schema)):
-                with pytest.raises(BadAnnotation, match="only on a property of the arguments"):
+                with pytest.raises(BadAnnotation, match="on a property of the arguments"):
                     mirrors_of(whole)
 
 
 def test_a_mark_on_the_whole_schema_is_refused() -> None:
-    with pytest.raises(BadAnnotation, match=r"^/x-mcp-header: is allowed only on a property"):
+    with pytest.raises(BadAnnotation, match=r"^/x-mcp-header: is only allowed on a property"):
         mirrors_of(marked())
 
 

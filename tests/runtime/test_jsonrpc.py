@@ -1,4 +1,4 @@
-"""Envelopes: what is a message at all, and how one is written."""
+"""Envelopes: the recognition and writing of messages."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The two ends of a connection in memory: who takes in what arrives, and where."""
+"""The two ends of a connection in memory: their receivers and contexts."""
 
 import asyncio
 from contextvars import ContextVar

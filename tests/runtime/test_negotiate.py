@@ -1,4 +1,4 @@
-"""What a server decides. Tests carry the ids of the rows of the decision tables they show."""
+"""The decisions of a server. Tests carry the ids of the decision tables' rows."""
 
 from typing import Any
 

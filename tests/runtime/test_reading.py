@@ -1,4 +1,4 @@
-"""How messages get from a transport to whoever takes them in."""
+"""The path of messages from a transport to their receiver."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from mcp_protogen.runtime.transports.streams import LineProtocol, LineTransport
 
 
 class Intake:
-    """Takes messages in, up to a number, and then wants to be waited for."""
+    """A receiver that takes messages up to a number, and then blocks."""
 
     def __init__(self, most: int = 1000) -> None:
         self.most = most
@@ -30,7 +30,7 @@ class Intake:
 
 
 class Slow:
-    """A transport with nothing but the three calls."""
+    """A transport with only the three calls."""
 
     def __init__(self, *batches: Sequence[bytes]) -> None:
         self._batches = list(batches)

@@ -1,4 +1,4 @@
-"""Servers that are played back: what is the same request, and what is said in which order."""
+"""Replayed servers: equal requests, and the order of messages."""
 
 import json
 from collections.abc import Iterable
@@ -37,7 +37,7 @@ def result(id: object, **said: object) -> JsonObject:
 
 
 def playing(*said: tuple[str, Json], **about: object) -> Playback:
-    """A server of a recording in which `>` is what the client said, and `<` what the server did."""
+    """Return a server of a recording in which `>` marks the client, and `<` the server."""
     entries = [Entry("client" if who == ">" else "server", message) for who, message in said]
     return Playback(Script(Recorded(dict(about), entries)))
 
@@ -156,7 +156,7 @@ def test_what_was_not_recorded_is_an_error_that_names_the_closest() -> None:
     assert error["data"]["closest"]["arguments"]["city"] == "Paris"
     error = takes(server, request(1, "prompts/list"))[0]["error"]
     assert error["code"] == -32601
-    assert error["message"] == "prompts/list was not recorded; there is tools/call"
+    assert error["message"] == "prompts/list was not recorded; recorded methods: tools/call"
     assert takes(server, request(1, "ping")) == [result(1)]
     assert takes(server, notified("roots/list_changed")) == []
 
@@ -207,11 +207,11 @@ def test_a_file_that_is_no_recording_is_refused_with_its_line(tmp_path: Path) ->
     head = '{"traffic": 1}\n'
     wrong = {
         "": (1, "not JSON"),
-        "[]": (1, "no object"),
-        '{"traffic": 2}': (1, 'no "traffic": 1'),
+        "[]": (1, "not an object"),
+        '{"traffic": 2}': (1, 'must have "traffic": 1'),
         head + "{": (2, "not JSON"),
         head + '{"sender": "me", "message": {}}': (2, "client or server"),
-        head + '{"sender": "client"}': (2, 'neither "message" nor "text"'),
+        head + '{"sender": "client"}': (2, '"message" or "text" is required'),
     }
     file = tmp_path / "recording.jsonl"
     for text, (line, reason) in wrong.items():

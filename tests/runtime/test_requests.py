@@ -1,4 +1,4 @@
-"""The one way of all requests: in a task of their own, or in the task of whoever brings them."""
+"""The one path of all requests: in a new task, or in the sender's."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ BUSY = -32603
 
 
 class Answered:
-    """A way back that keeps what comes over it."""
+    """A channel that records its messages."""
 
     principal = None
     http_request = None
@@ -91,7 +91,7 @@ def call(id: object) -> Call:
 
 
 def ignored(*_: object) -> None:
-    """What a server makes of a notification that it has no handler for."""
+    """Ignore a notification, as without a handler."""
 
 
 Run = Callable[[Site, Job], Coroutine[Any, Any, None]]
@@ -119,7 +119,7 @@ def test_a_request_is_answered_or_cancelled_alike(way: Run) -> None:
         site.endpoint.jobs.cancel(other)
         site.endpoint.jobs.cancel(other)
         site.go.set()
-        # Whoever waits goes on.
+        # The waiting task continues.
         await asyncio.gather(*both)
         assert (first.told, second.told) == ([1], ["skipped"])
         assert site.log == [1, 2, "cancelled"]
@@ -136,7 +136,7 @@ def test_the_limit_is_one_for_both() -> None:
         site = Site(max_in_flight=1)
         (one, first), (other, second), (third, last) = site.job(1), site.job(2), site.job(3)
         site.endpoint.jobs.start(one)
-        # Who waits for the answer is told at once, and who does not gets a turn.
+        # A task that waits for the answer gets it at once; others get a turn.
         await site.endpoint.jobs.run(other)
         assert second.told == [BUSY]
         site.endpoint.jobs.start(third)
@@ -247,7 +247,7 @@ _CALLER: ContextVar[object] = ContextVar("_CALLER", default=None)
 async def begun_together(
     serve: Callable[[int], Awaitable[None]], number: int, **options: Any
 ) -> list[list[object]]:
-    """Return what answers each of so many requests, which came one right after the other."""
+    """Return the answers to this number of requests, which came at once."""
 
     async def answer(job: Job) -> Any:
         await serve(int(job.request.id))
@@ -331,7 +331,7 @@ def test_requests_are_served_where_tasks_begin_at_once() -> None:
 
 @coroutine
 def resumed(work: Coroutine[Any, Any, Any], waiting: Any) -> Generator[Any, Any, Any]:
-    """Go on with a coroutine that has made its first step, and now waits for `waiting`."""
+    """Continue a coroutine that has made its first step, and now waits for `waiting`."""
     while True:
         try:
             try:
@@ -393,7 +393,7 @@ def test_a_request_that_waits_holds_up_none_that_came_with_it() -> None:
         jobs = [site.job(id) for id in range(1, 9)]
         for job, _ in jobs:
             site.endpoint.jobs.start(job)
-        # One step for the first, and one for all that are left.
+        # One step for the first, and one for all others.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert site.log == [*range(1, 9)]

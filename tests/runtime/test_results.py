@@ -1,4 +1,4 @@
-"""Results as a receiver reads them: what it forgives, and which types of result it knows."""
+"""Results for a receiver: its leniency, and its known result types."""
 
 from copy import deepcopy
 from itertools import product

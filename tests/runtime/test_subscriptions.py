@@ -1,4 +1,4 @@
-"""Who wants to know of which changes."""
+"""Subscriptions, by kind of change."""
 
 from typing import Any
 

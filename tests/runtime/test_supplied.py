@@ -49,13 +49,13 @@ def test_what_nobody_gave_is_known_as_such() -> None:
 
 def test_what_all_share_cannot_be_changed() -> None:
     params = s.NameParams(name="x")
-    with pytest.raises(AttributeError, match="this RequestMeta is shared"):
+    with pytest.raises(AttributeError, match="this RequestMeta is a shared default"):
         params.meta.level = "debug"
-    with pytest.raises(AttributeError, match="this RequestMeta is shared"):
+    with pytest.raises(AttributeError, match="this RequestMeta is a shared default"):
         params.meta.undeclared = 1  # type: ignore[attr-defined]  # pyright: ignore
-    with pytest.raises(AttributeError, match="this RequestMeta is shared"):
+    with pytest.raises(AttributeError, match="this RequestMeta is a shared default"):
         del params.meta.version
-    with pytest.raises(AttributeError, match="this Capabilities is shared"):
+    with pytest.raises(AttributeError, match="this Capabilities is a shared default"):
         params.meta.capabilities.roots = {}
     assert s.NameParams(name="y").to_wire()["_meta"] == USUAL
 

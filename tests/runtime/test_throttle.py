@@ -1,4 +1,4 @@
-"""Log entries about what a peer may do without end."""
+"""Log entries about actions that a peer may repeat endlessly."""
 
 import logging
 

@@ -1,4 +1,4 @@
-"""What models accept from the wire, what they take from Python, and what they write."""
+"""Models: values from the wire, values from Python, and their JSON."""
 
 import json
 import pickle
@@ -19,7 +19,7 @@ TEXT = {"type": "text", "text": "a"}
 
 
 def written(model: WireModel) -> Any:
-    """What travels, and the proof that both ways of writing agree."""
+    """Return the JSON of a model, after checking that both ways of writing agree."""
     wire = json.loads(model.to_json())
     assert model.to_wire() == wire
     assert json.loads(model.model_dump_json()) == wire

@@ -81,7 +81,7 @@ def test_results_and_notifications_take_members_too() -> None:
 
 def test_what_has_no_json_form_is_a_local_error() -> None:
     result = s.ListResult(items=[], meta={"a": object()})
-    with pytest.raises(LocalError, match="list cannot be written"):
+    with pytest.raises(LocalError, match="list has no JSON form"):
         s.TABLE.serialise_result(s.LIST, 1, result, meta=TOKEN)
 
 

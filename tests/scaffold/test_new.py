@@ -1,4 +1,4 @@
-"""`mcp-gen new`: what it makes, what it refuses, and that it makes all of it or nothing."""
+"""`mcp-gen new`: its results, its refusals, and its atomicity."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""What docs/new.md says is what the commands have."""
+"""docs/new.md agrees with the commands."""
 
 import re
 from itertools import product

@@ -65,9 +65,9 @@ def examples_in(readme: str) -> list[Any]:
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every project there can be, each in a folder of its own, with an empty generated package.
+    """Write every possible project into its own folder, with an empty generated package.
 
-    A file that is the same in several projects of one name is written for the first of them alone.
+    A file that is the same in several projects of one name is written only for the first.
     """
     place = tmp_path_factory.mktemp("written")
     seen: set[tuple[str, str, bytes]] = set()
@@ -208,7 +208,7 @@ def test_a_project_depends_on_what_it_imports_and_no_more() -> None:
             assert "pydantic" in needed
             assert (http in needed) == choices.transport.http
             assert needed - {"pydantic", "tzdata", http} == engine
-            # Installers look for all that is named, also where no index has what generates.
+            # Installers resolve all named packages, even if no index has the generator.
             assert "mcp-protogen" not in text(choices, "pyproject.toml")
 
 

@@ -1,4 +1,4 @@
-"""Which names a project can have, and what is said of others."""
+"""Possible names of a project, and the errors for others."""
 
 import re
 import sys
@@ -92,7 +92,7 @@ def plain(name: str) -> str:
 
 
 def closure(roots: Iterable[str], path: Sequence[str]) -> dict[str, Distribution]:
-    """What is installed in `path` of some distributions and all that they need."""
+    """Return the installed distributions in `path` that some need, themselves included."""
     installed = {plain(each.name): each for each in distributions(path=[*path])}
     found: dict[str, Distribution] = {}
     waiting = {plain(name) for name in roots}
@@ -106,7 +106,7 @@ def closure(roots: Iterable[str], path: Sequence[str]) -> dict[str, Distribution
 
 
 def names_of(installed: Distribution) -> Iterator[str]:
-    """What a project would be called that is installed, imported or run as a distribution is."""
+    """Return the names of a project that is installed, imported or run like a distribution."""
     yield plain(installed.name)
     for file in installed.files or ():
         yield file.parts[0].removesuffix(".py").replace("_", "-")
@@ -114,7 +114,7 @@ def names_of(installed: Distribution) -> Iterator[str]:
 
 
 def allowed(distributions: Iterable[Distribution]) -> set[str]:
-    """The names of distributions that a project could have, too."""
+    """Return the names of distributions that a project could have, too."""
     found: set[str] = set()
     for name in {name for each in distributions for name in names_of(each)}:
         with suppress(ProblemError):
@@ -136,7 +136,7 @@ def test_no_project_can_be_called_like_what_it_is_installed_beside() -> None:
     asked = {
         each for project in everything for each in (*dependencies(project), *development(project))
     }
-    # Of extras, only these are asked for.
+    # Only these extras are requested.
     roots = {*(re.split(r"[\[<>=]", each)[0] for each in asked), "psycopg-binary"}
     installed = closure(roots, [str(projects.others())])
     assert {"h11", "pluggy", "psycopg-binary", "redis"} <= {*installed}

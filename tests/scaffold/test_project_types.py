@@ -1,8 +1,8 @@
-"""The code of new projects has strict types: for pyright, as their settings say, and for mypy.
+"""The code of new projects has strict types: for pyright by their settings, and for mypy.
 
-One environment and one run of pyright are shared, and one cache of mypy, for which all of them have
-the same name: most of the time would otherwise go into looking at Pydantic, at the standard library
-and at the same generated package.
+All share one environment, one run of pyright, and one cache of mypy, for which they have the same
+name: most of the time would otherwise go into Pydantic, the standard library and the generated
+package.
 """
 
 import json
@@ -39,7 +39,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def refer(protocol: Path, module: str) -> None:
-    """Have a generated package take all names from the copied one, which is looked at once."""
+    """Make a generated package take all names from the copied one, which is checked once."""
     protocol.unlink()
     for name in ("", f".{module}", f".{module}.models"):
         folder = protocol.joinpath(*name.split(".")[1:])

@@ -1,4 +1,4 @@
-"""New projects do what they say: tests pass, official clients are served, programs end cleanly."""
+"""New projects work: tests pass, official clients are served, programs end cleanly."""
 
 import json
 import os
@@ -51,15 +51,15 @@ SEEN = {
 # Modes and ways of the official client: the first two have each of them once.
 PAIRS = [("auto", "stdio"), ("legacy", "http"), ("auto", "http"), ("legacy", "stdio")]
 
-# What a newcomer sees of a project that runs.
+# A newcomer's view of a running project.
 SHOWN = {
     ProjectKind.SERVER: "INFO test_server: waiting for a client on standard input",
     ProjectKind.CLIENT: "shout: Say something louder.",
     ProjectKind.GATEWAY: "INFO test_gateway: waiting for a client on standard input",
 }
-# Which tests of a project: what it tries with every revision, or in both ways, is tried once.
+# Tests of a project to run: those for every revision or both transports run once.
 WHOLE = f"not ({' or '.join(REVISIONS[:-1])} or (HTTP and (calls or fails)))"
-# What does not depend on the way is tried with those projects that have both.
+# Tests that are independent of the transport run in projects with both.
 ONE_WAY = (
     "test_client.py or test_gateway.py or test_server.py or test_shared.py or lists or not_there"
     f" or {NEWEST}"
@@ -80,12 +80,12 @@ def test_a_new_project_can_be_tested_and_run_at_once(
     if (wanted.kind, wanted.transport) == (ProjectKind.SERVER, ProjectTransport.HTTP):
         serves_until_interrupted(project)
     else:
-        # With nothing to read, each of them ends, and is content.
+        # Without input, each of them ends successfully.
         assert SHOWN[wanted.kind] in run("make", "run", cwd=project.folder)
 
 
 def serves_until_interrupted(project: Project) -> None:
-    """`make run` is talked to once, and then ended as a terminal does it."""
+    """Talk to `make run` once, and then interrupt it as a terminal does."""
     with logged_url(["make", "run", "ARGS=--port 0"], project.folder) as (make, url):
         assert answers(url) == 200
         os.killpg(make.pid, signal.SIGINT)
@@ -95,7 +95,7 @@ def serves_until_interrupted(project: Project) -> None:
 
 
 def test_setup_asks_for_nothing_that_is_not_there() -> None:
-    """In the environment that `make setup` made is what projects of all kinds ask for."""
+    """All kinds of projects find their requirements in the environment of `make setup`."""
     installed = {each.name.lower() for each in distributions(path=[str(projects.others())])}
     every = [
         *(projects.choices(*one) for one in product(ProjectKind, ProjectTransport)),
@@ -215,7 +215,7 @@ def test_a_client_can_go_on_at_any_worker_of_a_new_server(
 
 
 def ready(url: str) -> int:
-    """The status with which a worker says whether it is ready."""
+    """Return the status of a worker's readiness check."""
     return httpx2.get(urljoin(url, "/ready")).status_code
 
 
@@ -250,7 +250,7 @@ def gateway(tmp_path_factory: pytest.TempPathFactory) -> Project:
 
 
 def greeted(gateway: Project, *server: str | Path) -> "subprocess.Popen[str]":
-    """The gateway as a process, whose client has been told who the server is."""
+    """Start the gateway as a process whose client knows the server's name."""
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     program: list[str | Path] = [gateway.python, "-m", gateway.package, *server]
     process = subprocess.Popen(program, text=True, **pipes)
@@ -301,7 +301,7 @@ def test_the_log_of_a_gateway_has_no_keys_that_are_in_a_url(gateway: Project) ->
 def test_what_cannot_follow_a_url_is_refused(gateway: Project) -> None:
     program = (gateway.python, "-m", gateway.package, "http://127.0.0.1:1/mcp", "more")
     said = run(*program, cwd=gateway.folder, wanted=2)
-    assert said.splitlines()[-1].endswith("error: nothing can follow a URL: more")
+    assert said.splitlines()[-1].endswith("error: unexpected argument after the URL: more")
 
 
 @pytest.fixture(scope="module")
@@ -328,8 +328,12 @@ def test_the_commands_in_the_readme_of_a_client_do_what_they_say(client: Project
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
-        (["http://127.0.0.1:1/mcp", "more"], 2, "error: nothing can follow a URL: more"),
-        (["--", sys.executable, str(UNASKED_TASK)], 1, "CreateTaskResult came; use request_once"),
+        (["http://127.0.0.1:1/mcp", "more"], 2, "error: unexpected argument after the URL: more"),
+        (
+            ["--", sys.executable, str(UNASKED_TASK)],
+            1,
+            "returned CreateTaskResult; use request_once",
+        ),
     ],
 )
 def test_what_goes_wrong_in_a_client_is_said_in_one_line(

@@ -1,4 +1,4 @@
-"""What `mcp-gen new` asks on a terminal, and that it asks nowhere else."""
+"""The questions of `mcp-gen new` on a terminal, and only there."""
 
 import os
 import pty
@@ -19,7 +19,7 @@ QUESTIONS = ("kind", "transport", "revisions")
 
 
 class Terminal:
-    """A program on a terminal of its own, and what it has shown."""
+    """A program on its own terminal, and its output."""
 
     def __init__(self, process: "subprocess.Popen[Any]", end: int) -> None:
         self.process = process
@@ -27,7 +27,7 @@ class Terminal:
         self._end = end
 
     def wait_for(self, text: str, times: int = 1) -> None:
-        """Read until `text` has been shown, or fail with what was shown instead."""
+        """Read until `text` appears; fail with the output otherwise."""
         while self.shown.count(text) < times:
             assert self._read(), f"never shown: {text!r}\n{self.shown}"
 
@@ -50,7 +50,7 @@ class Terminal:
         assert ready, f"nothing more is shown:\n{self.shown}"
         try:
             data = os.read(self._end, 4096)
-        except OSError:  # how Linux says that nobody has the other end open
+        except OSError:  # how Linux reports that the other end is closed
             return False
         self.shown += data.decode(errors="replace").replace("\r\n", "\n")
         return bool(data)

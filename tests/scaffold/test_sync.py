@@ -1,4 +1,4 @@
-"""`mcp-gen sync`: what it finds, what it changes, and whose files it leaves alone."""
+"""`mcp-gen sync`: its findings, its changes, and the files it leaves alone."""
 
 import json
 import shutil
@@ -44,7 +44,7 @@ def protocol(made: Path, tmp_path: Path) -> Path:
 
 
 def age(protocol: Path, **members: str) -> None:
-    """Have the lock say that another mcp-gen made the package."""
+    """Change the lock to another mcp-gen."""
     file = protocol / "mcp-gen.lock"
     lock = json.loads(file.read_text())
     lock |= members or {"generator": "mcp-gen 0.0.9", "generator_digest": "0" * 64}
@@ -315,7 +315,7 @@ def test_several_packages_have_to_be_told_apart(mcp_gen: Run, made: Path, tmp_pa
     shutil.copytree(made, tmp_path / "other")
     done = mcp_gen("sync")
     assert done.code == 2
-    found = "there are several packages: other, src/app/"
+    found = "the folder has several packages: other, src/app/"
     assert done.err.startswith(f"error[several-packages]: .: {found}")
     assert mcp_gen("sync", "other").code == 0
 

@@ -1,4 +1,4 @@
-"""A bridge between a client and a server: what each says reaches the other, and nothing is left."""
+"""A bridge between a client and a server: messages reach the other side, and nothing is left."""
 
 import asyncio
 from typing import Any
@@ -88,7 +88,7 @@ def listing(revision: str) -> Any:
 
 
 class Work:
-    """A tool of the handshake era that asks; how often it ran, and how it went."""
+    """A tool of the handshake era that asks, with a record of its runs."""
 
     def __init__(self, *messages: str, within: float | None = None) -> None:
         self.messages = messages
@@ -172,13 +172,13 @@ async def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
         assert (await hand.take())["error"]["code"] == -32600
         go.set()
         assert await text_of(hand) == "y"
-        # Nor is it done again for one that comes later.
+        # It is not repeated for a later one, either.
         await hand.send(called(4, **back))
         assert (await hand.take())["error"]["code"] == -32602
 
 
 def noting(told: list[Any], member: str) -> Any:
-    """A handler that writes down a member of what it is told."""
+    """Return a handler that records a member of its params."""
 
     async def note(self: object, params: object) -> None:
         told.append(getattr(params, member, "changed"))
@@ -370,7 +370,7 @@ async def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> Non
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("bridge", [True, False])
 async def test_the_last_progress_is_told_before_the_answer(own: str, bridge: bool) -> None:
-    """However soon it comes after the one before, and if the answer comes in the same breath."""
+    """However soon after the one before, and even together with the answer."""
 
     async def play(hand: Hand) -> None:
         await (agree if own == STATELESS else greet)(hand, tools={})
@@ -387,7 +387,7 @@ async def test_the_last_progress_is_told_before_the_answer(own: str, bridge: boo
         return models(own).CallToolResult(content=[])
 
     theirs = Accepting(play) if bridge else tools(own, call)
-    # How often the server of the same revision reports is up to that.
+    # The server of the same revision decides how often it reports.
     seldom = [1, 2, 3] if bridge and own == OLD else [1, 3]
     for interval, steps in ((10, seldom), (0, [1, 2, 3]))[: 1 + bridge]:
         async with bridged(theirs, progress_interval=interval) as hand:
@@ -448,7 +448,7 @@ async def test_bridge_passes_on_what_was_not_declared_within_one_revision(
     async with through(ours, Accepting(play), on_loss=lost.append):
         assert content_of(await ours.call_tool("x")) == []
     if own == revision:
-        # It is for the client to say what it thinks of that.
+        # The client decides about that.
         assert (told, lost) == (["x", None, "a:1"] * 2, [])
         return
     assert [(one.method, one.what) for one in lost] == [
@@ -469,7 +469,7 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
     def bare(params: Any) -> Any:
         return {name: value for name, value in params.items() if name != "_meta"}
 
-    # Tasks are the one extension of which a bridge knows more.
+    # Tasks are the only extension that a bridge translates.
     extensions: JsonObject = {"a/b": {}, **({TASKS_EXTENSION: {}} if revision == STATELESS else {})}
 
     async def play(hand: Hand) -> None:

@@ -1,4 +1,4 @@
-"""What a bridge does not do: stop what goes on, ask the wrong one, keep what has ended."""
+"""Limits of a bridge: it stops no running work, asks no wrong client, and keeps no ended work."""
 
 import asyncio
 from typing import Any
@@ -179,7 +179,7 @@ async def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
     async with bridged(tools(OLD, call)) as hand:
         await hand.send(called(1, "there"))
         await begun.wait()
-        # The later one is the likelier, but for its client, who has gone to find an answer.
+        # The later one is likelier, but its client has gone to find an answer.
         waiting = await asked_for(hand, 2, name="waiting")
         assert question_of(waiting) == "waiting"
         go.set()
@@ -192,7 +192,7 @@ async def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
 
 @pytest.fixture
 def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """All servers' halves of bridges, as they are made."""
+    """Return all servers' halves of bridges, as they are made."""
     made: list[object] = []
     begin = ProxyServerRuntime.__init__
 

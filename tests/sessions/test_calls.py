@@ -1,4 +1,4 @@
-"""Calls in a session: side by side, in time, given up, and with progress and log entries."""
+"""Calls in a session: concurrent, timed out, cancelled, with progress and log entries."""
 
 import asyncio
 import contextlib
@@ -44,7 +44,7 @@ def connected(server: Any, ours: Any = None, **options: Any) -> Any:
 
 
 class Narrow:
-    """A transport that lets nothing through while it is not `wide`."""
+    """A transport that blocks while it is not `wide`."""
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
@@ -310,7 +310,7 @@ class TestTimeouts:
             asked, told, answer = [await hand.take() for _ in range(3)]
             assert told["params"]["requestId"] == asked["id"]
             assert answer["result"]["content"][0]["text"] == "gave up"
-            # What comes late is dropped.
+            # Late answers are dropped.
             await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})
             assert "result" in await hand.ask("ping", 2)
 

@@ -1,4 +1,4 @@
-"""Handlers in which something is cancelled that is not the request: they have failed, no more."""
+"""Handlers with an internal cancellation fail like any other."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ FAILED = -32603
 
 
 class Cancelling:
-    """Tools that come upon something cancelled."""
+    """Tools that run into a cancellation."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()

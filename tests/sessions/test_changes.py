@@ -1,4 +1,4 @@
-"""Changes: published once, and told to whoever wants to know, as its revision has it."""
+"""Changes: published once, and sent to subscribers in the form of their revision."""
 
 import asyncio
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""The cache of a client: what the server says may be kept is not asked for again."""
+"""The cache of a client: results are not requested again while they hold."""
 
 import asyncio
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ MINUTE = 60_000
 
 
 class Library(mcp.Server):
-    """A server that counts what it is asked, and says how long that holds."""
+    """A server that counts requests, and states how long answers hold."""
 
     SENDS = frozenset({"notifications/tools/list_changed", "notifications/resources/updated"})
     DECLARES: ClassVar = {"resources": {"subscribe": True}}

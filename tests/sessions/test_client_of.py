@@ -1,4 +1,4 @@
-"""Clients of servers in this process, and what such clients see without one."""
+"""Clients of servers in this process, and their view without one."""
 
 import json
 import logging
@@ -120,7 +120,7 @@ def test_what_is_no_server_or_no_client_is_refused() -> None:
         ([Shapes, mcp.Client],),
     ]
     for given in wrong:
-        with case(given), pytest.raises(TypeError, match="a server comes first, then a client"):
+        with case(given), pytest.raises(TypeError, match="pass a server first, then a client"):
             pkg.client_of(*given)
 
 
@@ -146,7 +146,7 @@ async def test_a_fixture_gives_each_test_a_client_of_its_own() -> None:
             assert {type(one), type(other)} == {kind}
             assert one is not other
             assert (await one.call_tool("count", as_=list[int])) == [1, 2]
-    # Without a plug-in that has fixtures of its own, they are those of pytest.
+    # Without a plug-in with its own fixtures, they are those of pytest.
     assert type(pkg.client_of.fixture(Shapes)) is type(pytest.fixture(lambda: None))
 
 

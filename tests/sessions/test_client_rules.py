@@ -49,7 +49,7 @@ def connect(accepting: Accepting, *revisions: str, **options: Any) -> Any:
 
 
 async def to_the_end(hand: Hand) -> list[Any]:
-    """Whatever still comes."""
+    """Take the remaining messages."""
     messages: list[object] = []
     while (message := await hand.take()) is not None:
         messages.append(message)
@@ -158,7 +158,7 @@ class TestHandshake:
 
         async with connect(Accepting(play), OLD):
             pass
-        # Nothing is said about the notification.
+        # The notification gets no answer.
         assert [message.get("method") for message in heard] == ["notifications/initialized"]
 
     async def test_a_ping_is_answered_and_what_has_no_handler_is_refused(self) -> None:
@@ -390,7 +390,7 @@ class TestStateless:
 
         async def script() -> None:
             async with connect(accepting, STATELESS, max_rounds=3) as ours:
-                with pytest.raises(pkg.RemoteError, match="again and again"):
+                with pytest.raises(pkg.RemoteError, match="more input in every round"):
                     await ours.call_tool("x")
 
         run(script())
@@ -472,9 +472,9 @@ class TestProbe:
         async def play(hand: Hand) -> None:
             raise AssertionError("never opened")
 
-        with pytest.raises(ValueError, match="one client for a revision at most"):
+        with pytest.raises(ValueError, match="at most one client for each revision"):
             pkg.connect(Accepting(play), client(OLD), client(OLD))
-        with pytest.raises(ValueError, match="one client for a revision at most"):
+        with pytest.raises(ValueError, match="at most one client for each revision"):
             pkg.connect_http("http://localhost/mcp", client(OLD), client(OLD))
 
 

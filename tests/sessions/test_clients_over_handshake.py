@@ -68,7 +68,7 @@ def wanting(*uris: str, **lists: bool) -> Any:
 
 
 class Listener:
-    """A client of the stateless era that writes down what it hears of its streams."""
+    """A client of the stateless era that records its streams."""
 
     def __init__(self) -> None:
         self.begun: list[Any] = []
@@ -91,7 +91,7 @@ class Listener:
 
 
 async def stop(stream: asyncio.Task[Any]) -> None:
-    """Give a stream up, which takes no time."""
+    """Close a stream at once."""
     stream.cancel()
     await asyncio.wait((stream,), timeout=0.2)
     assert stream.cancelled()
@@ -205,7 +205,7 @@ def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
                 go[level].set()
             await asyncio.gather(*under_way)
             await ours.request(entry(ours, "tools/call"), leveled("error"))
-            # Who does not ask is told nothing, whatever the server sends.
+            # A client without a subscription gets no changes.
             await ours.call_tool("error")
         levels = [one["level"] for one in wire.calls("logging/setLevel")]
         assert levels == ["warning", "debug", "error"]

@@ -1,4 +1,4 @@
-"""Each call that gives the members of its params one by one does what the whole params do.
+"""Each call with single members of its params equals one with whole params.
 
 It is made in both spellings, from both ends, over every transport, in every revision, and to a
 server of another one: the other end sees the same, and the caller gets the same.
@@ -43,7 +43,7 @@ TRANSLATED = [(own, spoken) for own in REVISIONS for spoken in REVISIONS if own 
 
 @cache
 def values(revision: str) -> dict[str, list[JsonObject]]:
-    """What is valid for each type, and for the params of each method."""
+    """Return valid values for each type, and for the params of each method."""
     found = defaultdict[str, list[Any]](list)
     for vector in vectors(revision).vectors:
         subject = vector.subject
@@ -95,11 +95,11 @@ def _worth(call: Call) -> tuple[bool, int]:
 
 
 def fits(cls: Any, value: JsonObject, signature: inspect.Signature) -> bool:
-    """Whether a signature takes the members of these params."""
+    """Return whether a signature takes the members of these params."""
     try:
         whole = cls.from_wire(value)
     except ValidationError:
-        return False  # It is for another arm of a union.
+        return False  # It belongs to another alternative of a union.
     return not whole.model_extra and split(signature, members_of(whole)) is not None
 
 
@@ -157,9 +157,9 @@ async def both_ways(transport: str, own: str, spoken: str, folder: Path) -> list
     return found
 
 
-# These the runtime keeps to itself.
+# The runtime keeps these to itself.
 KEPT = ("notify_cancelled", "notify_progress")
-# What there is no word for in the other revision.
+# Messages without an equivalent in the other revision.
 REFUSED = ("MissingCapability: ", "Untranslatable: ")
 
 

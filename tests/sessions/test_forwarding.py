@@ -1,4 +1,4 @@
-"""A bridge between a client and a server of one revision: what either says passes as it came."""
+"""A bridge between a client and a server of one revision: messages pass unchanged."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable

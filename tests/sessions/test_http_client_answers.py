@@ -1,4 +1,4 @@
-"""What a client makes of answers over HTTP, whole and as streams."""
+"""Answers over HTTP for a client, whole and as streams."""
 
 import asyncio
 import json

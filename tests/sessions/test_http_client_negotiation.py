@@ -1,6 +1,6 @@
-"""What a client makes of a server that it knows by its URL alone.
+"""A client and a server that it knows only by URL.
 
-Tests carry the ids of the rows of the decision tables they show.
+Tests carry the ids of the decision tables' rows.
 """
 
 import asyncio
@@ -43,14 +43,14 @@ UNSUPPORTED = -32022
 
 
 def asked(server: Any) -> list[str]:
-    """What the server was asked, in order, up to the end of the handshake."""
+    """Return the requests to the server in order, up to the end of the handshake."""
     return [one.method or one.verb for one in server.requests]
 
 
 def refusing_discover(status: int, value: Any = None, media: str = "application/json") -> Play:
-    """A server of the handshake era, with this answer to what it does not know.
+    """Return a server of the handshake era with this answer to unknown methods.
 
-    An id of 0 stands for that of the request.
+    An id of 0 stands for the request's id.
     """
     known = Handshaking()
 
@@ -67,7 +67,7 @@ def refusing_discover(status: int, value: Any = None, media: str = "application/
 
 
 def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]:
-    """Connect, and call a tool in the revision agreed on; what the server was asked."""
+    """Connect, and call a tool in the negotiated revision; return the requests to the server."""
     seen: list[str] = []
 
     async def script() -> None:
@@ -82,7 +82,7 @@ def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]
 
 
 def failing(play: Play, raises: Any, *revisions: str, **more: Any) -> tuple[Any, list[str]]:
-    """Connect in vain; the error, and what the server was asked."""
+    """Connect in vain; return the error, and the requests to the server."""
     seen: list[str] = []
     raised: list[object] = []
 
@@ -320,7 +320,7 @@ class TestEra:
 
 class TestRevision:
     def unsupported(self, *supported: str, times: int = 1) -> Play:
-        """A server that refuses the first requests, whatever their revision, naming these."""
+        """A server that refuses the first requests in any revision, naming these."""
         left = [times]
         known = Handshaking(version="2025-06-18")
 

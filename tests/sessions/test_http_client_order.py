@@ -1,4 +1,4 @@
-"""What arrives before what, and how a client gives up."""
+"""The order of messages, and cancellation by the client."""
 
 import asyncio
 
@@ -43,7 +43,7 @@ class TestCancellation:
             await closed.wait()
             (asked,) = server.seen("POST", "tools/call")
             told = server.seen("POST", "notifications/cancelled")
-            # In the stateless era the end of the exchange says it all.
+            # In the stateless era, the end of the exchange is enough.
             ids = [one.value["params"]["requestId"] for one in told]
             assert ids == ([] if revision == STATELESS else [asked.id])
 

@@ -1,4 +1,4 @@
-"""What a client does when a server ends its session, and how it ends one."""
+"""Sessions of a client: ended by the server, and by the client."""
 
 import asyncio
 import json

@@ -472,7 +472,7 @@ class TestOrigin:
 
 
 class TestClient:
-    """The client of HTTP that somebody else made."""
+    """A given HTTP client."""
 
     async def test_its_authentication_is_used_and_it_is_left_open(self) -> None:
         class Renewing(httpx2.Auth):
@@ -578,8 +578,7 @@ class TestClient:
                     raise ZeroDivisionError
             assert not server.seen("DELETE")
         assert (
-            "the server was not told of the end of the session: RuntimeError('expired')"
-            in caplog.text
+            "the session could not be ended at the server: RuntimeError('expired')" in caplog.text
         )
 
     def test_headers_go_with_every_request_but_do_not_replace_those_of_the_protocol(self) -> None:

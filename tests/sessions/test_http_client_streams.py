@@ -307,7 +307,7 @@ class TestListener:
         async def listen(request: Request, reply: Reply) -> None:
             come.append(request)
             if "last-event-id" in request.headers and len(come) % 2:
-                # What followed is not known: it is opened anew, which is no progress either.
+                # The last event is unknown: it is opened anew, without progress.
                 await reply.send(400)
                 return
             await reply.stream()

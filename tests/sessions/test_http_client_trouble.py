@@ -1,4 +1,4 @@
-"""Connections over HTTP that break, hang or bring what nobody understands."""
+"""Connections over HTTP that break, hang or bring nonsense."""
 
 import asyncio
 import gzip
@@ -159,7 +159,7 @@ class TestMessages:
 
         seen = calling(Deaf())
         assert "notifications/initialized did not arrive: POST http" in caplog.text
-        # Who was not confirmed is not listened to.
+        # An unconfirmed session is ignored.
         assert "GET" not in [one.verb for one in seen]
 
     def test_a_notification_that_is_not_answered_is_not_waited_for_forever(

@@ -256,7 +256,7 @@ async def test_asking_for_nothing_is_a_mistake(caplog: pytest.LogCaptureFixture)
     async with served(tools(STATELESS, ask)) as hand:
         await hand.send(call(1))
         assert (await hand.take())["error"]["code"] == -32603
-    assert "has questions or a state" in caplog.text
+    assert "needs questions or a state" in caplog.text
 
 
 async def test_a_state_alone_asks_the_client_to_come_again() -> None:

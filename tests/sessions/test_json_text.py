@@ -1,4 +1,4 @@
-"""JSON text is read alike wherever it comes in: what is no number, and what occurs twice."""
+"""JSON text is read alike in every place: invalid numbers, and repeated members."""
 
 import asyncio
 import json
@@ -160,7 +160,7 @@ PROMPT = ("client", "prompts/get", "GetPromptRequestParams")
 FORM = ("server", "elicitation/create", "ElicitRequestFormParams")
 SAMPLING = ("server", "sampling/createMessage", "CreateMessageRequestParams")
 
-# Params in which a member stands twice, where the @ are; a value that fits, and one that does not.
+# Params with a repeated member in place of @; a value that fits, and one that does not.
 TWICE = (
     (PROMPT, "{@name@}", '"y"', "5"),
     (PROMPT, '{"name":"x",@arguments@}', "{}", "5"),

@@ -141,7 +141,7 @@ async def test_the_uris_of_a_session_are_bounded_each_and_together() -> None:
         first, second, third = "a" * 100, "b" * 100, "c" * 100
         assert [await outcome("subscribe", one) for one in (first, second, first)] == [None] * 3
         assert await outcome("subscribe", third) == -32603
-        # Who was refused is nobody's that a handler has to remember.
+        # A refused client is not recorded for handlers.
         assert ours.asked == [first, second, first]
         assert await outcome("unsubscribe", first) is None
         assert await outcome("subscribe", third) is None
@@ -220,7 +220,7 @@ def test_what_was_listed_last_is_remembered_and_takes_no_more_than_may_be(
     for name in "abcd":
         newest.learn(name, name.upper(), large)
     assert [newest.get(name) for name in "abcd"] == [None, "B", "C", "D"]
-    # Whoever is listed again is the newest, and takes its room once.
+    # A client that is listed again is the newest, and counts once.
     for _ in range(9):
         newest.learn("b", "new", large)
     newest.learn("e", "E", large)

@@ -1,4 +1,4 @@
-"""Servers with what a feature adds: a layer around requests, and words of its own on the wire."""
+"""Servers with a feature: a layer around requests, and its own wire format."""
 
 import subprocess
 import sys
@@ -27,7 +27,7 @@ async def echo(session: Session, params: CallToolRequestParams) -> str:
 
 
 class Counting(Layer):
-    """A layer that counts requests, has a method of its own, and hides one."""
+    """A layer that counts requests, adds a method, and hides one."""
 
     hidden = ("prompts/get",)
     ids_member = "thingIds"

@@ -190,7 +190,7 @@ async def test_lenient_client_reads_calls_of_tools() -> None:
 
 
 def asking(answers: list[Json], *messages: JsonObject) -> Accepting:
-    """A server that sends messages of its own, and notes the answers to its requests."""
+    """Return a server that sends its own messages, and records answers."""
 
     async def play(hand: Hand) -> None:
         await shake(hand)

@@ -38,7 +38,7 @@ class Sent(Exception):
 
 
 def noting(base: type) -> Any:
-    """A client or session that raises what it would send."""
+    """Return a client or session that raises the message it would send."""
 
     async def send(self: object, spec: Any, params: Any, **options: Any) -> Any:
         raise Sent(spec, params, options)
@@ -203,7 +203,7 @@ class Shapes(Toolkit, stateless.Server):
 
     @tool
     def numbers(self) -> list[int]:
-        """Return what is no object, which most revisions wrap."""
+        """Return an array, which most revisions wrap."""
         return [1, 2]
 
     @tool

@@ -1,4 +1,4 @@
-"""Middleware: what stands around each message of a server or client, in each revision."""
+"""Middleware around each message of a server or client, in each revision."""
 
 import asyncio
 import sys
@@ -90,7 +90,7 @@ async def test_a_call_says_what_it_is() -> None:
             assert (call.session.revision, call.session.request_id) == (spoken, call.request_id)
             with pytest.raises(AttributeError):
                 call.method = "tools/list"  # type: ignore[misc]  # pyright: ignore
-            with pytest.raises(TypeError, match="the params of tools/call are CallToolRequest"):
+            with pytest.raises(TypeError, match="the params of tools/call must be CallToolRequest"):
                 call.replace(params=None)
 
 
@@ -311,9 +311,9 @@ async def test_an_unconnected_client_says_so() -> None:
 
 
 WRONG: list[tuple[Any, str]] = [
-    (changed, r"Ours.middleware is one <function changed.*write a tuple"),
+    (changed, r"Ours.middleware must be a tuple, got <function changed"),
     ((dict,), r"Ours.middleware: dict is a class: write dict\(\)"),
-    (("timing",), r"Ours.middleware: 'timing' is no async def"),
+    (("timing",), r"Ours.middleware: 'timing' must be a function"),
 ]
 
 

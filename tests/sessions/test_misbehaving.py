@@ -17,7 +17,7 @@ from support.revisions import OLD
 from support.sessions.talking import client, content_of, pkg
 from support.tables import case
 
-# What the program speaks if it is not of the handshake.
+# The program's revision outside the handshake.
 NEW = "2026-07-28"
 PROGRAM = TESTS / "support" / "sessions" / "misbehaving.py"
 # Nobody is given up because the machine is slow, but for those whose silence is meant.
@@ -184,7 +184,7 @@ class TestLaunch:
         async with meeting.connect():
             pass
         child = Path("/proc", (tmp_path / "starts.pid").read_text(), "stat")
-        # It may wait for somebody to ask how it ended, but runs no more.
+        # It may be a zombie, but runs no more.
         assert not child.exists() or child.read_text().rsplit(")", 1)[1].split()[0] == "Z"
 
     async def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ class TestLaunch:
                 await openers[program]()
 
     def test_there_has_to_be_a_program(self) -> None:
-        with pytest.raises(ValueError, match="no program"):
+        with pytest.raises(ValueError, match="must name a program"):
             pkg.stdio_client([])
 
     async def test_a_server_inherits_what_is_safe_and_gets_what_it_is_given(

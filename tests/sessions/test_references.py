@@ -1,4 +1,4 @@
-"""What a request leaves behind is gone with it, and waits for no collection of garbage."""
+"""Requests leave nothing behind, even without garbage collection."""
 
 import asyncio
 import gc

@@ -215,7 +215,7 @@ async def test_what_must_not_happen_twice_happens_once(own: str, revision: str) 
         return {"receipt": (1, 2)}
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        # Stopped at the question, what has begun is finished.
+        # Stopped at the question, it still finishes started work.
         work: list[Any] = [
             session.once("pay", pay),
             session.request(entry(session, "elicitation/create"), form(own, "?")),
@@ -303,7 +303,7 @@ async def test_a_question_that_comes_after_the_answer_is_refused_and_stops_nobod
         for id, name in enumerate(names):
             await hand.send(modern("tools/call", id, name=name, _meta=ASKED))
         assert [(await hand.take())["id"] for _ in names] == [0, 1]
-        with pytest.raises(pkg.LocalError, match="nothing to answer with one"):
+        with pytest.raises(pkg.LocalError, match="no open request can carry"):
             await late[0]
 
 

@@ -80,11 +80,11 @@ class TwoCores(RuleBasedStateMachine):
         self.cores: dict[Role, Connection] = {
             side: Connection(methods.TABLE, side, DECLARED) for side in OTHER
         }
-        # What is under way to a side, and what it still has to answer.
+        # Messages under way to a side, and its open requests.
         self.coming: dict[Role, list[bytes]] = {side: [] for side in OTHER}
         self.open: dict[Role, dict[Any, Any]] = {side: {} for side in OTHER}
         self.seen: dict[Role, set[Any]] = {side: set() for side in OTHER}
-        # What a side waits for, and how often the other one has answered it.
+        # The side's pending requests, and how often they were answered.
         self.asked: dict[Role, set[Any]] = {side: set() for side in OTHER}
         self.answered: dict[tuple[str, Any], int] = {}
         self.now = 0.0

@@ -1,4 +1,4 @@
-"""A server on standard input and output, as a process of its own."""
+"""A server over stdio, as a process."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def start(drain: float = 3, limit: int = 10_000, **options: Any) -> subprocess.P
     """A server process with pipes."""
     command = [sys.executable, "-X", "dev", "-c", textwrap.dedent(PROGRAM), str(drain), str(limit)]
     environment = {**os.environ, "PYTHONPATH": str(GENERATED)}
-    # What was printed before it serves is still in a buffer then, as it is by default.
+    # Earlier output is still in a buffer then, as by default.
     environment.pop("PYTHONUNBUFFERED", None)
     pipe = subprocess.PIPE
     streams: JsonObject = {"stdin": pipe, "stdout": pipe, "stderr": pipe, **options}
@@ -58,7 +58,7 @@ def start(drain: float = 3, limit: int = 10_000, **options: Any) -> subprocess.P
 
 
 def lines(*messages: object) -> bytes:
-    """Messages as they are sent."""
+    """Return messages as lines."""
     encoded = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages]
     return b"".join(one + b"\n" for one in encoded)
 
@@ -71,12 +71,12 @@ OPENING = (hello(), INITIALIZED)
 
 
 def talk(*messages: object, **options: Any) -> tuple[list[Any], str]:
-    """What a server answers to these messages and the end of them, and what it says beside."""
+    """Send messages to a server and close; return its answers and its other output."""
     process = start(**options)
     out, err = process.communicate(lines(*OPENING, *messages), timeout=60)
     assert process.returncode == 0, err
     written = out.decode().splitlines()
-    # What is printed once it has ended is the program's business again.
+    # Output after the end is up to the program.
     assert written.pop() == "after"
     return [json.loads(line) for line in written], err.decode()
 
@@ -139,7 +139,7 @@ def test_a_signal_ends_it_cleanly() -> None:
             slow["params"]["_meta"] = {"progressToken": "slow"}
             process.stdin.write(lines(*OPENING, slow))
             process.stdin.flush()
-            # It is told of the revision, and that the tool has begun.
+            # It learns the revision, and that the tool has begun.
             said = [json.loads(process.stdout.readline()) for _ in range(2)]
             assert said[1]["method"] == "notifications/progress"
             process.send_signal(number)

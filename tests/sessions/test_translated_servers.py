@@ -1,4 +1,4 @@
-"""One server class, clients of all revisions: what is bridged besides questions."""
+"""One server class, clients of all revisions: everything bridged except questions."""
 
 import logging
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Questions with types: what a type looks like as a form of each revision, and what comes back."""
+"""Typed questions: the form of a type in each revision, and the answer."""
 
 import enum
 import math
@@ -109,7 +109,7 @@ class Row:
 
 
 def single(kind: Any, field: JsonObject, entered: Json, value: object, **more: Any) -> Row:
-    """A row of a type that is no object."""
+    """Return a row of a type other than an object."""
     if "first" in more:
         more["first"] = {SINGLE: more["first"]}
     return Row(kind, {SINGLE: field}, {SINGLE: entered}, value, **more)
@@ -243,7 +243,7 @@ def accepting(content: object) -> JsonObject:
 
 
 async def outcome(own: str, spoken: str, ask: Ask, answers: Answers) -> list[Any]:
-    """What a handler of one revision gets, or raises, at a client of another one."""
+    """Return the result or error of a handler of one revision at a client of another."""
     return await outcome_at(asked_of(spoken, answers), own, spoken, ask)
 
 
@@ -279,7 +279,7 @@ def accepts(**content: Any) -> Answers:
 
 
 def comma_separated(content: JsonObject, revision: str) -> JsonObject:
-    """What a user enters where there are no multiple choices."""
+    """Return the input of a user without multiple choices."""
     if revision > FIRST:
         return content
     return {
@@ -330,10 +330,10 @@ REFUSED: list[tuple[Any, str]] = [
     (None, "None .*: it is always null; leave it out"),
     (int | str, r"int \| str .*: it has several types; choose one"),
     (Decimal, "Decimal .*: it has several types"),
-    (list[int], r"list\[int\] .* other things than choices; make it a list of an Enum or a Lit"),
-    (list[Point], "other things than choices"),
-    (list[Size | None], "other things than choices"),
-    (tuple[Size, int], "other things than choices"),
+    (list[int], r"list\[int\] .* a list, but not of choices; make it a list of an Enum or a Lit"),
+    (list[Point], "a list, but not of choices"),
+    (list[Size | None], "a list, but not of choices"),
+    (tuple[Size, int], "a list, but not of choices"),
     (Literal[1, "a"], "has choices that are not strings; make each of them a string"),
     (Literal[True], "has choices that are not strings"),
     (list[Literal[1, 2]], "has choices that are not strings"),
@@ -463,8 +463,8 @@ async def test_a_question_may_be_answered_with_a_task_if_it_asks_for_one() -> No
     ours = asked_of(OLD, says(**task.to_wire()))
     assert await outcome_at(ours, OLD, OLD, later) == [task]
     (error,) = await outcome_at(ours, OLD, OLD, asks(Order))
-    assert "elicitation/create: CreateTaskResult came" in str(error)
-    # What the task comes to can be read as the answer.
+    assert "elicitation/create returned CreateTaskResult" in str(error)
+    # The task's result is the answer.
     payload = m.GetTaskPayloadResult.from_wire(accepting({"name": "Ada", "weight": 1}))
     assert order.read(payload) == Accepted(Order(name="Ada", weight=1))
     with pytest.raises(InvalidParams, match="/result/content/name: Field required"):
@@ -473,7 +473,7 @@ async def test_a_question_may_be_answered_with_a_task_if_it_asks_for_one() -> No
 
 async def test_elicit_asks_for_a_type_with_a_warning_as_long_as_it_does() -> None:
     async def old(session: Any) -> Any:
-        with pytest.warns(DeprecationWarning, match=r"is ask\(message, Type\)"):
+        with pytest.warns(DeprecationWarning, match=r"write ask\(message, Type\)"):
             return await session.elicit("?", Point)
 
     for revision in WITH_FORMS:
@@ -483,5 +483,5 @@ async def test_elicit_asks_for_a_type_with_a_warning_as_long_as_it_does() -> Non
 
 def test_a_member_that_a_revision_has_no_field_for_is_named() -> None:
     complete = pkg.load(OLD).methods.COMPLETE
-    with pytest.raises(LocalError, match="complete: 2030 has no field of a form for the member va"):
+    with pytest.raises(LocalError, match="complete: 2030 has no form field for the member va"):
         form(str).fitted(complete, "2030")

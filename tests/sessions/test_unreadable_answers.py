@@ -122,10 +122,10 @@ async def test_unreadable_answer_fails_its_call_at_once() -> None:
         (b'{"jsonrpc":"2.0","id":', "EOF"),
         (b'{"jsonrpc":"2.0","result":{}}', "the result has no id"),
         # JavaScript leaves out a result that is undefined.
-        (b'{"jsonrpc":"2.0","id":%d}', "a message has a method, a result or an error"),
-        (b'{"jsonrpc":"2.0","id":%d,"method":null,"result":{}}', "neither result nor error"),
-        (b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","result":{}}', "neither result nor"),
-        # The words of the server are told, also where its error is malformed.
+        (b'{"jsonrpc":"2.0","id":%d}', "a message must have a method, a result or an error"),
+        (b'{"jsonrpc":"2.0","id":%d,"method":null,"result":{}}', "must not have a result or"),
+        (b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","result":{}}', "must not have a result"),
+        # The server's message is kept, even from a malformed error.
         (b'{"jsonrpc":"2.0","id":%d,"error":"too long"}', "too long"),
         (b'{"jsonrpc":"2.0","id":%d,"error":{"code":"E1","message":"too long"}}', "too long"),
         (b'{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":["too long"]}}', "too long"),
@@ -346,7 +346,7 @@ async def test_unreadable_answer_of_client_fails_the_question_at_once() -> None:
 
     for line, reason in [
         (b'{"jsonrpc":"2.0","id":%b,"result":{"roots":NaN}}', "NaN is not JSON"),
-        (b'{"jsonrpc":"2.0","id":%b}', "a message has a method, a result or an error"),
+        (b'{"jsonrpc":"2.0","id":%b}', "a message must have a method, a result or an error"),
     ]:
         with case(line):
             async with shaken(tools(OLD, ask)) as hand:

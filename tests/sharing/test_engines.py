@@ -1,4 +1,4 @@
-"""What every engine does, and how those that are servers bear trouble: one table for all."""
+"""The behaviour of every engine, and of servers in trouble: one table for all."""
 
 import asyncio
 import gc
@@ -44,7 +44,7 @@ _numbers = count()
 
 
 def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
-    """An engine of a kind, with a place of its own for one test."""
+    """Return an engine of a kind, with its own namespace."""
     place = f"test{next(_numbers)}"
     make: dict[str, Callable[..., Engine]] = {
         "memory": MemoryEngine,
@@ -177,7 +177,7 @@ async def test_a_session_lapses_with_its_events_unless_it_is_refreshed(
             await events.append(key, "~", 1, [b"x"], lifetime=0.3)
         await sessions.end("ended", 0.3)
         found: StoredSession | None = None
-        # Where everybody is slow, it may have lapsed before it is refreshed.
+        # On a slow machine, it may lapse before it is refreshed.
         while found is None:
             await begun(a, "refreshed", 0.3)
             await events.append("refreshed", "~", 1, [b"x"], lifetime=0.3)
@@ -199,7 +199,7 @@ async def test_a_session_lapses_with_its_events_unless_it_is_refreshed(
 
 
 async def read(worker: Worker, stream: str, after: int, key: str = "key") -> Events | None:
-    """Read, and have the events in a list, in which they can be compared."""
+    """Read events into a list for comparison."""
     found = await worker.connection.events.read(key, stream, after)
     return None if found is None else Events([*found.events], found.ended)
 
@@ -616,7 +616,7 @@ async def test_a_worker_that_is_cancelled_twice_leaves_no_connection(
     finally:
         remote.running.thaw()
     assert task.cancelled()
-    # Its error has what it was about.
+    # The error names its subject.
     del task
     await until(lambda: sockets() <= before)
 
@@ -654,7 +654,7 @@ async def test_a_worker_that_is_not_heard_of_is_gone_and_knows_it(remote: Shared
         gaps, proxy.delay = far.gaps, 0.0
         await until(lambda: far.connection.current)
         assert far.gaps > gaps
-        # Where everybody is slow, its lease may have lapsed once more.
+        # On a slow machine, its lease may lapse once more.
         while await near.connection.mail.send([("far", b"again")]):
             await asyncio.sleep(0.02)
         await until(lambda: far.letters)

@@ -1,4 +1,4 @@
-"""The forwarder itself: what it passes on, and to whom."""
+"""The forwarder: its forwarded data, and its choice of servers."""
 
 import asyncio
 from asyncio import StreamReader, StreamWriter

@@ -1,4 +1,4 @@
-"""What a load balancer asks: whether the process lives, and whether it can serve."""
+"""Health checks of a load balancer: alive, and ready."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -49,7 +49,7 @@ async def test_their_paths_can_be_chosen_and_left_out() -> None:
         ]
         assert answers == [200, 404, 404]
     for name in ("health_path", "ready_path"):
-        with pytest.raises(ValueError, match=f"{name} has to begin with a slash"):
+        with pytest.raises(ValueError, match=f"{name} must begin with a slash"):
             app_of(ours(), **{name: "health"})
 
 

@@ -1,4 +1,4 @@
-"""What only an engine in PostgreSQL does: its tables, its transactions, and how they are lost."""
+"""PostgreSQL engines: tables, transactions, and lost connections."""
 
 import asyncio
 import logging
@@ -32,7 +32,7 @@ Make = Callable[..., PostgresEngine]
 
 @pytest.fixture
 def schema() -> str:
-    """A schema of one test, with a name that has to be quoted."""
+    """Return a schema for one test, whose name needs quotes."""
     return f'a "b" %s {{c}} {next(_numbers)}'
 
 
@@ -43,7 +43,7 @@ def quoted(engine: PostgresEngine) -> str:
 @pytest.fixture
 def make(postgres_server: PostgresServer, schema: str) -> Make:
     def engine(**options: Any) -> PostgresEngine:
-        # What takes so long was not merely busy.
+        # Longer than a busy machine takes.
         options.setdefault("timeout", PATIENCE)
         return PostgresEngine(postgres_server.url, schema=schema, **options)
 
@@ -52,7 +52,7 @@ def make(postgres_server: PostgresServer, schema: str) -> Make:
 
 @pytest.fixture
 def sql(postgres_server: PostgresServer, make: Make) -> Callable[[str], list[Any]]:
-    """Runs a statement in the schema, as somebody else."""
+    """Return a function that runs a statement in the schema over another connection."""
     return lambda text: postgres_server.run(f"set search_path to {quoted(make())}; {text}")
 
 
@@ -60,7 +60,7 @@ def sql(postgres_server: PostgresServer, make: Make) -> Callable[[str], list[Any
 async def transaction(
     server: PostgresServer, engine: PostgresEngine
 ) -> AsyncGenerator[psycopg.AsyncConnection[Any], None]:
-    """A transaction of somebody who takes long; it is committed at the end."""
+    """A slow foreign transaction; it is committed at the end."""
     async with await psycopg.AsyncConnection[Any].connect(server.url) as connection:
         await connection.execute(f"set local search_path to {quoted(engine)}".encode())
         yield connection
@@ -311,7 +311,7 @@ async def test_what_is_missing_is_a_gap(make: Make, sql: Callable[[str], list[An
                 await a.connection.bus.publish([b"1", b"2", b"3"])
                 await until(lambda: len(a.changes) == 3 * number)  # noqa: B023
                 sql(loss)
-                # It looks at once, if somebody may write to it.
+                # It looks at once, if another transaction may write.
                 await a.connection.mail.send([("a", b"x")])
                 await until(lambda: a.gaps == number)  # noqa: B023
                 await until(lambda: a.connection.current)
@@ -340,7 +340,7 @@ async def test_many_letters_and_changes_come_in_their_order(
         await a.connection.bus.publish(sent)
         await until(lambda: len(b.letters) == len(b.changes) == len(sent))
         assert b.letters == b.changes == sent and not b.gaps
-        # What was read goes with the next reading.
+        # Rows that were read go with the next reading.
         await a.connection.mail.send([("b", b"last")])
         await until(lambda: len(sql("select from letters where worker = 'b'")) <= 1)
 
@@ -450,7 +450,7 @@ async def test_numbers_and_names_that_no_database_can_have_are_refused(make: Mak
 
 
 async def test_events_are_known_only_without_a_gap_after_those_that_were_read() -> None:
-    # Whether the session has ended, the last event of the stream, whether that has ended.
+    # Whether the session has ended, the last event of the stream, whether the stream has ended.
     open_, over = (False, 3, False), (False, 3, True)
     second, third = (2, b"b"), (3, b"c")
     rows: tuple[tuple[int, list[tuple[Any, ...]], Events | None], ...] = (
@@ -513,7 +513,7 @@ async def test_no_password_is_shown(
             with tables.case(url), pytest.raises(EngineUnavailable) as raised:
                 await a.connection.mail.alive(["a"])
             assert "s3cret" not in str(raised.value)
-    assert "PostgreSQL is away" in caplog.text
+    assert "PostgreSQL is unavailable" in caplog.text
     ours = [one for one in caplog.records if one.name.startswith("mcp_protogen")]
     assert "s3cret" not in "".join(one.getMessage() for one in ours)
 

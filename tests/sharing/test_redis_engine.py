@@ -1,4 +1,4 @@
-"""What only an engine in Redis does: its keys, its round trips, and troubles of its server."""
+"""Redis engines: keys, round trips, and server trouble."""
 
 import asyncio
 import logging
@@ -40,7 +40,7 @@ def place() -> str:
 
 @pytest.fixture
 def engine(redis_server: RedisServer, place: str) -> RedisEngine:
-    # What takes so long was not merely busy.
+    # Longer than a busy machine takes.
     return RedisEngine(redis_server.url, namespace=place, timeout=PATIENCE)
 
 
@@ -50,7 +50,7 @@ async def begun(worker: Worker, key: str = "key") -> None:
 
 
 async def used(*workers: Worker) -> None:
-    """Use all that an engine has."""
+    """Use every part of an engine."""
     for worker in workers:
         key = f"key-of-{worker.name}"
         await begun(worker, key)
@@ -85,7 +85,7 @@ async def test_every_key_lapses_and_has_one_of_two_hash_tags(
         for name in "ab":
             names = [key for key in keys if f"ended-by-{name}" in key]
             assert names == [f"{place}:{{ended-by-{name}}}"]
-    # What belongs to workers goes with them; the others only know the bus.
+    # Data of workers goes with them; the others only know the bus.
     left = {key for key in keys_in(redis_server, place) if "{workers}" in key}
     assert left == {f"{place}:{{workers}}:bus"}
 
@@ -107,7 +107,7 @@ async def test_calls_of_one_turn_go_out_together(
         await sessions.refresh([f"key{i}" for i in range(1200)], LIFETIME)
         reads_now, calls_now = numbers()
         assert calls_now - calls >= 1500
-        # The server reads 16 KiB at once; what it is asked by this test counts, too.
+        # The server reads 16 KiB at once; requests of this test count, too.
         assert reads_now - reads < 60
         await until(lambda: len(b.letters) == 301)
 
@@ -156,7 +156,7 @@ async def test_scripts_that_the_server_forgot_are_sent_again(
 async def test_a_new_connection_makes_the_scripts_known(
     engine: RedisEngine, redis_server: RedisServer
 ) -> None:
-    # What is sent again may come after what was sent later.
+    # Repeated messages may come after later ones.
     def unknown() -> int:
         return int(
             redis_server.command("INFO", "errorstats").get("errorstat_NOSCRIPT", {}).get("count", 0)
@@ -245,7 +245,7 @@ async def test_records_that_cannot_be_read_are_as_good_as_gone(
             with tables.case((value, outcomes)):
                 assert outcomes[:9] == [StoredSession(b"new", 1, "a", 1, 0), *GONE]
                 assert outcomes[9:] == [None, *AGAIN, None, Events([Event(1, b"x")], False), None]
-        # None of this is a reason to connect anew; each command here has a connection of its own.
+        # None of this causes a new connection; each command here has its own.
         now = redis_server.command("INFO", "stats")["total_connections_received"]
         assert now - reads == 4 * len(wrong) + 1
 
@@ -529,7 +529,7 @@ async def test_tls_and_passwords_are_part_of_the_url(
                 with pytest.raises(EngineUnavailable) as failed:
                     await begun(a)
                 assert "cret" not in f"{failed.value!r} {failed.value.__cause__!r}"
-    assert "Redis is away" in caplog.text
+    assert "Redis is unavailable" in caplog.text
     assert "cret" not in caplog.text
 
 
@@ -562,7 +562,7 @@ def test_what_cannot_be_meant_is_said_at_once_without_the_password() -> None:
 
 
 class Failing:
-    """A connection of redis-py that fails with an error, or takes a minute, as it is opened."""
+    """A redis-py connection that fails to open, or takes a minute."""
 
     is_connected = False
 
@@ -585,11 +585,11 @@ async def test_reason_of_a_failure_has_nothing_of_what_the_server_says() -> None
         (None, late),
         (TimeoutError(), late),
         (exceptions.TimeoutError("Timeout reading from secret"), late),
-        (exceptions.ConnectionError("no route"), "Redis is away: no route"),
-        (exceptions.AuthenticationError(secret), "Redis is away: AuthenticationError"),
-        (exceptions.ResponseError(secret), "Redis is away: ResponseError"),
-        (ConnectionRefusedError("no server"), "Redis is away: no server"),
-        (ValueError(secret), "Redis is away: ValueError"),
+        (exceptions.ConnectionError("no route"), "Redis is unavailable: no route"),
+        (exceptions.AuthenticationError(secret), "Redis is unavailable: AuthenticationError"),
+        (exceptions.ResponseError(secret), "Redis is unavailable: ResponseError"),
+        (ConnectionRefusedError("no server"), "Redis is unavailable: no server"),
+        (ValueError(secret), "Redis is unavailable: ValueError"),
     )
     for error, reason in rows:
         with tables.case(reason):
@@ -611,11 +611,11 @@ async def test_pauses_between_attempts_to_connect_grow_to_one_second(
             with tried:
                 await connection.run([])
             time += pause - 0.01
-            with pytest.raises(EngineUnavailable, match=r"Redis is away$"):
+            with pytest.raises(EngineUnavailable, match=r"Redis is unavailable$"):
                 await connection.run([])
             time += 0.02
     for _ in range(2):
-        # The server is said to be back.
+        # The server counts as back.
         connection.reopen()
         with tried:
             await connection.run([])

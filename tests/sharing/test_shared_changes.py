@@ -33,7 +33,7 @@ def ours(revision: str = STATELESS, **members: Any) -> Any:
 
 @asynccontextmanager
 async def workers(engine: object, *servers: Any, **chosen: Any) -> AsyncGenerator[list[Site], None]:
-    """Applications as in processes of their own, one for each of the servers."""
+    """Run one application per server, as in separate processes."""
     shared = shared_by(engine)
     async with AsyncExitStack() as stack:
         yield [
@@ -366,7 +366,7 @@ async def test_who_publishes_while_a_worker_leaves_is_not_kept_waiting() -> None
 
 
 def switching() -> mcp.App:
-    """A server with a mounted one; what is switched for a session, a tool of it says."""
+    """Return a server with a mounted one and a tool that reports the session's switches."""
     inner, app = mcp.App("inner"), mcp.App("app")
 
     @app.tool

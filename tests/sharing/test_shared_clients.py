@@ -38,7 +38,7 @@ def visited(
     behind: str = ANOTHER,
     **how: Any,
 ) -> None:
-    """Have a client see all that there is, and the wire show a session, or that there is none."""
+    """Let a client see everything, and check that the traffic shows a session, or none."""
     agreed = NEWEST[client] if revision == "newest" else revision
     shared = ("--shared", redis.url, "--as", own)
     found = seen_by(peers, client, revision, *shared, agreed=agreed, behind=behind, **how)

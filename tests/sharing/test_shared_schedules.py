@@ -1,4 +1,4 @@
-"""What clients do to several processes on one Redis, while these stop, die, and lose their Redis.
+"""Clients of several processes on one Redis, while these stop, die, and lose their Redis.
 
 `python -m support.sharing.playing 7 --processes`, in `tests`, plays the schedule of seed 7 and
 prints it; so does the test of that seed with `--all`.
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("shared schedules")]
 
 @pytest.fixture(scope="module")
 def workers() -> Generator[Processes, None, None]:
-    """Processes that live until they are killed, of which there are always as many."""
+    """Run a constant number of processes, which live until they are killed."""
     with nursery(WORKERS, LEASE) as site:
         yield site
 

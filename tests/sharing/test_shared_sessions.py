@@ -556,7 +556,7 @@ class TestNotifications:
             session.headers = {"mcp-session-id": session.id}
             (first,) = servers[0].sessions
             assert await posted(at(session, two), INITIALIZED) == 202
-            # Where it began it is known, and what is not to be sent before goes out.
+            # It is known where it began, and events held back go out.
             async with session.get() as events:
                 await servers[1].resource_updated(URI)
                 await servers[0].tools_list_changed()
@@ -642,7 +642,7 @@ class TestChoices:
             opening = engine.hold("sessions.open")
             pinging = asyncio.create_task(posted(at(session, two), request("ping")))
             await until(lambda: engine.calls[-1] == "sessions.open")
-            # It has read what was stored before, and will be told before it knows that.
+            # It has read the old record, and will learn of the change first.
             chosen = asyncio.create_task(session.post(request("logging/setLevel", level="error")))
             await until(lambda: "mail.send" in engine.calls)
             opening.set()
@@ -656,7 +656,7 @@ class TestChoices:
             session = await sites[0].initialize()
             sessions = await known(session, *sites)
             async with sessions[1].get() as events:
-                # Once it listens, what is published is sent there.
+                # Once it listens, published changes are sent there.
                 await until(lambda: servers[1].sessions)
                 subscribe = request("resources/subscribe", uri=URI)
                 assert outcome(await sessions[2].post(subscribe)) == (200, None)
@@ -835,7 +835,7 @@ class TestCopies:
             for session in (first, second, first):
                 assert outcome(await session.post(request("ping"))) == (200, None)
             assert await logged(first) == ["high"]
-            # And it hears again of what is changed elsewhere.
+            # It also hears again of changes elsewhere.
             chosen = request("logging/setLevel", level="emergency")
             assert outcome(await at(first, two).post(chosen)) == (200, None)
             assert await logged(first) == []
@@ -966,7 +966,7 @@ class TestWhoseItIs:
             change = json.dumps({"method": "alice", "uri": ["alice"]}).encode()
             for wrong in (Letter(content), Change(change)):
                 engine.workers[0].receive(wrong)
-            assert sum("sense" in one.getMessage() for one in caplog.records) == 2
+            assert sum("invalid" in one.getMessage() for one in caplog.records) == 2
             assert "alice" not in caplog.text
 
     async def test_no_id_reaches_the_engine(self) -> None:
@@ -1105,7 +1105,7 @@ class TestEnds:
                     assert await events.take() is None
             engine.calls.clear()
             assert await logged(at(session, two)) == ["high"]
-            # And nobody waits for the worker that has ended.
+            # The dead worker is not awaited.
             assert outcome(await at(session, two).post(chosen)) == (200, None)
             assert "mail.send" not in engine.calls
 

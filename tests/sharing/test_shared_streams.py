@@ -75,7 +75,7 @@ class Workers:
 
     @property
     def owners(self) -> list[int]:
-        """The workers that send what is published to some session."""
+        """Return the workers that send published changes to a session."""
         return [worker for worker, server in enumerate(self.servers) if server.sessions]
 
     def stored(self, session: Session) -> Any:
@@ -105,7 +105,7 @@ class Workers:
             yield session, events, first
 
     async def broken_off(self) -> tuple[Session, Event]:
-        """Return the session of such a call, and what was said, once its client has gone."""
+        """Return the session of such a call, and its messages, after its client has gone."""
         async with self.calling() as (session, _, first):
             return session, first
 
@@ -163,12 +163,12 @@ async def until(what: Any) -> None:
 
 
 async def engine_called(engine: Engine, call: str, times: int) -> None:
-    """Wait until it was asked for that so many times."""
+    """Wait for this number of engine calls."""
     await until(lambda: engine.calls.count(call) >= times)
 
 
 async def all_said(events: Events, last: object) -> list[Any]:
-    """All that is said up to the last of it, or to the end of the stream."""
+    """Return all texts up to the last, or to the end of the stream."""
     came: list[Any] = []
     while (message := await events.take()) is not None:
         came.append(message["params"]["data"])
@@ -190,7 +190,7 @@ class TestRequests:
                     these.tools[0].go()
                     async with these.at(session, 1).get(last.id) as events:
                         assert await said(events) == "a 2"
-                        # What is appended from now on is a matter of letters, not of time.
+                        # Later appends depend on letters, not on time.
                         these.tools[0].go()
                         assert await said(events) == "a 3"
                         event, answer = await next_of(events)
@@ -450,7 +450,7 @@ class TestTakingOver:
                 these.engine.memory.workers[slow.name] = slow.take
                 these.tools[0].go(2)
                 assert await old.take() is None
-            assert "ended by another worker" in caplog.text
+            assert "another worker has ended" in caplog.text
             async with these.at(session, 1).get(last.id) as events:
                 assert ["error" in event.message for event in await events.all()] == [True]
 
@@ -479,7 +479,7 @@ class TestTakingOver:
                     await events.append(key, name, 0, [head, b'"x"'], lifetime=9)
                     async with these.at(session, 1).get(f"{name}.0") as get:
                         assert [event.data for event in await get.all()] == ['"x"']
-                    assert "the head of a stream makes no sense" in caplog.text
+                    assert "the head of a stream is invalid" in caplog.text
 
     async def test_a_request_that_broke_off_is_answered_with_an_error(self) -> None:
         async with workers() as these:
@@ -609,7 +609,7 @@ class TestStandalone:
                 these.engine.workers[0].kill()
                 async with these.at(session, 1).get() as after:
                     await saying.log("info", "after")
-                    # What the owner noted as sent is not sent again.
+                    # The owner does not send noted events again.
                     assert await said(after) == "after"
 
     async def test_an_owner_that_was_not_heard_of_writes_nothing_before_it_knows(self) -> None:
@@ -710,7 +710,7 @@ class TestStandalone:
                     assert outcome(await second.post(request("ping"))) == (200, None)
                     reading = engine.hold("sessions.open")
                     engine.calls.clear()
-                    # The other one has it read again what is stored.
+                    # The other one makes it read the stored events again.
                     level = request("logging/setLevel", level="error")
                     choosing = asyncio.create_task(these.at(session, 1 - reads).post(level))
                     await engine_called(engine, "sessions.open", 1)

@@ -121,7 +121,7 @@ class Listening:
     async def _read(self, site: Site, message: object, headers: Any) -> None:
         async with site.stream(message, headers) as events:
             if events.response.headers["content-type"] == JSON:
-                # Where nothing was said before the answer.
+                # If there was no message before the answer.
                 self.came.append(json.loads(await events.response.aread()))
                 return
             while (one := await events.take()) is not None:
@@ -134,7 +134,7 @@ class Listening:
 
 
 async def asked_at(streams: list[Listening]) -> Listening:
-    """The one stream on which something has come."""
+    """Return the only stream with a message."""
     async with timeout(10):
         while not any(one.came for one in streams):
             await sleep(0.01)

@@ -1,4 +1,4 @@
-"""What clients do to workers in one process, in any order, with all that can go wrong meanwhile.
+"""Clients of workers in one process, in any order, with every possible fault.
 
 `python -m support.sharing.playing 7`, in `tests`, plays the schedule of seed 7 and prints it.
 """

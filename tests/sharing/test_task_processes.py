@@ -63,7 +63,7 @@ class Caller:
             await asyncio.sleep(0.02)
 
     async def answer(self, worker: int, task: Begun) -> str:
-        """Say yes to the one question of a task, and return what was asked."""
+        """Answer yes to the only question of a task, and return the question."""
         found = await self.until(worker, task, "input_required")
         ((key, question),) = found["inputRequests"].items()
         yes = {key: {"action": "accept", "content": {"value": True}}}
@@ -71,7 +71,7 @@ class Caller:
         return str(question["params"]["message"])
 
     async def ended(self, worker: int, task: Begun) -> JsonObject:
-        """What a task has come to: the answer, or the error, to its request."""
+        """Return the result or the error of a task's request."""
         found = await self.until(worker, task, "completed", "failed", "cancelled")
         if task.form == "core":
             return await self.ask(worker, "core", "tasks/result", taskId=task.id)
@@ -110,7 +110,7 @@ async def test_tasks_of_a_worker_that_is_killed_or_stopped_go_on_or_have_failed(
         rows = product((0, 1), ("core", "extension"), ("again", "only"))
         tasks = [await caller.begin(*row, path) for row, path in zip(rows, paths, strict=False)]
         pids = [killed.pid, stopped.pid, lives.pid]
-        # What has not begun yet is begun by whoever is left.
+        # Any remaining worker begins the task.
         while not all(
             path.with_name(f"{path.name}-{pids[task.worker]}").exists()
             for task, path in zip(tasks, paths, strict=False)

@@ -1,4 +1,4 @@
-"""What every store of tasks does: one table for all."""
+"""The behaviour of every task store: one table for all."""
 
 import asyncio
 import os
@@ -59,7 +59,7 @@ async def test_a_record_is_found_by_all_once_it_is_created(opening: Opening) -> 
         assert known(found) == (record, 1) and found is not None
         # The clock of the store, which is on this machine.
         assert abs(found.at - time()) < 60
-        # Who does not know whether it was created does it again.
+        # A creator without a confirmation repeats the call.
         assert await create(other, "key", record)
         assert not await create(other, "key", b"another")
         assert await one.versions(["key", "unknown"]) == {"key": 1}
@@ -74,7 +74,7 @@ async def test_a_record_is_replaced_in_the_version_that_was_read(opening: Openin
         assert not await replace(one, "key", b"x", 1)
         assert await replace(one, "key", b"third", 2, ends_at=None)
         assert known(await other.get("key")) == (b"third", 3)
-        # It is none any more that was just created.
+        # It is not a new task any more.
         assert not await create(one, "key", b"third")
         await other.delete("key")
         await other.delete("key")
@@ -164,7 +164,7 @@ async def test_a_lease_is_renewed_and_no_version_changes(opening: Opening) -> No
         assert await one.versions(["1", "never", "unknown"]) == {"1": 1, "never": 1}
         first, second = await one.take_overdue(3600, 1), await other.take_overdue(3600, 5)
         assert sorted(one.key for one in (*first, *second)) == ["2", "3"]
-        # What has one again is overdue again.
+        # A task with a lease can be overdue again.
         await replace(one, "2", b"x", 1, lease=0.0)
         assert [known(found) for found in await other.take_overdue(3600, 5)] == [(b"x", 2)]
 
@@ -226,7 +226,7 @@ async def test_what_a_killed_writer_left_goes(tmp_path: Path) -> None:
     (half,) = (tmp_path / "tasks").iterdir()
     left = half.with_name(f".{half.name}.abc")
     left.write_bytes(b"half")
-    # A name without a task, too: between both, somebody was killed.
+    # A key without a task, too: the writer was killed in between.
     (owned,) = (tmp_path / "owners").iterdir()
     (owned / b"other".hex()).touch()
     assert await keys(store, "me") == ["key"]

@@ -1,4 +1,4 @@
-"""What a client reads of a skill is what its entry says, or it is refused."""
+"""A client gets exactly the listed files of a skill, or an error."""
 
 import asyncio
 import subprocess
@@ -29,7 +29,7 @@ ENTRY: dict[str, Any] = {
 
 
 class Answering:
-    """Stands for a client: answers with contents, and counts what is read."""
+    """A stand-in for a client that answers with contents, and counts reads."""
 
     def __init__(self, *contents: dict[str, Any]) -> None:
         self.contents = contents
@@ -97,7 +97,7 @@ def test_the_frontmatter_is_that_of_the_entry_field_by_field() -> None:
         },
     ):
         entry = {**ENTRY, "frontmatter": {"description": "d", **front}}
-        with tables.case(front), pytest.raises(UnverifiedSkill, match="not that of its entry"):
+        with tables.case(front), pytest.raises(UnverifiedSkill, match="differs from its entry"):
             read(entry, Answering(text(URI, TEXT)), URI)
     assert read({**ENTRY, "frontmatter": {**FRONT, "n": 1.0}}, Answering(text(URI, TEXT)), URI)
 
@@ -139,7 +139,7 @@ def test_a_dynamic_skill_is_read_only_where_that_is_allowed() -> None:
     assert refused.value.reason == "dynamic" and client.read == []
     found = read(entry, client, "new.md", unverified=True)
     assert (found.text, found.verified) == ("New.", False)
-    with pytest.raises(UnverifiedSkill, match="not that of its entry"):
+    with pytest.raises(UnverifiedSkill, match="differs from its entry"):
         read(entry, Answering(text(URI, skill("refunds"))), URI, unverified=True)
     with pytest.raises(UnverifiedSkill, match="does not list"):
         read(entry, client, "../other/SKILL.md", unverified=True)

@@ -32,7 +32,7 @@ class Asking(SkillsClient, mcp.Client):
 
 
 class Publishing(ServesSkills, SkillsServer, mcp.Server):
-    """A server that has nothing but skills."""
+    """A server with only skills."""
 
 
 class Offering(ServesSkills, SkillsServer, Toolkit, mcp.Server):
@@ -45,7 +45,7 @@ class Offering(ServesSkills, SkillsServer, Toolkit, mcp.Server):
 
 
 class Writing(SkillsServer, mcp.Server):
-    """A server with a skill that changes all the time, by handlers of its own."""
+    """A server with handwritten handlers for a skill that changes all the time."""
 
     SKILL = m.Skill(
         uri="skill://daily/SKILL.md",

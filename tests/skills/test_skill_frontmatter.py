@@ -1,4 +1,4 @@
-"""The frontmatter of skills: read as YAML 1.2, and refused where it is no JSON object."""
+"""The frontmatter of skills: read as YAML 1.2; must be a JSON object."""
 
 from typing import Any
 
@@ -24,16 +24,16 @@ READ: dict[str, Any] = {
     "a: |\n  x\n  ---": {"a": "x\n---\n"},
 }
 REFUSED = {
-    "a: .nan": "no JSON object",
-    "a: .inf": "no JSON object",
-    "- a": "no JSON object",
-    "text": "no JSON object",
-    "": "no JSON object",
-    "1: a": "no text",
-    "? [a]\n: b": "no text",
-    "a: 1\na: 2": "there twice",
+    "a: .nan": "must be a JSON object",
+    "a: .inf": "must be a JSON object",
+    "- a": "must be a JSON object",
+    "text": "must be a JSON object",
+    "": "must be a JSON object",
+    "1: a": "must be a string",
+    "? [a]\n: b": "must be a string",
+    "a: 1\na: 2": "must be a string, and unique",
     "a: &x 1\nb: *x": "aliases",
-    "a: !!binary aGk=": "no JSON object",
+    "a: !!binary aGk=": "must be a JSON object",
     "a: !!python/object:os.system {}": "cannot be read",
     "a: [": "cannot be read",
     f"a: {'[' * 9_000}": "nested too deeply",
@@ -54,7 +54,7 @@ def test_what_is_no_json_object_is_refused() -> None:
         with tables.case(text[:30]), pytest.raises(InvalidFrontmatter, match=why):
             frontmatter_of(f"---\n{text}\n---\n")
     for text in ("", "# Body", "\n---\na: 1\n---\n", "---\na: 1\n", "----\na: 1\n---\n"):
-        with tables.case(text), pytest.raises(InvalidFrontmatter, match="does not begin"):
+        with tables.case(text), pytest.raises(InvalidFrontmatter, match="must begin"):
             frontmatter_of(text)
 
 

@@ -1,4 +1,4 @@
-"""What cannot be shown for want of something is said once, with how many tests would show it."""
+"""Missing requirements are reported once, with the number of skipped tests."""
 
 from pathlib import Path
 

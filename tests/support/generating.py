@@ -1,4 +1,4 @@
-"""Generation in no time, for tests that are about what is done with the files."""
+"""Fast generation, for tests about the use of the files."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.target import TargetOptions
 
 
 def generate_little(options: GenerationOptions, tell: object = None) -> Package:
-    """A package with few files, which are made from the same inputs as those of a real one."""
+    """Return a package with few files, made from the same inputs as a real one."""
     inputs = read_inputs(options)
     mine = options.templates and options.templates / "bridge.py.jinja"
     bridge = mine.read_bytes() if mine and mine.is_file() else b'"""Usual."""\n'
@@ -37,7 +37,7 @@ def generate_little(options: GenerationOptions, tell: object = None) -> Package:
 
 
 def require_importable(package: Package) -> None:
-    """Raise `ProblemError` with each module of a package that cannot be imported."""
+    """Raise `ProblemError` for each module of a package that cannot be imported."""
     said = package.inputs.options
     templates = Path() if "templates" in said else None
     target = TargetOptions() if "target" in said else None
@@ -48,5 +48,5 @@ def require_importable(package: Package) -> None:
 
 @contextmanager
 def trying_nothing(options: GenerationOptions) -> Generator[Trial, None, None]:
-    """Take it for granted that modules can be imported."""
+    """Assume that modules can be imported."""
     yield Trial()

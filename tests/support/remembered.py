@@ -1,6 +1,6 @@
-"""Pure functions of the generator that return what they have returned for the same arguments.
+"""Pure functions of the generator, memoised for a whole run.
 
-Arguments are all that decides about a result, in whichever test of a run.
+Their results depend only on their arguments.
 """
 
 import os
@@ -23,7 +23,7 @@ _kept: Final[dict[str, Any]] = {}
 
 
 def remember() -> None:
-    """Put them in place, before other modules import them."""
+    """Replace the functions before other modules import them."""
     for owner, name in _PURE:
         setattr(owner, name, _remembered(getattr(owner, name)))
     formatting.formatted = _shared(formatting.formatted)
@@ -41,7 +41,7 @@ def _remembered(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _shared(function: Callable[..., str]) -> Callable[..., str]:
-    """A function whose texts all processes of a run share."""
+    """Share the texts of a function between all processes of a run."""
 
     @wraps(function)
     def shared(*arguments: Any, **options: Any) -> str:

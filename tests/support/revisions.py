@@ -1,7 +1,6 @@
-"""The revisions there are, by pins and facts: a new one joins each test that names none itself.
+"""The known revisions, by pins and facts: a new one joins each test that names none itself.
 
-A test that is about what one revision does by itself names it; what a peer speaks is said beside
-the peer.
+A test about one revision names it; the revisions of a peer stand beside the peer.
 """
 
 from itertools import pairwise

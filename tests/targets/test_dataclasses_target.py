@@ -1,4 +1,4 @@
-"""The target `dataclasses`: what its functions accept, and that they write what they read."""
+"""The target `dataclasses`: its functions accept the right values, and write them back."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +29,7 @@ OPEN_CONTENT = differential.Difference(*oracle.WANTED[0])
 
 
 def _reads(made: ModuleType, name: str, value: Any) -> bool:
-    """Whether a type accepts a value; what it accepts has to come back."""
+    """Return whether a type accepts a value; accepted values must come back."""
     try:
         read = made.from_wire(getattr(made, name), value)
     except made.WireError:

@@ -58,7 +58,7 @@ def _any_metadata(document: Json) -> None:
         if is_object(members) and "_meta" in members:
             # An object that declares nothing else is a dictionary, too.
             metadata = {"type": "object"} if len(members) > 1 else {}
-            # What is declared stays where it is, because a type may be there.
+            # Declarations stay where they are, because a type may be there.
             del schema["properties"]
             loose = {"properties": {**members, "_meta": metadata}}
             schema["anyOf"] = [{"properties": members}, loose]
@@ -124,7 +124,7 @@ def test_of_what_the_schema_accepts_only_undeclared_members_are_lost(revision: s
 
 
 def _is_part(found: Any, value: Any) -> bool:
-    """Whether a value is another one less some members of objects."""
+    """Return whether a value is another one without some members of objects."""
     if is_object(value):
         return is_object(found) and all(
             name in value and _is_part(item, value[name]) for name, item in found.items()
@@ -248,14 +248,14 @@ def test_the_answer_to_a_known_method_is_read_as_in_two_steps() -> None:
     assert isinstance(found.result, made.InputRequiredResult)
 
 
-# What is read as an answer, the id that the error has, and what it says.
+# An answer, the id in its error, and the message.
 NO_ANSWERS: tuple[tuple[bytes, object, str], ...] = (
     (b"{", None, "truncated"),
     (b'{"id": 1, "result": {"content": []}}', None, "`jsonrpc`"),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', None, "neither"),
-    (b'{"jsonrpc": "2.0", "method": "notifications/initialized"}', None, "neither"),
-    (b'{"jsonrpc": "2.0", "id": 1}', None, "neither"),
-    (b'{"jsonrpc": "2.0", "id": null, "result": {"content": []}}', None, "neither"),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', None, "not a request"),
+    (b'{"jsonrpc": "2.0", "method": "notifications/initialized"}', None, "not a request"),
+    (b'{"jsonrpc": "2.0", "id": 1}', None, "not a request"),
+    (b'{"jsonrpc": "2.0", "id": null, "result": {"content": []}}', None, "not a request"),
     (b'{"jsonrpc": "2.0", "id": 1, "result": {}}', 1, r"`content` - at `\$\.result`"),
     (b'{"jsonrpc": "2.0", "id": 1, "error": {}}', None, "`code`"),
 )

@@ -1,4 +1,4 @@
-"""Names of a project: what they change, and what is wrong with them."""
+"""A project's own names: their effect, and their faults."""
 
 import json
 from functools import cache

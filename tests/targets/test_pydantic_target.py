@@ -1,4 +1,4 @@
-"""The target `pydantic`: what its models accept, and in which form they are."""
+"""The target `pydantic`: the accepted values, and the form of its models."""
 
 import re
 from functools import cache

@@ -42,7 +42,7 @@ def _install(folder: Path, program: str, version: str = "1.0") -> None:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which packages are installed."""
+    """A folder of installed packages."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))  # pyright: ignore[reportUnknownMemberType]

@@ -38,7 +38,7 @@ OTHERS: Final = {
     "mcp_sieve": (TargetOptions("pydantic", extra="ignore", root_models=True), LATEST),
     "mcp_tables": (TargetOptions("pydantic", ("methods", "capabilities")), LATEST),
 }
-# What the programs use, and of the others some: each is a revision more for the type checkers.
+# The revisions of the programs, and some others: each makes the type checkers slower.
 PACKAGES: Final = {**USED, **dict(some([*OTHERS.items()], 2, "packages of targets"))}
 (STRUCTS,) = shown("targets-msgspec.md")
 PROGRAMS: Final[Mapping[str, str]] = {

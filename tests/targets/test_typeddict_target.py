@@ -1,4 +1,4 @@
-"""The target `typeddict`: what its types mean to somebody who checks values by them."""
+"""The target `typeddict`: the meaning of its types for a validator."""
 
 from functools import cache
 from typing import Any

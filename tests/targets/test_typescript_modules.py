@@ -41,8 +41,8 @@ def test_what_the_validator_says() -> None:
     assert said == {
         "the value itself": True,
         "a guard": [True, False],
-        "an unknown type": "RangeError: there is no type Tol",
-        "a name of Object": "RangeError: there is no type toString",
+        "an unknown type": "RangeError: unknown type Tol",
+        "a name of Object": "RangeError: unknown type toString",
         "several faults": [
             "/inputSchema is required",
             "/name is not a string",

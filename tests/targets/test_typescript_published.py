@@ -32,7 +32,7 @@ OBJECT = "{ [key: string]: unknown }"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Why types differ from the published ones on purpose, and how these would have to be."""
+    """The reason why types differ from the published ones, and their expected form."""
 
     reason: str
     published: str

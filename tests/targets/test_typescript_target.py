@@ -115,7 +115,7 @@ def test_a_fault_is_reported_at_its_place_or_inside_it(tmp_path: Path) -> None:
                 one
                 for one in vectors(revision).vectors
                 if one.subject.type and not one.valid and not one.tolerated
-                # What was meant to be one alternative may be closer to another one.
+                # The intended alternative may be farther than another one.
                 and "/as-" not in one.id
             ]
             asked = [(RENAMED.get(one.subject.type, one.subject.type), one.value) for one in wrong]

@@ -1,4 +1,4 @@
-"""What a bridge says of tasks, message by message; at least one end is played by hand."""
+"""A bridge's messages about tasks; at least one end is played by hand."""
 
 from asyncio import wait_for
 from contextlib import AbstractAsyncContextManager
@@ -43,7 +43,7 @@ def between(played: Played, **options: Any) -> AbstractAsyncContextManager[Hand]
 
 
 async def shake(hand: Hand, version: str = OLD) -> Json:
-    """Begin as a client of the handshake era; what it is told of the server."""
+    """Begin as a client of the handshake era; return the server's description."""
     await hand.send(hello(version, elicitation={}, sampling={}))
     said = (await hand.take())["result"]
     await hand.send(INITIALIZED)

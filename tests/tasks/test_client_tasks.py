@@ -289,7 +289,7 @@ async def test_a_client_that_runs_nothing_as_a_task_answers_at_once() -> None:
     async def work(session: Session) -> None:
         answer = await session.request_once(methods.CREATE_MESSAGE, IN_TASK)
         assert answer == SAMPLED
-        with pytest.raises(TypeError, match="CreateMessageResult is no task"):
+        with pytest.raises(TypeError, match="CreateMessageResult is not a task"):
             RequestedTask(session, answer, m.CreateMessageResult)
 
     tapped = Tapped()

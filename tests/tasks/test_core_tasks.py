@@ -25,7 +25,7 @@ from support.tasks.jobs import (
 
 
 class Plain(Toolkit, Server):
-    """Tools that are no tasks."""
+    """Tools without tasks."""
 
     quick = Jobs.quick
 

@@ -38,7 +38,7 @@ TRANSPORTS: Final[tuple[Transport, ...]] = ("memory", "http")
 
 
 class Reporter(TasksServer, Toolkit, mcp.Server):
-    """One handler, as a tool that may be a task and as one that has to be."""
+    """One handler as a tool with optional and with required tasks."""
 
     @tool(task=True)
     async def may(self, session: mcp.Session) -> str:
@@ -64,7 +64,7 @@ class Reporter(TasksServer, Toolkit, mcp.Server):
 
 
 class Heard:
-    """What a client was told while a call was worked on."""
+    """A record of the notifications during a call."""
 
     def __init__(self) -> None:
         self.progress = set[float]()
@@ -75,7 +75,7 @@ class Heard:
 
 
 def client_for(revision: str, tasks: bool, heard: Heard) -> Any:
-    """A client of a revision, with or without tasks, that answers what it can be asked."""
+    """Return a client of a revision, with or without tasks, that answers all requests."""
     models = load(revision).models
 
     async def on_create_message(self: object, params: Any) -> Any:
@@ -114,7 +114,7 @@ async def connected(transport: Transport, client: Any) -> AsyncGenerator[Any, No
 
 
 async def called(client: Any, revision: str, name: str, heard: Heard, tasks: bool) -> str:
-    """What a client gets that wants to hear everything, and a task if it can have one."""
+    """Call a tool with all notifications, and as a task if possible; return its text."""
     meta: JsonObject = {}
     if revision == STATELESS:
         meta = {"meta": m.RequestMetaObject(log_level="debug")}

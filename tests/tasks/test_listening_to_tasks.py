@@ -36,7 +36,7 @@ class Slow(TasksServer, Toolkit, Server):
 
     @tool(task=True)
     async def slow(self, session: Session) -> str:
-        """Wait, and report that to whoever may hear of it."""
+        """Wait, and report that to all listeners."""
         await session.progress(1, 2)
         await self.go_on.wait()
         await session.progress(2, 2)
@@ -114,7 +114,7 @@ async def test_a_client_that_listens_hears_of_the_end_and_asks_no_more() -> None
     async with pkg.connect_in_memory(server, client):
         handle = await client.start_task("slow")
         listening = asyncio.create_task(client.listen_to_tasks(handle))
-        # What is sent first says where the task stands.
+        # The first message is the state of the task.
         await until(lambda: handle.has_news)
         clock.notified = notify
         assert await handle.result(as_=str) == "done"

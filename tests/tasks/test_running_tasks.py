@@ -1,4 +1,4 @@
-"""What runs tasks: shutting down, workers that are gone, and what holds in a task as outside."""
+"""The runner of tasks: shutdown, dead workers, and the context of tasks."""
 
 import asyncio
 from dataclasses import dataclass
@@ -162,7 +162,7 @@ async def _adopted(board: TaskBoard, task: Task) -> None:
 
 async def test_what_is_wrong_with_one_store_call_does_not_end_the_looking_after_others() -> None:
     class Failing(MemoryTaskStore):
-        """A store that fails once in a way that nobody expects."""
+        """A store that fails once with an unexpected error."""
 
         failed = False
 

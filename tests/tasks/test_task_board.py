@@ -82,7 +82,7 @@ def board_of(
 
 
 def watched(board: TaskBoard) -> tuple[int, int]:
-    """Return how many tasks somebody waits for, and how many are looked at."""
+    """Return how many tasks are awaited, and how many are watched."""
     watch = cast(Watch, vars(board)["_watch"])
     return len(watch), len(cast(Timers, vars(watch)["_timers"]))
 
@@ -119,7 +119,7 @@ def test_a_change_between_reading_and_waiting_is_not_missed() -> None:
 
         async def slow_get(key: str) -> object:
             found = await get(key)
-            # What it has read is old when it comes.
+            # Its data is old when it arrives.
             store.get = get  # type: ignore[method-assign]
             await board.change("task", done)
             return found
@@ -426,7 +426,7 @@ def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
                 assert changed.updated_at >= before.updated_at
                 await sleep(LEASE)
             assert not holding.over.is_set()
-        # What somebody holds whose clock is wrong is an orphan in time all the same.
+        # A task of a worker with a wrong clock still becomes an orphan in time.
         async with jumping.holding("task", "other"):
             await sleep(LEASE * 2)
             assert [task async for task in board.orphans()] == []
@@ -576,7 +576,7 @@ def test_whoever_is_not_heard_of_does_nothing_alone_any_more() -> None:
             assert [task async for task in board.orphans()] == []
             await sleep(1)
             assert taken.is_set()
-            # It does not end what is not its own by now.
+            # It does not end a task that it no longer owns.
             gone.away = False
             lost.set()
             await first

@@ -56,10 +56,10 @@ class Known:
 
 
 class Tasks(RuleBasedStateMachine):
-    """Two workers whose clocks are wrong, each in its own way, on one store.
+    """Two workers with wrong clocks on one store.
 
-    A worker that is killed, or stopped for a while, is one that renews nothing: what it has held
-    is taken over, and what it does later is refused.
+    A worker that is killed, or stopped for a while, renews nothing: its tasks are taken over, and
+    its later writes are refused.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Tasks(RuleBasedStateMachine):
         return True
 
     def written(self) -> None:
-        """Whoever writes a task knows of nobody who is gone."""
+        """A writer does not know of dead workers."""
         self.known[self.chosen].due = self.now + LEASE
 
     def choose(self, data: st.DataObject) -> Known | None:
@@ -284,7 +284,7 @@ class Tasks(RuleBasedStateMachine):
 
 
 def done(work: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine returns that waits for nothing."""
+    """Run a coroutine that never waits, and return its result."""
     with pytest.raises(StopIteration) as end:
         work.send(None)
     result: T = end.value.value

@@ -1,4 +1,4 @@
-"""Tasks over HTTP, in both forms: whose they are, how many somebody has, and for how long."""
+"""Tasks over HTTP, in both forms: their owners, their number, and their lifetime."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -27,7 +27,7 @@ METHODS: Mapping[str, tuple[str, ...]] = {
 
 
 async def forms_of(site: Site, name: str) -> dict[str, Ask]:
-    """The ways in which somebody asks, by form of tasks."""
+    """Return the ways to ask of a principal, by form of tasks."""
     session = await site.initialize(OLD, of(name), elicitation={})
 
     async def core(method: str, **params: Any) -> JsonObject:
@@ -101,7 +101,7 @@ async def test_the_pages_of_a_list_have_the_tasks_of_one_principal() -> None:
             cursor = {"cursor": page["nextCursor"]} if "nextCursor" in page else {}
         assert [len(page) for page in pages] == [100, 3]
         assert {id for page in pages for id in page} == ids
-        # A cursor is a place, and shows nothing of somebody else.
+        # A cursor is a position, and shows nothing of other principals.
         first = (await asks["ann"]["core"]("tasks/list"))["result"]["nextCursor"]
         page = (await asks["bob"]["core"]("tasks/list", cursor=first))["result"]
         assert len(page["tasks"]) <= 1 and not {one["taskId"] for one in page["tasks"]} & ids
@@ -171,7 +171,7 @@ async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_ot
     assert said == [
         f"task {key} of 'ann' was created",
         f"task {key} of 'ann' was asked for by another: 'bob'",
-        "'ann' has as many tasks as it may have",
+        "'ann' has reached max_tasks",
         f"task {key} of 'ann' is cancelled",
     ]
     assert id[:6] not in caplog.text, "whoever reads the log cannot ask for the task"

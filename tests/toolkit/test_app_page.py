@@ -1,4 +1,4 @@
-"""What the pages about apps and state show works as it stands there, beside the package alone."""
+"""The code on the pages about apps and state works with the package alone."""
 
 import json
 import re
@@ -94,7 +94,7 @@ MISTAKES: dict[str, Callable[[], object]] = {
     "health, the route /mcp": served,
     "health, the route /health": lambda: mcp.App("x").route("/health", methods=["GO"])(health),
     "health, the route /late": late,
-    "each of several": lambda: mcp.App("x").run("http", workers=2),
+    "each worker": lambda: mcp.App("x").run("http", workers=2),
     "greet: the parameter": lambda: mcp.App("x").tool(greet),
     "now: ": lambda: mcp.App("x").resource("a://{x}")(now),
     "the lifespan": lambda: mcp.App("x", lifespan=cast(Any, open_db)),

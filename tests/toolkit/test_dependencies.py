@@ -1,4 +1,4 @@
-"""Parameters that functions fill: what they may be, when they run and end, and what is refused."""
+"""Parameters that functions fill: their types, their lifetime, and refusals."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -330,13 +330,13 @@ def unknown(a: Annotated[str, Depends(untyped)]) -> str:
 
 
 REFUSED = {
-    begins: "Depends goes in a circle: circular → circular_too → circular_last → circular",
-    uses_itself: "Depends goes in a circle: itself → itself",
-    uses_lacking: "lacking: nothing fills the parameter url: annotate it with Depends(…) or the "
+    begins: "Depends forms a cycle: circular → circular_too → circular_last → circular",
+    uses_itself: "Depends forms a cycle: itself → itself",
+    uses_lacking: "lacking: no value for the parameter url: annotate it with Depends(…) or the "
     "session, or give it a default",
-    default: "default: Depends belongs to the annotation: a: Annotated[…, Depends(plain)]",
-    no_function: "Depends takes a function, but not 'db'",
-    unknown: "untyped: nothing fills the parameter a",
+    default: "default: Depends must be in the annotation: a: Annotated[…, Depends(plain)]",
+    no_function: "Depends needs a function, got 'db'",
+    unknown: "untyped: no value for the parameter a",
 }
 
 

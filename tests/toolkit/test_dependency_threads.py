@@ -1,4 +1,4 @@
-"""Where the functions run that fill parameters, what they share there, and how they end."""
+"""Functions that fill parameters: their threads, their shared state, and their ends."""
 
 import asyncio
 import sqlite3
@@ -391,7 +391,7 @@ async def test_what_fails_after_a_cancellation_is_in_the_log(
     async with asyncio.timeout(30):
         while "not closed" not in caplog.text:
             await asyncio.sleep(0.001)
-    assert "a dependency of a call that was cancelled failed" in caplog.text
+    assert "a dependency of a cancelled call failed" in caplog.text
 
 
 def test_what_says_where_it_runs_and_cannot_is_refused() -> None:
@@ -406,7 +406,7 @@ def test_what_says_where_it_runs_and_cannot_is_refused() -> None:
     for function, why in (
         (coroutine, "on_the_loop: a coroutine function cannot run in a thread"),
         (generator, "on_the_loop_twice: a coroutine function cannot run in a thread"),
-        (both, r"Depends\(where\) is in a thread, and is not: it runs once for each call"),
+        (both, r"Depends\(where\) must not be both inside and outside a thread: it runs once"),
     ):
         with case(function.__name__), pytest.raises(TypeError, match=why):
             app_of(function)

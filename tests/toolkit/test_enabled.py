@@ -47,7 +47,7 @@ async def shown(one: Any) -> set[str]:
 
 
 async def refusals(one: Any, prefix: str = "", sep: str = "") -> None:
-    """What is not there is answered like a name that never was."""
+    """Missing items are answered like unknown names."""
     start = prefix + sep
     path = f"{prefix}/" if prefix else ""
     kinds: list[tuple[Callable[[str], Awaitable[Any]], tuple[str, str]]] = [
@@ -205,7 +205,7 @@ async def test_over_http_requests_without_a_session_are_not_switched_as_one() ->
         made.add_tool(admit)
         served = made.http()
         async with booted(served) as port:
-            for spoken, said in ((OLD, "admitted"), (STATELESS, "say principal_id=…")):
+            for spoken, said in ((OLD, "admitted"), (STATELESS, "write principal_id=…")):
                 with case((own, spoken)):
                     revisions = [one for one in pkg.REVISIONS if one.id == spoken]
                     url = f"http://127.0.0.1:{port}/mcp"
@@ -390,9 +390,13 @@ async def test_first_resource_that_a_client_may_see_answers() -> None:
 def test_mistakes_are_errors_that_say_what_to_do() -> None:
     made = shop()
     cases: list[tuple[Any, type[Exception], str]] = [
-        (lambda: made.disable("rest"), LookupError, "there is nothing called rest; did you mean"),
+        (lambda: made.disable("rest"), LookupError, "unknown name rest; did you mean"),
         (lambda: made.disable(), TypeError, "give the name or a tag"),
-        (lambda: made.disable(tags="t"), TypeError, "tags are one text: write tags={'t'}"),
+        (
+            lambda: made.disable(tags="t"),
+            TypeError,
+            "tags must be a collection, not a single string: write tags={'t'}",
+        ),
         (
             lambda: made.enable("reset", principal_id=cast(Any, None)),
             TypeError,
@@ -403,11 +407,11 @@ def test_mistakes_are_errors_that_say_what_to_do() -> None:
             TypeError,
             "give a session, or a principal_id",
         ),
-        (lambda: made.add_tool(shown, name="x", tags="t"), TypeError, "tags are one text"),
+        (lambda: made.add_tool(shown, name="x", tags="t"), TypeError, "tags must be a collection"),
         (
             lambda: made.add_tool(lambda: 1, name="x", enabled="no"),
             TypeError,
-            "enabled is True, False or a function of the session",
+            "enabled must be True, False or a function of the session",
         ),
     ]
     for attempt, kind, text in cases:

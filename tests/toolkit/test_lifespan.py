@@ -1,4 +1,4 @@
-"""What a server keeps open while it serves: when it is entered and left, and what fails in it."""
+"""The lifespan of a server: its entry, its exit, and its failures."""
 
 import asyncio
 import signal
@@ -21,7 +21,7 @@ LifespanError = pkg.LifespanError
 
 
 class Noted:
-    """A lifespan that notes what happens, and in which task."""
+    """A lifespan that records events and tasks."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
@@ -74,7 +74,7 @@ async def test_in_memory_the_first_connection_enters_it_and_the_last_leaves_it()
 
 
 class Own(Toolkit, mcp.Server):
-    """A class of which each connection gets a server."""
+    """A class with a server for each connection."""
 
     info = mcp.models.Implementation(name="own", version="0")
     opened: ClassVar[list["Own"]] = []
@@ -305,7 +305,7 @@ async def test_without_a_lifespan_there_is_no_state() -> None:
     async with pkg.connect_in_memory(mcp.Client(), app) as client:
         await said(client)
         assert app.__mcp_runtime__.lifespan is None
-    assert found == ["session.state: me has no lifespan, whose value it would be"]
+    assert found == ["session.state: me has no lifespan; define one that yields the state"]
 
 
 async def test_a_start_that_is_given_up_leaves_nothing_behind() -> None:

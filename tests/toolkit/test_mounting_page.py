@@ -1,4 +1,4 @@
-"""What the page about mounting shows works as it stands there."""
+"""The code on the page about mounting works."""
 
 import sys
 from pathlib import Path

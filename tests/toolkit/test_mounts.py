@@ -276,7 +276,7 @@ async def test_a_handler_of_subscriptions_hears_of_its_own_uris() -> None:
 
 
 class Noting(Toolkit, mcp.Server):
-    """A server that has everything of its own."""
+    """A server with an item of each kind."""
 
     info = mcp.models.Implementation(name="noting", version="1")
     max_threads = 1
@@ -417,21 +417,21 @@ def test_what_cannot_be_mounted_is_refused_with_both_names() -> None:
     served = named("served")
     served.__mcp_runtime__.bound(OLD)
     cases: list[tuple[Any, tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
-        (loop, ("x", loop), {}, ValueError, "loop and loop would be in each other"),
-        (inner, ("x", loop), {}, ValueError, "inner and loop would be in each other"),
+        (loop, ("x", loop), {}, ValueError, "loop and loop would contain each other"),
+        (inner, ("x", loop), {}, ValueError, "inner and loop would contain each other"),
         (taken, ("weather", weather(OLD)), {}, ValueError,
-         "the tool weather_forecast would be there twice, that of taken and that of weather"),
+         "two servers have the tool weather_forecast, that of taken and that of weather"),
         (mounted, ("a_b", named("two")), {}, ValueError, "'a_b' and 'a' could have the same names"),
         (mounted, ("a", named("two")), {"separator": "."}, ValueError, "'a' and 'a' could have"),
-        (mounted, ("x y", named("two")), {}, ValueError, "'x y' cannot be in names"),
-        (mounted, ("x", named("two")), {"separator": ""}, ValueError, "the separator is empty"),
-        (mounted, ("x" * 120, weather(OLD)), {}, ValueError, "has 1 to 128 characters"),
-        (mounted, ("x", Noting), {}, TypeError, "Noting is a class, and a server is mounted:"),
-        (mounted, ("x", mcp.Server()), {}, TypeError, "Server is no server of a toolkit"),
+        (mounted, ("x y", named("two")), {}, ValueError, "'x y' must only contain"),
+        (mounted, ("x", named("two")), {"separator": ""}, ValueError, "must not be empty"),
+        (mounted, ("x" * 120, weather(OLD)), {}, ValueError, "must have 1 to 128 characters"),
+        (mounted, ("x", Noting), {}, TypeError, "Noting is a class: mount an object, "),
+        (mounted, ("x", mcp.Server()), {}, TypeError, "Server is not a server of a toolkit"),
         (mounted, ("x",), {}, TypeError, "write mount"),
         (mounted, (), {"connect_to": "x.py"}, TypeError, "write mount"),
         (mounted, ("x", named("y")), {"connect_to": "x"}, TypeError, "write mount"),
-        (served, ("x", Noting()), {}, RuntimeError, "mount it before that is served"),
+        (served, ("x", Noting()), {}, RuntimeError, "mount it before serving"),
     ]  # fmt: skip
     for server, given, options, kind, text in cases:
         with case(text):
@@ -446,7 +446,7 @@ def test_a_name_that_is_taken_above_cannot_be_added_below() -> None:
     child, top = app(OLD, "child"), app(OLD, "top")
     top.add_tool(lambda: None, name="c_x")
     top.mount("c", child)
-    with pytest.raises(ValueError, match="the tool c_x would be there twice, that of top and"):
+    with pytest.raises(ValueError, match="two servers have the tool c_x, that of top and"):
         child.add_tool(lambda: None, name="x")
     assert child.__mcp_runtime__.catalogue.lists["tools"] == {}
 

@@ -49,7 +49,7 @@ WEATHER = {
 
 
 def above(revision: str, target: Any) -> Any:
-    """An app in which a remote weather is mounted."""
+    """Return an app in which a remote weather is mounted."""
     made = app(revision)
     made.mount("weather", connect_to=target)
     return made
@@ -298,10 +298,10 @@ async def test_who_waits_for_a_connection_hears_of_its_end_before_it_has_begun()
         (mount,) = top.__mcp_runtime__.catalogue.mounts
         params = mcp.models.CallToolRequestParams(name="weather_touch")
         answer = asyncio.create_task(mount.answer("tools/call", session, params))
-        # In the tick in which it is asked for, before the task that opens it has run.
+        # Cancelled in the same tick, before the opening task has run.
         connection = session.__mcp_runtime__.connection
         asyncio.get_running_loop().call_soon(mount.disconnected, connection)
-        with pytest.raises(pkg.McpError, match="The client is gone"):
+        with pytest.raises(pkg.McpError, match="The client has gone"):
             await asyncio.wait_for(answer, 10)
         assert remote.sessions == ()
 
@@ -330,7 +330,7 @@ async def test_a_question_is_not_put_to_the_wrong_client_of_a_shared_connection(
             both = [asyncio.create_task(text_of(who, "r_ask")) for who in (one, other)]
             await until(lambda: begun == [2])
             go.set()
-            wrong = "elicitation/create could belong to several requests"
+            wrong = "elicitation/create is ambiguous: several requests wait"
             for answer in await asyncio.gather(*both, return_exceptions=True):
                 assert isinstance(answer, pkg.McpError) and answer.message == wrong
             assert await text_of(one, "r_ask") == "42"
@@ -415,7 +415,7 @@ async def test_a_name_that_is_hidden_does_not_lead_to_the_remote_server() -> Non
 def test_a_remote_server_is_mounted_before_it_is_needed() -> None:
     top = app(OLD)
     top.__mcp_runtime__.bound(OLD)
-    with pytest.raises(RuntimeError, match="mount it before that is served"):
+    with pytest.raises(RuntimeError, match="mount it before serving"):
         top.mount("r", connect_to=[sys.executable])
 
 

@@ -52,7 +52,7 @@ def greet(self: object) -> str:
 
 
 class Recorded:
-    """What is recorded by one `Telemetry`, which a server and a client have together."""
+    """The recordings of one `Telemetry` for a server and a client."""
 
     def __init__(self, **options: Any) -> None:
         self.exporter, self.reader = InMemorySpanExporter(), InMemoryMetricReader()
@@ -327,7 +327,8 @@ async def test_what_a_server_asks_is_a_span_of_its_own_with_one_of_the_client_be
                 assert len(answers) == 1
                 assert not [one for one in lost if one.pointer == "/params/_meta"]
                 if spoken in WITHOUT_HANDSHAKE:
-                    # There is no request: the question is in a result, and the answer in another.
+                    # Without a request: the question is in a result, and the answer in the next
+                    # request.
                     assert asked == []
                     continue
                 if what != QUESTIONS[-1]:

@@ -1,4 +1,4 @@
-"""What a tool takes: the schema that says so, and what becomes of arguments that do not fit."""
+"""Arguments of a tool: its schema, and the errors for wrong ones."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -106,7 +106,7 @@ def test_a_schema_says_what_the_function_says() -> None:
             "description": "How many.",
         },
         "from": {"type": "string", "default": "here"},
-        # What has no JSON form is the function's own business.
+        # Defaults without a JSON form are the function's own business.
         "odd": {},
     }
     assert schema["$defs"]["Colour"] == {"type": "string", "enum": ["red", "blue"]}

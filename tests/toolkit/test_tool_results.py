@@ -230,7 +230,7 @@ def test_without_an_annotation_objects_are_structured_and_the_rest_is_text() -> 
         assert "structuredContent" not in answered({"a": 1}, annotation, "2025-03-26")
         # JSON has no word for it.
         nan = text_of(answered([float("nan")], annotation))
-        assert nan == "function returned a value that is not JSON: /0: nan is not a number of JSON."
+        assert nan == "function returned a value that is not JSON: /0: nan is not valid in JSON."
 
 
 def test_structure_can_be_declined() -> None:
@@ -298,7 +298,7 @@ UNFIT = "function returned a value that its output schema does not allow."
 
 
 def changed() -> Forecast:
-    """A forecast that is no forecast any more."""
+    """Return an invalid forecast."""
     forecast = Forecast(place="Oslo")
     forecast.celsius = -300
     return forecast

@@ -1,4 +1,4 @@
-"""Classes with a toolkit: what they declare, what hand-written handlers do, what is refused."""
+"""Classes with a toolkit: their declarations, handwritten handlers, and refusals."""
 
 import subprocess
 import sys
@@ -240,7 +240,7 @@ def test_kits_can_be_put_together_and_changed_by_subclasses() -> None:
 
 
 def test_the_toolkit_stands_before_the_server() -> None:
-    with pytest.raises(TypeError, match="class Wrong: Toolkit has to come before Server"):
+    with pytest.raises(TypeError, match="class Wrong: Toolkit must come before Server"):
         type("Wrong", (mcp.Server, Toolkit), {"shout": shout})
 
 
@@ -250,7 +250,7 @@ def test_marked_functions_without_a_toolkit_are_refused_when_the_class_is_made()
 
         shout = shout
 
-    said = "is marked, but there is no toolkit here"
+    said = "is decorated, but the class has no toolkit"
     marked: JsonObject = {"shout": shout, "note": note, "ask": ask}
     for name, function in marked.items():
         advice = rf"write class Weather\(Toolkit, {mcp.Server.__name__}\)"

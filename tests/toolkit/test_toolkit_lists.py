@@ -106,7 +106,7 @@ def unsaid(x):  # type: ignore[no-untyped-def]  # pyright: ignore
 
 
 class Elsewhere:
-    """Has functions of its own to offer."""
+    """A class with its own functions."""
 
     @prompt
     def ask(self, text: str) -> str:
@@ -135,7 +135,7 @@ def test_things_are_added_and_removed_before_anybody_is_there() -> None:
     assert list(listed_tools(server)) == ["late", "later", "plain"]
     assert text_of(call(server, "later", text="x")) == "x"
     assert text_of(call(server, "plain", count="1")) == '{"result":2}'
-    # What one instance has is no other's business.
+    # The items of one instance do not affect others.
     assert list(listed_tools(type(server)())) == ["early"]
 
 

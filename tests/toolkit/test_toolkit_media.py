@@ -53,7 +53,7 @@ def test_a_path_is_read_and_its_folder_stays_unsaid(tmp_path: Path) -> None:
         Image(tmp_path / "none.png")
     neither_nor_both: list[dict[str, Any]] = [{}, {"path": path, "data": DATA}]
     for wrong in neither_nor_both:
-        with pytest.raises(TypeError, match="Image takes a path or data, and not both"):
+        with pytest.raises(TypeError, match="Image takes either a path or data"):
             Image(**wrong)
 
 

@@ -1,4 +1,4 @@
-"""What the page about the toolkit shows works as it stands there, beside the package alone."""
+"""The code on the page about the toolkit works with the package alone."""
 
 import json
 import subprocess

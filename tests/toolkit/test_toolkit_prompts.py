@@ -43,7 +43,7 @@ def pack(
 
 
 def got(server: Any, name: str, revision: str = OLD, /, **arguments: str) -> Any:
-    """What a server answers to `prompts/get`."""
+    """Return the answer of a server to `prompts/get`."""
     params = {"name": name, "arguments": arguments}
     (answer,) = answers(server, revision, ("prompts/get", params))
     return answer
@@ -146,7 +146,7 @@ def test_text_is_read_as_json_where_its_type_asks_for_it(
     ("arguments", "pointer", "message"),
     [
         ({}, "/place", "Field required"),
-        ({"place": "a", "more": "b"}, "/more", "There is no such argument"),
+        ({"place": "a", "more": "b"}, "/more", "unknown argument"),
         ({"place": "a", "days": "many"}, "/days", "Input should be a valid integer"),
         ({"place": "a", "style": "x"}, "/style", "Input should be 'short' or 'long'"),
         ({"place": "a", "things": "[1"}, "/things", "Input should be an array"),
@@ -207,7 +207,7 @@ def test_what_is_no_message_is_an_internal_error(caplog: pytest.LogCaptureFixtur
         return 3
 
     assert got(kit(function=function)(), "function").code == -32603
-    assert "function returned int, which is not a message" in caplog.text
+    assert "function returned int; a prompt must return messages" in caplog.text
 
 
 # Completions.
@@ -308,7 +308,7 @@ def test_at_most_100_values_are_sent() -> None:
     some = completed("number", "1")
     assert (len(some["values"]), some["total"], some["hasMore"]) == (100, 111, True)
     assert completed("number", "24") == proposed("24", *(str(n) for n in range(240, 250)))
-    # Of what has no end, nobody knows how many there are.
+    # An endless iterator has no known length.
     without_end = completed("more", "x")
     assert len(without_end["values"]) == 100
     assert without_end["hasMore"] is True
@@ -351,14 +351,14 @@ def test_completions_of_nothing_are_refused_when_the_server_is_made() -> None:
     def stay(self: object, place: str) -> str:
         return place
 
-    with pytest.raises(TypeError, match="a function for completions takes the text so far"):
+    with pytest.raises(TypeError, match="a completion function must take the text so far"):
         kit(stay=stay)()
 
     @prompt(completions={"place": "Oslo"})
     def write(self: object, place: str) -> str:
         return place
 
-    with pytest.raises(TypeError, match="write: completions for place are one text"):
+    with pytest.raises(TypeError, match="write: completions for place must not be a single string"):
         kit(write=write)()
 
 

@@ -1,4 +1,4 @@
-"""Resources: fixed ones and templates, and what is read of them."""
+"""Resources: fixed ones and templates, and their contents."""
 
 from itertools import product
 from typing import Any

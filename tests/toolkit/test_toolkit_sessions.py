@@ -73,7 +73,7 @@ async def test_one_class_serves_clients_of_every_revision() -> None:
                     assert counted["structuredContent"] == 3
                     assert listed["count"]["outputSchema"] == {"type": "integer"}
                 elif spoken >= "2025-06-18":
-                    # What is no object is in one, whichever revision the server is of.
+                    # Values other than objects are wrapped in one, in every revision of the server.
                     assert counted["structuredContent"] == {"result": 3}
                     assert listed["count"]["outputSchema"]["required"] == ["result"]
                 else:
@@ -176,7 +176,7 @@ async def test_a_call_that_is_cancelled_cancels_the_tool() -> None:
         await begun.wait()
         await hand.send(notification("notifications/cancelled", requestId=1))
         await ended.wait()
-        # There is no answer to what was given up.
+        # A cancelled request gets no answer.
         assert (await hand.ask("ping", 2))["id"] == 2
 
 

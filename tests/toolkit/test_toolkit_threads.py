@@ -1,4 +1,4 @@
-"""Plain functions, which run in threads: how many, what they are given, and how they end."""
+"""Plain functions in threads: their number, their arguments, and their ends."""
 
 import asyncio
 import subprocess
@@ -253,7 +253,7 @@ def test_a_coroutine_function_does_not_run_in_a_thread() -> None:
 
 
 def test_there_has_to_be_a_thread() -> None:
-    with pytest.raises(ValueError, match="Kit: max_threads is 0, but at least 1 is needed"):
+    with pytest.raises(ValueError, match="Kit: max_threads must be at least 1, got 0"):
         kit(max_threads=0)()
 
 
@@ -348,4 +348,4 @@ async def test_where_the_server_runs_nothing_can_be_waited_for_so(
     async with asking(Curious()) as ask:
         with pytest.raises(Refused, match="Internal error"):
             await ask("tools/call", name="wrong")
-    assert "from_thread is for threads; here, await the coroutine" in caplog.text
+    assert "from_thread is for threads; on the event loop, await the coroutine" in caplog.text

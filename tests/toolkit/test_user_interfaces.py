@@ -1,4 +1,4 @@
-"""User interfaces of tools: what servers say of them, to whom, and what hosts read (apps)."""
+"""User interfaces of tools: the metadata of servers, its receivers, and the resources (apps)."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -28,7 +28,7 @@ def client_of(revision: str, *, is_host: bool = True) -> Any:
 
 
 def server_of(revision: str = "2026-07-28", /, **members: Any) -> Any:
-    """A class of a revision with the extension and these members, most of which are marked."""
+    """Make a class of a revision with the extension and these members, most of them marked."""
     bases = (ext_of(revision).AppsServer, Toolkit, pkg.load(revision).Server)
     return type("Weather", bases, members)
 
@@ -204,14 +204,14 @@ def test_mistakes_are_refused_when_the_server_is_made() -> None:
     def page(uri: str, **options: Any) -> Any:
         return staticmethod(resource(uri, **options)(lambda: "<p>"))
 
-    wrong(ValueError, "'https://a' is no ui:// URI", a=marked(ui="https://a"))
+    wrong(ValueError, "'https://a' must be a ui:// URI", a=marked(ui="https://a"))
     other = m.McpUiToolMeta(resource_uri="a")
-    wrong(ValueError, "'a' is no ui:// URI", a=marked(ui=other))
-    wrong(TypeError, "ui is a McpUiToolMeta, not 3", a=marked(ui=3))
-    wrong(ValueError, "ui is in meta, too", a=marked(ui=URI, meta={"ui": {}}))
-    wrong(TypeError, "ui is a McpUiResourceMeta, not 'a'", a=page(URI, ui="a"))
-    wrong(ValueError, "'data://a' is no ui:// URI", a=page("data://a", ui=META))
-    wrong(ValueError, f"ui:// URI is {MIME_TYPE}", a=page(URI, mime_type="text/html"))
+    wrong(ValueError, "'a' must be a ui:// URI", a=marked(ui=other))
+    wrong(TypeError, "ui must be a McpUiToolMeta, got 3", a=marked(ui=3))
+    wrong(ValueError, "ui must not be in meta, too", a=marked(ui=URI, meta={"ui": {}}))
+    wrong(TypeError, "ui must be a McpUiResourceMeta, got 'a'", a=page(URI, ui="a"))
+    wrong(ValueError, "'data://a' must be a ui:// URI", a=page("data://a", ui=META))
+    wrong(ValueError, f"ui:// resource must be {MIME_TYPE}", a=page(URI, mime_type="text/html"))
     with pytest.raises(TypeError, match=r"--extension apps, and write AppsServer before Toolkit"):
         type("Plain", (Toolkit, v2025_11_25.Server), {"forecast": forecast})()
 
@@ -219,7 +219,9 @@ def test_mistakes_are_refused_when_the_server_is_made() -> None:
 def test_a_user_interface_that_is_not_there_ends_the_server_at_its_start() -> None:
     async def talk() -> None:
         server = server_of(forecast=forecast)()
-        with pytest.raises(ValueError, match=rf"forecast: ui: there is no resource {URI}: add it"):
+        with pytest.raises(
+            ValueError, match=rf"forecast: ui: the resource {URI} is missing: add it"
+        ):
             async with connected(client_of("2026-07-28"), server):
                 pass
 
@@ -241,9 +243,9 @@ def test_a_user_interface_can_be_added_before_the_start_and_stays_while_it_is_ne
         client = client_of("2026-07-28")
         app.resource(URI, name="view")(lambda: "<p>")
         async with connected(client, app):
-            with pytest.raises(ValueError, match=f"there is no resource {URI}"):
+            with pytest.raises(ValueError, match=f"the resource {URI} is missing"):
                 app.remove_resource(URI)
-            with pytest.raises(ValueError, match="there is no resource ui://b"):
+            with pytest.raises(ValueError, match="the resource ui://b is missing"):
                 app.add_tool(lambda: "b", name="b", ui="ui://b")
             [tool] = (await client.list_tools()).tools
             assert (await client.read_ui(tool)).html == "<p>"

@@ -1,4 +1,4 @@
-"""The shape of the code, where a rule can be read off it."""
+"""Rules about the shape of the code that can be read from the code."""
 
 import ast
 import re
@@ -50,8 +50,8 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def test_the_runtime_stands_on_pydantic_and_the_standard_library_alone() -> None:
-    # What HTTP needs besides is imported by name, where it is used: neither a program that goes
-    # without it nor the type checker of its author has to have it.
+    # Further HTTP packages are imported by name at their use, so that neither a program without
+    # HTTP nor its author's type checker needs them.
     for path in RUNTIME_MODULES:
         found = {name.split(".")[0] for name in imports(trees()[path])}
         assert found <= ALLOWED_IN_RUNTIME, named(path)
@@ -78,7 +78,7 @@ def test_imports_follow_the_map_of_the_house() -> None:
 
 
 def test_only_servers_import_what_is_generated_and_inside_functions() -> None:
-    # Without it, everything else works, also what makes it.
+    # All else works without it, also its makers.
     places: list[tuple[Path, bool]] = []
     for path, tree in trees().items():
         defined = (one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS))
@@ -94,7 +94,7 @@ def test_only_servers_import_what_is_generated_and_inside_functions() -> None:
 
 
 def feature_of(module: str) -> str:
-    """Return the name of the feature that a module belongs to; empty if it is none's."""
+    """Return the name of a module's feature; empty without one."""
     return module.partition(".runtime.features.")[2].split(".")[0]
 
 
@@ -107,7 +107,7 @@ def test_feature_is_imported_by_its_own_modules_alone() -> None:
 
 
 def importers(tree: ast.AST, within: str = "") -> Iterator[str]:
-    """Yield the function, or nothing, around each use of what imports by name."""
+    """Yield the function, or nothing, around each import by name."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Name | ast.Attribute):
             name = node.id if isinstance(node, ast.Name) else node.attr
@@ -128,7 +128,7 @@ def test_import_by_name_is_found() -> None:
 
 
 def test_runtime_imports_by_name_in_three_functions() -> None:
-    # What imports statements have is seen by type checkers, and by what freezes programs.
+    # Type checkers and freezing tools see import statements.
     found = {
         f"{module.partition('.runtime.')[2]}: {function}"
         for module in RUNS
@@ -138,7 +138,7 @@ def test_runtime_imports_by_name_in_three_functions() -> None:
 
 
 def test_exception_is_made_where_it_is_raised() -> None:
-    # One that is raised again and again keeps the frames of each time.
+    # An exception that is raised repeatedly keeps the frames of each time.
     for module in RUNS:
         for node in ast.walk(trees()[OURS[module]]):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name):
@@ -152,14 +152,14 @@ def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:
         found.add(module := left.pop())
         left += {*imported(module)} - found
     folders = {OURS[module].parent.relative_to(CODE).as_posix() for module in found}
-    # The runtime has a digest of its own, and modules of the pipeline itself are always read.
+    # The runtime has its own digest, and the pipeline's own modules are always read.
     folders -= {folder for folder in folders if folder.startswith("runtime")} | {".", "pipeline"}
     assert {folder for folder in folders if not folder.startswith(GENERATING)} == set()
     assert all(any(one.startswith(room) for one in folders) for room in GENERATING)
 
 
 def test_commands_end_in_one_place_each_for_reports_and_conversations() -> None:
-    # The others end a run that is no command's: a reader that went away, wrong use, a fault.
+    # The others end a run outside any command: a closed output, wrong usage, a fault.
     found = {
         path.stem
         for path in (CODE / "cli").glob("*.py")
@@ -185,7 +185,7 @@ def test_file_stem_stands_once_in_a_room() -> None:
 def test_no_files_import_each_other_in_a_round() -> None:
     graph = {module: {*imported(module)} - {module} for module in OURS}
     assert sum(map(len, graph.values())) > len(graph), "no imports were found"
-    TopologicalSorter(graph).prepare()  # a `CycleError` names the modules of a round
+    TopologicalSorter(graph).prepare()  # a `CycleError` names the modules of a cycle
 
 
 def test_the_runtime_refers_to_itself_relatively_and_to_nothing_above() -> None:
@@ -211,7 +211,7 @@ def test_there_is_one_word_for_each_way_to_end() -> None:
 
 
 def test_the_eras_are_told_apart_in_one_place() -> None:
-    # What differs is a field of `Era`; the names of the eras are for users and records.
+    # Differences are fields of `Era`; the names of the eras are for users and records.
     eras = {"handshake", "stateless"}
     telling: list[str] = []
     for path in RUNTIME_MODULES:

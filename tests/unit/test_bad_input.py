@@ -1,4 +1,4 @@
-"""Whatever is wrong with a schema, the answer is a clear problem and never another exception."""
+"""Every fault of a schema gives a clear problem, never another exception."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Files that are no schema of this protocol by their form, and revisions that are no name."""
+"""Files that are not MCP schemas, and invalid names of revisions."""
 
 import json
 from itertools import product

@@ -1,4 +1,4 @@
-"""Forms of JSON Schema that no published schema uses: read rightly, or with a warning."""
+"""Forms of JSON Schema that published schemas lack: read correctly, or with a warning."""
 
 import json
 from collections.abc import Iterator

@@ -46,7 +46,7 @@ PAYLOADS = {
     "long": "word " * 500 + "w" * 500,
     "spaces": " \t \n ",
 }
-# What goes into names is turned down or reduced to letters, digits and underscores.
+# Names refuse it, or keep only letters, digits and underscores.
 NAME_PAYLOADS = ["__import__('os')", "x; y", "x\n", "x)", 'x"', "é", "__class__", "{{x}}"]
 
 
@@ -83,7 +83,7 @@ def _add(definitions: Json, number: str, text: str) -> None:
             members[name] = {**member, **prose}
     definitions |= own
     definitions["ClientRequest"]["anyOf"].append(ref(f"Odd{number}Request"))
-    # The name of its constant is made of the text.
+    # The name of its constant comes from the text.
     definitions["ServerCapabilities"]["properties"][f"zz{number}{text}/z{number}"] = {
         "type": "boolean"
     }

@@ -1,4 +1,4 @@
-"""Packages of earlier runs: used where nothing has changed, and never in the way."""
+"""Packages of earlier runs: reused if nothing has changed, and harmless otherwise."""
 
 import os
 import shutil
@@ -267,7 +267,7 @@ def test_entries_that_are_not_used_make_room(cache: Path) -> None:
     cache.mkdir()
     (cache / "mine.txt").touch()
     os.utime(cache / "mine.txt", (0, 0))
-    (cache / ("f" * 64)).mkdir()  # cannot be removed as a file, and is in nobody's way
+    (cache / ("f" * 64)).mkdir()  # cannot be removed as a file, and is harmless
     os.utime(cache / ("f" * 64), (0, 0))
     for age, name in enumerate(names[:31], 1):
         keep_entry(name, name.encode())
@@ -329,7 +329,7 @@ def test_commands_use_it_unless_they_are_told_not_to(
         with tables.case(f"{number}: {arguments}"):
             assert mcp_gen(*arguments).code == 0
             assert len(generated) == made
-    # What is there is compared with a package that is generated anew, before one is written.
+    # The existing package is compared with a new one before one is written.
     for option, made in ((), 4), (("--no-cache",), 6):
         (tmp_path / "a" / "bridge.py").unlink()
         assert mcp_gen("sync", "a", *option).code == 0

@@ -1,4 +1,4 @@
-"""Docstrings of a package: ours, none, or those of the published schemas that the user gives."""
+"""Docstrings of a package: ours, none, or those of the user's published schemas."""
 
 import ast
 import json
@@ -31,7 +31,7 @@ HOSTILE = {
 
 
 def schema() -> dict[str, Any]:
-    """The pinned schema, in which two types and some members have texts."""
+    """Return the pinned schema, in which two types and some members have texts."""
     document: dict[str, Any] = json.loads((schema_folder() / REVISION / "schema.json").read_text())
     types = document["$defs"]
     types["Tool"]["description"] = "As [published](/specification/tools)."

@@ -1,4 +1,4 @@
-"""The command line: what goes where, and how it ends."""
+"""The command line: its outputs and exit codes."""
 
 import json
 import os
@@ -128,7 +128,7 @@ def test_check_says_what_it_cannot_generate_anew(mcp_gen: Run) -> None:
 
 
 def revisions() -> list[str]:
-    """Those of the package, by its lock and by its folders."""
+    """Return the revisions of the package, by its lock and by its folders."""
     lock = json.loads(Path("pkg", LOCK_NAME).read_text())
     folders = [path.parent.name for path in sorted(Path("pkg").glob("v*/models.py"))]
     assert folders == [module_name(revision) for revision in lock["revisions"]]
@@ -205,7 +205,7 @@ def test_check_and_sync_go_by_the_parts_in_pyproject(mcp_gen: Run) -> None:
 
 
 def parts() -> list[str]:
-    """Those of the package, by its lock and by its files."""
+    """Return the parts of the package, by its lock and by its files."""
     lock = Path("pkg", LOCK_NAME).read_text()
     assert forms.faults("lock", lock) == []
     said = json.loads(lock)["options"]["with"]
@@ -236,7 +236,7 @@ def test_check_goes_by_the_list_in_pyproject(mcp_gen: Run) -> None:
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.startswith("revision-unlisted: 2025-06-18: ") and "--prune" in ran.out
     assert mcp_gen("--check", "--format", "json").code == 1
-    # What the command line says of revisions or of the folder is not about the list.
+    # Statements of the command line about revisions or the folder do not concern the list.
     assert mcp_gen("--check", "--revision", "2025-06-18").code == 0
     shutil.copytree("pkg", "other")
     assert mcp_gen("--check", "--out", "other").code == 0
@@ -795,7 +795,7 @@ def test_usual_command_lines_are_read_as_by_the_library(
     def refuse(*_: object, **__: object) -> bool:
         return False
 
-    # A folder that is there, but cannot be read.
+    # A folder that exists but cannot be read.
     (tmp_path / "pkg").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "access", refuse)

@@ -1,4 +1,4 @@
-"""Every code that can be shown is explained, and nothing else is."""
+"""Exactly the possible codes are explained."""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from mcp_protogen.servers.inspect.rules import SEVERITIES as OF_INSPECTIONS
 from support import forms
 
 CODE = Path(mcp_protogen.__file__).parent
-# Codes of the generator that are announced before anything raises them.
+# Codes of the generator that are announced but not yet raised.
 ANNOUNCED = {"missing-description"}
 
 
@@ -59,7 +59,7 @@ def codes_of_problems() -> set[str]:
 
 
 def codes_of_findings() -> set[str]:
-    """Those of the tables by which everything is judged that commands find, and of test vectors."""
+    """Return the codes in the tables of findings of all commands, and of test vectors."""
     form = forms.form("vectors")
     tables = severities(), SEVERITIES, OF_INSPECTIONS, OF_VECTORS, of_tools()
     return {*(code for table in tables for code in table), *form["$defs"]["code"]["enum"]}

@@ -1,4 +1,4 @@
-"""What generated code spares its callers: params, members that have a usual value, and paging."""
+"""The conveniences of generated code: params, members with defaults, and paging."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`mcp-gen schema draft-facts`: what it fills in, leaves to people, and leaves alone."""
+"""`mcp-gen schema draft-facts`: filled in, left to people, and left alone."""
 
 import copy
 import json
@@ -44,7 +44,7 @@ def copied(folder: Path, source: Path = SCHEMA) -> Path:
 
 
 def bare(folder: Path) -> Path:
-    """A schema folder of the days when nobody had decided anything about the known revision."""
+    """Return a schema folder without any decision about the known revision."""
     schema = copied(folder)
     pins = read(schema / "pins.json")
     pins["revisions"] = {name: one for name, one in pins["revisions"].items() if name <= KNOWN}
@@ -63,7 +63,7 @@ def bare(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Draft]:
-    """The draft of the known revision from its schema alone, in a folder not to be changed."""
+    """Draft the known revision from its schema alone, in a read-only folder."""
     schema = bare(tmp_path_factory.mktemp("known"))
     made = draft(KNOWN, schema)
     write(KNOWN, schema)
@@ -71,7 +71,7 @@ def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Draft]:
 
 
 def made_up() -> Json:
-    """A schema with a request, a capability, types and members more than the newest one."""
+    """Return a schema with a new request, capability, types and members."""
     document: Json = json.loads(read_snapshot(NEWEST))
     defs = document["$defs"]
     for name in ("ListToolsRequest", "ListToolsResult"):
@@ -93,7 +93,7 @@ def made_up() -> Json:
 
 @pytest.fixture(scope="module")
 def pinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A schema folder in which a made-up revision has just been pinned; not to be changed."""
+    """Return a read-only schema folder in which a made-up revision has just been pinned."""
     schema = copied(tmp_path_factory.mktemp("pinned"))
     add(NEXT, json.dumps(made_up()).encode(), Origin(), "made-up.json", schema)
     return schema
@@ -101,13 +101,13 @@ def pinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def schema(pinned: Path, tmp_path: Path) -> Path:
-    """The same, to be changed."""
+    """Return a writable copy of it."""
     return copied(tmp_path, pinned)
 
 
 @pytest.fixture(scope="module")
 def made(pinned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A schema folder with the draft of the made-up revision; not to be changed."""
+    """Return a read-only schema folder with the draft of the made-up revision."""
     schema = copied(tmp_path_factory.mktemp("made"), pinned)
     assert len(write(NEXT, schema).files) == 4
     return schema
@@ -127,31 +127,31 @@ def contents(schema: Path) -> Mapping[Path, bytes]:
     return {file: file.read_bytes() for file in schema.rglob("*.json") if file.is_file()}
 
 
-# How much of what people have written is drafted.
+# The share of people's decisions that is drafted.
 
 Said = Mapping[tuple[str, ...], str]
 
 
 def said(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What facts say, piece by piece, but for the pages that they name."""
+    """Yield the statements of facts, one by one, without their pages."""
     pieces = cast("Json", value) if isinstance(value, dict) else {}
     inner = [(name, piece) for name, piece in pieces.items() if name != "source"]
     for name, piece in inner:
         yield from said(piece, (*path, name))
-    if not inner:  # a value, or an entry that says something by being there
+    if not inner:  # a value, or an entry without content
         yield path, json.dumps(None if isinstance(value, dict) else value)
 
 
 @pytest.fixture(scope="module")
 def compared(known: tuple[Path, Draft]) -> tuple[Said, Said, Said]:
-    """What facts say: before the known revision, as people wrote those of it, and as drafted."""
+    """Return the statements before the known revision, those people wrote, and those drafted."""
     folder, _ = known
     places = ((SCHEMA, BEFORE), (SCHEMA, KNOWN), (folder, KNOWN))
     old, wanted, made = (dict(said(facts.load(at, name).document)) for at, name in places)
     return old, wanted, made
 
 
-# Of each section, what is drafted as people wrote it, and all in which it differs from before.
+# By section: statements drafted as people wrote them, and all changes from before.
 DRAFTED = {
     "capabilities": (17, 17),
     "enums": (2, 9),
@@ -168,7 +168,7 @@ DRAFTED = {
     "types": (18, 39),
     "unions": (6, 8),
 }
-# What is drafted otherwise than people wrote it; all of it asks for a page that says so.
+# Drafts that differ from people's decisions; a page must confirm each.
 GUESSED = {
     ("meta_keys", "io.modelcontextprotocol/subscriptionId"),
     ("methods", "subscriptions/listen"),
@@ -247,7 +247,7 @@ def test_finished_revisions_have_nothing_to_decide() -> None:
     assert list(todos(read(SCHEMA / "descriptions.json"))) == []
 
 
-# A revision that nobody has seen before.
+# An unknown revision.
 
 
 def test_a_new_method_is_drafted_with_its_gate_and_everything_around_it(made: Path) -> None:
@@ -427,7 +427,7 @@ def test_an_open_choice_is_no_rule_and_generation_leads_to_it(made: Path) -> Non
     assert "choices" in found.hint
 
 
-# What can go wrong.
+# Failures.
 
 
 def test_each_decision_that_is_left_is_named_where_it_is_until_there_is_none(
@@ -453,7 +453,7 @@ def test_each_decision_that_is_left_is_named_where_it_is_until_there_is_none(
     assert contents(schema) == before
     decide(schema)
     assert mcp_gen(*arguments, "--check").code == 0
-    # What can be filled in has to be there, too.
+    # A place that can be filled in must exist.
     facts = read(schema / NEXT / "facts.json")
     del facts["methods"]["gadgets/list"]["traits"]
     put(schema, "facts", facts)
@@ -472,7 +472,7 @@ def test_schema_folder_is_our_own_unless_another_is_given(
 
 
 def decide(schema: Path) -> None:
-    """Write something in place of each TODO."""
+    """Replace each TODO."""
     words = {"source": "schema.ts", "reason": "So it is.", "state": "dropped"}
     for name in (*(f"{NEXT}/{name}.json" for name in WRITTEN), "descriptions.json"):
         document = read(schema / name)
@@ -585,7 +585,7 @@ def test_states_of_the_draft_lead_to_facts_that_agree_with_them(
     add(NEXT, file.read_bytes(), Origin(), file.name, schema)
     try:
         derive_revision(sources.pinned(NEXT, schema))
-    except ProblemError as refused:  # there is no code for it, with or without facts
+    except ProblemError as refused:  # it has no code, with or without facts
         assert {one.code for one in problems(NEXT, schema)} <= {
             one.code for one in refused.problems
         }

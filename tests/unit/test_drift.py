@@ -1,4 +1,4 @@
-"""Drift: each cause is told apart from all others."""
+"""Drift: each cause is distinguished from all others."""
 
 from pathlib import Path
 from typing import Any

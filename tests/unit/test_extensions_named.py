@@ -42,7 +42,7 @@ def locked() -> dict[str, Any]:
 
 
 def own_schema(**more: Any) -> Path:
-    """A schema of one's own for tasks: the pinned one, and something more."""
+    """Return a user's own schema for tasks: the pinned one with additions."""
     file = snapshot_file("tasks", extensions_folder())
     mine = Path("mine.json")
     mine.write_bytes(pretty({**json.loads(file.read_text()), **more}))
@@ -51,7 +51,7 @@ def own_schema(**more: Any) -> Path:
 
 @pytest.fixture
 def moving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Has runs read a copy of the schema folder, which may be changed."""
+    """Make runs read a writable copy of the schema folder."""
     folder = Path(shutil.copytree(schema_folder(), tmp_path / "moving"))
     for module in ("pipeline.inputs.inputs", "pipeline.inputs.pins"):
         monkeypatch.setattr(f"mcp_protogen.{module}.schema_folder", lambda: folder)
@@ -276,7 +276,7 @@ def test_types_of_an_extension_are_in_its_facts_while_no_schema_is_published(
     made = locked()["skills"]
     assert (made["source"], made["published"], made["schema"]) == ("pinned", "", "")
     assert mcp_gen("--check", *ONE, "--extension", "skills").code == 0
-    # A schema that is published later takes the place of these types.
+    # A later published schema replaces these types.
     mcp_gen("schema", "add", "--extension", "skills", "--from", "one.json", *folder)
     assert "error[facts-disagree]" in mcp_gen(*ONE, "--extension", "skills").err
 

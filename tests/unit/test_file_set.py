@@ -1,4 +1,4 @@
-"""Several files as one: kills at each step of what writes some, and journals of strangers."""
+"""Several files as one: kills at each step of every writer, and foreign journals."""
 
 import errno
 import os
@@ -44,7 +44,7 @@ def make_folder(folder: Path) -> None:
 
 
 class Writer(NamedTuple):
-    """A command that writes several files into a folder, and how the next one reads them."""
+    """A command that writes several files into a folder, and their reader."""
 
     begin: Callable[[Path], object]
     work: Callable[[Path], object]
@@ -96,7 +96,7 @@ def keep(content: bytes, folder: Path) -> None:
 
 
 def read_kept(folder: Path) -> None:
-    """Read an entry, which is whole."""
+    """Read an entry, which must be complete."""
     assert entries.read_entry(ENTRY, "shelf") in (b"old", b"new")
 
 
@@ -106,13 +106,13 @@ def write_known(folder: Path) -> None:
 
 
 def put_vectors(names: Iterable[str], folder: Path) -> None:
-    """Write files of vectors, which are other ones if there are more."""
+    """Write files of vectors, different ones if there are more."""
     content = b'{"format": %d, "vectors": []}' % len([*names])
     vectors.write(folder, dict.fromkeys(names, content))
 
 
 def returning(value: object) -> Callable[..., object]:
-    """Return a function that returns this, whatever it is given."""
+    """Return a function that always returns this value."""
     return lambda *_, **__: value
 
 

@@ -1,4 +1,4 @@
-"""Which required members are filled in for callers: where a fact holds, and where it cannot."""
+"""The required members that are filled in for callers, and the facts that cannot be."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is generated has the layout of black, which formats only what users' templates print."""
+"""Generated code has the layout of black, which formats only the output of users' templates."""
 
 import ast
 import json
@@ -42,7 +42,7 @@ from support.unit import schemas
 
 MODE = Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
-# `N` stands for a name, and `L` for a long one.
+# `N` is a name, and `L` a long one.
 STATEMENTS = (
     'N = ["a", "L", "b"]',
     "N: Final = Capability('server', ('a', \"L\"))",
@@ -74,12 +74,12 @@ STATEMENTS = (
 
 
 def by_black(source: str) -> str:
-    """A module as black formats it."""
+    """Format a module with black."""
     return black.format_str(source, mode=MODE)
 
 
 def below_the_head(source: str) -> str:
-    """A module without its head, which tells black to leave it alone."""
+    """Return a module without its head, which switches black off."""
     assert source.startswith(formatting.HEAD)
     return source.removeprefix(formatting.HEAD)
 
@@ -143,7 +143,7 @@ BEFORE = "N: Final[Mapping[str, Plan]] = "
 
 
 def rows_with(name: str, other: str, said: str) -> Iterator[dict[str, Any]]:
-    """Plans in which names and texts are in all places."""
+    """Return plans with names and texts in all places."""
     yield {name: Drop(said)}
     yield {"a": Members(name, drop={"b": Drop(other)}, inside={name: To(other)})}
     yield {"a": Members("b", move={"c": Move((other, name), f"{said}w {other}")})}

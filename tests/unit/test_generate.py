@@ -26,7 +26,7 @@ SEVERAL = ("2024-11-05", "2025-03-26")
 
 
 def changed(document: Json) -> Json:
-    """Next year's draft: a method, a type and a capability more, a method less, a type renamed."""
+    """Return a next draft: a new method, type and capability, a removed method, a renamed type."""
     definitions: Json = document["$defs"]
     definitions["PaintRequest"] = schemas.message(
         "walls/paint",
@@ -44,7 +44,7 @@ def changed(document: Json) -> Json:
 
 
 def without_type(document: Json, name: str) -> Json:
-    """The document without a message type, which leaves its unions too."""
+    """Return the document without a message type, also in its unions."""
     definitions: Json = document["$defs"]
     del definitions[name]
     for schema in definitions.values():
@@ -219,7 +219,7 @@ print("\\n".join(events))
 
 
 def elsewhere(folder: Path, surroundings: dict[str, str], processors: int) -> list[str]:
-    """What the program prints in another process, folder and environment."""
+    """Return the output of the program in another process, folder and environment."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -265,7 +265,7 @@ def test_problems_of_several_revisions_are_shown_together() -> None:
 
 
 def owned() -> GivenFile:
-    """The schema of 2025-11-25, as it is mended, with a required member more."""
+    """Return the patched schema of 2025-11-25 with a further required member."""
     folder = schema_folder() / "2025-11-25"
     ledger: list[Json] = json.loads((folder / "patches.json").read_text())["patches"]
     document = patches.apply(json.loads((folder / "schema.json").read_text()), ledger, "here")
@@ -281,7 +281,7 @@ def rules(**up: object) -> GivenFile:
 
 
 def problems_between(options: GenerationOptions) -> tuple[Problem, ...]:
-    """The problems for which nothing leads from one revision to the other."""
+    """Return the problems for which one revision does not lead to the other."""
     loaded = ((revision, sources.load(revision, options)) for revision in options.revisions)
     derived = {revision: derive_revision(source).ir for revision, source in loaded}
     with pytest.raises(ProblemError) as refused:
@@ -309,7 +309,7 @@ def test_a_rule_that_stands_at_nothing_is_no_rule() -> None:
     )
     found = {one.code: one for one in problems_between(options) if one.level is Level.ERROR}
     assert found.keys() == {"bad-rule", "undecided-difference"}
-    assert found["bad-rule"].message.endswith("in direction up, there is nothing at Tool.ownr")
+    assert found["bad-rule"].message.endswith("in direction up, Tool.ownr does not exist")
     assert (found["bad-rule"].place, found["bad-rule"].pointer) == ("rules.json", "/rules/0")
 
 

@@ -1,4 +1,4 @@
-"""Whatever names and texts hold, what is printed is text: no escape sequence and no command."""
+"""Hostile names and texts are printed as text, without escape sequences and commands."""
 
 import json
 import re
@@ -33,13 +33,13 @@ _BLANKS = re.compile(
 
 @cache
 def acts(char: str) -> bool:
-    """Whether a character is not just seen, by what Unicode says of it."""
+    """Return whether Unicode gives a character an effect beyond its glyph."""
     named = _BLANKS.search(unicodedata.name(char, ""))
     return char not in "\t\n" and (unicodedata.category(char) in _CONTROLS or bool(named))
 
 
 def harm_done(ran: Ran, *, github: bool = False) -> Iterator[str]:
-    """The lines of an output that do more than stand there."""
+    """Return the lines of an output that do more than display."""
     for line in f"{ran.out}\n{ran.err}".split("\n"):
         command = line.lstrip().startswith("::") and not (github and _ANNOTATION.match(line))
         owned = line.lstrip().startswith(COMMAND)
@@ -48,7 +48,7 @@ def harm_done(ran: Ran, *, github: bool = False) -> Iterator[str]:
 
 
 def hostile_files() -> None:
-    """A schema, a baseline, a project and a responder that all try something."""
+    """Write a schema, a baseline, a project and a responder that all attack."""
     name = Path(FILE)
     name.mkdir()
     evil, mild = schemas.schema(), schemas.schema()
@@ -66,8 +66,7 @@ def hostile_files() -> None:
     Path("responder").write_text(f"import sys\nsys.stderr.buffer.write({HARM.encode()!r})\n")
 
 
-# Each is run as text, as annotations, and in turn in one of the other forms that it has; none
-# succeeds at anything that takes long.
+# Each runs as text, as annotations, and in turn in one of its other forms; none gets to slow work.
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("--revision", "draft", "--schema", "evil.json", "--out", "pkg"),
     ("--revision", "draft", "--schema", f"{FILE}.json", "--out", "pkg", "--diff"),
@@ -119,7 +118,7 @@ _MORE_FORMS = {
 
 
 def shown(mcp_gen: Run, commands: tuple[tuple[str, ...], ...]) -> Iterator[Ran]:
-    """What each command prints, found to be harmless."""
+    """Run each command; yield its harmless output."""
     for number, arguments in enumerate(commands):
         more = _MORE_FORMS.get(arguments[0], ("json",))
         for form in ("text", "github", more[number % len(more)]):
@@ -135,7 +134,7 @@ def shown(mcp_gen: Run, commands: tuple[tuple[str, ...], ...]) -> Iterator[Ran]:
 def test_no_command_prints_more_than_text(mcp_gen: Run) -> None:
     hostile_files()
     told = ["owned" in ran.out + ran.err for ran in shown(mcp_gen, COMMANDS)]
-    # What nobody shows cannot do harm, but then this test shows nothing.
+    # Text that is never shown does no harm, but then this test proves nothing.
     assert told.count(True) > 0.9 * len(told)
 
 
@@ -186,7 +185,7 @@ def test_problems_have_colour_where_it_is_wanted(
     mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted: dict[tuple[str, str, str], bool] = {
-        ("", "", "xterm"): False,  # what is captured is no terminal
+        ("", "", "xterm"): False,  # captured output is not a terminal
         ("", "1", "xterm"): True,
         ("", "1", "dumb"): True,
         ("1", "1", "xterm"): False,

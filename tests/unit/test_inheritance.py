@@ -1,4 +1,4 @@
-"""What a schema that nobody has written facts or patches for takes from a known revision."""
+"""The parts that a schema without facts and patches inherits from a known revision."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""JSON Pointers, by the examples of RFC 6901 and beyond them."""
+"""JSON Pointers, by the examples of RFC 6901 and more."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The members that calls give one by one, for params that no published schema has."""
+"""The members that calls take one by one, for params that published schemas lack."""
 
 from collections.abc import Mapping
 from types import MappingProxyType

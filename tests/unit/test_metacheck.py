@@ -1,4 +1,4 @@
-"""Is it a JSON Schema? The metaschema of its own dialect answers."""
+"""JSON Schema or not, by the metaschema of its own dialect."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Names: a value of these types cannot be anything but an identifier."""
+"""Names: values of these types are always identifiers."""
 
 import builtins
 import keyword

@@ -1,4 +1,4 @@
-"""The part of JSON Schema that models can say."""
+"""The part of JSON Schema that models can express."""
 
 from typing import Any
 

@@ -58,7 +58,7 @@ def test_intersections_of_all_definitions_together_have_a_limit(
 ) -> None:
     monkeypatch.setattr(flatten, "_MOST_SCHEMAS", 0)
     large = record(**{f"x{number}": STRING for number in range(50)})
-    # As many plain ones as anybody writes are no intersections.
+    # A realistic number of plain ones without intersections.
     plain = {f"Plain{number}": large for number in range(50)}
     assert flattened(plain, "x.json")[0] == plain
     parts = {name: {"allOf": [ref("Base"), record(y=STRING)]} for name in "ABC"}

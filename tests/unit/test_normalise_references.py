@@ -1,4 +1,4 @@
-"""References: where they lead, which are only other names, and which go round in circles."""
+"""References: targets, aliases, and cycles."""
 
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.normalise import references

@@ -1,4 +1,4 @@
-"""Unions: the facts order and name them, the schema says what is in them."""
+"""Unions: facts give their order and names, the schema their content."""
 
 from typing import Any
 

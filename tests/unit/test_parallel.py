@@ -73,7 +73,7 @@ def test_a_process_that_is_killed_is_named_as_the_reason(monkeypatch: pytest.Mon
     monkeypatch.setattr(parallel, "processors", lambda: 2)
     with ahead(killed()) as items:
         assert next(items) == 1
-        with pytest.raises(ChildProcessError, match="ended from outside"):
+        with pytest.raises(ChildProcessError, match="was killed"):
             next(items)
 
 

@@ -1,4 +1,4 @@
-"""The ledger: each entry asserts what it replaces, and all that no longer hold are shown."""
+"""The ledger: each entry asserts the old value, and all outdated entries are reported."""
 
 import copy
 from typing import Any

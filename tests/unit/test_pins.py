@@ -1,4 +1,4 @@
-"""Pins: which published bytes a revision stands for, and how that moves on."""
+"""Pins: the published bytes of a revision, and their updates."""
 
 import json
 from collections.abc import Callable

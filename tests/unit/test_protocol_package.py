@@ -1,4 +1,4 @@
-"""The package that is installed with the generator: what works without it, and what says so."""
+"""The installed protocol package: the commands that work without it, and the error of others."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""Publishing: what is written, kept, removed and refused; nobody's work is lost."""
+"""Publishing: written, kept, removed and refused files; users' work is never lost."""
 
 import errno
 import json
@@ -203,7 +203,7 @@ def test_ends_of_lines_that_a_checkout_changed_are_put_right(out: Path) -> None:
 
 
 def without(revision: str) -> Package:
-    """What is left when one of the revisions of `BOTH` is taken out."""
+    """Return a package without one revision of `BOTH`."""
     inputs = with_revisions({"2025-11-25", "2026-07-28"} - {revision})
     files = {file.path: file.content.decode() for file in BOTH.files}
     folder = module_name(revision)
@@ -332,7 +332,7 @@ def test_all_files_and_folders_in_the_way_are_named_with_a_hint(out: Path, force
         (str(out / "b.py"), "a folder is in place of a file that is needed here"),
     ]
     assert {problem.code for problem in found} == {"foreign-file"}
-    hint = "move it away; --force does not replace a folder by a file or a file by a folder"
+    hint = "move it away; --force does not exchange files and folders"
     assert {problem.hint for problem in found} == {hint}
     assert contents(out) == before
 

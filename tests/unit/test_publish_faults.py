@@ -170,7 +170,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
 class TestOnASmallDisk:
-    """What only a real file system shows."""
+    """Cases that need a real file system."""
 
     def test_a_full_disk_leaves_the_old_package(self, small_disk: Path) -> None:
         out = small_disk / "pkg"
@@ -199,7 +199,7 @@ class TestOnASmallDisk:
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_package(
     out: Path, monkeypatch: pytest.MonkeyPatch, atomic: bool, first: bool
 ) -> None:
-    ctypes.CDLL(None)  # what a child would load, it need not load each time
+    ctypes.CDLL(None)  # loaded once for all children
     if not atomic:
         monkeypatch.setattr(workspace, "exchange", cannot)
     start = nothing if first else with_mine

@@ -1,4 +1,4 @@
-"""No code names a revision, or picks one by its place: what differs is in facts and rules."""
+"""Code names no revision, and picks none by position: differences are in facts and rules."""
 
 import ast
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ SAMPLES = {
 
 
 def names_revision(value: object) -> bool:
-    """Whether a value is a text with the name of a revision in it."""
+    """Return whether a value is a text with the name of a revision."""
     return isinstance(value, str) and any(one in value for one in REVISIONS)
 
 
@@ -32,7 +32,7 @@ def is_list_of_revisions(name: str) -> bool:
 
 
 def faults_of_code(tree: ast.AST) -> Iterator[int]:
-    """The lines with the name of a revision outside docstrings, or with one by its place."""
+    """Return the lines that name a revision outside docstrings, or pick one by position."""
     texts = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and id(node) not in texts and names_revision(node.value):

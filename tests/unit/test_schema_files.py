@@ -1,4 +1,4 @@
-"""Our own data files: of the form they promise, complete, and free of entries for nothing."""
+"""Our own data files: of their promised form, complete, and without useless entries."""
 
 import copy
 import json

@@ -1,4 +1,4 @@
-"""Which revisions a run makes, and which it keeps."""
+"""The revisions that a run makes, and those it keeps."""
 
 import pytest
 from mcp_protogen.base.option_rules import OptionRule, refuse_conflicts
@@ -70,7 +70,7 @@ def test_parts_are_added_to_those_that_are_there_unless_they_are_all() -> None:
         (("none",), two, False, ("stdio", "toolkit")),
         (("none",), two, True, ()),
         (("bridge",), two, True, ("bridge",)),
-        # Whoever has everything keeps it.
+        # A package with everything keeps everything.
         (None, older, False, tuple(sorted(PARTS))),
     ):
         with tables.case((asked, only)):
@@ -171,7 +171,7 @@ def test_schemas_are_for_the_revisions_that_name_them() -> None:
     options = select(asked, PINS, None, DRAFT, named={"2024-11-05": file, "2025-11-25": other})
     assert options.schemas == {"2024-11-05": file, "2025-11-25": other, "draft": DRAFT}
     assert select(("draft",), PINS, None, named={"draft": file}).revisions == ("draft",)
-    # One that the package has is made anew, whatever it was made from.
+    # A revision of the package is made again, whatever its source.
     lock = locked(with_revisions(["draft"], source="draft.json"))
     found = select(("2025-11-25",), PINS, lock, named={"draft": file})
     assert found.revisions == ("2025-11-25", "draft") and found.kept == {}

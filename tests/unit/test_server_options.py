@@ -1,4 +1,4 @@
-"""The shared options of commands for servers: what they make, and what they refuse."""
+"""The shared options of commands for servers: their results and refusals."""
 
 import asyncio
 from pathlib import Path
@@ -84,7 +84,7 @@ def test_by_default_a_server_that_may_get_no_tokens_is_called_without() -> None:
     auto = authorization("auto", print, VARIABLES)
     assert isinstance(auto, WhereAllowed)
     assert auto.authorizer("http://mcp.example/mcp") == FixedFields()
-    assert auto.authorizer(URL).headers("POST", URL) is None  # what is stored is read first
+    assert auto.authorizer(URL).headers("POST", URL) is None  # stored tokens are read first
     wanted = authorization("oauth", print, VARIABLES)
     assert wanted is not None
     with pytest.raises(ValueError, match="over HTTPS only"):
@@ -153,7 +153,7 @@ def test_options_without_effect_are_refused() -> None:
         "--cwd": (ServerOptions(cwd=Path(), config=file), "one", "a server of --config"),
     }
     for names, (options, target, kind) in table.items():
-        refused = pytest.raises(ProblemError, match=f"{names}: no effect for {kind}")
+        refused = pytest.raises(ProblemError, match=f"{kind} does not use {names}")
         with case(names), refused:
             options.target(target)
     with pytest.raises(ProblemError, match="--auth and a header Authorization"):
@@ -177,7 +177,7 @@ def test_a_header_has_secrets_from_variables(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_header_that_cannot_be_sent_is_refused_without_its_value() -> None:
     for header in ("X Key: s3cret", "X-Key: s3cret\x7f", "X-Key: s3cr\u00e9t"):
-        with case(header), pytest.raises(ProblemError, match="characters that no header") as caught:
+        with case(header), pytest.raises(ProblemError, match="characters that a header") as caught:
             ServerOptions(headers=[header]).target(URL)
         assert "s3cr" not in str(caught.value)
 

@@ -25,7 +25,7 @@ def parsed(name: str) -> nodes.Template:
 
 
 def used(name: str) -> set[str]:
-    """The variables of a template, and those of the macros that it imports with its own."""
+    """Return the variables of a template, and those of macros imported with its context."""
     tree = parsed(name)
     found = find_undeclared_variables(tree)
     for one in tree.find_all(nodes.FromImport):

@@ -1,4 +1,4 @@
-"""`mcp-gen templates`: what there is, copies of it, and the contract that a folder states."""
+"""`mcp-gen templates`: the list, copies of templates, and the contract of a folder."""
 
 import json
 from pathlib import Path
@@ -153,7 +153,7 @@ def test_a_later_contract_leaves_no_doubt_about_older_folders(
         monkeypatch.setattr(module, "TEMPLATE_CONTRACT", 3)
     with pytest.raises(ProblemError, match="for contract 1"):
         read_statement(tmp_path)
-    # A new folder is of this one.
+    # A new folder has this contract.
     templates.export((), tmp_path)
     assert read_statement(tmp_path).contract == 3
     (tmp_path / STATEMENT).unlink()

@@ -1,4 +1,4 @@
-"""Text as Python: whatever it holds, it reads back as itself and ends where it should."""
+"""Text as Python: it reads back as itself and ends where it should."""
 
 import ast
 from typing import Any

@@ -1,4 +1,4 @@
-"""The tables of adjacent revisions, held against a reference list of their differences."""
+"""The tables of adjacent revisions, against a reference list of their differences."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Delta:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The type that the way to the member starts at, and the way."""
+        """Return the first type of the path, and its steps."""
         first, *way = self.item.split(".")
         return (f"{first}Params", *way[1:]) if way[0] == "params" else (first, *way)
 
@@ -53,12 +53,12 @@ def reference() -> list[Json]:
 
 
 def listed(reference: list[Json]) -> list[tuple[str, str]]:
-    """The pairs of revisions that the list is about."""
+    """Return the pairs of revisions in the list."""
     return [(pair["older"], pair["newer"]) for pair in reference]
 
 
 def deltas(reference: list[Json], newer: str, cat: str) -> list[Delta]:
-    """What came and what went with a revision, of one category."""
+    """Return the added and removed items of one category."""
     pair = next((pair for pair in reference if pair["newer"] == newer), None)
     if pair is None:
         missing.untested(f"differences to {newer} in ../shared", "that they are those we have")
@@ -84,7 +84,7 @@ def tables(older: str, newer: str) -> PairTables:
     return pair_tables(revision(older), revision(newer), steps(older, newer))
 
 
-# Where a path of the list leads in a revision.
+# The target of a path of the list in a revision.
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ Way = tuple[Spot, ...]
 
 
 def ways(of: RevisionIR, path: tuple[str, ...]) -> list[Way]:
-    """Every way along a path, by the members that it passes; none if the revision lacks one."""
+    """Return every way along a path; none if the revision lacks one."""
     start, *steps = path
     return list(_ways({str(one.name): one for one in of.types}, start, tuple(steps)))
 
@@ -145,14 +145,14 @@ def names_in(expression: TypeExpr) -> Iterator[str]:
             return
 
 
-# What the tables say of a member.
+# The tables' statements about a member.
 
 
 class Passage:
-    """One direction of a pair, with the members that its functions take care of."""
+    """One direction of a pair, and the members that its functions translate."""
 
     def __init__(self, of: RevisionIR, made: Direction, way: Literal["up", "down"]) -> None:
-        """`of` is the end of the direction that has the members in question."""
+        """Index the members; `of` is the revision that has them."""
         self.made = made
         self._unions = [one for one in of.types if isinstance(one, ir.UnionIR)]
         self._settled = {
@@ -164,7 +164,7 @@ class Passage:
         }
 
     def takes(self, spot: Spot) -> bool:
-        """Whether a member of the source is dropped, moved, or left to a function."""
+        """Return whether a member of the source is dropped, moved, or left to a function."""
         plans = [plan for key, plan in self.made.plans.items() if _is_for(key, spot.holder)]
         members = [plan for plan in plans if isinstance(plan, Members)]
         gone = [
@@ -174,7 +174,7 @@ class Passage:
         return (bool(gone) and all(gone)) or self._judged(spot)
 
     def gives(self, spot: Spot) -> bool:
-        """Whether a member of the target means nothing before, and is there if it has to be."""
+        """Return whether a member of the target had no meaning before, and is set if required."""
         plans = [plan for plan in self.made.plans.values() if plan.becomes == spot.holder]
         members = [plan for plan in plans if isinstance(plan, Members)]
         new = [
@@ -189,7 +189,7 @@ class Passage:
         return any((member, one.function) in self._settled for one in functions)
 
     def _judged(self, spot: Spot) -> bool:
-        """Whether its type stands in a union, at any depth, that functions translate alone."""
+        """Return whether only functions translate its type, because of a union at any depth."""
         around = {spot.holder}
         for _ in self._unions:
             around |= {
@@ -201,7 +201,7 @@ class Passage:
         return any(isinstance(plan, Whole) and plan.apply and not plan.step for plan in plans)
 
     def knows(self, spot: Spot) -> bool:
-        """Whether values of its type are translated at all."""
+        """Return whether values of its type are translated."""
         named = any(
             _is_for(key, spot.holder) or plan.becomes == spot.holder
             for key, plan in self.made.plans.items()
@@ -215,7 +215,7 @@ def _is_for(key: str, type_name: str) -> bool:
 
 
 def passages(delta: Delta, older: str, newer: str) -> tuple[Passage, Passage]:
-    """The direction in which a member goes, and the one in which it comes."""
+    """Return the directions in which a member goes, and comes."""
     made = tables(older, newer)
     if delta.change == "added":
         return Passage(revision(newer), made.down, "down"), Passage(revision(newer), made.up, "up")
@@ -223,14 +223,14 @@ def passages(delta: Delta, older: str, newer: str) -> tuple[Passage, Passage]:
 
 
 def mapped(delta: Delta, older: str, newer: str) -> list[Way]:
-    """The ways to a member through types that are translated, where a member has such."""
+    """Return the ways to a member through translated types."""
     has_it = newer if delta.change == "added" else older
     going, _ = passages(delta, older, newer)
     return [way for way in ways(revision(has_it), delta.path) if going.knows(way[0])]
 
 
 def is_on_the_wire(delta: Delta, older: str, newer: str) -> bool:
-    """Whether one revision has the member and the other has not."""
+    """Return whether only one revision has the member."""
     return not (ways(revision(older), delta.path) and ways(revision(newer), delta.path))
 
 

@@ -1,4 +1,4 @@
-"""Two revisions side by side: what the types decide, what rules do, and what nobody decided."""
+"""Two revisions: decisions by types, by rules, and open ones."""
 
 import json
 from collections.abc import Iterator
@@ -62,7 +62,7 @@ def known(revision: str) -> ir.RevisionIR:
 
 
 def revision(id_: str, *types: ir.TypeIR) -> ir.RevisionIR:
-    """A revision with one method, whose params are the first type."""
+    """Return a revision with one method, whose params are the first type."""
     say = replace(known(OLDEST).methods[0], method="say", params=types[0].name, results=())
     return replace(known(OLDEST), id=id_, types=types, methods=(say,))
 
@@ -86,7 +86,7 @@ def both_ways(older: Types, newer: Types, *entries: Json) -> PairTables:
 
 
 def direction(way: StepDirection, source: Types, target: Types, *entries: Json) -> Direction:
-    """The tables from `source` to `target`, which is the newer one if the way is up."""
+    """Return the tables from `source` to `target`, which is newer if the way is up."""
     made: Direction = getattr(both_ways(*ordered(way, source, target), *entries), way)
     return made
 
@@ -101,7 +101,7 @@ def problems_of(older: Types, newer: Types, *entries: Json) -> tuple[Problem, ..
     return caught.value.problems
 
 
-# What the types do not decide.
+# Open decisions of the types.
 
 ITEM, OTHER = a("Item", member("label")), a("Other", member("kind", required=True))
 X, NEEDED, COUNT = member("x"), member("x", required=True), member("x", NUMBER)
@@ -114,16 +114,16 @@ EITHER, TEXT_TOO, ARRAY_TOO = (
 UNDECIDED: dict[str, tuple[Fields, ir.FieldIR, str]] = {
     "a new required member": ((), NEEDED, ": is required in {}"),
     "a member required now": ((X,), NEEDED, ": is required in {}"),
-    "an enum that loses a member": ((LOUD,), PLAIN, ": plain or loud has to become plain"),
-    "a text that becomes an enum": ((X,), PLAIN, ": a string has to become plain"),
-    "an object that becomes a text": ((AN_ITEM,), X, ": Item has to become a string"),
-    "a text that becomes an object": ((X,), AN_ITEM, ": a string has to become Item"),
-    "another kind of item": ((ITEMS,), TEXTS, "[]: Item has to become a string"),
+    "an enum that loses a member": ((LOUD,), PLAIN, ": plain or loud must become plain"),
+    "a text that becomes an enum": ((X,), PLAIN, ": a string must become plain"),
+    "an object that becomes a text": ((AN_ITEM,), X, ": Item must become a string"),
+    "a text that becomes an object": ((X,), AN_ITEM, ": a string must become Item"),
+    "another kind of item": ((ITEMS,), TEXTS, "[]: Item must become a string"),
     "an object that is no choice": ((EITHER,), TEXT_TOO, ": Other is not allowed here in {}"),
     "a text that is no choice": ((TEXT_TOO,), AN_ITEM, ": a string is not allowed here in {}"),
     "an array that is no choice": ((ARRAY_TOO,), AN_ITEM, ": an array is not allowed here in {}"),
     "null": ((MAYBE,), X, ": may be null, which {} does not allow"),
-    "a constraint": ((COUNT,), LIMITED, ": has to satisfy {{'ge': 0}} in {}"),
+    "a constraint": ((COUNT,), LIMITED, ": must satisfy {{'ge': 0}} in {}"),
 }
 
 
@@ -190,7 +190,7 @@ def test_everything_undecided_is_reported_at_once() -> None:
     assert found == {f"from {start} to {end}, Params.{at}" for start, end, at in expected}
 
 
-# What they do decide.
+# Decisions of the types.
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -218,7 +218,7 @@ def test_a_type_that_holds_itself_refers_to_its_own_plan() -> None:
     assert made.plans == {"Params": Members("Params", inside={"node": To("Node")}), "Node": node}
 
 
-# What rules do.
+# Rules.
 
 FUNCTION = (Apply("one_block", WHY),)
 APPLIED = Members("Params", apply=FUNCTION)
@@ -304,7 +304,7 @@ def own_steps(older: str, newer: str) -> tuple[Translation, ...]:
 
 
 def smaller(step: Translation) -> Iterator[tuple[str, Translation]]:
-    """A step without one of its rules in one way, for each of them, with what is missing."""
+    """Yield a step without one of its rules in one way, for each rule, and the missing rule."""
     for place, way in sorted({(one.place, one.direction) for one in step.rules}):
         left = tuple(one for one in step.rules if (one.place, one.direction) != (place, way))
         yield f"{place}/{way}", replace(step, rules=left)

@@ -1,4 +1,4 @@
-"""A package is imported before it is put into place, and nothing else is."""
+"""A package is imported before it is put in place; nothing else is."""
 
 import os
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def refused(package: Package) -> Iterator[tuple[str, str, str]]:
 
 
 def edited(package: Package, **texts: str) -> Package:
-    """A package with a text at the end of some of its files, which are named without `.py`."""
+    """Append texts to some files of a package, which are named without `.py`."""
     files = (
         file._replace(content=file.content + texts.get(file.path[:-3], "").encode())
         for file in package.files
@@ -86,7 +86,7 @@ def test_a_model_that_cannot_be_built_is_named() -> None:
 
 
 def test_an_interpreter_that_does_not_answer_is_a_refusal() -> None:
-    ended = "could not be tried: its interpreter ended with 7 before it answered"
+    ended = "could not be imported for a trial: its interpreter ended with 7 before it answered"
     for program, message in (
         ("os._exit(7)", ended),
         ("os.write(2, b'one\\nno memory\\n'); os._exit(7)", f"{ended}: no memory"),
@@ -124,7 +124,7 @@ def test_what_the_interpreter_does_not_read_keeps_nobody_waiting(whole: Package)
         tried.tell([fatal])
         for _ in range(3):
             tried.tell([much])
-        with pytest.raises(ProblemError, match="could not be tried"):
+        with pytest.raises(ProblemError, match="could not be imported for a trial"):
             tried.require(whole)
 
 

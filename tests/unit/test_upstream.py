@@ -24,7 +24,7 @@ GONE = threading.Event()
 
 
 class Pages(BaseHTTPRequestHandler):
-    """A few pages, one for each way an answer can go wrong."""
+    """A few pages, one for each faulty answer."""
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]

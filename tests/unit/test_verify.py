@@ -1,4 +1,4 @@
-"""Generated modules are read before anybody runs them, and what is wrong with them is named."""
+"""Faults of generated modules are named without running them."""
 
 import ast
 
@@ -114,7 +114,7 @@ def test_every_departure_from_the_ir_is_named(
     old: str, new: str, message: str, ir: RevisionIR, body: str
 ) -> None:
     assert old in body
-    # In the published file quotes may differ; here they are as the writer leaves them.
+    # Quotes may differ in the published file; here they are as the writer leaves them.
     found = verify.models(ast.parse(body.replace(old, new)), ir.types, "models.py")
     assert message in "\n".join(problem.message for problem in found)
     assert {problem.code for problem in found} == {"bad-output"}

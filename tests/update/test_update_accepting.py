@@ -1,4 +1,4 @@
-"""Accepting what was found: by its digest, whole or not at all."""
+"""Accepting a change: by its digest, completely or not at all."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""How what is found stands to the pins."""
+"""Candidates, compared with the pins."""
 
 from pathlib import Path
 

@@ -135,7 +135,7 @@ def test_what_was_accepted_is_no_news_any_more(mcp_gen: Run, spec: Spec) -> None
     ran = mcp_gen("update", *HERE, "--accept", digest[:12], "--note", "Tools are owned.")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"{OLDER} is pinned to {digest[:12]}\n")
-    assert "Tool.owner: is required" in ran.out  # what there is to decide
+    assert "Tool.owner: is required" in ran.out  # open decisions
     pin = load_pins(spec.schema)[OLDER]
     assert (pin.published.sha256, pin.published.note) == (digest, "Tools are owned.")
     assert mcp_gen("update", *HERE).code == 0
@@ -288,7 +288,7 @@ def test_pins_of_several_repositories_ask_for_a_source(mcp_gen: Run, spec: Spec)
 
 
 class Checkout:
-    """An mcp-gen of its own, whose pins may be moved."""
+    """An mcp-gen with its own pins."""
 
     def __init__(self, spec: Spec, folder: Path) -> None:
         ignored = shutil.ignore_patterns("__pycache__")

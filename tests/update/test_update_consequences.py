@@ -157,7 +157,7 @@ def test_what_a_package_is_made_from_is_told(spec: Spec, package: Path) -> None:
         locked(package, **members)
         (one,) = dependents(finding(spec, OLDER), packages_in([package]), pins)
         assert (one.folder, one.basis, one.would_change) == (str(package), basis, changes)
-    # Another mcp-gen may pin what is not pinned here.
+    # Another mcp-gen may pin revisions that are not pinned here.
     locked(package, published=pin.published.sha256, source="pinned")
     (one,) = dependents(finding(spec, OLDER), packages_in([package]), {})
     assert (one.basis, one.would_change) == (Basis.EARLIER, True)

@@ -123,11 +123,11 @@ def test_a_file_is_looked_for_at_the_path_of_its_pin_alone(mcp_gen: Run) -> None
     file.parent.mkdir(parents=True)
     file.write_bytes(snapshot_file("apps", extensions_folder()).read_bytes())
     ran = mcp_gen("update", "--extension", "apps", "--source", "spec")
-    # What is not chosen of its schema is nothing to decide about.
+    # Types outside its choice need no decision.
     assert ran.code == 1 and "apps has moved" in ran.out and "to decide" not in ran.out
     Path("empty").mkdir()
     ran = mcp_gen("update", "--extension", "apps", "--source", "empty")
-    assert ran.code == 2 and f"it has to hold {path}" in ran.err
+    assert ran.code == 2 and f"it must contain {path}" in ran.err
 
 
 def test_what_cannot_be_looked_at_is_one_problem(upstream: Upstream) -> None:

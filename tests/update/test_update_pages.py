@@ -35,7 +35,7 @@ PEOPLE = (UpdateFormat.TEXT, UpdateFormat.MARKDOWN, UpdateFormat.GITHUB)
 
 
 def outcome(spec: Spec, **asked: Any) -> UpdateResult:
-    """A look at what there is, with nothing known yet about any of it."""
+    """Return the result of a first look."""
     source = open_source(str(spec.folder), None, None)
     pins = load_pins(spec.schema)
     found = look(source, pins, Wanted())

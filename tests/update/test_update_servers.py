@@ -30,7 +30,7 @@ def site(spec: Spec) -> Iterator[Site]:
 
 @pytest.fixture
 def github(spec: Spec, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    """What stands in for GitHub, with the specification in the repository of somebody."""
+    """A stand-in for GitHub, with the specification in a repository."""
     folders = [{"name": name, "type": "dir"} for name in load_pins(spec.schema)]
     entries = [*folders, {"name": "README.md", "type": "file"}]
     pages = pages_of(spec, "/some/spec/HEAD")
@@ -137,7 +137,7 @@ def test_an_api_that_does_not_answer_leaves_the_files_readable(
     source = open_source("https://github.com/some/spec", None, None)
     assert "has no folder schema" in source.listing().incomplete
     github.pages["/repos/some/spec/contents/schema"] = b'{"message": "rate limit"}'
-    assert "not a list of entries of a folder" in source.listing().incomplete
+    assert "not a list of a folder's entries" in source.listing().incomplete
     monkeypatch.setattr(github_source, "API", "http://127.0.0.1:9")
     assert "refused" in source.listing().incomplete
     assert content(source) == spec.path(OLDER).read_bytes()

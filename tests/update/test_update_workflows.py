@@ -1,4 +1,4 @@
-"""The ready-made workflows and hooks do what they say, as far as that can be tried here."""
+"""The ready-made workflows and hooks work, as far as they can be tested here."""
 
 import importlib
 import os
@@ -175,14 +175,14 @@ def test_the_generator_is_installed_from_what_the_repository_says(
 
 @pytest.fixture(scope="module")
 def pre_commit() -> Path:
-    """The program, in an environment of its own that is made on first use."""
+    """Return the program, in its own environment, made on first use."""
     wanted = "pre-commit>=4,<5"
     folder = made("pre-commit", f"{sys.version}{wanted}", lambda folder: install(folder, wanted))
     return folder / "bin" / "pre-commit"
 
 
 def hooked(runner: Runner, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """What pre-commit says about everything that is tracked in the checkout."""
+    """Run pre-commit on all tracked files; return the result."""
     return subprocess.run(
         list(map(str, command)),
         cwd=runner.folder,
@@ -194,7 +194,7 @@ def hooked(runner: Runner, *command: str | Path) -> subprocess.CompletedProcess[
 
 
 def assert_guards(runner: Runner, package: Path, *command: str | Path) -> None:
-    """The hook passes for a package that is up to date, and names what was edited or deleted."""
+    """Require that the hook passes for an up-to-date package, and names edited or deleted files."""
     shutil.copytree(package, runner.folder / "pkg")
     committed(runner.folder)
     done = hooked(runner, *command)

@@ -1,4 +1,4 @@
-"""Vectors show everything that the schema says, and every wrong one is wrong for what it names."""
+"""Vectors show every fact of the schema, and each wrong one is wrong for its named reason."""
 
 import json
 import re
@@ -38,7 +38,7 @@ def claim(vector: Vector) -> Fact:
 
 
 def places(vector: Vector) -> set[str]:
-    """Where the fault may be reported: an unknown tag is one of the object that holds it."""
+    """Return where the fault may be reported: an unknown tag counts for the object around it."""
     parent = vector.pointer.rpartition("/")[0]
     return {vector.pointer, parent} if vector.code == "union" else {vector.pointer}
 
@@ -136,7 +136,7 @@ def test_an_invalid_vector_is_a_valid_one_but_for_the_place_it_names() -> None:
 
 
 class Twins:
-    """Valid values of a subject, to be found by what they are but for one place."""
+    """Valid values of a subject, found by their content except one place."""
 
     def __init__(self, values: list[Any]) -> None:
         self._values = values

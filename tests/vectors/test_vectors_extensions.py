@@ -1,4 +1,4 @@
-"""Vectors of extensions: what they are of, where they go, and names that mean none."""
+"""Vectors of extensions: their subjects, their files, and unknown names."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a program did with vectors becomes findings that a comparison can show."""
+"""The results of vectors become findings that a comparison can show."""
 
 import json
 from collections.abc import Mapping

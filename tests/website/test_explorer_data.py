@@ -1,4 +1,4 @@
-"""The data of the explorer, held to what it is made from."""
+"""The data of the explorer, compared with its sources."""
 
 from itertools import combinations
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The explorer in a real browser, opened as a file: what is seen, typed and heard."""
+"""The explorer in a real browser, opened as a file: look, controls, and accessibility."""
 
 import json
 from typing import Any, Final

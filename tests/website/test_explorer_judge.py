@@ -1,4 +1,4 @@
-"""The judge of the explorer, as it is served, under Node: held to `jsonschema` and to its rules."""
+"""The judge of the explorer, as served, under Node: compared with `jsonschema` and its rules."""
 
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ def test_it_agrees_with_jsonschema_on_test_vectors() -> None:
         with tables.case(f"{name} {one.id}"):
             assert answer["accepted"] == one.valid
             if case["asked"]:
-                # A whole message is told by its members alone what it is, and judged by rules too.
+                # A whole message is recognised by its members, and judged by rules too.
                 verdict = answer["verdict"]
                 assert (verdict["status"] == "accepted") == one.valid
                 assert bool(verdict["faults"]) != one.valid
@@ -47,7 +47,7 @@ MADE: Final[tuple[Json, ...]] = (
     {"properties": {"a": True, "b": False}, "additionalProperties": {"type": "string"}},
     {"propertyNames": {"pattern": "^[ab]$"}, "not": {"required": ["b"]}, "minProperties": 1},
     {"items": {"enum": [1, "x", {"a": 1}]}, "uniqueItems": True},
-    # What no schema of the protocol has is left to the validator.
+    # Values without a schema of the protocol are left to the validator.
     {"patternProperties": {"^a": {"type": "integer"}}, "additionalProperties": False},
     {"prefixItems": [{"type": "integer"}], "items": {"type": "string"}},
     {"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"maxProperties": 0}},
@@ -147,7 +147,7 @@ def _told(verdict: Json) -> list[tuple[str, str]]:
 
 
 RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...]] = (
-    # the revision, the message, who sends it, what is said of it and where
+    # the revision, the message, its sender, the fault and its place
     ("2026-07-28", _call("ping"), "", "unknown", ("/method", "is no method of 2026-07-28")),
     ("2025-11-25", _call("ping"), "client", "accepted", None),
     (

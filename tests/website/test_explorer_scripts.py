@@ -1,4 +1,4 @@
-"""The JavaScript of the explorer: its types, its size, and what it is made with."""
+"""The JavaScript of the explorer: its types, its size, and its tools."""
 
 import json
 import shutil

@@ -27,7 +27,7 @@ def opened(page: Page, name: str) -> None:
 
 
 def fits(page: Page) -> None:
-    """A page has its landmarks, is as wide as any window, and asks nobody else."""
+    """Require that a page has its landmarks, fits any window, and requests nothing else."""
     assert page.evaluate(LANDMARKS) == []
     for width in (NARROW, WIDE):
         with case(width):

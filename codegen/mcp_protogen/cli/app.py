@@ -1,4 +1,4 @@
-"""The commands of `mcp-gen` by the sections of its help; each is imported when it is named."""
+"""The commands of `mcp-gen`, by the sections of its help; each is imported on demand."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
@@ -130,7 +130,7 @@ _SECTIONS: Final[Mapping[str, tuple[Sequence[str], Callable[[str], _Declared | N
 
 
 class _Commands(CliGroup):
-    """All commands, of which the main one may be left out."""
+    """All commands; the word `generate` may be left out."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, in the order of the help."""
@@ -141,12 +141,12 @@ class _Commands(CliGroup):
         return {heading: names for heading, (names, _) in _SECTIONS.items()}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command; None if there is no such one."""
+        """Return a command; None if it is unknown."""
         declared = declared_by(cmd_name)
         return None if declared is None else _built(cmd_name, declared)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments, which are those of the main command if they name none."""
+        """Read the arguments; without a command, they are those of `generate`."""
         first = next((place for place, word in enumerate(args) if word != "--debug"), len(args))
         option = args[first] if first < len(args) else ""
         is_own = option in _OWN or option.startswith(_COMPLETION)
@@ -156,7 +156,7 @@ class _Commands(CliGroup):
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Return what a word may become: a command, an option, or one of the main command."""
+        """Return completions of a word: commands, options, and options of `generate`."""
         found: list[Any] = super().shell_complete(ctx, incomplete)
         of_main: list[Any] = self.get_command(ctx, _MAIN).shell_complete(ctx, incomplete)
         known = {item.value for item in found}
@@ -186,7 +186,7 @@ def mcp_gen(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Generate typed Python packages for the Model Context Protocol, and stay in step with it.
+    """Generate typed Python packages for the Model Context Protocol, and keep them up to date.
 
     The word `generate` may be left out: mcp-gen --revision 2025-11-25 --out pkg/
     """
@@ -198,7 +198,7 @@ def command_names() -> list[str]:
 
 
 def declared_by(name: str) -> _Declared | None:
-    """Return the function or the group of commands that declares a command, if there is one."""
+    """Return the function or group that declares a command; None if it is unknown."""
     return next((load(name) for names, load in _SECTIONS.values() if name in names), None)
 
 

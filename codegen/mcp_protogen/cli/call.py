@@ -39,10 +39,10 @@ class CallChoice(AskingOptions):
     ] = None
     sampling: Annotated[
         bool,
-        typer.Option("--sampling", help="Let the server ask a model for texts; you write them."),
+        typer.Option("--sampling", help="Accept sampling requests; you write the answers."),
     ] = False
     as_task: Annotated[
-        bool, typer.Option("--as-task", help="Ask the server to work on it as a task.")
+        bool, typer.Option("--as-task", help="Ask the server to run the call as a task.")
     ] = False
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Send the arguments whatever the schema says.")
@@ -51,8 +51,8 @@ class CallChoice(AskingOptions):
         LogLevel | None,
         typer.Option(
             "--log-level",
-            help="Ask for log entries from this level on; at debug, what a program writes to its"
-            " standard error is shown, too.",
+            help="Ask for log entries of at least this level; debug also shows the standard error"
+            " of a program.",
             show_default="warning, without asking",
         ),
     ] = None
@@ -80,9 +80,9 @@ def call(
 ) -> None:
     """Call a tool of a server, and show its result.
 
-    Arguments are read and checked by the tool's input schema before anything is sent. What the
-    server asks meanwhile is asked on the terminal. Exit codes: 0, 1 if the tool or the server
-    answers with an error, 2 for wrong use and where no server answers.
+    Arguments are checked against the tool's input schema before anything is sent. Questions of the
+    server appear on the terminal. Exit codes: 0; 1 if the tool or the server answers with an error;
+    2 for wrong use, or if no server answers.
     """
     from mcp_protogen.cli.terminal import Terminal
     from mcp_protogen.servers.call.calls import CallTimeout
@@ -108,7 +108,7 @@ def call(
 
 @contextmanager
 def _waiting(limit: "CallTimeout", screen: "Terminal") -> Generator[None, None, None]:
-    """Let no time pass, and show nothing else, while a person is asked."""
+    """Pause the time limit, and hold other output back, while the user is asked."""
     with limit.paused(), screen.asking():
         yield
 
@@ -124,7 +124,7 @@ class _Calling:
     limit: "CallTimeout"
 
     async def run(self, client: "Client") -> ServerAnswer:
-        """Return the result; raise `ProblemError`, and what a connection raises."""
+        """Return the result; raise `ProblemError`, or errors of the connection."""
         from mcp_protogen.servers.call.connections import declared
 
         lists = await self._lists(client)
@@ -137,7 +137,7 @@ class _Calling:
         return ServerAnswer(result, show, lists, failed=failed or self.questions.lacks_answers)
 
     async def _lists(self, client: "Client") -> "Mapping[Kind, Sequence[JSON]]":
-        """Return the list of tools; without a check nothing of the server may prevent the call."""
+        """Return the list of tools; none with --no-check, so that no list prevents the call."""
         from mcp_protogen.servers.call.connections import assume
         from mcp_protogen.servers.call.listing import listing
 
@@ -166,7 +166,7 @@ class _Calling:
         return ToolCall(tool=tool, arguments=arguments, as_task=options.as_task, log_level=level)
 
     async def _made(self, client: "Client", planned: "ToolCall") -> "JSON":
-        """Return the result; send the user to pages first where the server needs that."""
+        """Return the result; first send the user to web pages if the server asks for that."""
         from mcp_protogen.runtime.core.errors import McpError
         from mcp_protogen.servers.call.calls import pages_of
 
@@ -189,13 +189,13 @@ class _Calling:
         saver = Saver(self.options.save, self.tool)
         page = tool_page(result, saver)
         if failed or saver.unsaved:
-            self.screen.tell(page.rstrip("\n") or "the tool failed and did not say why")
+            self.screen.tell(page.rstrip("\n") or "the tool failed without a message")
         else:
             say(page)
         refuse_broken(saver.unsaved, self.tool)
 
 
 async def _set_level(client: "Client", level: str) -> None:
-    """Say which log entries are wanted, in revisions where that holds for the connection."""
+    """Set the level of log entries, in revisions with a level per connection."""
     if hasattr(client, "set_level"):
         await client.set_level(level)

@@ -1,4 +1,4 @@
-"""The names that a shell can complete."""
+"""Names for the completion of a shell."""
 
 from mcp_protogen.pipeline.parts import ALL, NONE, PARTS
 from mcp_protogen.pipeline.target import LAYERS
@@ -22,7 +22,7 @@ def extension(incomplete: str) -> list[str]:
 
 
 def one_extension(incomplete: str) -> list[str]:
-    """Return the extensions that a word may become, where only one can be named."""
+    """Return the extensions that a word may become, for options that take a single one."""
     return _fitting(incomplete, *_extensions())
 
 
@@ -46,7 +46,7 @@ def target(incomplete: str) -> list[str]:
 
 
 def side(incomplete: str) -> list[str]:
-    """Return what can be compared by its name: revisions, and extensions."""
+    """Return the revisions and extensions that a word may become."""
     from mcp_protogen.pipeline.inputs.pins import load_pins
 
     return _fitting(incomplete, *load_pins(), *_extensions())

@@ -1,4 +1,4 @@
-"""Options that several commands have, declared once: a class with a field for each."""
+"""Groups of options that several commands share: a dataclass with a field for each option."""
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -10,9 +10,9 @@ T = TypeVar("T")
 
 
 def with_groups(command: Callable[..., T]) -> Callable[..., T]:
-    """Return a command with an option for each field of the parameters that are dataclasses.
+    """Return a command with options in place of its dataclass parameters: one for each field.
 
-    Typer reads a command line from the parameters of a function, and knows no groups of them.
+    Typer reads options from the parameters of a function, and has no groups.
     """
     hints = get_type_hints(command, include_extras=True)
     groups: dict[str, Any] = {name: one for name, one in hints.items() if is_dataclass(one)}

@@ -1,4 +1,4 @@
-"""The names of servers, of tools and the like, and of their arguments, for a shell to complete."""
+"""Names of servers, tools and the like, and of their arguments, for the completion of a shell."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from mcp_protogen.servers.call.completing import CompletionWord
     from mcp_protogen.servers.connect.server_target import ServerTarget
 
-# Whoever completes a word wants no page of a browser opened.
+# Completion must not open a browser.
 _ALONE = ("bearer", "client-credentials")
 _SPACING = ("complete_bash", "complete_zsh")
-"""What shells ask for that put a space after a word if no other one fits."""
+"""The requests of shells that put a space after the only matching word."""
 
 
 def tool(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -46,7 +46,7 @@ def argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 
 def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Return the arguments of a prompt that a word may become, with values of the server."""
+    """Return the arguments of a prompt that a word may become, with values from the server."""
     name = ctx.params.get("name")
     found = prompt_arguments(_named(ctx, Kind.PROMPTS, name) or {})
     arguments = {str(one.get("name")): str(one.get("description", "")) for one in found}
@@ -54,7 +54,7 @@ def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]
 
 
 def template_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Return the arguments of a template that a word may become, with values of the server."""
+    """Return the arguments of a template that a word may become, with values from the server."""
     from mcp_protogen.servers.call.templates import variables
 
     uri = str(ctx.params.get("uri") or "")
@@ -92,7 +92,7 @@ def _listed(ctx: typer.Context, kind: Kind) -> Sequence[Mapping[str, Any]]:
 
 
 def _target(ctx: typer.Context) -> "ServerTarget | None":
-    """Return the server that the line names so far; None if it names none."""
+    """Return the server on the line so far; None if it has none."""
     given = ctx.params
     if not given.get("target"):
         return None
@@ -116,14 +116,14 @@ def _given(ctx: typer.Context) -> list[str]:
 
 
 def _pairs(words: Iterable["CompletionWord"], incomplete: str) -> list[tuple[str, str]]:
-    """Return the `name=value` words that fit; no shell puts a space before the value."""
+    """Return the matching `name=value` words, so that no shell puts a space before the value."""
     found = _fitting(words, incomplete)
     if len(found) == 1 and os.environ.get("_MCP_GEN_COMPLETE") in _SPACING:
         ((text, _),) = found
         if text == incomplete and text[-1:] in ("", "="):
-            return []  # the name is complete, and nothing is known of the value
+            return []  # the name is complete, and values are unknown
         if text.endswith("="):
-            # Where two words fit, there is no space after what they begin with.
+            # With two matches, shells put no space after their common beginning.
             found.append((f"{text}VALUE", ""))
     return found
 

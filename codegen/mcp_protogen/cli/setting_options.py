@@ -1,4 +1,4 @@
-"""The options of the command line that are settings, as the table of options has them."""
+"""Options of the command line from the table of settings."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -27,9 +27,9 @@ _DECLARED: Final = tuple(one for one in OPTIONS if one.flag)
 
 
 def with_settings(*fields: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Return a decorator that puts options of settings in place of the parameter `flags`.
+    """Return a decorator that replaces the parameter `flags` by options of settings.
 
-    They are those of some fields, or all. Those for types and tables alone come last.
+    `fields` chooses them; default: all. Those for types and tables alone come last.
     """
     options = [one for one in _DECLARED if one.field in fields or not fields]
 
@@ -62,9 +62,9 @@ def _parameter(one: Option) -> Parameter:
         help=one.help,
         show_default=one.default,
         autocompletion=_COMPLETIONS.get(one.field),
-        readable=False,  # whether a folder can be read is seen when it is read
+        readable=False,  # checked when the folder is read
     )
-    annotated: Any = Annotated  # type checkers take no types that are known at run time
+    annotated: Any = Annotated  # type checkers reject types that are only known at run time
     annotation = annotated[one.kind.type | None, declared]
     return Parameter(one.field, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 

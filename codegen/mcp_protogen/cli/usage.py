@@ -1,4 +1,4 @@
-"""The usage texts of the command line, and wrong use reported as a problem like any other."""
+"""The usage texts of the command line, and wrong usage as a problem."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -17,16 +17,16 @@ _WHOLE = 1000  # more characters than any first sentence of a help has
 
 # Typer has its own Click since 0.26, and only this class of either is public.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-# Around choices, of one kind or the other in different versions of Typer.
+# Around choices; versions of Typer use different ones.
 _BRACKETS = re.compile(r" [<\[](.+)[>\]]$")
 
 
 class HelpWanted(Exception):
-    """Raised to show a help, which is its text, because nothing was asked for."""
+    """Raised with the text of a help to show, because the command line is empty."""
 
 
 class CliCommand(TyperCommand):
-    """A command whose usage is written as in docs/command.md."""
+    """A command with a usage in our form."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the part of the usage after the name of the command."""
@@ -43,14 +43,14 @@ class CliCommand(TyperCommand):
 
 
 class CliGroup(TyperGroup):
-    """Several commands, or the command itself that has others below it."""
+    """A group of commands, which may be a command itself."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the part of the usage after the name of the command."""
         return _pieces(self, ctx) if self.invoke_without_command else ["COMMAND ..."]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, in the order of the alphabet."""
+        """Return the names of the commands, sorted."""
         return sorted(super().list_commands(ctx))
 
     def sections(self, ctx: Any) -> Mapping[str, Sequence[str]]:
@@ -75,7 +75,7 @@ class CliGroup(TyperGroup):
         _write_parameters(self, ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; raise `HelpWanted` if there are none and there is nothing to do."""
+        """Read the arguments; raise `HelpWanted` without any, unless the group is a command."""
         if not args and not self.invoke_without_command and not ctx.resilient_parsing:
             raise HelpWanted(ctx.get_help())
         with _placed(ctx):
@@ -83,14 +83,11 @@ class CliGroup(TyperGroup):
 
 
 def run_app(app: typer.Typer, arguments: list[str]) -> NoReturn:
-    """Run the command that the arguments name, and end the process.
-
-    Raise `ProblemError` for arguments that it does not understand.
-    """
+    """Run a command, and end the process; raise `ProblemError` for wrong arguments."""
     try:
         code = app(arguments, prog_name=NAME, standalone_mode=False)
     except HelpWanted as wanted:
-        # In a script it is a slip that must not pass for success; Click ends with 2 here as well.
+        # In a script this is a mistake, and must not pass for success; Click also ends with 2 here.
         tell(str(wanted))
         raise SystemExit(WRONG_USE) from None
     except _UsageError as error:

@@ -1,7 +1,6 @@
-"""The forms of `mcp-gen --out`, as functions from settings to a report.
+"""The modes of `mcp-gen generate`, as functions from settings to a report.
 
-Nothing is printed here. Only commands that generate import the generator, whose imports are slow; a
-check does not, unless it is asked to generate.
+The generator is slow to import, so only modes that generate import it.
 """
 
 from collections.abc import Iterator
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PackageState(NamedTuple):
-    """The state of a package: the files in its folder, its inputs now, and what has changed."""
+    """The state of a package: the files in its folder, its current inputs, and causes of drift."""
 
     task: PackageTask
     tree: Tree
@@ -39,7 +38,7 @@ class PackageState(NamedTuple):
 
     @property
     def unproven(self) -> str:
-        """The end of a summary: which revisions were not generated anew and compared."""
+        """The end of a summary: the revisions that were compared only with the lock."""
         options = self.task.options
         names = ", ".join((*options.kept, *options.kept_extensions))
         return f"; compared with the lock alone: {names}, from your own schema" if names else ""
@@ -48,7 +47,7 @@ class PackageState(NamedTuple):
 def perform(
     mode: str, settings: Settings, *, force: bool = False, cached: bool = True
 ) -> RunReport:
-    """Do what `mode` says: "generate", "check", "regenerate", "diff" or "dry-run"."""
+    """Run a mode: "generate", "check", "regenerate", "diff" or "dry-run"."""
     if mode in ("check", "regenerate"):
         return check(settings, regenerate=mode == "regenerate")
     if mode == "diff":
@@ -59,13 +58,13 @@ def perform(
 
 
 def check(settings: Settings, *, regenerate: bool = False) -> RunReport:
-    """Return a report of whether the package is up to date, and if not, why."""
+    """Report whether the package is up to date, and if not, why."""
     found = package_state(settings.as_listed(), regenerate=regenerate)
     out = found.task.out
     if found.causes:
         summary = f"{out} is not up to date: {counted(len(found.causes), 'cause')}"
         return RunReport("check", RunStatus.DIFFERS, summary, str(out), drift=found.causes)
-    # Other files in the folder are those of the user.
+    # Other files in the folder belong to the user.
     ours = found.task.lock.files.keys() | {LOCK_NAME} if found.task.lock else set[str]()
     revisions, files = len(found.inputs.revisions), len(ours & found.tree.files.keys())
     how = f"generated anew and compared{found.unproven}" if regenerate else "compared with the lock"
@@ -78,7 +77,7 @@ def check(settings: Settings, *, regenerate: bool = False) -> RunReport:
 def package_state(settings: Settings, *, regenerate: bool = False) -> PackageState:
     """Return the state of a package, compared with its lock.
 
-    With `regenerate`, it is also compared with a package that is generated anew, if possible.
+    `regenerate` also compares it with a newly generated package, if possible.
     """
     task = prepare(settings)
     inputs = read_inputs(task.options)
@@ -97,7 +96,7 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
 
 
 def write(settings: Settings, *, force: bool = False, cached: bool = True) -> RunReport:
-    """Make a package and publish it; with `cached`, the user's cache may have it."""
+    """Make a package and publish it; `cached` allows the user's cache."""
     from mcp_protogen.pipeline.output.publish import publish
     from mcp_protogen.pipeline.output.workspace import exclusive
     from mcp_protogen.pipeline.package_cache import made
@@ -116,7 +115,7 @@ def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Ru
 
 
 def dry_run(settings: Settings, *, force: bool = False) -> RunReport:
-    """Generate a package, and report which files would be written and removed."""
+    """Generate a package, and report the files that would be written or removed."""
     from mcp_protogen.pipeline.output.publish import preview
 
     task = prepare(settings)
@@ -135,7 +134,7 @@ def dry_run(settings: Settings, *, force: bool = False) -> RunReport:
 
 
 def diff(settings: Settings) -> RunReport:
-    """Generate a package, and compare it with the files that are there, line by line."""
+    """Generate a package, and compare it with the existing files line by line."""
     from mcp_protogen.pipeline.output.publish import preview
 
     task = prepare(settings)
@@ -153,7 +152,7 @@ def diff(settings: Settings) -> RunReport:
 
 
 def _refuse(task: PackageTask, *, force: bool) -> None:
-    """Raise `ProblemError` for a package that this version or these revisions cannot replace."""
+    """Raise `ProblemError` if this version or these revisions cannot replace the package."""
     if task.staying:
         inputs = read_inputs(task.options)
         if not force:

@@ -1,7 +1,7 @@
 """The generator: a pure function from options to files.
 
-Nothing outside `schema/` and `templates/` is read, nothing is written, and the result depends on
-neither clock nor environment nor platform. Writing, checking and diffing consume it.
+It reads only `schema/` and `templates/`, writes nothing, and does not depend on clock, environment
+or platform.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -34,8 +34,8 @@ _Tell = Callable[[Iterable[GeneratedFile]], object]
 def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
     """Return a whole package for `options.revisions`.
 
-    Before that, `tell` of modules that are ready, with those that they import. Raise `ProblemError`
-    with everything that is wrong.
+    Call `tell` with modules as soon as they and their imports are complete. Raise `ProblemError`
+    with all problems.
     """
     _refuse_names(options)
     if options.target is not None:
@@ -43,7 +43,7 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
 
         return target_package(options, options.target)
     with ExitStack() as stack:
-        # Only models need the tool, which is slow to import; all else is made meanwhile.
+        # Only models need the tool, which is slow to import; another process makes the rest.
         prepared = stack.enter_context(ahead(_prepared(options)))
         inputs = read_inputs(options)
         start = _run(_package_modules, inputs, options)
@@ -81,8 +81,8 @@ def _refuse_names(options: GenerationOptions) -> Iterator[Problem]:
             yield Problem("name-collision", message, hint="name one of them differently")
         folders[folder] = revision
     if options.names and options.target is None and (len(revisions) > 1 or options.extensions):
-        message = "a whole package with names of yours can have one revision and no extensions"
-        hint = "what translates between revisions finds types by our names; or use --target"
+        message = "a whole package with --names can have only one revision and no extensions"
+        hint = "translation between revisions needs our names; use --target for types alone"
         yield Problem("conflicting-options", message, options.names.name, hint=hint)
 
 
@@ -100,7 +100,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """One revision, or none for what all share: its modules, and the problems of deriving it."""
+    """The modules of one revision, or of all together, and the problems of deriving it."""
 
     work: _Work | None = None
     problems: tuple[Problem, ...] = ()
@@ -109,8 +109,8 @@ class _Prepared:
 
 
 def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
-    """Yield each revision without its models, and what all share if all can be derived."""
-    # The process that imports the tool does without them.
+    """Yield each revision without its models, then the shared modules if all can be derived."""
+    # The process that imports the tool does not need these.
     from mcp_protogen.pipeline.derive.extension import derive_extension
     from mcp_protogen.pipeline.derive.renaming import with_own_names
     from mcp_protogen.pipeline.derive.revision import derive_revision
@@ -147,7 +147,7 @@ def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
 def _with_models(
     prepared: Iterator[_Prepared], options: GenerationOptions, stack: ExitStack
 ) -> Iterator[_Prepared]:
-    """Yield the same with their models; of each two, another process makes those of the second."""
+    """Yield them with models; another process makes the models of every second one."""
     for one in prepared:
         second = next(prepared, _Prepared())
         made = map(_completed, [second], [options])
@@ -209,7 +209,7 @@ def _renderer(options: GenerationOptions) -> Renderer:
     if options.templates is None:
         return _cached_renderer(templates_folder(), None, options.runtime)
     raise_errors(idle(options.templates))
-    # Templates of the user may change from one run to the next.
+    # The user's templates may change between runs.
     return Renderer(templates_folder(), options.templates, options.runtime)
 
 
@@ -217,7 +217,7 @@ _cached_renderer = cache(Renderer)
 
 
 def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return each problem once, errors first: modules of one template report the same ones."""
+    """Return each problem once, errors first: modules of one template repeat problems."""
     return tuple(
         sorted(dict.fromkeys(problems), key=lambda problem: problem.level is not Level.ERROR)
     )

@@ -1,8 +1,4 @@
-"""The options of a run, as one table: their names, how they are read, and what decides on them.
-
-The command line, `[tool.mcp-gen]`, the lock of a package and the choice of what a run generates
-all go by it.
-"""
+"""The options of a run, as one table for the command line, `[tool.mcp-gen]` and locks."""
 
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -23,11 +19,11 @@ ALONE: Final = "Types and tables alone"
 """Headings of the help."""
 
 FORMS: Final = ("target", "layers")
-"""Fields of which each says that types and tables are made alone; other ones of a form need it."""
+"""Fields that choose types and tables alone; other options of a target need one of them."""
 
 
 class ValueKind(NamedTuple):
-    """The values of an option: their type on the command line, and how a setting is read."""
+    """The values of an option: their type on the command line, and the reader of its setting."""
 
     type: Any
     read: Callable[[Any, Path], Any]
@@ -60,10 +56,9 @@ class Option(NamedTuple):
 
     `flag` is its name on the command line. `keys` are its names in pyproject.toml, by default the
     same one. `record` makes the value for the lock of the package; `unlock` reads it again for a
-    run that does not give the option, which so stays as it was. A list that a run gives is added to
-    that of the package, or replaces it with --prune. An option with `belongs_to_revisions` is not
-    kept when a run names other revisions. `of` names the packages that have the option, if not all.
-    `rule` says which others it needs.
+    run without the option. A list is added to that of the package, or replaces it with --prune. An
+    option with `belongs_to_revisions` is dropped when a run names other revisions. `of` names the
+    packages that have the option, if not all. `rule` has the options that it needs.
     """
 
     field: str
@@ -82,12 +77,12 @@ class Option(NamedTuple):
 
     @property
     def spelled(self) -> str:
-        """The name on the command line, of a switch that which turns it on."""
+        """The name on the command line; for a switch, the name that turns it on."""
         return self.flag.partition("/")[0]
 
     @property
     def name(self) -> str:
-        """The same without dashes before it."""
+        """The name without leading dashes."""
         return self.spelled.removeprefix("--")
 
     @property
@@ -97,7 +92,7 @@ class Option(NamedTuple):
 
 
 def _of_form(field: str, kind: ValueKind, help: str, name: str = "") -> Option:
-    """Return an option of the form in which a target makes types and tables alone."""
+    """Return an option for types and tables alone."""
     name = name or field.replace("_", "-")
 
     def record(options: GenerationOptions) -> Any:
@@ -174,8 +169,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option(
         "extensions",
         ValueKind(list[str], readers.read_extensions, "NAME[=FILE|URL]"),
-        "Extension to generate for the revisions that it extends, or all, or none; with a schema to"
-        " use in place of its pin. Repeat it for others.",
+        "Extension to generate for the revisions that it extends, or all, or none; a schema"
+        " replaces its pin. Repeat it for others.",
         "--extension",
         ("extensions",),
         is_list=True,
@@ -224,7 +219,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option(
         "docstrings",
         _one_of(Docstrings),
-        "Texts about types and members: none, ours, or those of the schemas that are given.",
+        "Texts about types and members: none, ours, or those of --schema.",
         "--docstrings",
         default="ours",
         record=_record_docstrings,
@@ -233,7 +228,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option(
         "patches",
         ValueKind(list[str], readers.read_patches, _NAMED_FILE),
-        "Corrections of your own, which are applied to schemas after ours. Repeat it for others.",
+        "Your corrections, applied to schemas after ours. Repeat it for others.",
         "--patches",
         record=_record_own("patches"),
     ),
@@ -248,7 +243,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option(
         "runtime",
         _text("MODULE"),
-        "An installed runtime to import; copy: the package has its own.",
+        "An installed runtime to import; copy: put a copy into the package.",
         "--runtime",
         record=attrgetter("runtime"),
         unlock=_unlock_runtime,
@@ -261,9 +256,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         " separate names by commas.",
         "only",
     ),
-    _of_form(
-        "target", _text("NAME"), "Form of types and tables alone; without --only, of the models."
-    ),
+    _of_form("target", _text("NAME"), "Form of types and tables alone; by default only models."),
     _of_form(
         "layout",
         _named("LayoutName", LAYOUTS),
@@ -281,7 +274,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     _of_form(
         "inline_objects",
         _SWITCH,
-        "With a target: objects without a name in the published types have none here either.",
+        "With a target: keep objects without a name in the published types inline.",
     ),
     _of_form(
         "types_only", _SWITCH, "With a target: types and constants alone, without a validator."
@@ -299,7 +292,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option(
         "own",
         ValueKind(None, readers.read_texts),
-        "Patterns of files in the output folder that are yours; `--check` does not report them.",
+        "Patterns of your files in the output folder; `--check` does not report them.",
         "",
         ("own",),
     ),
@@ -315,7 +308,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
 
 BY_FIELD: Final[Mapping[str, Option]] = {one.field: one for one in OPTIONS}
 MODES: Final = ("check", "diff", "dry-run")
-"""What a run does in place of writing, each with a switch of that name."""
+"""The modes that do not write, each with a switch of that name."""
 
 MODE_RULES: Final = (
     OptionRule("--check", excludes=("--diff", "--dry-run")),
@@ -326,14 +319,14 @@ BY_KEY: Final[Mapping[str, Option]] = {key: one for one in OPTIONS for key in on
 
 
 def is_whole(options: Mapping[str, Any]) -> bool:
-    """Return whether the options of a lock are those of our own package."""
+    """Return whether the options of a lock are those of a whole package."""
     return "target" not in options
 
 
 def locked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the options of a lock say of those that stay as they were, by their fields.
+    """Return the locked values of options, by field.
 
-    Raise `TypeError` or `ValueError` for what no lock of this version says.
+    Raise `TypeError` or `ValueError` for unknown values.
     """
     of = "whole" if is_whole(options) else "alone"
     found = {

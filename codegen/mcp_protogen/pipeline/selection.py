@@ -1,9 +1,9 @@
-"""The choice of what a run generates: from settings and the lock of the package to options.
+"""The selection of the contents of a run: from settings and the lock of the package to options.
 
-A package keeps the revisions and extensions that it has, unless somebody says which ones are to
-stay. Pinned ones are generated anew. One that came from a user's file is kept as it is where that
-file is not named again, because its schema is not at hand. A folder keeps its form, too: who names
-a target or layers says the whole form anew; who names neither may change the rest of it.
+A package keeps its revisions and extensions, unless the user chooses the ones that stay. Pinned
+ones are generated anew. One from a user's file is kept unchanged unless the file is named again,
+because its schema is not available. A folder also keeps its form: a target or layers replace the
+whole form; without them, single options change.
 """
 
 import re
@@ -44,10 +44,7 @@ from mcp_protogen.pipeline.target import LAYERS, Layer, TargetOptions
 
 
 class PackageTask(NamedTuple):
-    """One run, with everything it needs already read.
-
-    `staying` is the lock without the revisions that are removed.
-    """
+    """One run, with all its files read; `staying` is the lock without removed revisions."""
 
     out: Path
     lock: Lock | None
@@ -56,7 +53,7 @@ class PackageTask(NamedTuple):
 
 
 def prepare(settings: Settings) -> PackageTask:
-    """Read the lock and the named files, and choose what is generated."""
+    """Read the lock and the named files, and return the task."""
     out = output_folder(settings)
     lock = read_lock(out)
     settings = with_locked(settings, lock)
@@ -99,8 +96,9 @@ def _refuse_conflicts(settings: Settings) -> None:
 
 def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
     if settings.only == ():
-        message = "no revision is named that stays in the package"
-        raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
+        message = "--prune would remove all revisions"
+        hint = "name those that stay with --revision"
+        raise ProblemError(Problem("no-revision", message, hint=hint))
     return pruned(lock, settings.only, load_pins())
 
 
@@ -122,7 +120,7 @@ def _templates(folder: Path | None) -> Path | None:
     if folder is None:
         return None
     if not folder.is_dir():
-        message = "there is no folder of templates here"
+        message = "this folder of templates does not exist"
         raise ProblemError(Problem("missing-templates", message, str(folder)))
     read_statement(folder)  # raises for templates of another contract
     return folder
@@ -139,10 +137,10 @@ def _read(source: str) -> GivenFile:
 
 
 def with_locked(settings: Settings, lock: Lock | None) -> Settings:
-    """Return settings with what the lock has of options that stay as they were.
+    """Return settings with the values of the lock for options that are not set.
 
-    Parts are added to those that are there, unless these are to be removed. Who names a target or
-    layers says the whole form anew. Raise `ProblemError`: `unknown-part`, `conflicting-options`.
+    Parts are added to the existing ones, unless --prune removes these. A target or layers replace
+    the whole form. Raise `ProblemError`: `unknown-part`, `conflicting-options`.
     """
     locked = locked_options(lock.inputs.options) if lock else {}
     anew = any(getattr(settings, field) is not None for field in FORMS)
@@ -161,10 +159,7 @@ _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
 
 
 def revision_names(requested: Iterable[str], pins: Pins) -> tuple[str, ...]:
-    """Return the revisions that flags or settings name, sorted.
-
-    Lists with commas are split, and "all" stands for every pinned one.
-    """
+    """Return revisions from names, lists with commas, and "all" for every pinned one; sorted."""
     names = {name.strip() for text in requested for name in text.split(",")} - {""}
     if ALL in names:
         names = (names - {ALL}) | set(pins)
@@ -178,11 +173,11 @@ def select(
     schema: GivenFile | None = None,
     named: Mapping[str, GivenFile] = MappingProxyType({}),
 ) -> GenerationOptions:
-    """Return the options of a run that asks for revisions in a folder whose lock is `lock`.
+    """Return the options of a run for requested revisions in a folder with this lock.
 
-    `schema` is for the one revision asked for, or for the only one among several that is not
-    pinned; those of `named` are for revisions by their names. Raise `ProblemError`: `no-revision`,
-    `ambiguous-schema`, `unsafe-name`, `unknown-revision`.
+    `schema` is for the only requested revision, or for the only one that is not pinned; `named` has
+    schemas by revision. Raise `ProblemError`: `no-revision`, `ambiguous-schema`, `unsafe-name`,
+    `unknown-revision`.
     """
     locked: Mapping[str, RevisionInputs] = lock.inputs.revisions if lock else {}
     _refuse_misuse(requested, pins, locked, schema, named)
@@ -203,7 +198,7 @@ def select(
 def installed_runtime(said: str | None) -> str | None:
     """Return the module of the runtime to import; None for a copy.
 
-    Raise `ProblemError` (`unsafe-name`) for what cannot be the name of a module.
+    Raise `ProblemError` (`unsafe-name`) for an invalid name.
     """
     if said is None or said == COPY:
         return None
@@ -216,7 +211,7 @@ def installed_runtime(said: str | None) -> str | None:
 
 
 def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
-    """Return the lock with only the revisions that are to stay, if these are named."""
+    """Return the lock with only the revisions in `only`, if given."""
     if lock is None or only is None:
         return lock
     names = revision_names(only, pins)
@@ -240,7 +235,7 @@ def refuse_unmakeable(
     """Raise `ProblemError` for revisions and extensions that cannot be made or kept.
 
     `needs-schema`: one from a user's file that no longer fits the rest of the package.
-    `unknown-revision`, `unknown-extension`: one that an earlier version of the tool had pinned.
+    `unknown-revision`, `unknown-extension`: one that is no longer pinned.
     """
     if lock is None:
         return
@@ -264,11 +259,11 @@ def _refuse_misuse(
 ) -> Iterator[Problem]:
     known = {*pins, *locked}
     if not requested and not known & set(locked):
-        hint = "name one with --revision NAME, or say --revision all"
-        yield Problem("no-revision", "no revision is asked for", hint=hint)
+        hint = "name one with --revision NAME, or use --revision all"
+        yield Problem("no-revision", "no revision is requested", hint=hint)
     unnamed = tuple(name for name in requested if name not in named)
     if schema and len(_stands_for(unnamed, pins)) != 1:
-        message = "it is not clear which revision this schema is for"
+        message = "the revision of this schema is unclear"
         hint = "name it: --schema REVISION=FILE, or --revision NAME"
         yield Problem("ambiguous-schema", message, schema.name, hint=hint)
     for name in requested:
@@ -290,19 +285,19 @@ def refuse_unused(
     for name, place in named:
         if name not in options.revisions:
             message = f"this is for revision {name!r:.80}, which is not generated"
-            hint = did_you_mean(name, options.revisions, "ask for it with --revision")
+            hint = did_you_mean(name, options.revisions, "add it with --revision")
             yield Problem("unused-file", message, place, hint=hint)
 
 
 def _stands_for(requested: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
-    """Return the revisions that a schema may be for."""
+    """Return the possible revisions of an unnamed schema."""
     return (
         requested if len(requested) == 1 else tuple(name for name in requested if name not in pins)
     )
 
 
 def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
-    """Return whether a revision that is kept fits the rest of the package."""
+    """Return whether kept revisions fit the rest of the package."""
     roles = {"client", "server"}
     before, after = (
         (
@@ -329,11 +324,11 @@ _Read = Callable[[str], GivenFile]
 def with_extensions(
     options: GenerationOptions, said: tuple[str, ...] | None, lock: Lock | None, read: _Read
 ) -> GenerationOptions:
-    """Return the options of a run, with the extensions that it names, and those of the lock.
+    """Return the options of a run with its requested extensions, and those of the lock.
 
-    `said` are names, each with a file or URL if there is one; `read` reads a file or URL. Raise
-    `ProblemError`: `unknown-extension`, `unbound-extension`, `missing-facts`, `unsafe-name`,
-    `conflicting-options`, `unreadable-source`.
+    `said` are names, which may have a file or URL; `read` reads these. Raise `ProblemError`:
+    `unknown-extension`, `unbound-extension`, `missing-facts`, `unsafe-name`, `conflicting-options`,
+    `unreadable-source`.
     """
     locked: Mapping[str, ExtensionInputs] = lock.inputs.extensions if lock else {}
     if not said and not locked:
@@ -357,13 +352,13 @@ def unmakeable(
 ) -> Iterator[Problem]:
     """Yield a problem for each extension of a package that cannot be made or kept.
 
-    `now` are the inputs of today's revisions, and `same` says whether the rest of the package is
-    as it was.
+    `now` are the current inputs of revisions; `same` says whether the rest of the package is
+    unchanged.
     """
     for name, made in options.kept_extensions.items():
         if same and all(now.get(one) == lock.inputs.revisions[one] for one in made.revisions):
             continue
-        message = f"extension {name!r} was made from {made.source}, for what the package was then"
+        message = f"extension {name!r} was made from {made.source}, and the package has changed"
         hint = f"generate it again: --extension {name}={made.source}"
         yield Problem("needs-schema", message, hint=hint)
     if not lock.inputs.extensions:
@@ -384,7 +379,7 @@ _CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Z]\w*", re.ASCII)
 
 
 def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
-    """Return the target of a run; None for our own package.
+    """Return the target of a run; None for a whole package.
 
     Raise `ProblemError`: `conflicting-options`, `unknown-layer`, `unsafe-name`.
     """
@@ -397,7 +392,7 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
     if not form:
         return None
     if lock is not None and is_whole(lock.inputs.options):
-        message = "the folder has a whole package, and keeps it"
+        message = "the folder has a whole package, which types and tables alone cannot replace"
         hint = "generate types and tables alone into another folder: --out FOLDER"
         raise ProblemError(Problem("conflicting-options", message, hint=hint))
     _refuse_package_options(settings)
@@ -407,13 +402,13 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
 
 
 def made_by(target: TargetOptions | None) -> str | None:
-    """Return the distribution of a target of others, with its version; None for one of ours.
+    """Return the distribution of a third-party target, with its version, or None.
 
     Raise `ProblemError`: `unknown-target`, `bad-target`.
     """
     if target is None:
         return None
-    # The search for what is installed is slow to import, and most packages have no target.
+    # Slow to import, and most packages have no target.
     from mcp_protogen.pipeline.target_registry import distribution_of
 
     return distribution_of(target.target)
@@ -425,7 +420,7 @@ def _refuse_package_options(settings: Settings) -> Iterator[Problem]:
         value = getattr(settings, one.field)
         if one.of == "whole" and value and value != (NONE,):
             message = (
-                f"{one.spelled} is for a whole package, and a target makes types and tables alone"
+                f"{one.spelled} is for whole packages, and cannot be used with --target or --only"
             )
             hint = "leave it out, or leave out --target and --only"
             yield Problem("conflicting-options", message, hint=hint)
@@ -433,7 +428,7 @@ def _refuse_package_options(settings: Settings) -> Iterator[Problem]:
 
 @raising
 def refuse_kept(options: GenerationOptions) -> Iterator[Problem]:
-    """Raise `ProblemError` (`needs-schema`) for revisions that would be kept as they are."""
+    """Raise `ProblemError` (`needs-schema`) for revisions that would be kept unchanged."""
     for name, inputs in options.kept.items():
         message = f"revision {name!r} was made from {inputs.source}, which is not named"
         hint = f"name it again: --revision {name} --schema {inputs.source}; or remove it: --prune"

@@ -1,4 +1,4 @@
-"""Types and tables alone: from the options of a run to the files of a target."""
+"""Types and tables alone, from the options of a run to the files of a target."""
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
@@ -19,13 +19,13 @@ from mcp_protogen.pipeline.target_registry import made_by, target_named
 
 
 def target_package(options: GenerationOptions, target: TargetOptions) -> Package:
-    """Return what a target makes of `options.revisions`; raise `ProblemError`."""
+    """Return the package of a target for `options.revisions`; raise `ProblemError`."""
     chosen = target_named(target.target)
     _refuse_unknown_settings(chosen.settings, target)
     loaded = [sources.load(one, options) for one in options.revisions]
     given = [source.as_published() for source in loaded] if target.types_only else loaded
     derived = [derive_revision(source, for_target=True) for source in given]
-    # Targets of others may be older than this attribute.
+    # Third-party targets may be older than this attribute.
     free = getattr(chosen, "file_names", False) is True
     irs = tuple(with_own_names(one.ir, options, file_names=free) for one in derived)
     _refuse_shared_modules(irs)
@@ -40,9 +40,9 @@ def _refuse_unknown_settings(
     known: Collection[Setting], target: TargetOptions
 ) -> Iterator[Problem]:
     for setting in sorted(target.said - {*known}):
-        message = f"target {target.target!r} does not know {BY_FIELD[setting].spelled}"
+        message = f"target {target.target!r} does not support {BY_FIELD[setting].spelled}"
         names = ", ".join(BY_FIELD[one].spelled for one in sorted(known))
-        hint = f"it knows {names or 'no such settings'}"
+        hint = f"it supports {names or 'no such options'}"
         yield Problem("conflicting-options", message, hint=hint)
 
 

@@ -1,8 +1,8 @@
 """One end of one connection in one revision: messages in, events out; calls in, bytes out.
 
 A connection never awaits, opens nothing and has no clock: its driver passes the time, in seconds of
-a clock that does not go back. In the stateless era its requests carry an envelope, its state never
-changes, and what a client declares is looked up for each request.
+a monotonic clock. In the stateless era its requests carry an envelope, its state never changes, and
+a client's capabilities are looked up for each request.
 """
 
 from collections.abc import Iterator, Mapping
@@ -51,45 +51,45 @@ _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 _STRAYS: Final[Mapping[Role, Strays]] = {"client": Strays("server"), "server": Strays("client")}
 
 
-# What messages of the peer come to that are not what they should be, or end or report something.
+# Events for messages that are invalid, or end or report something.
 
 
 class Refusal(NamedTuple):
-    """What has to be answered with an error, without an id if none could be read."""
+    """A message to answer with an error, without an id if none could be read."""
 
     id: RequestId | None
     error: RemoteError
 
 
 class Failure(NamedTuple):
-    """What came as an answer to our request `id`, and is none."""
+    """An invalid answer to our request `id`."""
 
     id: RequestId
     error: RemoteError
 
 
 class Ignored(NamedTuple):
-    """A message that nobody waits for and that is not answered."""
+    """An unexpected message that is not answered."""
 
     error: RemoteError
 
 
 class Cancellation(NamedTuple):
-    """The cancellation of the request `id` of the peer."""
+    """The peer cancels its request `id`."""
 
     id: RequestId
     notification: Notification[Any]
 
 
 class Ended(NamedTuple):
-    """The end of what our request `id` started; its answer may still follow."""
+    """The peer ends our request `id`; its answer may still follow."""
 
     id: RequestId
     notification: Notification[Any]
 
 
 class Progressed(NamedTuple):
-    """A report of how far our request `id` has come."""
+    """A progress report for our request `id`."""
 
     id: RequestId
     notification: Notification[Any]
@@ -110,7 +110,7 @@ Event: TypeAlias = (
 
 
 class Pending:
-    """A request that waits; `progress` says whether the peer was asked to report it."""
+    """A pending request; `progress` is whether the peer was asked to report it."""
 
     __slots__ = ("_limit", "_patience", "due", "progress", "spec")
 
@@ -120,36 +120,32 @@ class Pending:
         self._patience = patience
         self._limit = now + patience.max_timeout
         self.due = min(now + patience.timeout, self._limit)
-        """When the answer is overdue."""
 
     def hold(self, held: bool, now: float) -> None:
-        """Let the time stand still, or begin anew."""
         now = inf if held else now
         self._limit = now + self._patience.max_timeout
         self.due = min(now + self._patience.timeout, self._limit)
 
     def renew(self, now: float) -> None:
-        """Wait on after a report of progress, if that is wanted, within the limit."""
         if self._patience.renewed_by_progress:
             self.due = min(now + self._patience.timeout, self._limit)
 
     def left(self, now: float) -> CallOptions:
-        """Return the time that is left, for a call that takes the place of this one."""
+        """Return the remaining time, for a call that replaces this one."""
         due = self._patience.timeout if self._patience.renewed_by_progress else self.due - now
         return {"timeout": due, "max_timeout": self._limit - now}
 
     @property
     def seconds(self) -> float:
-        """The seconds for which an answer is waited for, as it stands."""
         patience = self._patience
         return patience.max_timeout if self.due == self._limit else patience.timeout
 
 
 class StoredJSON(Mapping[Role, Mapping[str, Any]]):
-    """JSON objects by the role of who declared them, kept as they are or as text.
+    """JSON objects by the role that declared them, decoded or as text.
 
-    A decoded value may take twenty times as much as its text, and a server may have many clients:
-    it keeps text, which is decoded at each access.
+    A decoded value may take twenty times as much memory as its text, and a server may have many
+    clients: it keeps text, decoded at each access.
     """
 
     __slots__ = ("client", "open_needs", "server")
@@ -158,7 +154,7 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
         self.client: Mapping[str, Any] | bytes | None = objects.get("client")
         self.server: Mapping[str, Any] | bytes | None = objects.get("server")
         self.open_needs: dict[AnyRequest, tuple[Requirement, ...]] = {}
-        """What of requests is looked at each time, as it is not declared."""
+        """The needs of requests that are checked each time, because they are not declared."""
 
     def __setitem__(self, role: Role, declared: Mapping[str, Any] | bytes) -> None:
         setattr(self, role, declared)
@@ -184,10 +180,10 @@ class Written(bytes):
 
 
 class Connection:
-    """The knowledge that one role has of its connection in the revision of `table`.
+    """One role's state of its connection in the revision of `table`.
 
-    By role, `declared` has the JSON object of the capabilities in force, `identity` what it calls
-    itself. `envelope` holds the members, as JSON text, that belong into `_meta` of each request.
+    By role, `declared` has the JSON object of its capabilities, `identity` its name. `envelope`
+    holds members for `_meta` of each request, as JSON text.
     """
 
     __slots__ = (
@@ -227,33 +223,26 @@ class Connection:
         self.identity = StoredJSON({})
         self.envelope: bytes | None = None
         self.signature: bytes | None = None
-        """Members, as JSON text, that belong into `_meta` of each result."""
         self.shared = False
-        """Whether many clients send requests, which are then known to nobody by their ids."""
+        """Whether many clients send requests, so that ids do not identify them."""
         self.needs: lifecycle.OpenNeeds | None = None
-        """What requests of the peer need beside what this role has declared for good."""
+        """Needs of the peer's requests beyond the permanent declaration of this role."""
         self.state = state if table.era.has_handshake else State.NEW
         self._everything_passes = self.state is State.OPEN or not table.era.has_handshake
-        # What a client can do, it may say in each request.
+        # A client may declare capabilities in each request.
         self._declared_by_request = role == "server" and not table.era.remembers_client
         self.ids: Iterator[RequestId] = count(1)
-        """The ids of the requests that are still to be sent."""
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
         self._reported: frozenset[RequestId] = _NO_REQUESTS
         self.strays = _STRAYS[role]
-        """What came in place of answers."""
         # Some peers answer notifications by mistake; then the next error may be such an answer.
         self._notified_peer = False
         self.latest_due = inf
-        """When the answer to the request made last is overdue."""
 
     def enter(self, state: State) -> None:
-        """Go on to the next state of a handshake."""
         self.state = state
         self._everything_passes = state is State.OPEN
-
-    # What is sent.
 
     def request(
         self,
@@ -265,10 +254,10 @@ class Connection:
         progress: bool = False,
         meta: bytes | None = None,
     ) -> tuple[RequestId, bytes]:
-        """Return a new request and its id; raise `LocalError`, and then nothing has changed.
+        """Return a new request and its id; raise `LocalError` without changing anything.
 
-        With `progress` the peer is asked to report how far it has come, under the id as token.
-        `meta` are members of its `_meta`, as JSON text, before those of the envelope.
+        With `progress` the peer is asked to report progress, with the id as token. `meta` are
+        members of its `_meta`, as JSON text, before those of the envelope.
         """
         needs = self.declared.open_needs.get(spec)
         if needs is None or not self._everything_passes:
@@ -300,7 +289,7 @@ class Connection:
     ) -> bytes:
         """Return a notification, with the members `meta` in its `_meta`; raise `LocalError`.
 
-        `about` is the request of the peer that it belongs to: that may declare more.
+        `about` is the request of the peer to which it belongs; that may declare more capabilities.
         """
         self.table.admit(spec.method, self.role)
         self._check(spec, params, None if about is None else self._declared(about))
@@ -315,18 +304,21 @@ class Connection:
     ) -> None:
         lifecycle.check(spec, self.role, params, self.declared if declared is None else declared)
         if not self._everything_passes and self.role not in MAY_PASS[self.state, spec.phase]:
-            raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
+            raise LocalError(
+                f"{spec.method} cannot be sent yet: the connection is in state "
+                f"{self.state.name}"
+            )
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
-        """Forget the request `id`, and return what tells the peer so, if it is to be told."""
+        """Forget the request `id`, and return the cancellation to send, if any."""
         pending = self._asked.pop(id, None)
         if pending is None or self.table.notification(CANCELLED, self.role) is None:
             return None
-        # The one request that is never cancelled is the first (basic/utilities/cancellation).
+        # The first request is never cancelled (basic/utilities/cancellation).
         return None if pending.spec.phase == "before_ready" else self._cancelled(id, reason)
 
     def end(self, id: RequestId, reason: str) -> bytes | None:
-        """Return what tells the peer that its open request `id` is over; its answer follows.
+        """Return the cancellation of the peer's open request `id`; its answer follows.
 
         None if it is not open any more (2026-07-28, basic/patterns/cancellation).
         """
@@ -341,7 +333,6 @@ class Connection:
         self._asked.pop(id, None)
 
     def report_on(self, ids: frozenset[RequestId]) -> None:
-        """Take in reports of requests that are answered, but still worked on."""
         self._reported = ids
 
     def awaits_answer_to(self, id: object) -> bool:
@@ -352,7 +343,7 @@ class Connection:
         return bool(self._asked)
 
     def deadline(self) -> float:
-        """Return when the next answer is overdue; infinity if none is awaited."""
+        """Return when the next answer is overdue; infinity if none is pending."""
         return min((pending.due for pending in self._asked.values()), default=inf)
 
     def time_left(self, id: RequestId, now: float) -> float:
@@ -361,26 +352,22 @@ class Connection:
         return 0.0 if pending is None else pending.due - now
 
     def hold(self, id: RequestId, held: bool, now: float) -> None:
-        """Let the time for an answer stand still, or begin anew."""
         pending = self._asked.get(id)
         if pending is not None:
             pending.hold(held, now)
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
-        """Return what is overdue; it still has to be cancelled or forgotten."""
+        """Return the overdue requests; the caller must cancel or forget them."""
         return [(id, pending) for id, pending in self._asked.items() if pending.due <= now]
 
-    # What is answered.
-
     def is_open(self, id: RequestId) -> bool:
-        """Return whether the peer still waits for the answer to its request `id`."""
         return id in self._open
 
     def discard(self, id: RequestId) -> None:
         self._open.pop(id, None)
 
     def answer(self, request: Request[Any], result: Any) -> bytes | None:
-        """Return a result; None if nobody waits for it. Raise `LocalError`, and stay open."""
+        """Return a result; None if the request is not open. Raise `LocalError`, and stay open."""
         open, id = self._open, request.id
         if open.get(id) is not request and not self.shared:
             return None
@@ -403,7 +390,7 @@ class Connection:
                 continue
             needed = Capability("client", (EXTENSIONS, extension.identifier))
             if not needed.declared_in(self._declared(request)["client"]):
-                answer, lacking = type(result).__name__, f"declares no {extension.identifier}"
+                answer, lacking = type(result).__name__, f"does not declare {extension.identifier}"
                 raise LocalError(f"{answer} cannot answer this {method}, which {lacking}")
 
     def _declared(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
@@ -414,14 +401,14 @@ class Connection:
         return {**self.declared, "client": self.table.inward("ClientCapabilities", given)}
 
     def refuse(self, request: Request[Any], error: ProtocolError) -> bytes | None:
-        """Return the error that answers a request, as `answer` does a result."""
+        """Return the error that answers a request; None if the request is not open."""
         if self._open.get(request.id) is not request and not self.shared:
             return None
         self._open.pop(request.id, None)
         return self.reject(request.id, error, request.spec.method)
 
     def reject(self, id: RequestId | None, error: ProtocolError, method: str = "") -> bytes | None:
-        """Return the error that answers what is no open request; None if it cannot be said."""
+        """Return an error outside an open request; None if it cannot be expressed."""
         code = self.table.code_to_send(method, error.code)
         try:
             return self.table.serialise_error(id, code, error.message, error.data)
@@ -429,26 +416,24 @@ class Connection:
             if id is None:
                 return None
             _log.warning("an error of %.100r was sent without its data: %s", method, unsent)
-            # What a handler put beside its error has no JSON form; the error itself still has.
+            # The data of a handler's error may have no JSON form; the error itself has.
             return self.table.serialise_error(id, code, error.message)
 
-    # What comes.
-
     def check_batch(self, batch: Batch) -> None:
-        """Raise `InvalidRequest` for a batch that may not be, and where the revision has none.
+        """Raise `InvalidRequest` for an invalid batch, or if the revision has none.
 
         2025-03-26, basic, "Batching"; JSON-RPC 2.0, section 6.
         """
         if not self.table.rules.batching:
             raise InvalidRequest(f"{self.table.revision} has no batches")
         if not batch.values:
-            raise InvalidRequest("a batch cannot be empty")
+            raise InvalidRequest("a batch must not be empty")
         opening = self.table.era.opened_by
         if any(isinstance(one, Call) and one.method == opening for one in batch.members):
-            raise InvalidRequest(f"{opening} cannot be part of a batch")
+            raise InvalidRequest(f"{opening} must not be part of a batch")
 
     def take(self, message: Parsed, now: float = 0.0) -> Event:
-        """Return the event that a message comes to. Never raises."""
+        """Return the event for a message. Never raises."""
         if isinstance(message, Malformed):
             return self._fault(message.error)
         if isinstance(message, Response):
@@ -467,17 +452,17 @@ class Connection:
             return self._requested(outcome)
         if isinstance(outcome, Notification):
             return self._notified(outcome, now)
-        # A notification is never answered, whatever is wrong with it.
+        # Notifications are never answered, even invalid ones.
         return Ignored(outcome) if outcome.id is None else self._fault(outcome)
 
     def _fault(self, error: RemoteError) -> Event:
-        # If the kind cannot be seen, it is an answer: servers send little else, and clients answer
-        # open questions.
+        # If the kind is unclear, it is an answer: servers send little else, and clients answer open
+        # questions.
         is_guess = error.meant == "message" and (
             self.role == "client" or (isinstance(error, InvalidRequest) and error.id in self._asked)
         )
         if not error.is_answer and not is_guess:
-            # The first request of that id is still to be answered, and no id is answered twice.
+            # The first request of that id is still open, and no id is answered twice.
             return Refusal(None if error.id in self._open else error.id, error)
         id = self._only() if error.id is None else error.id
         pending = None if id is None else self._asked.pop(id, None)
@@ -502,15 +487,14 @@ class Connection:
         return answer._replace(id=id, code=code)
 
     def _asked_without_id(self, error: Error) -> RequestId | None:
-        """Return the request that an error without an id answers; None if that is open."""
+        """Return the request that an error without an id answers; None if unknown."""
         if error.code == METHOD_NOT_FOUND and self._notified_peer:
-            # Servers without the notification send this, although nothing answers one.
+            # Servers send this if they lack the notification, although nothing answers one.
             self._notified_peer = False
             return None
         return self._only()
 
     def _only(self) -> RequestId | None:
-        """Return the only open request of this side; long-lived ones count if alone."""
         ids = [id for id, asked in self._asked.items() if "long_lived" not in asked.spec.traits]
         ids = ids or list(self._asked)
         return ids[0] if len(ids) == 1 else None
@@ -521,9 +505,14 @@ class Connection:
     def _requested(self, request: Request[Any]) -> Event:
         id, spec = request.id, request.spec
         if id in self._open:
-            return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
+            return Refusal(None, InvalidRequest(f"the id {id!r} is already in use", id=id))
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
-            return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
+            return Refusal(
+                id,
+                InvalidRequest(
+                    f"{spec.method} is not allowed before the handshake is complete", id=id
+                ),
+            )
         requires = spec.requires
         if requires and self.needs is not None:
             requires = self.needs[spec]
@@ -537,7 +526,6 @@ class Connection:
         return request
 
     def _unmet(self, need: Requirement, request: Request[Any]) -> RemoteError:
-        """Return the error for a request whose sender may not send it."""
         id, method = request.id, request.spec.method
         why = f"{method} needs {need.capability.name} here, which is not declared"
         role, path = need.capability.role, need.capability.path
@@ -548,8 +536,8 @@ class Connection:
         ):
             required = capabilities.declare([need.capability])
             return MissingClientCapability(why, required, id=id)
-        # A missing feature hides the whole method; a missing mode of it makes the params
-        # wrong (client/elicitation, "Error Handling"; client/roots, "Error Handling").
+        # A missing feature hides the whole method; a missing mode of it makes the params invalid
+        # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
         return InvalidParams(why, id=id) if need.when else MethodNotFound(method, id=id)
 
     def _notified(self, notification: Notification[Any], now: float) -> Event:
@@ -569,7 +557,9 @@ class Connection:
             pending.renew(now)
             return Progressed(params.progress_token, notification)
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
-            return Ignored(InvalidRequest(f"{spec.method} came before its time"))
+            return Ignored(
+                InvalidRequest(f"{spec.method} is not allowed before the handshake is complete")
+            )
         return notification
 
     def _given_up(self, notification: Notification[Any]) -> Event:
@@ -580,5 +570,5 @@ class Connection:
             return Cancellation(id, notification)
         if pending is not None and "long_lived" in pending.spec.traits:
             return Ended(id, notification)
-        # Late, or never asked: "fire and forget" (basic/utilities/cancellation, "Error Handling").
+        # Late or unknown: "fire and forget" (basic/utilities/cancellation, "Error Handling").
         return Ignored(InvalidRequest("cancels a request that is not open"))

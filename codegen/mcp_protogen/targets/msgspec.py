@@ -1,7 +1,7 @@
 """Types as `msgspec.Struct`s, with functions that read whole messages: the fastest decoder.
 
-msgspec drops undeclared members. What may have any members is a dictionary here: `_meta`, and types
-that are about nothing else.
+msgspec drops undeclared members. So `_meta`, and types with only undeclared members, are
+dictionaries.
 """
 
 import re
@@ -59,7 +59,7 @@ _OWN_NAMES = (
     *("WireStruct", "dec_hook", "decode", "decode_answer", "decode_result"),
 )
 _OBJECT = "dict[str, Any]"
-# Names that msgspec turns into those of the wire as everybody does.
+# Names that msgspec itself turns into the usual wire names.
 _PLAIN = re.compile(r"[a-z]+(_[a-z]+)*")
 
 
@@ -74,7 +74,7 @@ class MsgspecTarget:
     ) -> Iterator[TargetFile]:
         """Yield the modules of all revisions; raise `ProblemError`: `conflicting-options`."""
         if options.extra == "allow":
-            message = "msgspec cannot keep undeclared members: --extra ignore or forbid"
+            message = "msgspec cannot keep undeclared members: use --extra ignore or forbid"
             raise ProblemError(Problem("conflicting-options", message))
         return python_files(revisions, options, _definitions)
 
@@ -108,7 +108,7 @@ def _imports(options: TargetOptions) -> Imports:
 
 
 def _choice(name: str, arms: list[TypeExpr], unions: Unions) -> Mapping[str, str]:
-    """Return what the template needs of a union that msgspec cannot read."""
+    """Return the template's values for a union that msgspec cannot read."""
     type_ = unions.types.get(name)
     hints = list(map(unions.hint, arms))
     doc = docstring(type_.doc, 4, of_member=True) if type_ and type_.doc else ""
@@ -145,7 +145,7 @@ def _class(type_: ObjectIR, unions: Unions, options: TargetOptions) -> str:
 
 
 def _constant(field: FieldIR, tag: Tag) -> list[str]:
-    """Return the attribute of a tag, which msgspec reads and writes without a member."""
+    """Return the attribute of a tag; msgspec reads and writes the tag itself."""
     constant = literal(tag.value)
     return [f"{field.name}: ClassVar[Literal[{constant}]] = {constant}", *_doc(field)]
 
@@ -190,7 +190,7 @@ def _is_class(expr: TypeExpr, unions: Unions) -> bool:
 
 
 def _camel(name: str) -> str:
-    """Return the wire name that msgspec makes of an attribute; none if that is not plain."""
+    """Return the wire name that msgspec makes of an attribute; empty for unusual names."""
     if not _PLAIN.fullmatch(name):
         return ""
     first, *others = name.split("_")
@@ -198,7 +198,7 @@ def _camel(name: str) -> str:
 
 
 def _any_of(type_: ObjectIR) -> list[str]:
-    """Return a check for a type of which at least one of some members is required."""
+    """Return a check for a type that requires at least one of some members."""
     fields = [one for one in type_.fields if one.wire in type_.any_of_required]
     absent = " and ".join(f"self.{one.name} is UNSET" for one in fields)
     message = f"needs one of {', '.join(type_.any_of_required)}"
@@ -237,7 +237,7 @@ def _methods(ir: RevisionIR, unions: Unions) -> Mapping[str, Any]:
 def _results(method: MethodIR, unions: Unions) -> Sequence[str]:
     """Return the types to try, in order, for a result: the usual one first if that is safe.
 
-    It is if it requires a member that the others do not have: then it fits nothing that is theirs.
+    That is safe if it requires a member that the other types lack.
     """
     usual, *others = (unions.types[str(name)] for name in method.results)
     required = {one.wire for one in _fields(usual) if one.required}

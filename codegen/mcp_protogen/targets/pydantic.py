@@ -113,7 +113,7 @@ def _member(field: FieldIR) -> list[str]:
 
 
 def _any_of(type_: ObjectIR) -> list[str]:
-    """Return a validator for a type of which at least one of some members is required."""
+    """Return a validator for a type that requires at least one of some members."""
     fields = [one for one in type_.fields if one.wire in type_.any_of_required]
     text = _ANY_OF.format(
         name=f"require_{'_or_'.join(one.name for one in fields)}",
@@ -130,7 +130,7 @@ def _root_model(type_: UnionIR | AliasIR, options: TargetOptions) -> str:
     if options.base_class is None:
         config = "model_config = ConfigDict(strict=True, allow_inf_nan=False)"
         lines = [config, "", *lines]
-    # Its own name is not defined yet.
+    # The class itself is not defined yet.
     parameter = literal(annotation) if type_.name in recursion.uses(type_) else annotation
     return class_text(f"class {type_.name}(RootModel[{parameter}]):", type_docstring(type_), lines)
 
@@ -151,13 +151,13 @@ def _alias(type_: UnionIR | AliasIR, ir: RevisionIR, *, lazy: bool) -> str:
 
 
 def _are_classes(type_: UnionIR, ir: RevisionIR) -> bool:
-    """Return whether all arms are models, which Pydantic can tell apart by a member."""
+    """Return whether all arms are models, which Pydantic can distinguish by a member."""
     models = {one.name for one in ir.types if isinstance(one, ObjectIR)}
     return all(isinstance(arm, Ref) and arm.name in models for arm in type_.arms)
 
 
 def _rebuilt(types: Sequence[TypeIR], options: TargetOptions) -> Iterator[str]:
-    """Yield a call for each class that is complete only once all types are defined."""
+    """Yield a call for each class that needs types defined after it."""
     graph = recursion.graph_of(types)
     circular = recursion.circular(types)
     for type_ in types:

@@ -1,4 +1,4 @@
-"""Types as `TypedDict`s: for type checkers alone, without any dependency."""
+"""Types as `TypedDict`s: only for type checkers, without dependencies."""
 
 from collections.abc import Iterator, Sequence, Set
 from keyword import iskeyword
@@ -52,7 +52,7 @@ def _definitions(ir: RevisionIR, _: TargetOptions) -> Definitions:
 
 
 def _is_attribute(wire: str) -> bool:
-    """Return whether the body of a class can declare a member: it would change `__name`."""
+    """Return whether the body of a class can declare a member, which mangles `__name`."""
     return wire.isidentifier() and not iskeyword(wire) and not wire.startswith("__")
 
 
@@ -72,7 +72,7 @@ def _class(type_: ObjectIR, members: Sequence[tuple[FieldIR, str]]) -> str:
 
 
 def _call(type_: ObjectIR, members: Sequence[tuple[FieldIR, str]]) -> str:
-    """Return the definition of a type that has members which cannot be attributes of a class."""
+    """Return the definition of a type with members that cannot be attributes of a class."""
     lines = [f"{type_.name} = TypedDict(", f"    {literal(type_.name)},", "    {"]
     for field, annotation in members:
         lines += [f"        # {line}".rstrip() for line in member_text(field).splitlines()]

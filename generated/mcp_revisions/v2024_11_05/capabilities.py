@@ -219,6 +219,6 @@ def _needed(methods: Collection[str], role: Role) -> Iterator[Capability]:
 def check(method: str, params: object, *, sender: Role, declared: rules.Declared) -> None:
     """Raise `MissingCapability`, with the path, unless `sender` may send `method` with `params`.
 
-    `declared` has, for each side, the JSON object of the capabilities that it has declared.
+    `declared` has the declared capabilities of each side, as JSON objects.
     """
     rules.require(method, REQUIREMENTS.get(method, ()), sender, params, declared)

@@ -1,4 +1,4 @@
-"""The client of fastmcp; what it is given and prints is in `driving.py`."""
+"""The client of fastmcp; see `driving.py` for its input and output."""
 
 import warnings
 from collections.abc import AsyncGenerator
@@ -13,7 +13,7 @@ from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import StdioTransport
 from mcp import MCPError
 
-# To import it has clients declare the extension; one of two environments has it.
+# Importing it makes clients declare the extension; one of two environments has it.
 if find_spec("fastmcp_tasks"):
     from fastmcp_tasks.client import call_tool_task
     from fastmcp_tasks.client_models import (
@@ -30,7 +30,7 @@ LOGS = {"io.modelcontextprotocol/logLevel": "debug"}
 
 
 class FastHost(Host):
-    """What a server can ask, with the arguments that handlers of fastmcp get."""
+    """The host's side, with the signatures of fastmcp's handlers."""
 
     def callbacks(self) -> dict[str, Any]:
         return {
@@ -58,7 +58,7 @@ def read(found: Any) -> Any:
 
 
 class Fast(Steps):
-    """fastmcp goes through the pages of lists by itself, and reads what is structured."""
+    """fastmcp follows pages of lists by itself, and parses structured content."""
 
     def failures(self) -> Any:
         return MCPError
@@ -90,7 +90,7 @@ class Fast(Steps):
         return read(found)
 
     async def task(self, name: str, arguments: Any, answers: Any = ()) -> Any:
-        """Call a tool as a task, and answer what it asks."""
+        """Call a tool as a task, and answer its questions."""
         host = self.host
         host.answers, host.asked = list(answers), []
         task = await call_tool_task(self.client, name, arguments, raise_on_error=False)
@@ -105,7 +105,7 @@ class Fast(Steps):
         return (await task.wait()).status
 
     async def status(self, id: str) -> Any:
-        """fastmcp has no handle of a task that somebody else has begun."""
+        """fastmcp has no handle for a foreign task."""
         request = GetTaskRequest(params=GetTaskRequestParams(task_id=id))
         return (await self.client.session.send_request(request, ClientGetTaskResult)).status
 

@@ -1,6 +1,6 @@
-"""The server with a bit of everything over HTTP, on the port that is its first argument.
+"""The server with a bit of everything over HTTP; its first argument is the port.
 
-After `--shared` comes the URL of a Redis that it shares with others. What follows is as in
+After `--shared` comes the URL of a Redis that it shares with others. The rest is as in
 `our_server.py`.
 """
 
@@ -20,7 +20,7 @@ CANCELLED = Path(os.environ["MARKS"]) / "cancelled"
 
 
 class More:
-    """Tools that make sense over HTTP alone, and are not listed."""
+    """Tools that only make sense over HTTP, and are not listed."""
 
     async def tool_poll(self, session: Any, arguments: Any) -> str:
         await session.close_stream()
@@ -35,9 +35,9 @@ class More:
         return slept
 
     async def tool_told(self, session: Any, arguments: Any) -> str:
-        """Whether a call was cancelled, before the end of a session does that, too.
+        """Tell whether a call was cancelled, before the end of a session cancels it too.
 
-        It may have been in another process.
+        The call may have been in another process.
         """
         async with asyncio.timeout(10):
             while not CANCELLED.exists():
@@ -47,7 +47,7 @@ class More:
 
 
 def tool(m: Any, name: str) -> Any:
-    """Clients check what is structured against a schema, where there is one."""
+    """Return a tool; clients check structured content against its schema."""
     structured = name == "media" and "output_schema" in m.Tool.model_fields
     more = {"output_schema": ANSWER} if structured else {}
     return m.Tool(name=name, input_schema={"type": "object"}, **more)

@@ -58,7 +58,7 @@ async def said(name: str, arguments: dict[str, Any]) -> str:
                 await session.send_progress_notification(
                     context.meta.progressToken, number, 3, f"at {number}", own
                 )
-                # Who has lost the connection misses what comes next.
+                # A client that lost its connection misses the next message.
                 await asyncio.sleep(0.01)
         case "sleep":
             await sleep()
@@ -199,7 +199,7 @@ async def main() -> None:
 
 
 if sys.argv[1:]:
-    # Streams that are open when it is told to stop are not waited for.
+    # It does not wait for open streams when told to stop.
     port = int(sys.argv[1])
     uvicorn.run(over_http(), port=port, log_level="warning", timeout_graceful_shutdown=0)
 else:

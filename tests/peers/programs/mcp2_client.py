@@ -1,4 +1,4 @@
-"""The official SDK's client, generation 2; what it is given and prints is in `driving.py`."""
+"""The official SDK's client, generation 2; see `driving.py` for its input and output."""
 
 import asyncio
 import warnings
@@ -36,7 +36,7 @@ class Generation2(Steps):
 
 
 def provider(target: str, oauth: Any) -> OAuthClientProvider:
-    """What gets a token by a code; `document` of `oauth` is the URL of metadata of the client."""
+    """Return a provider of tokens by code; `document` of `oauth` is the client's metadata URL."""
     user = SignIn()
 
     async def answered() -> AuthorizationCodeResult:
@@ -53,7 +53,7 @@ def provider(target: str, oauth: Any) -> OAuthClientProvider:
 
 
 def server(target: Any, oauth: Any = None) -> Any:
-    """By HTTP if there is a URL, and by HTTP+SSE if that ends so."""
+    """Return the target as the client takes it: by HTTP+SSE if it ends so."""
     if oauth is not None:
         authorized = create_mcp_http_client(auth=provider(target, oauth))
         return streamable_http_client(target, http_client=authorized)

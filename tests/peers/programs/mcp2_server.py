@@ -53,7 +53,7 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
         case "count":
             for number in (1, 2, 3):
                 await ctx.session.report_progress(number, 3, f"at {number}")
-                # Who has lost the connection misses what comes next.
+                # A client that lost its connection misses the next message.
                 await asyncio.sleep(0.01)
         case "sleep":
             await sleep()
@@ -218,7 +218,7 @@ def over_http() -> Starlette:
 
 
 if sys.argv[1:]:
-    # Streams that are open when it is told to stop are not waited for.
+    # It does not wait for open streams when told to stop.
     port = int(sys.argv[1])
     uvicorn.run(over_http(), port=port, log_level="warning", timeout_graceful_shutdown=0)
 else:

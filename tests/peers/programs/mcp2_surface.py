@@ -1,4 +1,4 @@
-"""What the types of the official Python SDK and types that are generated in their place accept.
+"""The values that types of the official Python SDK and generated replacements accept.
 
 Reads a line of JSON from stdin for each pair of modules: `theirs`, `ours`, and `vectors`, which are
 pairs of a type and a value. Writes a line for each: `classes` of both, and `verdicts` on vectors.

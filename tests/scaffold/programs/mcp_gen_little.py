@@ -1,4 +1,4 @@
-"""The command line as it is, but for what it generates: packages of few files, in no time."""
+"""The command line with a fast generator: packages of few files."""
 
 import sys
 from types import ModuleType

@@ -1,8 +1,8 @@
-"""An authorization server for tests alone: a function of requests, with a memory.
+"""An authorization server for tests: a function of requests, with a memory.
 
-It keeps every rule itself (OAuth 2.1, RFC 7591, 8414, 8707, 9207, 9449) and refuses clients that do
-not, so that a client which gets a token from it has done everything right. Whatever else it is to
-do, its `Behaviour` says. `World` plays it to flows, `hosting` puts it on a port.
+It enforces each rule (OAuth 2.1, RFC 7591, 8414, 8707, 9207, 9449) and refuses clients that break
+one, so a client that gets a token did everything right. Its `Behaviour` can change that. `World`
+plays it to flows, `hosting` puts it on a port.
 """
 
 import json
@@ -32,7 +32,7 @@ _ENDPOINTS: tuple[Endpoint, ...] = ("authorize", "token", "register", "jwks", "i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a server is given; `trusted` are those whose assertions it takes for tokens."""
+    """Settings of a server; `trusted` lists issuers whose assertions it exchanges for tokens."""
 
     issuer: str = "https://login.example.com"
     behaviour: Behaviour = GOOD
@@ -45,7 +45,7 @@ class Setup:
 
 
 class AuthorizationServer:
-    """An authorization server. All that it was asked is in `requests`."""
+    """An authorization server; `requests` has all requests so far."""
 
     def __init__(self, setup: Setup | None = None, **chosen: Any) -> None:
         self.setup = replace(setup or Setup(), **chosen)
@@ -61,14 +61,14 @@ class AuthorizationServer:
         return self.setup.behaviour
 
     def behave(self, **changes: Any) -> None:
-        """Behave otherwise from now on."""
+        """Change the behaviour from now on."""
         self.setup = replace(self.setup, behaviour=replace(self.behaviour, **changes))
 
     def now(self) -> float:
         return self.setup.clock()
 
     def rotate_keys(self, *, keep: bool = False) -> SignatureKey:
-        """Sign with another key from now on; `keep` has the old ones be listed, too."""
+        """Sign with another key from now on; `keep` still lists the old ones."""
         key = key_of(f"key {len(self.keys) + 1} of {self.issuer}")
         self.keys = [key, *(self.keys if keep else ())]
         return key
@@ -87,7 +87,7 @@ class AuthorizationServer:
         return [request for request in self.requests if self.endpoint_of(request) == endpoint]
 
     def access_token(self, audience: str, *scopes: str, **claims: Any) -> str:
-        """Return a token as if somebody had asked for it; None leaves a claim out."""
+        """Return a token without a request for it; None leaves a claim out."""
         grant = Grant(client=Client(client_id="somebody"), scopes=scopes, resource=audience)
         return self.tokens.access_token(grant, claims)
 
@@ -167,7 +167,7 @@ class AuthorizationServer:
         client = self.clients.get(asked.get("client_id"))
         uri = asked.get("redirect_uri", "")
         if not client.may_redirect_to(uri):
-            # Nobody is sent to a place that is not known (RFC 6749, section 4.1.2.1).
+            # Redirect only to registered URIs (RFC 6749, section 4.1.2.1).
             raise Fault("invalid_request", "the redirect URI is not registered")
         try:
             given = {"code": self.tokens.code(self._grant(client, asked))}
@@ -177,7 +177,7 @@ class AuthorizationServer:
         return redirect_to(uri, replaced(members, self.behaviour.redirected))
 
     def _grant(self, client: Client, asked: Mapping[str, str]) -> Grant:
-        """Return what was asked for, if it was asked for rightly."""
+        """Return the grant of a valid request."""
         wrong = {
             "response_type": asked.get("response_type") != "code",
             "code_challenge_method": asked.get("code_challenge_method") != "S256",

@@ -1,4 +1,4 @@
-"""The clients that an authorization server of a test knows, and how they show who they are."""
+"""The clients of an authorization server in a test, and their authentication."""
 
 import base64
 import json
@@ -29,7 +29,7 @@ class Client:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def may_redirect_to(self, uri: str) -> bool:
-        """Whether a redirect URI is registered; ports of loopback are free (RFC 8252, 7.3)."""
+        """Return whether a redirect URI is registered; loopback has any port (RFC 8252, 7.3)."""
         return any(
             _without_loopback_port(uri) == _without_loopback_port(one) for one in self.redirect_uris
         )
@@ -73,7 +73,7 @@ class Clients:
         return client
 
     def get(self, client_id: str | None) -> Client:
-        """Return a client, also one whose id is the URL of its document; raise `Fault`."""
+        """Return a client by id, or by the URL of its metadata document; raise `Fault`."""
         if client_id in self.known:
             return self.known[client_id]
         document = self.documents.get(client_id or "")

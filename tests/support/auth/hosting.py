@@ -12,7 +12,7 @@ Asgi = dict[str, Any]
 
 
 class Part(Protocol):
-    """What answers requests: an authorization server, a resource, or something that attacks."""
+    """A handler of requests: an authorization server, a resource, or an attacker."""
 
     def answer(self, request: Request) -> Response: ...
 
@@ -20,7 +20,7 @@ class Part(Protocol):
 
 
 class Hosted:
-    """Authorization servers and resources as one ASGI application; the first to know answers."""
+    """Authorization servers and resources as one ASGI app; the first that knows a URL answers."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
@@ -33,7 +33,7 @@ class Hosted:
         request = await self._request(scope, receive)
         self.requests.append(request)
         if any(part.stalls(request) for part in self.parts):
-            # Until the client has had enough.
+            # Until the client gives up.
             while (await receive())["type"] != "http.disconnect":
                 pass
             return
@@ -76,7 +76,7 @@ async def hosted() -> AsyncGenerator[Hosted, None]:
 async def authorization_server(
     path: str = "", **chosen: Any
 ) -> AsyncGenerator[AuthorizationServer, None]:
-    """An authorization server on a port; `chosen` are fields of `Setup`."""
+    """Serve an authorization server on a port; `chosen` are fields of `Setup`."""
     async with hosted() as app:
         server = AuthorizationServer(issuer=app.origin + path, **chosen)
         app.parts.append(server)

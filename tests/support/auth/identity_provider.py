@@ -17,7 +17,7 @@ _PROGRAM: Final = "identity_provider.mjs"
 
 @cache
 def _installed() -> Path:
-    """The folder of the program with what it needs; skips where that cannot be installed."""
+    """Return the folder of the installed program; skip the test if it cannot be installed."""
     pins, program = EXAMPLE / "package.json", EXAMPLE / _PROGRAM
 
     def make(folder: Path) -> None:

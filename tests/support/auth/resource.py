@@ -1,4 +1,4 @@
-"""A protected resource for tests alone: what an MCP server does about tokens, and nothing else."""
+"""A protected resource for tests: only the tokens of an MCP server."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceSetup:
-    """What a resource is given, and how it behaves."""
+    """Settings and behaviour of a resource."""
 
     url: str = "https://mcp.example.com/mcp"
     where: frozenset[Where] = frozenset({"header", "path", "root"})
@@ -42,7 +42,7 @@ class ResourceSetup:
 
 
 class Resource:
-    """A protected resource, which takes the tokens of its authorization servers."""
+    """A protected resource that accepts tokens of its authorization servers."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Resource:
         """The scopes that a request needs now; may be changed at any time."""
 
     def change(self, **changes: Any) -> None:
-        """Behave otherwise from now on."""
+        """Change the behaviour from now on."""
         self.setup = replace(self.setup, **changes)
 
     @property
@@ -78,7 +78,7 @@ class Resource:
 
     @property
     def metadata_urls(self) -> Mapping[Where, str]:
-        """The places of the metadata; that of the header is custom."""
+        """Return the places of the metadata; the one in the header is custom."""
         parts = urlsplit(self.url)
         origin = f"{parts.scheme}://{parts.netloc}"
         return {
@@ -88,7 +88,7 @@ class Resource:
         }
 
     def challenge(self, **params: str) -> str:
-        """Return what stands in `WWW-Authenticate`."""
+        """Return the value of `WWW-Authenticate`."""
         named = "header" in self.setup.where
         members = {
             **params,
@@ -124,7 +124,7 @@ class Resource:
         return json_response({})
 
     def _scopes_of(self, request: Request) -> frozenset[str]:
-        """Return what the token of a request allows; raise `Fault`."""
+        """Return the scopes of the request's token; raise `Fault`."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if not token:
             raise Fault("", "no token")
@@ -137,13 +137,13 @@ class Resource:
         return frozenset(claims.get("scope", "").split())
 
     def judged(self, token: str) -> dict[str, Any]:
-        """Return the claims of a token that is for this resource; raise `Fault`."""
+        """Return the claims of a token for this resource; raise `Fault`."""
         try:
             issuer = claims_of(token).get("iss")
             server = next(server for server in self.servers if server.issuer == issuer)
             claims = verified(token, KeySet(server.keys))
         except (Fault, ValueError, StopIteration) as error:
-            raise Fault("invalid_token", "nobody trusted has issued it") from error
+            raise Fault("invalid_token", "the issuer is not trusted") from error
         is_valid = claims.get("exp", 0) > server.now() and token not in server.tokens.revoked
         if claims.get("aud") != self.document().get("resource", self.url) or not is_valid:
             raise Fault("invalid_token", "for another audience, or expired")

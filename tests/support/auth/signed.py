@@ -1,4 +1,4 @@
-"""Keys of tests, what is signed with them, and what checks it; by joserfc alone."""
+"""Keys for tests, and JWTs signed and checked with them; by joserfc only."""
 
 import json
 from collections.abc import Collection, Mapping
@@ -20,7 +20,7 @@ ASYMMETRIC: Final = ("ES256", "ES384", "RS256", "PS256", "EdDSA", "Ed25519")
 
 @cache
 def key_of(name: str, algorithm: str = "ES256") -> SignatureKey:
-    """Return the key of this name, which is the `kid`: the same one throughout a process."""
+    """Return the key of this name (its `kid`), the same one throughout a process."""
     given: KeyParameters = {"kid": name, "alg": algorithm, "use": "sig"}
     if algorithm.startswith("ES"):
         return ECKey.generate_key({"ES256": "P-256", "ES384": "P-384"}[algorithm], given)
@@ -32,7 +32,7 @@ def key_of(name: str, algorithm: str = "ES256") -> SignatureKey:
 
 
 def private_pem(key: SignatureKey) -> str:
-    """Return a private key as a client is given it."""
+    """Return a private key in the form a client gets it."""
     assert not isinstance(key, OctKey)
     return key.as_pem(private=True).decode()
 
@@ -70,7 +70,7 @@ def unsigned(claims: Mapping[str, Any], header: Mapping[str, Any] | None = None)
 
 
 def claims_of(token: str) -> dict[str, Any]:
-    """Return what a JWT claims, whoever has signed it."""
+    """Return the claims of a JWT without checking its signature."""
     return dict(json.loads(jws.extract_compact(token.encode()).payload))
 
 
@@ -81,7 +81,7 @@ def header_of(token: str) -> dict[str, Any]:
 def verified(
     token: str, keys: KeySet | SignatureKey, algorithms: Collection[str] = ASYMMETRIC
 ) -> dict[str, Any]:
-    """Return the claims of a JWT that one of these keys has signed; raise `Fault`."""
+    """Return the claims of a JWT if one of these keys signed it; raise `Fault` otherwise."""
     try:
         return dict(jwt.decode(token, keys, algorithms=list(algorithms)).claims)
     except (JoseError, ValueError) as error:

@@ -20,13 +20,13 @@ ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
 ID_JAG_PROFILE: Final = "urn:ietf:params:oauth:grant-profile:id-jag"
 ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
 
-# A client that a workload needs not register (SEP-1933).
+# A workload needs no registered client (SEP-1933).
 _WORKLOAD: Final = Client(client_id="workload", grant_types=(JWT_BEARER,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustedIssuer:
-    """Somebody whose assertions are taken for tokens: a platform, or an identity provider."""
+    """An issuer whose assertions are exchanged for tokens: a platform or an identity provider."""
 
     issuer: str
     keys: KeySet
@@ -34,7 +34,7 @@ class TrustedIssuer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What somebody may have a token for."""
+    """The client, user and limits of a token."""
 
     client: Client
     scopes: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Grant:
 
 
 class TokenEndpoint:
-    """What a server has issued, and the endpoints that know: token and introspection."""
+    """The issued tokens of a server, and its endpoints for tokens and introspection."""
 
     def __init__(self, server: "AuthorizationServer") -> None:
         self._server = server
@@ -78,7 +78,7 @@ class TokenEndpoint:
         form = request.form
         kind = request.headers.get("content-type", "").partition(";")[0]
         if request.method != "POST" or kind != "application/x-www-form-urlencoded":
-            raise Fault("invalid_request", "a form has to be posted")
+            raise Fault("invalid_request", "the body must be a form")
         if form.get("grant_type") not in self.grant_types:
             raise Fault("unsupported_grant_type", "")
         return self._answers[form["grant_type"]](request, form)
@@ -90,11 +90,11 @@ class TokenEndpoint:
         return code
 
     def resource_in(self, asked: Mapping[str, str]) -> str | None:
-        """Return the resource that is asked for (RFC 8707, section 2)."""
+        """Return the requested resource (RFC 8707, section 2)."""
         resource = asked.get("resource")
         absolute = resource is not None and "://" in resource and "#" not in resource
         if not absolute and (resource is not None or self._server.behaviour.resource_required):
-            raise Fault("invalid_target", "resource has to be an absolute URI")
+            raise Fault("invalid_target", "resource must be an absolute URI")
         return resource
 
     def access_token(self, grant: Grant, claims: Mapping[str, Any] | None = None) -> str:
@@ -142,7 +142,7 @@ class TokenEndpoint:
             "client": grant.client.client_id != client.client_id,
             "resource": self.resource_in(form) not in (None, grant.resource),
             "scope": not set(scopes) <= set(grant.scopes),
-            # That of a public client is bound to its key (RFC 9449, section 5).
+            # A public client's refresh token is bound to its key (RFC 9449, section 5).
             "key": client.auth_method == "none" and grant.key != key,
         }
         return self._issued(replace(grant, scopes=scopes), wrong, key, lasting=True)
@@ -204,7 +204,7 @@ class TokenEndpoint:
         )
 
     def introspect(self, request: Request) -> Response:
-        """Return what a token says, to a client that may ask (RFC 7662)."""
+        """Return the claims of a token to a client that may introspect (RFC 7662)."""
         client = self._client(request, request.form)
         token = request.form.get("token", "")
         try:
@@ -228,7 +228,7 @@ class TokenEndpoint:
         return frozenset({self._server.issuer, self._server.url("token")})
 
     def _key(self, request: Request) -> str | None:
-        """Return the thumbprint of the key that a request proves."""
+        """Return the thumbprint of the proven key of a request."""
         if "dpop" in request.headers:
             return self._server.proofs.key(request, self._server.now())
         if self._server.behaviour.dpop_required:
@@ -236,7 +236,7 @@ class TokenEndpoint:
         return None
 
     def _trusted(self, assertion: str, audiences: frozenset[str]) -> dict[str, Any]:
-        """Return the claims of an assertion that somebody trusted has signed for one of these."""
+        """Return the claims of a trusted issuer's assertion for one of these audiences."""
         try:
             issuer = claims_of(assertion).get("iss")
         except (ValueError, KeyError) as error:

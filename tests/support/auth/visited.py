@@ -1,4 +1,4 @@
-"""An MCP server that takes the tokens of an authorization server, and a user: on real sockets."""
+"""An MCP server with an authorization server and a user, on real sockets."""
 
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
@@ -16,19 +16,19 @@ from support.sessions.talking import tools
 
 
 async def echo(session: Any, params: Any) -> str:
-    """A tool that says its name."""
+    """Return the tool's own name."""
     return str(params.name)
 
 
 @dataclass(kw_only=True)
 class User:
-    """Logs in wherever a page asks for that, with the browser of a test."""
+    """A user who logs in wherever a page asks, with the browser of a test."""
 
     pages: list[str] = field(default_factory=list[str])
     redirects: list[str] = field(default_factory=list[str])
 
     async def open(self, url: str) -> bool:
-        """Open a page, and come to where it redirects."""
+        """Open a page, and return the URL it redirects to."""
         self.pages.append(url)
         async with httpx2.AsyncClient(verify=False, trust_env=False) as browser:
             response = await browser.get(url)
@@ -38,7 +38,7 @@ class User:
 
 
 class Guarded:
-    """An MCP server, its authorization server and the metadata of both, as one application."""
+    """An MCP server, its authorization servers and all their metadata, as one application."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -61,12 +61,12 @@ class Guarded:
 
     @property
     def server(self) -> AuthorizationServer:
-        """The first of the authorization servers."""
+        """Return the first authorization server."""
         return self.resource.servers[0]
 
     @property
     def resource(self) -> Resource:
-        """The MCP server, as a protected resource."""
+        """Return the MCP server as a protected resource."""
         (found,) = (part for part in self.hosted.parts if isinstance(part, Resource))
         return found
 
@@ -77,7 +77,7 @@ async def guarded(
     setup: Mapping[str, Any] | None = None,
     resource: Mapping[str, Any] | None = None,
 ) -> AsyncGenerator[Guarded, None]:
-    """Serve the tool `echo` in a revision; `setup` and `resource` are of `Setup` and its pair."""
+    """Serve the tool `echo`; `setup` and `resource` are fields of `Setup` and `ResourceSetup`."""
     app = app_of(tools(revision, echo))
     guard = Guarded(app)
     async with booted(guard, lifespan="off") as port:

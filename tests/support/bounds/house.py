@@ -1,4 +1,4 @@
-"""The modules of the generator and the runtime as trees, what they import, and the map of them."""
+"""The modules of the generator and the runtime as trees, their imports, and the map of them."""
 
 import ast
 import re
@@ -21,12 +21,12 @@ def trees() -> dict[Path, ast.Module]:
 
 
 def named(path: Path) -> str:
-    """Return the path of a module as messages have it."""
+    """Return the path of a module as messages show it."""
     return path.relative_to(ROOT / "codegen").as_posix()
 
 
 def module_name(path: Path) -> str:
-    """Return the name by which a module is imported."""
+    """Return the dotted name of a module."""
     parts = path.relative_to(ROOT / "codegen").with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -35,7 +35,7 @@ OURS: Final = {module_name(path): path for path in MODULES}
 
 
 def imported(module: str) -> Iterator[str]:
-    """Yield the modules of ours that a module imports, at its top or anywhere else."""
+    """Yield the modules of our code that a module imports anywhere."""
     path = OURS[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(trees()[path]):
@@ -61,7 +61,7 @@ def map_of_the_house() -> dict[str, list[str]]:
 
 
 def modules_in(folder: Path) -> set[str]:
-    """Return the names of the modules and packages in a folder, without other files."""
-    # A folder without modules is what git leaves of a package that is gone.
+    """Return the modules and packages in a folder."""
+    # Git leaves an empty folder behind when a package is gone.
     packages = {path.parent.name for path in folder.glob("*/*.py")}
     return packages | {path.stem for path in folder.glob("*.py")}

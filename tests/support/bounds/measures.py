@@ -1,4 +1,4 @@
-"""How much there is of each thing that has a bound, by the name of the bound."""
+"""The measured value of each bound, by its name."""
 
 import ast
 import json
@@ -29,14 +29,14 @@ TERMS: Final = ("LICENSE", "NOTICE")
 
 
 class Measured(NamedTuple):
-    """How much there is, and where, of what is somewhere."""
+    """A measured value, and its place."""
 
     amount: int
     place: str = ""
 
 
 def runtime_size(parts: Iterable[str], *, several: bool = False) -> Measured:
-    """Return the KB of the runtime in a package with some parts, the last one as a whole."""
+    """Return the KB of the runtime in a package with some parts; the last part counts whole."""
     selection = PartSelection(tuple(parts), several=several)
     files = fixed_files(runtime_folder(), runtime_files(), selection)
     carried = (file for file in files if file.origin == "runtime")
@@ -46,7 +46,7 @@ def runtime_size(parts: Iterable[str], *, several: bool = False) -> Measured:
 
 @cache
 def _greeter_figures() -> dict[str, int]:
-    """Measure in a process of its own, with a package as users have it by default."""
+    """Measure a package with default options, in its own process."""
     with TemporaryDirectory(prefix="bounds-") as folder:
         for file in generate(GenerationOptions((OLD,))).files:
             path = Path(folder, "pkg", file.path)
@@ -66,12 +66,12 @@ def greeter_figure(name: str) -> Measured:
 
 
 def count_entries(folder: Path) -> Measured:
-    """Return how many modules and packages lie side by side in a folder."""
+    """Count the modules and packages in a folder."""
     return Measured(len(modules_in(folder)))
 
 
 def count_floors() -> Measured:
-    """Return the length of the longest chain of rooms of which each imports the next one."""
+    """Return the length of the longest import chain of rooms."""
     folders = {path.parent.name for path in CODE.glob("*/*.py")}
     below: dict[str, set[str]] = {room: set() for room in folders}
     for module in OURS:
@@ -117,7 +117,7 @@ def longest_function() -> Measured:
 
 
 def count_names_twice() -> Measured:
-    """Return how many names of public classes are those of several classes."""
+    """Count the names that several public classes share."""
     found = (node for tree in trees().values() for node in ast.walk(tree))
     classes = (node.name for node in found if isinstance(node, ast.ClassDef))
     twice = duplicates(name for name in classes if not name.startswith("_"))

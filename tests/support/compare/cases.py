@@ -1,4 +1,4 @@
-"""The smallest difference of each kind that there is."""
+"""The smallest difference of each kind."""
 
 from dataclasses import replace
 from typing import Any
@@ -39,7 +39,7 @@ A_OR_B = {"A": record(a=STRING), "B": record(b=STRING), "C": record(c=STRING)}
 
 
 def union(*arms: str) -> dict[str, Any]:
-    """The definitions of a union that the result holds, and of all its possible arms."""
+    """Return the definitions of a union in the result, and of all its possible alternatives."""
     return {**A_OR_B, "Union": {"anyOf": [ref(arm) for arm in arms]}}
 
 
@@ -49,7 +49,7 @@ def of_union(*arms: str) -> ComparedRevision:
 
 
 def no_thing(code: int) -> dict[str, Any]:
-    """An error with a code of its own."""
+    """Return an error with its own code."""
     return record(code={"const": code}, message=STRING)
 
 
@@ -165,7 +165,7 @@ METHODS = (
     one("method-sender-added", NOTHING, asking(senders=("client", "server"))),
     one("method-sender-removed", asking(senders=("client", "server")), NOTHING),
     one("method-direction-changed", NOTHING, asking(senders=("server",))),
-    # What is embedded has no request of its own that could be cancelled.
+    # An embedded value has no request that could be cancelled.
     one("method-kind-changed", NOTHING, asking(kind="embedded", traits=())),
     one("method-message-changed", NOTHING, asking(message="InquireRequest")),
     one("method-result-added", NOTHING, asking(results=("AskResult", "Later"))),

@@ -1,6 +1,6 @@
-"""A protocol with one request, small enough to see what is different between two versions of it.
+"""A protocol with one request, small enough to see the differences between two versions.
 
-A client sends `things/ask`, a server answers. `side` builds one version from what is given.
+A client sends `things/ask`, a server answers. `side` builds a version.
 """
 
 from dataclasses import dataclass, replace
@@ -89,7 +89,7 @@ def record(required: tuple[str, ...] = (), /, **members: Any) -> Json:
 def side(
     definitions: Json | None = None, *, headers: tuple[Header, ...] = (), **facts: Any
 ) -> ComparedRevision:
-    """A version with further definitions, and whatever differs in its IR."""
+    """Return a version with further definitions, and changed members of its IR."""
     schema = {
         "AskRequest": {
             **record(("method",), method={"const": "things/ask"}, params=ref("AskRequestParams"))
@@ -175,14 +175,14 @@ def header(level: str, when: str = "", *, direction: str = "request") -> Header:
 
 
 def answer_type(*, deprecated: bool = False) -> ObjectIR:
-    """`AskResult` as it is derived, without members."""
+    """Return `AskResult` as derived, without members."""
     return ObjectIR(ClassName("AskResult"), (), (), False, "/$defs/AskResult", "", deprecated)
 
 
 def answer_with(
     known_values: tuple[str, ...] = (), *, deprecated: bool = False
 ) -> ComparedRevision:
-    """A version whose result has the open string `value`, as it is derived too."""
+    """Return a version whose result has the open string `value`, as derived."""
     field = FieldIR(
         wire="value",
         name=FieldName("value"),
@@ -202,7 +202,7 @@ def answer_with(
 
 @dataclass(frozen=True)
 class Case:
-    """Two versions, and the codes of all that differs; the first one is what the case is for."""
+    """Two versions, and the codes of all their differences; the first is its subject."""
 
     codes: tuple[str, ...]
     before: ComparedRevision
@@ -210,10 +210,10 @@ class Case:
 
     @property
     def code(self) -> str:
-        """What the case is for."""
+        """The subject of the case."""
         return self.codes[0]
 
 
 def one(code: str, before: ComparedRevision, after: ComparedRevision, *others: str) -> Case:
-    """A case; `others` are the codes of what differs beside."""
+    """Return a case; `others` are the codes of further differences."""
     return Case((code, *others), before, after)

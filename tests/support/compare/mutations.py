@@ -1,7 +1,7 @@
-"""Every small change that a schema can have, and what a comparison says of it.
+"""Every small change of a schema, and the changes that a comparison reports for it.
 
-A mutation has the name of what it does and the place of the schema that it changes. Those in
-`neutral` leave the accepted values as they are.
+A mutation has the name of its change and the place in the schema. Those in `neutral` leave the
+accepted values unchanged.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -39,9 +39,9 @@ _NEUTRAL: Mapping[str, Mapping[str, Any]] = {
     "object": {"minProperties": 0, "propertyNames": STRING, "patternProperties": {}}
     | {"dependentRequired": {NAME: []}, "dependentSchemas": {NAME: True}},
 }
-# Any value is accepted, whatever its type.
+# Accepts any value of any type.
 _OF_ANY: Json = {"if": STRING, "then": True, "else": {}}
-# Facts that may only be one of some words.
+# Facts with a closed set of values.
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "depends_on": ("situation", "message"),
     "emit": ("never", "both"),
@@ -64,7 +64,7 @@ class Mutation(NamedTuple):
         return f"{self.what} at {self.pointer}"
 
     def within(self, schema: Json) -> Json:
-        """Return the whole schema with the change in it; the rest is shared."""
+        """Return the whole schema with the change; the rest is shared."""
         changed: Json = _replaced(schema, jsonpointer.split(self.pointer), self.changed)
         return changed
 
@@ -118,7 +118,7 @@ def neutral(schema: Json) -> list[Mutation]:
 
 
 def _changed(place: Json, names: list[str]) -> Iterator[tuple[str, Json]]:
-    # Of a constant, the type says nothing more.
+    # A constant makes its type redundant.
     unchanged = {"type"} if {"const", "enum"} & place.keys() else set[str]()
     if place.get("additionalProperties") in (True, {}):
         unchanged |= {"additionalProperties"}
@@ -291,7 +291,7 @@ class Mutable:
         return self._reported(lambda: self._side(self.schema, replace(self._source, facts=facts)))
 
     def changes(self, mutation: Mutation) -> tuple[ReportedChange, ...] | str:
-        """Return what a comparison says of a mutation, or why it is refused."""
+        """Return the reported changes for a mutation, or the reason why it is refused."""
         return self._reported(lambda: self._side(snapshot_of(mutation.within(self.schema))))
 
     def _reported(self, make: Callable[[], ComparedRevision]) -> tuple[ReportedChange, ...] | str:

@@ -1,4 +1,4 @@
-"""What the fixtures hand out: a picture and a sound as small as they get, and a resource."""
+"""The content of the fixtures: a tiny picture, a tiny sound, and a resource."""
 
 from typing import Final
 

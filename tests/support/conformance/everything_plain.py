@@ -48,7 +48,7 @@ FULL_DIALECT: Final[JsonObject] = {
 """Words of JSON Schema that no model has members for; they have to arrive as they are."""
 
 
-# The suite calls whatever is listed first without arguments.
+# The suite calls the first listed tool without arguments.
 @PLAIN.tool("test_simple_text", "Answers with a text.")
 async def simple_text(call: Call) -> Answer:
     return "This is a simple text."

@@ -1,4 +1,4 @@
-"""Tools that await their questions to the client: written once, whatever the client's revision.
+"""Tools that await their questions to the client: written once for all revisions of clients.
 
 In the handshake revisions a question is a request; in 2026-07-28 it ends the round, and the tool
 runs again from its beginning.
@@ -22,13 +22,13 @@ def sampling(question: str) -> m.CreateMessageRequestParams:
 
 
 def form(message: str, **fields: m.PrimitiveSchemaDefinition) -> m.ElicitRequestFormParams:
-    """A form whose fields may all be left empty."""
+    """Return a form whose fields may all be left empty."""
     schema = m.ElicitRequestFormParamsRequestedSchema(properties=fields)
     return m.ElicitRequestFormParams(message=message, requested_schema=schema)
 
 
 def name_form() -> m.ElicitRequestFormParams:
-    """A form that wants to know a name."""
+    """Return a form for a name."""
     schema = m.ElicitRequestFormParamsRequestedSchema(
         properties={"name": m.StringSchema(description="What you are called.")}, required=["name"]
     )
@@ -36,12 +36,12 @@ def name_form() -> m.ElicitRequestFormParams:
 
 
 def described(answer: m.ElicitResult) -> str:
-    """What became of a form, in words."""
+    """Describe the outcome of a form."""
     return f"{answer.action}: {answer.content or {}}"
 
 
 def said(answer: m.CreateMessageResult) -> str:
-    """What a model said, in words."""
+    """Describe the answer of a model."""
     block = answer.content
     return f"{answer.model} says: {block.text if isinstance(block, m.TextContent) else block}"
 
@@ -113,7 +113,7 @@ async def ask_on_a_stream(call: Call) -> Answer:
     )
 
 
-# The runtime refuses to ask a client what it has not declared, and that is the answer.
+# The runtime refuses to ask for undeclared capabilities, and the refusal is the answer.
 @ASKING.tool("test_missing_capability", "Needs a client that samples.")
 async def ask_without_capability(call: Call) -> Answer:
     answer = await call.session.request(

@@ -1,4 +1,4 @@
-"""What the fixtures have to read: resources, a template, prompts, and completions for them."""
+"""The readable fixtures: resources, a template, prompts, and completions for them."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -123,5 +123,5 @@ async def fill_in(session: mcp.Session, name: str, arguments: Arguments) -> m.Ge
 
 
 def proposals(begun: str) -> list[str]:
-    """How an argument that was begun may go on."""
+    """Return the completions for the beginning of an argument."""
     return [word for word in ("paris", "park", "test", "testing") if word.startswith(begun)]

@@ -1,6 +1,6 @@
 """Tools that do the rounds of 2026-07-28 by hand: they return their questions, each under a key.
 
-The runtime seals what travels with the client and refuses what was tampered with before a tool
+The runtime seals the state that travels with the client and refuses tampered state before a tool
 sees it, so none of these has to check (2026-07-28, basic/patterns/mrtr).
 """
 

@@ -1,4 +1,4 @@
-"""A server with every fixture that the official conformance suite wants to see.
+"""A server with every fixture of the official conformance suite.
 
 One class, written against 2026-07-28, for all revisions. From the root of the checkout:
 PYTHONPATH=tests python -m support.conformance.everything_server --port 8000
@@ -47,7 +47,7 @@ TOOLS = Toolbox(PLAIN, ASKING, ROUNDS)
 
 
 class Everything(TasksServer, ServesSkills, SkillsServer, Working, mcp.Server):
-    """Answers whatever the suite asks."""
+    """A server that answers every request of the suite."""
 
     skills = SkillFolder(Path(__file__).with_name("skills"))
     skills_page_size = 1

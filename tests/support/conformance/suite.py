@@ -30,7 +30,7 @@ async def run(
 
 
 def table(results: Iterable[Result]) -> str:
-    """What was found, as Markdown, and why some scenarios cannot be passed."""
+    """Return the findings as Markdown, and why some scenarios cannot be passed."""
     results = list(results)
     lines = [
         "| what | speaks | held to | scenarios | checks passed | impossible |",
@@ -49,14 +49,14 @@ def table(results: Iterable[Result]) -> str:
 
 
 def passed_scenarios(result: Result) -> tuple[int, int]:
-    """How many scenarios of those that can be passed were, and how many there are."""
+    """Return how many of the possible scenarios passed, and how many there are."""
     possible = set(result.leg.scenarios).difference(result.leg.excuses)
     faulty = {fault.split(":")[0] for fault in result.faults}
     return len(possible - faulty), len(possible)
 
 
 def row(result: Result) -> str:
-    """What one leg found, as a line of the table."""
+    """Return the findings of one leg as a table row."""
     leg = result.leg
     passed = "{} of {}".format(*passed_scenarios(result))
     speaks = leg.only or ("its era" if leg.side == "client" else "all")
@@ -66,7 +66,7 @@ def row(result: Result) -> str:
 
 
 def record(results: Iterable[Result]) -> dict[str, Any]:
-    """What was found, as a record of the report."""
+    """Return the findings as a record of the report."""
     pinned = json.loads((HERE / "package.json").read_bytes())["dependencies"]
     legs = [
         {
@@ -95,7 +95,7 @@ def _excuses(results: Iterable[Result]) -> Iterator[str]:
 
 
 def main(arguments: Namespace) -> int:
-    """Run what is asked for; 1 if something is wrong, 2 if the suite could not be installed."""
+    """Run the chosen legs; return 1 on faults, 2 if the suite could not be installed."""
     try:
         suite = kit()
     except pytest.skip.Exception as why:

@@ -1,6 +1,6 @@
-"""Which blocks of pages the tests run: those that they get from `support.docs.pages`.
+"""The blocks of pages that tests run: those that they get from `support.docs.pages`.
 
-The calls are read, and not made, so that a run of a few tests knows of all of them.
+The calls are read, not made, so a run of a few tests knows all of them.
 """
 
 import ast
@@ -37,10 +37,10 @@ def taken() -> set[Block]:
 
 
 def taken_by(source: str) -> Iterator[Block]:
-    """Yield the blocks that the source of a test takes from pages that it names.
+    """Yield the blocks that the source of a test takes from named pages.
 
-    A page that is no constant, as in a loop over pages, counts for nothing: what looks at all pages
-    runs none.
+    A page that is not a constant, as in a loop over pages, does not count: a test of all pages runs
+    none.
     """
     tree = ast.parse(source)
     texts = dict(_constants(tree))
@@ -72,7 +72,7 @@ def _of_call(call: ast.Call, function: Signature, texts: Mapping[str, Any]) -> I
 
 
 def _text(node: ast.expr, texts: Mapping[str, Any]) -> Any:
-    """A constant, or what a name stands for; nothing if that is not known."""
+    """Return a constant, or the value of a name; None if unknown."""
     if isinstance(node, ast.Name):
         return texts.get(node.id)
     return node.value if isinstance(node, ast.Constant) else None

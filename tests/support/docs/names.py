@@ -1,7 +1,7 @@
-"""Whether the names in pieces of code exist.
+"""A check that the names in pieces of code exist.
 
-Needs the standard library alone, so that it also runs on the interpreter of a peer: as a program it
-reads the arguments of `problems` from standard input, as JSON, and writes what that returns.
+Needs only the standard library, so that it also runs on a peer's interpreter: as a program it reads
+the arguments of `problems` from standard input as JSON, and writes the result.
 """
 
 import ast
@@ -25,11 +25,11 @@ def problems(
     spaces: Iterable[str],
     examples: Iterable[str] = (),
 ) -> list[str]:
-    """Return what is wrong with pieces of code, each an expression, a decorator or a program.
+    """Return the faults of pieces of code, each an expression, a decorator or a program.
 
-    `roots` are variables with the objects that they may stand for, and `spaces` what other names
-    are looked up in; both are of the form `module` or `module:attribute`. Of `examples`, which may
-    be modules too, and of names that a piece binds itself, nothing is known.
+    `roots` are variables with their possible objects, and `spaces` are where other names are looked
+    up; both have the form `module` or `module:attribute`. Names from `examples`, which may be
+    modules too, and names that a piece binds itself are not checked.
     """
     names = _Names(
         {name: [_load(one) for one in ones] for name, ones in roots.items()},
@@ -93,7 +93,7 @@ class _Names:
                 yield f"{ast.unparse(call.func)} has no {keyword.arg}="
 
     def _meant(self, node: ast.AST) -> list[Any]:
-        """Return what an expression may stand for, as far as that can be told; `_NOTHING` else."""
+        """Return the possible values of an expression; `_NOTHING` if unknown."""
         if isinstance(node, ast.Name):
             if node.id in self._roots:
                 return self._roots[node.id]
@@ -130,7 +130,7 @@ def _is_class(name: str) -> bool:
 
 
 def _member(owner: Any, name: str) -> Any:
-    """Return a member, None if there is none, and `_NOTHING` if nothing more is known of it."""
+    """Return a member; None if it is missing, `_NOTHING` if it cannot be known."""
     if owner is _NOTHING or inspect.ismodule(owner):
         return owner if owner is _NOTHING else getattr(owner, name, None)
     value = inspect.getattr_static(owner, name, None)
@@ -149,7 +149,7 @@ def _member(owner: Any, name: str) -> Any:
 
 
 def _declared(owner: Any) -> set[str]:
-    """The members that a class declares and has no value for, such as the fields of a model."""
+    """Return the members that a class only declares, such as the fields of a model."""
     if not inspect.isclass(owner):
         return set()
     fields: set[str] = set(getattr(owner, "model_fields", ()))
@@ -157,7 +157,7 @@ def _declared(owner: Any) -> set[str]:
 
 
 def _takes(callee: Any, keyword: str) -> bool:
-    """Whether a keyword is a parameter, of any overload or of the constructor."""
+    """Return whether a keyword is a parameter of any overload or of the constructor."""
     if callee is _NOTHING:
         return True
     if inspect.isclass(callee):
@@ -170,7 +170,7 @@ def _takes(callee: Any, keyword: str) -> bool:
 
 
 def _has_parameter(function: Any, keyword: str) -> bool:
-    """Whether a function has a parameter, or takes any keyword as far as that can be told."""
+    """Return whether a function has a parameter, or seems to take any keyword."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -184,7 +184,7 @@ def _has_parameter(function: Any, keyword: str) -> bool:
         if isinstance(typed, str):
             try:
                 typed = eval(typed, getattr(function, "__globals__", {}))
-            except NameError:  # It is there for type checkers only.
+            except NameError:  # Only for type checkers.
                 return True
         is_open = typing.get_origin(typed) is not typing.Unpack
         if is_open or keyword in inspect.get_annotations(typing.get_args(typed)[0]):

@@ -1,7 +1,7 @@
-"""The blocks of code that pages show, and the programs among them.
+"""The blocks of code on pages, and the programs among them.
 
-A test gets what it runs from here and from nowhere else. So `support.docs.accounting` finds, in the
-calls of these functions, which blocks are run.
+Tests get all code they run from here, so that `support.docs.accounting` finds the blocks that run
+in the calls of these functions.
 """
 
 import re
@@ -30,10 +30,10 @@ _INDENTED: Final = re.compile(r"(?<=\n\n)(?: {4}.*\n|\n(?= {4}))+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A block of a page, as it stands there: fenced, with a kind, or indented, without one.
+    """A block of a page: fenced, with a kind, or indented, without one.
 
-    A label tells it from others of its kind: the rest of the line of the fence, or else a comment
-    above it, `<!-- example: label -->`.
+    A label names it: the rest of the fence's line, or a comment above it, `<!-- example: label
+    -->`.
     """
 
     page: str
@@ -43,7 +43,7 @@ class Block:
 
     @property
     def place(self) -> str:
-        """The page, and the line that the block begins with."""
+        """Return the page and the first line of the block."""
         return f"{self.page}: {self.text.partition(chr(10))[0]}"
 
 
@@ -68,18 +68,18 @@ def blocks(name: str) -> tuple[Block, ...]:
 
 
 def shown(name: str, kind: str = "python", label: str = "") -> list[str]:
-    """The texts of the blocks of a kind on a page, in its order; of a label, if one is given."""
+    """Return the texts of a page's blocks of a kind, in order; with a label, only those."""
     return [one.text for one in blocks(name) if one.kind == kind and label in ("", one.label)]
 
 
 def indented(name: str, begin: str) -> str:
-    """The text of the only indented block of a page that begins so."""
+    """Return the only indented block of a page with this beginning."""
     (text,) = (one.text for one in blocks(name) if not one.kind and one.text.startswith(begin))
     return text
 
 
 def anchors(text: str) -> set[str]:
-    """The headings of a page, as links name them."""
+    """Return the headings of a page, as links name them."""
     headings = re.findall(r"^#+ (.*)$", _FENCED.sub("", text), re.MULTILINE)
     plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
     return {heading.replace(" ", "-") for heading in plain}
@@ -106,7 +106,7 @@ def examples(name: str) -> dict[str, dict[str, Any]]:
 
 
 def defined(name: str) -> dict[str, Any]:
-    """All that the programs of a page define, each of which stands for itself."""
+    """Run each program of a page alone, and return all their names."""
     names: dict[str, Any] = {}
     for program in shown(name):
         names |= run(program, name)

@@ -31,13 +31,13 @@ _NAMED = """\
 `TypeExpr` is `Ref`, `Scalar`, `LiteralOf`, `ListOf`, `MapOf`, `OneOf` or `Anything`. `Role` is
 "client" or "server", `Era` "handshake" or "stateless", `Level` "MUST" or "SHOULD", `MessageKind`
 "request", "notification" or "embedded", `Phase` "any", "before_ready" or "ready"."""
-# What lies behind a value of these is the runtime's.
+# The members of these values belong to the runtime.
 _CLOSED = frozenset({"PairTables"})
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A variable of a template, or a member of a value: its type as it is written, and its text."""
+    """A variable of a template, or a member of a value: its type and its text."""
 
     name: str
     type: str
@@ -45,14 +45,14 @@ class Member:
 
 
 def contexts() -> list[type]:
-    """The types of what templates get, in the order of their module."""
+    """Return the contexts of templates, in the order of their module."""
     found = vars(template_contexts).values()
     return [one for one in found if is_typeddict(one) and one.__module__.endswith("contexts")]
 
 
 @cache
 def members(kind: type) -> tuple[Member, ...]:
-    """The members of a class that it has itself, with the texts below them."""
+    """Return a class's own members with the texts below them."""
     (node,) = ast.parse(inspect.getsource(kind)).body
     assert isinstance(node, ast.ClassDef)
     return tuple(_members(node))
@@ -72,13 +72,13 @@ def _members(node: ast.ClassDef) -> Iterator[Member]:
 
 
 def bases(kind: type) -> list[type]:
-    """The contexts that a context has all members of."""
+    """Return the contexts whose members a context shares."""
     named: list[str] = re.findall(r"\w+", inspect.getsource(kind).splitlines()[0].partition("(")[2])
     return [one for one in contexts() if one.__name__ in named]
 
 
 def values() -> list[type]:
-    """The classes of values in contexts, and of values in these."""
+    """Return the classes of values in contexts, and of values in these."""
     waiting: list[Any] = [hint for one in contexts() for hint in get_type_hints(one).values()]
     found: dict[str, type] = {}
     while waiting:
@@ -97,7 +97,7 @@ def summary(what: Callable[..., object] | type) -> str:
 
 
 def parameters(name: str) -> str:
-    """What a filter takes beside what it is used on, with types."""
+    """Return the further parameters of a filter, with types."""
     first, *rest = inspect.signature(FILTERS[name]).parameters.values()
     return ", ".join([_annotated(first, named=False), *(_annotated(one) for one in rest)])
 
@@ -112,10 +112,10 @@ def tables() -> str:
     return "\n\n".join(
         (
             "## The templates\n\n" + _table(("template", "prints", "gets"), _templates()),
-            "## What they get",
+            "## Variables",
             *(_context(one) for one in contexts()),
             f"## Values\n\n{_NAMED}\n\n" + "\n".join(_value(one) for one in values()),
-            "## Filters\n\n" + _table(("filter", "of", "what it does"), _filters()),
+            "## Filters\n\n" + _table(("filter", "of", "effect"), _filters()),
             "## Macros\n\n" + _table(("import from", "macro", "prints"), _macros()),
         )
     )
@@ -140,7 +140,7 @@ def _templates() -> Iterator[tuple[str, ...]]:
 def _context(kind: type) -> str:
     above = [f"All of {_link(base)}." for base in bases(kind)]
     rows = [(f"`{one.name}`", f"`{one.type}`", one.text) for one in members(kind)]
-    table = [_table(("variable", "type", "what it is"), iter(rows))] if rows else []
+    table = [_table(("variable", "type", "meaning"), iter(rows))] if rows else []
     return "\n\n".join((f"### {kind.__name__}", " ".join((summary(kind), *above)), *table))
 
 
@@ -162,7 +162,7 @@ def _macros() -> Iterator[tuple[str, ...]]:
 
 
 def promises() -> list[str]:
-    """What a template may rely on, a line for each kind: its name, and its members."""
+    """Return the promises to templates, a line for each kind: its name and its members."""
     kinds: dict[str, list[str]] = {
         "templates": [*NAMES],
         "filters": [f"{name}({parameters(name)})" for name in FILTERS],
@@ -178,14 +178,14 @@ def _promised(kind: type) -> list[str]:
 
 
 def written(text: str) -> str:
-    """A page with the tables of today."""
+    """Return the page with current tables."""
     begin, end = MARKS
     before, rest = text.split(begin)
     return f"{before}{begin}\n\n{tables()}\n\n{end}{rest.split(end)[1]}"
 
 
 def broken(promised: str, now: Mapping[str, set[str]]) -> list[str]:
-    """What was promised, in lines as those of `promises`, and is not there any more."""
+    """Return the lines of `promises` that are no longer kept."""
     return [
         f"{kind}: {name}"
         for kind, _, names in (line.partition(": ") for line in promised.splitlines())
@@ -195,7 +195,7 @@ def broken(promised: str, now: Mapping[str, set[str]]) -> list[str]:
 
 
 def by_kind(lines: list[str]) -> dict[str, set[str]]:
-    """Lines as those of `promises`, taken apart."""
+    """Parse lines of `promises`."""
     return {
         kind: set(names.split("; ")) for kind, _, names in (one.partition(": ") for one in lines)
     }

@@ -1,6 +1,6 @@
-"""One value, two opinions: the schema's, and the generated type's in all its ways of reading.
+"""One value, two verdicts: the schema's, and the generated type's in all its ways of reading.
 
-A disagreement is a sentence that says what differed; None means that all agree.
+A disagreement is a sentence about the difference; None means that all agree.
 """
 
 import json
@@ -53,10 +53,10 @@ def disagreement(revision: str, subject: oracle.Subject, value: Any, exact: bool
 
 
 def difference(read: Reader, value: Any, wanted: bool, exact: bool) -> str | None:
-    """How a type differs from a schema that accepts `value` or, if it is not `wanted`, does not.
+    """Return how a type differs from a schema that accepts `value`, or refuses it if not `wanted`.
 
-    With `exact`, what is accepted has to come back with 1 and 1.0 kept apart; a number without a
-    fraction may otherwise come back as the integer it is.
+    With `exact`, accepted values must come back with 1 and 1.0 kept apart; otherwise a number
+    without a fraction may come back as an integer.
     """
     typed, refusal = _read(read.value, value)
     if wanted != (refusal is None):
@@ -83,7 +83,7 @@ def _read(read: Callable[[Any], Any], value: Any) -> tuple[Any, ValidationError 
 
 
 def written(typed: Any) -> Any:
-    """The decoded JSON that `typed` is written as."""
+    """Return the JSON of `typed`, decoded."""
     if hasattr(typed, "to_wire"):
         return typed.to_wire()
     if is_array(typed):
@@ -106,7 +106,7 @@ def _reversed(value: Any) -> Any:
 
 
 def same(found: Any, value: Any, exact: bool) -> bool:
-    """Whether two JSON values are equal: true is not 1, and with `exact` neither is 1.0."""
+    """Return whether two JSON values are equal: true is not 1, and with `exact` neither is 1.0."""
     if is_object(value):
         return (
             is_object(found)

@@ -1,7 +1,7 @@
 """Hypothesis strategies for instances of a schema, as far as the protocol's schemas go.
 
-Values come mostly from small pools of awkward ones: that is fast, and a wrong model fails on the
-awkward ones. A keyword this module does not know stops the test rather than being passed over.
+Values come mostly from small pools of awkward ones: that is fast, and wrong models fail on them. An
+unknown keyword stops the test.
 """
 
 from typing import Any
@@ -82,7 +82,7 @@ _MAP_KEYS = st.sampled_from(KEYS) | st.text(max_size=3)
 class Instances:
     """Strategies for the definitions of one document, each made once.
 
-    `complete` ones hold all declared members of every object and no others.
+    `complete` ones hold exactly the declared members of every object.
     """
 
     def __init__(self, document: Json, *, complete: bool = False) -> None:
@@ -184,7 +184,7 @@ def _integer(schema: Json) -> Values:
 
 
 def _both(left: Json, right: Json) -> Json:
-    """The schema of what satisfies two schemas of objects, or one schema and an empty one."""
+    """Return the intersection of two object schemas, or of one schema and an empty one."""
     joined = {**left, **right}
     for keyword in {"properties"} & left.keys() & right.keys():
         joined[keyword] = {**left[keyword], **right[keyword]}
@@ -205,7 +205,7 @@ _SMALLEST: dict[str, Any] = {
 
 
 def smallest(document: Json, schema: Json) -> Any:
-    """An instance of `schema` with required members only, the first choice taken everywhere."""
+    """Return an instance of `schema` with only the required members and always the first choice."""
     match schema:
         case {"$ref": str(ref)}:
             return smallest(document, jsonpointer.get(document, ref.removeprefix("#")))

@@ -1,4 +1,4 @@
-"""An extension of our own, with all that one may have, and a package with it and with tasks."""
+"""A made-up extension with every feature, and a package with it and with tasks."""
 
 import json
 import shutil

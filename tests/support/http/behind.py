@@ -1,8 +1,8 @@
-"""Several applications of one endpoint behind a forwarder, in the place of a single one.
+"""Several applications of one endpoint behind a forwarder, in place of a single one.
 
-`pytest --workers-behind=another` has `serving` and `attacked` do so, with that policy of the
-forwarder: what holds for one application is shown to hold for several, by the same tests. With
-`--engine=redis` they share a Redis, or else the memory of this process.
+With `pytest --workers-behind=another`, `serving` and `attacked` use them, with that policy of the
+forwarder: the same tests then show that the behaviour holds for several. With `--engine=redis` they
+share a Redis, otherwise the memory of this process.
 """
 
 import asyncio
@@ -99,7 +99,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def configure(config: pytest.Config) -> None:
-    """Take over what the command line says, before test modules are imported."""
+    """Read the command line before test modules are imported."""
     _chosen["policy"] = config.getoption("--workers-behind")
     if _chosen["policy"] is not None:
         held = ExitStack()
@@ -111,13 +111,13 @@ def configure(config: pytest.Config) -> None:
 
 
 def described() -> Iterator[str]:
-    """Yield what a run has in the place of single applications, in words."""
+    """Yield a description of the applications of the run."""
     if _chosen["described"] is not None:
         yield _chosen["described"]
 
 
 def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """The tests of `ALONE`, if there are workers."""
+    """Return the tests of `ALONE`, if there are workers."""
     if _chosen["policy"] is None:
         return []
     names = tuple(f"tests/http/{name}" for names in ALONE.values() for name in names)
@@ -159,13 +159,13 @@ ENGINES: Final[Mapping[str, Callable[[ExitStack], Callable[[], Any]]]] = {
 
 
 class Workers:
-    """Several applications, as far as tests treat them like one."""
+    """Several applications with the interface of one."""
 
     def __init__(self, apps: "Iterable[HttpApp]") -> None:
         self.apps: Final = tuple(apps)
 
     async def close(self) -> None:
-        """Close all of them, at once as the processes of a service."""
+        """Close all of them at once, like the processes of a service."""
         await asyncio.gather(*(app.close() for app in self.apps))
 
 
@@ -173,9 +173,9 @@ class Workers:
 async def served(
     make: "Callable[..., HttpApp]", boot: Boot, chosen: dict[str, Any]
 ) -> AsyncGenerator[tuple[Any, int], None]:
-    """An application, or the workers that stand for it, and the port to call.
+    """Serve an application, or workers in its place; yield it and its port.
 
-    `chosen` is what it is made with.
+    `chosen` are the arguments of `make`.
     """
     policy: str | None = _chosen["policy"]
     if policy is None:
@@ -212,7 +212,7 @@ async def workers(
 async def together(
     contexts: Sequence[AbstractAsyncContextManager[T]],
 ) -> AsyncGenerator[list[T], None]:
-    """All of these, begun and ended at once."""
+    """Enter and leave all contexts at once."""
     begun = await asyncio.gather(*(one.__aenter__() for one in contexts), return_exceptions=True)
     try:
         entered = [one for one in begun if not isinstance(one, BaseException)]

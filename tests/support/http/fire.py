@@ -1,6 +1,6 @@
-"""A server to attack, and what it takes to attack it: raw sockets, and a log that is watched.
+"""A server to attack, and the tools for it: raw sockets, and a watched log.
 
-Run as a program it serves with `run_http` until it is told to stop.
+As a program it serves with `run_http` until it is stopped.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ Fields = Mapping[str, str | bytes | None]
 
 
 class Target:
-    """The server under attack: tools that wait, talk, ask and give much."""
+    """The server under attack: tools that wait, send much, ask and give much."""
 
     def __init__(self) -> None:
         self.begun = self.cancelled = self.finished = 0
@@ -124,7 +124,7 @@ class Answer(NamedTuple):
 
     @property
     def message(self) -> Json:
-        """The message in the body, or the last one of a stream of events."""
+        """Return the message in the body, or the last one of an event stream."""
         streamed = self.field("content-type") == "text/event-stream"
         return json.loads(self.body.rpartition(b"data: ")[2] if streamed else self.body)
 
@@ -167,7 +167,7 @@ def modern_call(name: str, id: object = 1, **arguments: object) -> bytes:
 
 
 def of_modern(method: str, name: str | None = None) -> dict[str, str | bytes | None]:
-    """The header fields of a request of the stateless era."""
+    """Return the header fields of a request of the stateless era."""
     return {"mcp-protocol-version": STATELESS, "mcp-method": method, "mcp-name": name}
 
 
@@ -179,7 +179,7 @@ class Wire:
         self.writer = writer
 
     async def send(self, data: bytes) -> None:
-        """Write bytes; that nobody takes them any more shows when reading."""
+        """Write bytes; a closed connection shows when reading."""
         self.writer.write(data)
         try:
             await self.writer.drain()
@@ -210,22 +210,22 @@ class Wire:
         await self.reader.readuntil(b"\r\n")
 
     async def event(self) -> bytes:
-        """What a stream says next, be it a comment."""
+        """Return the next event or comment of a stream."""
         return await anext(self.pieces())
 
     async def is_closed(self) -> bool:
-        """Wait for the end; whether nothing more came."""
+        """Wait for the end; return whether nothing more came."""
         try:
             return not await self.reader.read()
         except ConnectionError:
             return True
 
     def vanish(self) -> None:
-        """Be gone without a word: what the server still writes is answered with a reset."""
+        """Disappear at once: further writes of the server are answered with a reset."""
         self.writer.transport.abort()
 
     def read(self, on: bool) -> None:
-        """Read on, or nothing any more."""
+        """Continue or stop reading."""
         transport: Any = self.writer.transport
         transport.resume_reading() if on else transport.pause_reading()
 
@@ -241,7 +241,7 @@ async def wire(port: int) -> AsyncGenerator[Wire, None]:
 
 
 async def ask(port: int, data: bytes) -> Answer:
-    """The response to one request, over a connection of its own."""
+    """Return the response to one request over its own connection."""
     async with wire(port) as one:
         await one.send(data)
         return await one.answer()
@@ -255,14 +255,14 @@ def app_of(servers: Servers, **chosen: Any) -> Any:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something is so that no event tells of."""
+    """Wait until a condition holds that no event announces."""
     async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.005)
 
 
 def leftovers(app: Any) -> dict[str, int]:
-    """What is still open or under way; sessions alone are no leftover."""
+    """Return what is still open or running, except sessions."""
     if isinstance(app, behind.Workers):
         found = Counter[str]()
         for one in app.apps:
@@ -278,7 +278,7 @@ def leftovers(app: Any) -> dict[str, int]:
 
 
 async def settled(app: Any) -> None:
-    """Wait until nothing is open or under way any more."""
+    """Wait until nothing is open or running."""
     try:
         await until(lambda: not leftovers(app))
     except TimeoutError:
@@ -287,7 +287,7 @@ async def settled(app: Any) -> None:
 
 @contextmanager
 def quiet(but: str = "") -> Generator[None, None, None]:
-    """Nothing is logged that is worse than a warning, or has a traceback; `but` this message."""
+    """Require that nothing worse than a warning is logged, and no traceback, except `but`."""
     root, trap = logging.getLogger(), BufferingHandler(1_000_000)
     root.addHandler(trap)
     try:
@@ -300,7 +300,7 @@ def quiet(but: str = "") -> Generator[None, None, None]:
 
 
 def loop_of(stack: str) -> asyncio.AbstractEventLoop:
-    """A loop of the kind that goes with a parser."""
+    """Return a loop of the kind that goes with a parser."""
     if stack == "h11":
         return asyncio.new_event_loop()
     import uvloop
@@ -309,7 +309,7 @@ def loop_of(stack: str) -> asyncio.AbstractEventLoop:
 
 
 def on_each_stack(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """A test that gets each `stack` in turn, in a loop of its kind."""
+    """Run a test with each `stack`, in a loop of its kind."""
     given = signature(test)
 
     @wraps(test)
@@ -324,7 +324,7 @@ def on_each_stack(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
 
 
 class Site:
-    """A server on a socket, with what one needs to attack it."""
+    """A server on a socket, with the tools to attack it."""
 
     def __init__(
         self, target: Target, app: Any, port: int, servers: Sequence["uvicorn.Server"]
@@ -348,14 +348,14 @@ class Site:
         return await ask(self.port, data)
 
     async def session(self, revision: str = OLD, /, **fields: str | bytes | None) -> Fields:
-        """Begin a session; the header fields that belong to it."""
+        """Begin a session; return its header fields."""
         answer = await self.ask(http(hello(revision, sampling={}), **fields))
         mine = {"mcp-session-id": answer.field("mcp-session-id"), **fields}
         assert (await self.ask(http(INITIALIZED, **mine))).status == 202
         return mine
 
     async def is_fine(self, **fields: str | bytes | None) -> None:
-        """A normal call is answered in both eras, and nothing is left of what was before."""
+        """Require that a normal call works in both eras, and nothing is left of the attack."""
         await settled(self.app)
         mine = await self.session(**fields)
         answers = [
@@ -368,7 +368,7 @@ class Site:
 
 @asynccontextmanager
 async def attacked(stack: str = "h11", but: str = "", **chosen: Any) -> AsyncGenerator[Site, None]:
-    """A server on a socket in the test's loop: unharmed, silent and idle again in the end."""
+    """Serve on a socket in the test's loop; require that it stays unharmed, quiet and idle."""
     import uvicorn
 
     target, servers = Target(), list[uvicorn.Server]()

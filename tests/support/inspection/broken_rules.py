@@ -1,4 +1,4 @@
-"""For each rule of an inspection a session that breaks it, and one like it that keeps it."""
+"""For each rule of an inspection, a session that breaks it, and a similar one that keeps it."""
 
 import json
 from typing import Any, Final
@@ -38,7 +38,7 @@ def pair(broken: Exchange, kept: Exchange, **about: Any) -> Pair:
 
 
 def coded(probe: str, method: str, wrong: int, right: int, **about: Any) -> Pair:
-    """A request that has to be refused with one error, and is with another."""
+    """Return a request that needs one error, and gets the wrong or the right one."""
     return pair(asked(probe, method, error(wrong)), asked(probe, method, error(right)), **about)
 
 
@@ -48,7 +48,7 @@ def plain(method: str, answer: dict[str, Any]) -> Exchange:
 
 
 def noted(broken: dict[str, Any], kept: dict[str, Any], **about: Any) -> Pair:
-    """A message of the server beside the answer to a ping."""
+    """Return a server message beside the answer to a ping."""
     ping = request("ping")
     return pair(
         exchange("ping", ping, broken, result()), exchange("ping", ping, kept, result()), **about
@@ -56,13 +56,13 @@ def noted(broken: dict[str, Any], kept: dict[str, Any], **about: Any) -> Pair:
 
 
 def noted_text(text: bytes) -> Pair:
-    """An answer as a text, in place of one that is strict JSON."""
+    """Return an answer as a text that is not strict JSON."""
     ping = request("ping")
     return pair(exchange("ping", ping, text), exchange("ping", ping, _ANSWER.encode()), **_LOGGING)
 
 
 def statused(probe: str, wrong: int, right: int, **about: Any) -> Pair:
-    """A status over HTTP."""
+    """Return a status over HTTP."""
     sent = request("ping")
     return pair(
         exchange(probe, sent, status=wrong),
@@ -110,7 +110,7 @@ def _begun(**answered: str) -> Session:
 
 
 def _in_session(id: str) -> Session:
-    """A session with the id ab, in which a ping is answered with an id."""
+    """Return a session with the id ab, in which the answer to a ping has an id."""
     sent: dict[str, Any] = {"headers": {"mcp-session-id": "ab"}, "status": 200}
     begun = _begun(**{"mcp-session-id": "ab"})
     begun.exchanges.append(
@@ -193,7 +193,7 @@ def _with_early(early: dict[str, Any]) -> Exchange:
 
 
 def of_errors() -> dict[str, Pair]:
-    """The rules about what is answered to mistakes."""
+    """Yield the rules about errors."""
     missing = "unknown resource", "resources/read"
     return {
         "unknown-method-code": coded("unknown method", "none", -32600, -32601),
@@ -246,7 +246,7 @@ def of_errors() -> dict[str, Pair]:
 
 
 def of_features() -> dict[str, Pair]:
-    """The rules about capabilities and what is done with them."""
+    """Yield the rules about capabilities and features."""
     hidden = "tools/list undeclared", "tools/list"
     batched = exchange("batch", _BATCH, [result(), result(id=6)])
     return {
@@ -287,7 +287,7 @@ def _page(cursor: str) -> dict[str, Any]:
 
 
 def of_offers() -> dict[str, Pair]:
-    """The rules about tools, prompts, resources and what comes of them."""
+    """Yield the rules about tools, prompts, resources and their results."""
     prompt, resource = {"name": "p"}, {"name": "r", "uri": "file:///r"}
     templates = "resources/templates/list", "resourceTemplates"
     image = {"type": "image", "mimeType": "image/png"}
@@ -332,7 +332,7 @@ def of_offers() -> dict[str, Pair]:
 
 
 def listening(*received: dict[str, Any], **wanted: Any) -> Exchange:
-    """A subscription, by default to changes of tools, and what came."""
+    """Return a subscription, by default to changes of tools, and its messages."""
     asked = request("subscriptions/listen", {"notifications": wanted or {"toolsListChanged": True}})
     return exchange("subscriptions/listen", asked, *received)
 

@@ -1,4 +1,4 @@
-"""Comparisons to render: a small one, a large one, and one that means harm."""
+"""Comparisons to render: a small, a large and a hostile one."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -29,7 +29,7 @@ def judged(
 
 
 def everybody(severity: Severity) -> dict[Reader, Severity]:
-    """The same for all readers."""
+    """Return the same severity for all readers."""
     return dict.fromkeys(PROTOCOL, severity)
 
 
@@ -81,7 +81,7 @@ NOTE = Problem(
     "add",
     Level.WARNING,
 )
-# Not in the order in which they are to be shown.
+# Not in display order.
 SMALL = Comparison("2025-03-26", "2025-06-18", (NEW, RETYPED, REMOVED, REQUIRED), (NOTE,))
 NOTHING = Comparison("2025-03-26", "2025-03-26", ())
 
@@ -117,7 +117,7 @@ HARM = (
 
 
 def hostile() -> tuple[Comparison, Matrix]:
-    """Every text of it tries to be more than text."""
+    """Return a comparison whose texts all try to be markup or commands."""
     change = ReportedChange(
         "x-y", Category.FIELD, HARM, HARM, everybody(WARNING), HARM, HARM, HARM, HARM
     )

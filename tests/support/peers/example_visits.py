@@ -1,4 +1,4 @@
-"""What clients of others do at each server of `examples/`, and what is to come of it."""
+"""The visits of foreign clients to the servers of `examples/`, and their expected results."""
 
 import asyncio
 import json
@@ -23,7 +23,7 @@ from support.revisions import STATELESS
 
 @dataclass(frozen=True)
 class ByEra:
-    """What has to come of a step in revisions with sessions, and in those without."""
+    """The expected results of a step in revisions with sessions, and without."""
 
     sessions: Expected
     stateless: Expected
@@ -52,7 +52,7 @@ def _call(
 
 
 def _structured(content: Mapping[str, Any]) -> Expected:
-    """The content, and the same as text for clients that know no other."""
+    """Return the content, and the same as text for clients without structured content."""
     return {"text": re.compile("^{.*}$"), "structuredContent": content}
 
 
@@ -218,14 +218,14 @@ PAGE: Final = ROOT / "docs" / "examples.md"
 
 
 def command(server: str, folder: Path, *options: str) -> Command:
-    """The command line of a server, which keeps what it has to in a folder."""
+    """Return the command line of a server that keeps its data in a folder."""
     return (
         "env",
         f"PYTHONPATH={_packages(folder)}",
         f"MEMORY_FILE_PATH={folder / 'memory.jsonl'}",
         # The site is on this machine.
         "no_proxy=127.0.0.1",
-        # A package beside the program would be found first.
+        # Otherwise a package beside the program comes first.
         *(sys.executable, "-P", EXAMPLES / f"{server}_server.py"),
         *(option.replace("FOLDER", str(folder)) for option in OPTIONS.get(server, ())),
         *options,
@@ -233,7 +233,7 @@ def command(server: str, folder: Path, *options: str) -> Command:
 
 
 def _packages(folder: Path) -> Path:
-    """A folder with the committed package under the name that users give to theirs."""
+    """Return a folder with the committed package under the name in users' projects."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "pkg").exists():
         (folder / "pkg").symlink_to(copied_package())
@@ -241,7 +241,7 @@ def _packages(folder: Path) -> Path:
 
 
 def uses(server: str, client: str) -> list[tuple[Step, Expected]]:
-    """What a client does at a server, and what has to come of it."""
+    """Return the steps of a client at a server, with their expected results."""
     revision = NEWEST[client]
     found: list[tuple[Step, Expected]] = []
     for step, expected in USES[server]:
@@ -259,7 +259,7 @@ def _steps(server: str, client: str, folder: Path, site: str) -> list[Step]:
 
 
 def prepare(folder: Path) -> None:
-    """Fill a folder with a repository, in which a page has changed since the only commit."""
+    """Fill a folder with a repository in which a page has changed since the only commit."""
     if shutil.which("git") is None:
         untested("git", "the servers of examples/, used by clients of others")
     repository = folder / "repository"
@@ -284,7 +284,7 @@ Visits = dict[tuple[str, str], JsonObject]
 async def visits(
     peers: Peers, clients: Sequence[str], folder: Path
 ) -> dict[str, Visits | BaseException]:
-    """Let clients use all servers, over all transports; of one that cannot, why."""
+    """Let clients use all servers over all transports; record the failure of one that cannot."""
     prepare(folder)
     at = ("-m", "http.server", "PORT", "--bind", "127.0.0.1", "--directory")
     site = await peers.server(sys.executable, *at, folder / "repository")
@@ -306,7 +306,7 @@ async def visits(
                 elif isinstance(one, BaseException):
                     seen[server, transport] = {"failed": str(one)}
                 else:
-                    # What one client leaves behind, the next one would see.
+                    # The next client would see the traces of this one.
                     async with turns[server]:
                         url = f"http://127.0.0.1:{one.port}/mcp"
                         seen[server, transport], _ = await visitor.visit(url, wanted)
@@ -326,7 +326,7 @@ _PINNED: Final = {
 
 
 def row(client: str, visits: Visits) -> str:
-    """What the page says of a client: its version, its revision, and what it was run against."""
+    """Return the page's row for a client: its version, its revision, and its servers."""
     name, file = _PINNED[client]
     pins = (PEERS / file).read_text(encoding="utf-8")
     found = re.search(rf'^ *"?{re.escape(name)}(?:==|": ")([\d.]+)', pins, re.MULTILINE)

@@ -1,6 +1,6 @@
-"""What a client does with a server to find out which features get through, and what each gives.
+"""The steps by which a client finds out which features get through, and their results.
 
-Written once for all revisions, against the stubs of whichever the client is of.
+Written once for all revisions, against the stubs of the client's own revision.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ URI: Final = "file:///a"
 
 
 def client_of(mcp: Any) -> Any:
-    """A client of the revision whose module is `mcp`, with a handler for all it may be asked."""
+    """Return a client of the revision of the module `mcp`, with a handler for every request."""
     m = mcp.models
 
     class Everything(mcp.Client):  # type: ignore[misc]
@@ -63,7 +63,7 @@ _ENTERED: Final = {"name": "ada", "color": "red", "sizes": "s, m", "taste": "non
 
 
 def _entered(name: str, field: JsonObject) -> object:
-    """What is put into a field of a form; choices of several in whatever way the form has them."""
+    """Return the input for a field of a form; for multiple choices in the form's own way."""
     return ["s", "m"] if field["type"] == "array" else _ENTERED[name]
 
 
@@ -114,7 +114,7 @@ class Use:
         return (await self.client.read_resource(listed.resources[0].uri)).contents[0].text
 
     async def errors(self) -> object:
-        """Whether the code for a resource that is not there is that of the client's revision."""
+        """Return whether a missing resource has the error code of the client's revision."""
         try:
             await self.client.read_resource("file:///none")
         except Exception as error:
@@ -146,7 +146,7 @@ class Use:
         return await self.text("ask", form="sizes")
 
     async def wrong_choice(self) -> object:
-        """Whether an answer outside the choices is refused as such."""
+        """Return whether an invalid choice is refused as such."""
         try:
             return await self.text("ask", form="taste")
         except Exception as error:
@@ -197,7 +197,7 @@ class Use:
 
 
 async def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, at most half a minute."""
+    """Wait until a condition holds, at most half a minute."""
     for _ in range(3000):
         if holds():
             return
@@ -227,7 +227,7 @@ FEATURES: Final = (
 
 
 async def outcome(use: Use, feature: str) -> object:
-    """What a feature gives, or the error it ends with."""
+    """Return the result of a feature, or the error it ends with."""
     work: Callable[[], Awaitable[object]] = getattr(use, feature)
     try:
         return await asyncio.wait_for(work(), 10)

@@ -1,4 +1,4 @@
-"""What clients that others wrote see of a server made of our stubs over HTTP, and how it looks.
+"""Visits of foreign clients to a server with our stubs over HTTP, and their traffic.
 
 The server is that of `programs/http_our_server.py`.
 """
@@ -16,14 +16,14 @@ CANCELLED: Final = "sleep was cancelled"
 def seen_by(
     peers: Peers, client: str, revision: str, *arguments: str, agreed: str = "", **how: Any
 ) -> Visit:
-    """What passed between a client and our server, of which the client saw all that there is."""
+    """Let a client visit our server; return the traffic after checking that it saw everything."""
     agreed = agreed or revision
     done = everything.rows(client, agreed, over_http=True)
     steps = [step for step, _ in done]
     server = our_server(*arguments)
     found = peers.run(visit(peers, client, revision, server, steps, writes=CANCELLED, **how))
     if "cut_after" in how:
-        # The TypeScript SDK tells of it.
+        # The TypeScript SDK sends it.
         errors = found.seen["errors"]
         found.seen["errors"] = [one for one in errors if "SSE stream disconnected" not in one]
     everything.check(client, found.seen, done, agreed)
@@ -32,7 +32,7 @@ def seen_by(
 
 
 def check_session(found: Visit, revision: str) -> None:
-    """Whether the wire shows one session of a revision, from its beginning to its end."""
+    """Require that the traffic shows one session of a revision, from beginning to end."""
     wire = found.wire
     (opening,) = wire.sent("initialize")
     assert f'"protocolVersion":"{revision}"'.encode() in opening.answer
@@ -40,7 +40,7 @@ def check_session(found: Visit, revision: str) -> None:
     rest = [one for one in wire.exchanges if one != opening and "mcp-method" not in one.asked]
     assert {one.asked.get("mcp-session-id") for one in rest} == {session}
     assert {one.asked.get("mcp-protocol-version") for one in rest} == {revision}
-    # Subscriptions are told on the stream that the client has opened for that.
+    # Subscriptions report on the stream that the client opened for them.
     streams = [one for one in wire.verbs("GET") if "last-event-id" not in one.asked]
     assert [one.status for one in streams] == [200]
     assert b"notifications/resources/updated" in streams[0].answer
@@ -48,13 +48,13 @@ def check_session(found: Visit, revision: str) -> None:
 
 
 def check_stateless(found: Visit, revision: str = GENERATION_2[-1]) -> None:
-    """Whether the wire shows requests that stand by themselves, each with what it has to say."""
+    """Require that the traffic shows independent requests, each with its metadata."""
     wire = found.wire
     assert wire.versions() == {revision}
     assert {one.verb for one in wire.exchanges} == {"POST"}
     assert not wire.sent("initialize")
     for one in wire.exchanges:
-        # The TypeScript SDK names the methods of requests alone.
+        # The TypeScript SDK names only the methods of requests.
         if "id" in one.message:
             assert one.asked["mcp-method"] == one.message["method"]
         assert "mcp-session-id" not in one.answered

@@ -1,4 +1,4 @@
-"""What a revision costs: its files drafted as if it were new, beside the files that it has."""
+"""The cost of a revision: drafts of its files as if it were new, against the real files."""
 
 import shutil
 from collections import Counter
@@ -25,7 +25,7 @@ FILES: Final = ("facts.json", "patches.json", "translation.json", "descriptions.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What the draft of a revision leaves to people, and how its facts fared."""
+    """The decisions that a draft leaves to people, and how its facts fared."""
 
     older: str
     decisions: Mapping[str, int]
@@ -39,7 +39,7 @@ class Cost:
 
 
 def cost(revision: str, older: str) -> Cost:
-    """Draft a revision as if it were new, and compare with what was decided."""
+    """Draft a revision as if it were new, and compare the draft with the decisions."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / "schema"
         as_before(revision, folder)
@@ -48,7 +48,7 @@ def cost(revision: str, older: str) -> Cost:
 
 
 def compared(older: str, made: Draft, revision: str, decided: Json) -> Cost:
-    """Compare a draft with the facts that were decided on."""
+    """Compare a draft with the decided facts."""
     drafted = dict(facts_in(made.after[f"{revision}/facts.json"]))
     known = dict(facts_in(decided))
     kept = sum(at in known and known[at] == value for at, value in drafted.items())
@@ -76,7 +76,7 @@ def decisions(made: Draft) -> Mapping[str, int]:
 
 
 def as_before(revision: str, folder: Path) -> None:
-    """Make a schema folder as it was before a revision had any files but its schema."""
+    """Make a schema folder in which a revision has only its schema."""
     shutil.copytree(SCHEMA, folder)
     pins = read(folder / "pins.json")
     for name in [name for name in pins["revisions"] if name > revision]:
@@ -97,7 +97,7 @@ def as_before(revision: str, folder: Path) -> None:
 
 
 def _forget_texts(folder: Path, kept: list[str]) -> None:
-    """Leave the descriptions that the revisions before use."""
+    """Drop the descriptions that earlier revisions do not use."""
     used = {
         key for name in kept for key in _described(derive_revision(sources.pinned(name, folder)).ir)
     }

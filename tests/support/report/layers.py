@@ -1,6 +1,6 @@
-"""What a revision is made from: what its schema shows, and what somebody had to read on a page.
+"""The sources of a revision: its schema, and the pages that people read.
 
-What the schema shows is what the draft of facts finds in it when no other revision is known.
+The schema shows those facts that a draft finds without any other revision.
 """
 
 from collections import Counter
@@ -49,7 +49,7 @@ LAYERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """How many single values the facts of a revision have in a section, and where they are from."""
+    """How many values the facts of a revision have in a section, and their sources."""
 
     values: int = 0
     shown: int = 0
@@ -78,12 +78,12 @@ def knowledge(revision: str) -> Mapping[str, Knowledge]:
 
 
 def own_values(revision: str) -> int:
-    """Count the values that a revision states itself, and does not inherit."""
+    """Count the values that a revision states itself instead of inheriting."""
     return sum(1 for _ in facts_in(read(SCHEMA / revision / "facts.json")))
 
 
 def pages(revision: str) -> Counter[str]:
-    """Count how often each page is named as the source of what a revision states itself."""
+    """Count how often each page is the source of a revision's own values."""
     found: Counter[str] = Counter()
     for name in ("facts", "patches", "translation"):
         file = SCHEMA / revision / f"{name}.json"
@@ -101,7 +101,7 @@ def _section(pointer: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What becomes of the differences between a revision and the one before."""
+    """The outcome of the differences between a revision and the one before."""
 
     older: str
     plans: int
@@ -113,7 +113,7 @@ class Step:
 
 
 def steps() -> Iterator[tuple[str, Step]]:
-    """Yield each revision that has one before it, with its step."""
+    """Yield each revision after the first, with its step."""
     for older, newer in pairwise(REVISIONS):
         known = rules.load(SCHEMA, newer)
         assert known is not None
@@ -141,11 +141,11 @@ def patches(revision: str) -> int:
 
 
 def patched(revision: str) -> frozenset[str]:
-    """Return the definitions that are corrected."""
+    """Return the corrected definitions."""
     entries = read(SCHEMA / revision / "patches.json")["patches"]
     return frozenset(jsonpointer.split(entry["pointer"])[1] for entry in entries)
 
 
 def stubs(ir: RevisionIR) -> int:
-    """Count the handlers and calls of both roles; what is embedded is handled, and not sent."""
+    """Count the handlers and calls of both roles; embedded requests have only handlers."""
     return sum(len(one.senders) * (1 if one.kind == "embedded" else 2) for one in ir.methods)

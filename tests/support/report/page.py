@@ -71,7 +71,7 @@ def page(folder: Path = records.FOLDER) -> str:
 
 
 def table(head: Row, rows: Iterable[Row], others: str = "---:") -> str:
-    """Return a table of Markdown, whose first column has words; `others` is how others stand."""
+    """Return a Markdown table whose first column has words; `others` aligns the others."""
     lines = (head, ("---", *(others for _ in head[1:])), *rows)
     return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
 
@@ -158,21 +158,10 @@ def _stated() -> str:
 def _suite(record: Json) -> Json:
     ((name, version),) = [one for one in record["suite"].items() if "conformance" in one[0]]
     legs: list[Json] = record["legs"]
-    rows = (
-        (
-            leg["side"] if leg["topic"] is None else f"{leg['side']}, {leg['topic']}",
-            leg["speaks"] or ("its era" if leg["side"] == "client" else "all"),
-            leg["held_to"],
-            f"{leg['passed']} of {leg['possible']}",
-            leg["checks"],
-        )
-        for leg in legs
-    )
     sums = {key: sum(leg[key] for leg in legs) for key in ("passed", "possible", "checks")}
     impossible = len({one for leg in legs for one in leg["impossible"]})
     suite = {"name": name, "version": version, "date": record["date"], "impossible": impossible}
-    head = ("what", "speaks", "held to", "scenarios", "checks")
-    return {"suite": {**suite, **sums}, "legs": table(head, rows)}
+    return {"suite": {**suite, **sums}}
 
 
 def _differential(record: Json) -> Json:

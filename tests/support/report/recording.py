@@ -1,4 +1,4 @@
-"""Runs what the report is about, all of every table, and records what came of it.
+"""Run the tests behind the report, all of every table, and record their outcomes.
 
 PYTHONPATH=tests python -m support.report.recording [differential] [peers] [targets]
 """
@@ -18,14 +18,14 @@ from support.report.records import Json
 
 
 class Recorder:
-    """Keeps what each test came to, and what it counted."""
+    """A recorder of the outcome and the counts of each test."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, str] = {}
         self.counted: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the outcome of a test; a failure before or after it is one of it."""
+        """Record the outcome of a test; a failure in setup or teardown counts."""
         if report.when == "call" or report.outcome != "passed":
             file, _, test = report.nodeid.partition("::")
             self.outcomes[f"{Path(file).stem}::{test}"] = report.outcome
@@ -55,13 +55,13 @@ def differential() -> Json:
 
 
 def peers() -> Json:
-    """Talk to all peers; what came of it by peer and side."""
+    """Run the tests of all peers; return the outcomes by peer and side."""
     done = recorded([str(TESTS / "peers")])
     return {"tests": dict(Counter(done.outcomes.values())), "peers": [*by_peer(done.outcomes)]}
 
 
 def targets() -> Json:
-    """Hold each target to the schema; what came of its tests."""
+    """Compare each target with the schema; return the outcomes."""
     done = recorded(map(str, sorted((TESTS / "targets").glob("test_*_target.py"))))
     found: dict[str, Counter[str]] = {}
     for test, outcome in sorted(done.outcomes.items()):
@@ -74,7 +74,7 @@ RUNS: Final = {"differential": differential, "peers": peers, "targets": targets}
 
 
 def main(names: Iterable[str]) -> None:
-    """Run and record what is named, or everything."""
+    """Run and record the named parts, or all."""
     for name in tuple(names) or RUNS:
         records.write(name, RUNS[name]())
 

@@ -55,7 +55,7 @@ def _link(place: str) -> str:
     if not place.startswith(REVISIONS):
         return f"`{place}`"
     page, _, anchor = place.partition("#")
-    # The site leaves out what begins a heading like `_meta`.
+    # The site drops leading underscores of a heading like `_meta`.
     to = f"#{anchor.removeprefix('_')}" if anchor else ""
     return f"[{place}]({_SPECIFICATION}/{page.removesuffix('/index')}{to})"
 

@@ -31,7 +31,7 @@ ASKED: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
 async def bridged(
     theirs: pkg.Opener | Server, server_revisions: Iterable[Revision] | None = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
-    """The client's end of a bridge to a server, which has ended when this has."""
+    """Bridge to a server; yield the client's end."""
     ours, middle = memory_pair()
     opener = theirs if callable(theirs) else in_memory(theirs)
     chosen = pkg.Options(**options)
@@ -48,7 +48,7 @@ async def bridged(
 async def through(
     ours: ClientT, theirs: Accepting | Server, **options: Any
 ) -> AsyncGenerator[ClientT, None]:
-    """A client that speaks to a server through a bridge; both speak their own revision only."""
+    """Connect a client to a server through a bridge; both speak only their own revision."""
     async with bridged(theirs, **options) as hand:
 
         async def open() -> pkg.Transport:
@@ -70,13 +70,13 @@ def called(id: int, name: str = "x", **members: Json) -> JsonObject:
 
 
 def answered(asked: JsonObject, x: str = "y") -> JsonObject:
-    """What a client sends back to all the questions of a result."""
+    """Return the client's answers to all questions of a result."""
     given = {key: {"action": "accept", "content": {"x": x}} for key in asked["inputRequests"]}
     return {"inputResponses": given, "requestState": asked["requestState"]}
 
 
 async def asked_for(hand: Hand, id: int, **members: Json) -> Json:
-    """Call the tool; the result, which asks for input."""
+    """Call the tool; return its request for input."""
     await hand.send(called(id, **members))
     result = (await hand.take())["result"]
     assert result["resultType"] == "input_required"

@@ -1,4 +1,4 @@
-"""A client of one revision at a server of another: its connection, tapped, and played by hand."""
+"""A client of one revision and a server of another: a tapped connection, and one played by hand."""
 
 import asyncio
 import json
@@ -36,20 +36,20 @@ ClientT = TypeVar("ClientT", Client, stateless.Client)
 
 
 class Wire(list[Json]):
-    """Everything that went over the wire; a tap."""
+    """A tap that records every message."""
 
     def __call__(self, sender: str, data: bytes) -> None:
         self.append(json.loads(data))
 
     def calls(self, method: str) -> list[Json]:
-        """The params of all messages of a method."""
+        """Return the params of all messages of a method."""
         return [one.get("params") for one in self if one.get("method") == method]
 
 
 def over(
     ours: ClientT, theirs: Accepting | Server, wire: Wire | None = None, **options: Any
 ) -> AbstractAsyncContextManager[ClientT]:
-    """A connection on which `theirs` speaks its own revision only; all that is to do is ours."""
+    """Connect to `theirs`, which speaks only its own revision, so that our side adapts."""
     opener = theirs if isinstance(theirs, Accepting) else in_memory(theirs, tap=wire)
     return pkg.connect(opener, ours, revisions=pkg.REVISIONS, options=pkg.Options(**options))
 
@@ -57,7 +57,7 @@ def over(
 def noting(
     told: list[Json], of: Callable[[Json], object]
 ) -> Callable[[object, Json], Awaitable[None]]:
-    """A handler that writes down something of what it is told."""
+    """Return a handler that records a part of its params."""
 
     async def note(self: object, params: Json) -> None:
         told.append(of(params))
@@ -70,7 +70,7 @@ def result(id: object, **members: object) -> JsonObject:
 
 
 async def agree(hand: Hand, **capabilities: object) -> None:
-    """Play a server of the stateless era that declares these."""
+    """Play a server of the stateless era with these capabilities."""
     asked = await hand.take()
     if asked["method"] == "initialize":
         supported = {"supported": [STATELESS], "requested": asked["params"]["protocolVersion"]}
@@ -80,7 +80,7 @@ async def agree(hand: Hand, **capabilities: object) -> None:
 
 
 async def shake(hand: Hand, **capabilities: object) -> None:
-    """Play a server of the handshake era that declares these."""
+    """Play a server of the handshake era with these capabilities."""
     asked = await hand.take()
     if asked["method"] == "server/discover":
         await hand.send(error(asked["id"], -32601))
@@ -90,7 +90,7 @@ async def shake(hand: Hand, **capabilities: object) -> None:
 
 
 async def answer(hand: Hand, method: str, **members: object) -> Json:
-    """Take a request of that method, which is answered; its params."""
+    """Take a request of that method and answer it; return its params."""
     asked = await hand.take()
     assert asked is not None and asked["method"] == method, asked
     await hand.send(result(asked["id"], **members))
@@ -98,7 +98,7 @@ async def answer(hand: Hand, method: str, **members: object) -> Json:
 
 
 async def stream(hand: Hand, *besides: object) -> tuple[int, Json]:
-    """Take a listen request and acknowledge it, with more in the same breath; its id and filter."""
+    """Take a listen request and acknowledge it together with more; return its id and filter."""
     asked = await hand.take()
     assert asked["method"] == LISTEN, asked
     wanted, id = asked["params"]["notifications"], asked["id"]
@@ -113,7 +113,7 @@ def acknowledged(id: int, wanted: object) -> JsonObject:
 
 
 async def cancelled(hand: Hand) -> int:
-    """Take a cancellation; the id of what is cancelled."""
+    """Take a cancellation; return the id of the cancelled request."""
     said = await hand.take()
     assert said["method"] == "notifications/cancelled", said
     id: int = said["params"]["requestId"]
@@ -121,7 +121,7 @@ async def cancelled(hand: Hand) -> int:
 
 
 def questions(*asked: object, **members: object) -> JsonObject:
-    """A result that asks."""
+    """Return a result with questions."""
     inputs = {f"{number}": one for number, one in enumerate(asked)}
     return {"resultType": "input_required", "inputRequests": inputs, **members}
 
@@ -131,7 +131,7 @@ def uri(name: str) -> Json:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.001)

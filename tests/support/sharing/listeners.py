@@ -1,4 +1,4 @@
-"""Who listens: the standalone stream of a session, wherever it is read, and listen streams."""
+"""Listeners: the standalone stream of a session, at any worker, and listen streams."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ from support.sharing.wires import Reply
 
 @dataclass
 class Opened:
-    """One response in which a stream is read, and from when until when."""
+    """One response of a stream, with its start and end."""
 
     worker: int
     begun: float
@@ -29,7 +29,7 @@ class Opened:
 
 
 class Listener:
-    """Reads the standalone stream of a session, in one response after the other."""
+    """A reader of the standalone stream of a session, one response after the other."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
@@ -57,7 +57,7 @@ class Listener:
             await asyncio.sleep(self.witness.lease / 50)
 
     async def open(self, *, plain: bool = False) -> None:
-        """Open one more response; the one before ends by that, if it has not."""
+        """Open a new response, which ends the one before."""
         client, more = self.client, dict[str, Any]()
         last = 0 if plain else self._last
         if not plain:
@@ -87,7 +87,7 @@ class Listener:
         task.add_done_callback(self._reading.discard)
 
     def break_off(self) -> None:
-        """Break the response that was opened last."""
+        """Break the latest response."""
         if self._newest is not None:
             self._newest.break_off()
 
@@ -137,7 +137,7 @@ class Listener:
 
     @property
     def said(self) -> list[str]:
-        """What was said when calls were over, each at most once, in its order."""
+        """Return the texts that ended calls have logged, each at most once, in order."""
         messages = [json.loads(self.events[number]) for number in sorted(self.events)]
         return [
             one["params"]["data"]
@@ -146,7 +146,7 @@ class Listener:
         ]
 
     def missing(self) -> list[str]:
-        """What should have come, and has not."""
+        """Yield the messages that are missing."""
         client, witness = self.client, self.witness
         if client.over:
             return []
@@ -175,7 +175,7 @@ class Listener:
         return {one.worker for one in self.responses}
 
     def _promised(self, begun: float) -> bool:
-        """Whether what was published then has to come."""
+        """Return whether a change published then must arrive."""
         witness = self.witness
         stays = any(
             one.begun < begun and one.ended == inf and not self._killed(one)
@@ -191,7 +191,7 @@ class Listener:
         )
 
     def check(self) -> None:
-        """See that all came in order, and each once."""
+        """Check that all messages came in order, and once."""
         said, last = self.said, dict[str, int]()
         self.witness.check(len(set(said)) == len(said), f"{self.client.name} hears twice: {said}")
         for text in said:
@@ -204,7 +204,7 @@ class Listener:
             self._check_once()
 
     def _check_once(self) -> None:
-        """See that changes came once, unless the stream went from worker to worker just then."""
+        """Check that changes came once, except while the stream moved to another worker."""
         most, near = Counter[str](), self.witness.lease / 4
         for one in self.client.world.publications:
             begun, ended = one.begun - near, one.ended + near
@@ -234,7 +234,7 @@ class ListenStream:
         self.closing = False
 
     async def listen(self) -> None:
-        """Open a stream, and another one at another worker whenever it ends."""
+        """Open a stream, and a new one at another worker whenever it ends."""
         while not self.closing:
             await self._open()
             await asyncio.sleep(self.witness.lease / 10)
@@ -280,7 +280,7 @@ class ListenStream:
         self.heard.append((self.witness.now, uri))
 
     def missing(self) -> list[str]:
-        """What should have come, and has not."""
+        """Yield the changes that are missing."""
         return [
             one.uri
             for one in self.world.publications
@@ -290,7 +290,7 @@ class ListenStream:
         ]
 
     def check(self) -> None:
-        """See that changes came once, if nothing has gone wrong."""
+        """Check that changes came once, if there was no trouble."""
         most = Counter(one.uri for one in self.world.publications)
         often = Counter(uri for _, uri in self.heard) - most
         excused = self.witness.troubles or not often

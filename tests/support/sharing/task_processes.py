@@ -1,4 +1,4 @@
-"""Workers as processes that run tasks, which are killed, and stopped for a while."""
+"""Workers as processes that run tasks, and are killed or paused."""
 
 import asyncio
 import os
@@ -35,7 +35,7 @@ _FORKS: Final = get_context("forkserver")
 
 
 class Enduring(TasksServer, Toolkit, mcp.Server):
-    """Tools that go on once there is a file, and say which processes have worked."""
+    """Tools that wait for a file, and name the processes that worked."""
 
     @tool(task=True, idempotent=True)
     async def again(self, session: mcp.Session, path: str) -> str:
@@ -110,7 +110,7 @@ class Worker:
 
 @contextmanager
 def task_processes(url: str, number: int) -> Generator[Sequence[Worker], None, None]:
-    """So many workers on the engine at a URL."""
+    """Start workers on the engine at a URL."""
     _FORKS.set_forkserver_preload([__name__, "uvicorn", "redis.asyncio", "psycopg"])
     workers = [Worker(url) for _ in range(number)]
     try:

@@ -1,4 +1,4 @@
-"""Types in forms that no published schema has, as targets for Python make them."""
+"""Types in forms that published schemas lack, as Python targets make them."""
 
 from mcp_protogen.pipeline.emit.layout import target_files
 from mcp_protogen.pipeline.package import GeneratedFile
@@ -10,7 +10,7 @@ from support.unit import schemas
 
 
 def module_of_forms(target: str, path: str) -> GeneratedFile:
-    """The module with all of them."""
+    """Return the module with all of them."""
     document = schemas.schema()
     document["$defs"] |= FORMS
     (made,) = target_named(target).files((schemas.read(document).ir,), TargetOptions(target))

@@ -1,4 +1,4 @@
-"""Modules that targets make, generated once in a run and imported."""
+"""The modules of targets, generated once in a run and imported."""
 
 import os
 import sys
@@ -19,11 +19,11 @@ from support.made_once import generated_once
 
 @cache
 def folder(options: TargetOptions, revisions: tuple[str, ...] = REVISIONS) -> Path:
-    """A package with what a target makes of revisions; its name is good in any process."""
+    """Return a package of a target for revisions; its name works in any process."""
     name = sha256(f"{options} {revisions}".encode()).hexdigest()[:8]
     parent = mkdtemp(prefix="target_", dir=os.environ["MADE_ONCE"])
     found = Path(parent) / f"made_by_{options.target}_{name}"
-    # A single module knows nothing of other revisions, so it is the same for all who want it.
+    # A single module is independent of other revisions, so all tests share it.
     asked = [(one,) for one in revisions] if options.layout == "single" else [revisions]
     for some in asked:
         for file in generated_once(GenerationOptions(some, target=options)).files:
@@ -34,7 +34,7 @@ def folder(options: TargetOptions, revisions: tuple[str, ...] = REVISIONS) -> Pa
 
 
 def module(options: TargetOptions, revision: str, among: tuple[str, ...] = ()) -> Any:
-    """The module with the types of a revision, by itself or in a package with others."""
+    """Return the module with the types of a revision, alone or in a package with others."""
     found = folder(options, among or (revision,))
     if str(found.parent) not in sys.path:
         sys.path.append(str(found.parent))

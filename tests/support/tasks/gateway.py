@@ -1,6 +1,6 @@
 """Servers whose tools are tasks, clients that call them, and bridges between the two.
 
-Of each there is one of 2025-11-25, and one of 2026-07-28 with the extension.
+Each exists for 2025-11-25, and for 2026-07-28 with the extension.
 """
 
 from asyncio import Event
@@ -99,7 +99,7 @@ SERVERS: Final[dict[str, Any]] = {OLD: OfHandshake, STATELESS: OfStateless}
 
 
 class Answers:
-    """What clients answer, and what they were asked."""
+    """The answers of clients, and a record of the questions."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
@@ -146,7 +146,7 @@ CLIENTS: Final[dict[str, Any]] = {OLD: FromHandshake, STATELESS: FromStateless}
 
 @asynccontextmanager
 async def joined(client: Any, server: Any, **options: Any) -> AsyncGenerator[Any, None]:
-    """A client that is connected to a server by a bridge; each speaks its own revision."""
+    """Connect a client to a server by a bridge; each speaks its own revision."""
     async with bridged(server, **{**OPTIONS, **options}) as hand:
 
         async def open() -> pkg.Transport:

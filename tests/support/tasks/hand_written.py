@@ -1,4 +1,4 @@
-"""Servers all of whose tools may be tasks, without what runs them."""
+"""Servers whose tools may all be tasks, without the code that runs them."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,7 +17,7 @@ WORKING: Final[JsonObject] = {"taskId": "t1", "status": "working", **TIMES}
 
 
 class TaskRuntime(ServerRuntime):
-    """The runtime's part of a server all of whose tools may be tasks."""
+    """The runtime's part of a server whose tools may all be tasks."""
 
     def wire_feature(self) -> ServersTasks:
         return ServersTasks(lambda tool: {"plain": None}.get(tool, "optional"))
@@ -49,7 +49,7 @@ async def create(session: Any, params: Any) -> Any:
 
 
 def with_tasks(revision: str) -> Json:
-    """The members of a server class that has tasks."""
+    """Return the members of a server class with tasks."""
     m = models(revision)
 
     async def on_list_tools(self: object, session: Json, params: Json) -> Json:

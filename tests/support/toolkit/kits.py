@@ -1,4 +1,4 @@
-"""Toolkits for tests: server classes of any revision, and somebody who asks them."""
+"""Toolkits for tests: server classes of any revision, and their callers."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -38,12 +38,12 @@ class Kit(Toolkit, mcp.Server):
 
 
 def kit(revision: str = OLD, /, **members: object) -> type[Kit]:
-    """A class of a revision with these members, most of which are marked."""
+    """Make a class of a revision with these members, most of them marked."""
     return cast(type[Kit], type("Kit", (Toolkit, pkg.load(revision).Server), members))
 
 
 def text_of(result: Json) -> str:
-    """The text of a result's only block."""
+    """Return the text of a result's only block."""
     (block,) = result["content"]
     assert block["type"] == "text"
     return str(block["text"])
@@ -53,7 +53,7 @@ def text_of(result: Json) -> str:
 async def asking(
     server: Servers, revision: str = OLD, *, bridged: bool = False, **options: Any
 ) -> AsyncGenerator[Ask, None]:
-    """Asks a server in a revision; gives the result, or raises the error as `Refused`."""
+    """Yield a function that asks a server in a revision, and raises errors as `Refused`."""
     revisions = pkg.REVISIONS if bridged else None
     connected = (
         shaken(server, revision, revisions=revisions, **options)
@@ -72,7 +72,7 @@ async def asking(
 
 
 async def asked(hand: Hand, revision: str, method: str, id: int, **params: object) -> Json:
-    """The next message after a request."""
+    """Send a request; return the next message."""
     if revision in HANDSHAKE:
         return await hand.ask(method, id, **params)
     await hand.send(modern(method, id, revision, **params))
@@ -80,7 +80,7 @@ async def asked(hand: Hand, revision: str, method: str, id: int, **params: objec
 
 
 class Refused(Exception):
-    """An error that a server answered with."""
+    """An error response of a server."""
 
     def __init__(self, error: JsonObject) -> None:
         super().__init__(error["message"])
@@ -90,14 +90,14 @@ class Refused(Exception):
 
 
 def outcome(message: JsonObject) -> Json:
-    """The result in an answer; raises `Refused`."""
+    """Return the result of an answer; raise `Refused`."""
     if "error" in message:
         raise Refused(message["error"])
     return message["result"]
 
 
 def answers(server: Servers, revision: str, *requests: tuple[str, JsonObject]) -> list[Json]:
-    """What a server answers to requests: results, and `Refused` where it refuses."""
+    """Return the answers of a server to requests: results, or `Refused`."""
     found: list[Json] = []
 
     async def script() -> None:
@@ -113,12 +113,12 @@ def answers(server: Servers, revision: str, *requests: tuple[str, JsonObject]) -
 
 
 def call(server: Servers, name: str, revision: str = OLD, /, **arguments: object) -> Json:
-    """What a server answers to the call of a tool."""
+    """Return the answer of a server to a tool call."""
     (answer,) = answers(server, revision, ("tools/call", {"name": name, "arguments": arguments}))
     return answer
 
 
 def listed_tools(server: Servers, revision: str = OLD) -> JsonObject:
-    """The tools of a server, by name, as it lists them."""
+    """Return the listed tools of a server, by name."""
     (answer,) = answers(server, revision, ("tools/list", {}))
     return {tool["name"]: tool for tool in answer["tools"]}

@@ -1,4 +1,4 @@
-"""Contracts of servers as data, the modules that are made of them, and their types, imported."""
+"""Contracts of servers as data, the modules made from them, and their imported types."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -65,19 +65,19 @@ def text_of(
     tasks: PackageTasks = PackageTasks.NONE,
     **others: Any,
 ) -> str:
-    """Return the module for a server with these tools, and what else `contract_of` takes."""
+    """Return the module for a server with these tools and arguments of `contract_of`."""
     lock = lock_for(contract_of(*tools, **others), methods, tasks)
     return made(lock, Path("weather_client.py"))[0].decode()
 
 
 def problems_of(*tools: Json, tasks: PackageTasks = PackageTasks.NONE, **others: Any) -> list[str]:
-    """Return what is said about these tools."""
+    """Return the problems of these tools."""
     found = made(lock_for(contract_of(*tools, **others), None, tasks), Path("weather_client.py"))[1]
     return [problem.message for problem in found]
 
 
 def module_of(*tools: Json, **others: Any) -> Any:
-    """Return the module for what `text_of` takes, imported."""
+    """Import the module for the arguments of `text_of`."""
     module = ModuleType("weather_client")
     sys.modules[module.__name__] = module  # where Pydantic looks up the names of annotations
     source = text_of(*tools, **others)
@@ -87,7 +87,7 @@ def module_of(*tools: Json, **others: Any) -> Any:
 
 @cache
 def usual_module() -> Any:
-    """Return the module for the usual tools, which nobody may change."""
+    """Return the module for the usual tools; callers must not change it."""
     return module_of(*USUAL)
 
 

@@ -1,4 +1,4 @@
-"""Pairs of schemas of which the second is often a small change of the first, for Hypothesis."""
+"""Pairs of schemas for Hypothesis; the second is often a small change of the first."""
 
 from collections.abc import Callable, Iterator
 from random import Random
@@ -40,7 +40,7 @@ def _range(kind: str, low: int, high: int) -> Json:
     return {"type": kind, "minimum": low, "maximum": high}
 
 
-# Unions whose alternatives may accept together what none of them accepts alone.
+# Unions may accept together what none of their alternatives accepts alone.
 _ARMS: Final[tuple[st.SearchStrategy[Json], ...]] = (
     st.builds(
         _tagged,
@@ -72,7 +72,7 @@ _NODES: Final = st.sampled_from((_NODE, {**_NODE, "required": ["b"]}))
 
 
 def _with(kind: str, **keywords: st.SearchStrategy[Any]) -> st.SearchStrategy[Json]:
-    """Return schemas of a type, with those keywords that have a value."""
+    """Return schemas of a type with some optional keywords."""
 
     def schema(given: Json) -> Json:
         return {"type": kind, **{key: one for key, one in given.items() if one is not None}}
@@ -119,7 +119,7 @@ _SCHEMAS: Final = st.recursive(_SCALARS, _around, max_leaves=6)
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Json, Json]:
-    """Draw two schemas, each with the definition that it may refer to."""
+    """Draw two schemas, each with its definition."""
     if draw(st.booleans()):
         before, after = draw(_UNIONS), draw(_UNIONS)
     else:
@@ -148,7 +148,7 @@ def _changed(draw: st.DrawFn, schema: Json) -> Json:
 
 
 def closed(schema: Any) -> Any:
-    """Return what a typed caller sends: no members but declared ones, unless others are meant."""
+    """Return the schema of a typed caller: only declared members, unless others are meant."""
 
     def change(one: Json) -> Json:
         declares = one.get("properties") or one.get("patternProperties")
@@ -158,7 +158,7 @@ def closed(schema: Any) -> Any:
 
 
 def opened(schema: Any) -> Any:
-    """Return what a model reads, which ignores members and takes any alternative that fits."""
+    """Return the schema of a model's values: other members are ignored, any alternative may fit."""
 
     def change(one: Json) -> Json:
         open_one = {key: v for key, v in one.items() if (key, v) != ("additionalProperties", False)}
@@ -170,13 +170,13 @@ def opened(schema: Any) -> Any:
 
 
 def samples(schema: Json, random: Random, number: int) -> Iterator[Any]:
-    """Yield values that a schema may accept; most of them it does."""
+    """Yield values that a schema mostly accepts."""
     for _ in range(number):
         yield _sample(schema, schema, random)
 
 
 def _sample(schema: Any, document: Json, random: Random) -> Any:
-    """Return a value that is right for a part of a schema, and perhaps for all of it."""
+    """Return a value that is valid for a part of a schema, perhaps for all of it."""
     if not is_object(schema) or not schema.keys() - {"$defs"}:
         return random.choice(_ANYTHING)
     if "$ref" in schema:

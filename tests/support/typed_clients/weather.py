@@ -22,7 +22,7 @@ class Forecast(BaseModel):
 
 
 def new_server() -> mcp.App:
-    """Return the server, which keeps nothing."""
+    """Return the stateless server."""
     app = mcp.App("weather", version="1")
 
     @app.tool
@@ -52,7 +52,7 @@ def new_server() -> mcp.App:
 
 @contextmanager
 def over_http() -> Generator[str, None, None]:
-    """The URL of the server, which runs in a thread: commands have event loops of their own."""
+    """Serve in a thread, since commands have their own event loops; yield the URL."""
     begun: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     async def serve() -> None:

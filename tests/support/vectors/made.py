@@ -37,13 +37,13 @@ SETS = (
 
 
 def vectors(name: str) -> VectorSet:
-    """All vectors of a revision, or of an extension in one."""
+    """Return all vectors of a revision, or of an extension in one."""
     revision, _, extension = name.partition("+")
     return vectors_once(revision, None, extension)
 
 
 def document(name: str) -> Document:
-    """The schema that decides: the snapshot with its patches."""
+    """Return the deciding schema: the snapshot with its patches."""
     return _deriving(name)[0]
 
 
@@ -65,13 +65,13 @@ def _deriving(name: str) -> tuple[Document, RevisionIR]:
 
 
 def named(revision: str, id: str) -> Vector:
-    """One vector."""
+    """Return the vector of an id."""
     (found,) = [vector for vector in vectors(revision).vectors if vector.id == id]
     return found
 
 
 def draft(**definitions: Json) -> VectorSet:
-    """The vectors of a draft: the newest schema, or a tiny one with the definitions given."""
+    """Return the vectors of a draft: the newest schema, or a tiny one with these definitions."""
     schema = dict(document(REVISIONS[-1]).schema)
     if definitions:
         schema = schemas.schema()
@@ -81,5 +81,5 @@ def draft(**definitions: Json) -> VectorSet:
 
 
 def of_type(found: VectorSet, name: str) -> dict[str, Vector]:
-    """The vectors of one definition, by what follows its name."""
+    """Return the vectors of one definition, by the rest of their ids."""
     return {v.id.removeprefix(f"{name}/"): v for v in found.vectors if v.subject.type == name}

@@ -1,7 +1,7 @@
-"""The site, built once for all tests of a run, and what is in its pages.
+"""The site, built once in a run, and the content of its pages.
 
-Of most pages only headings and links are built, unless the run is one of everything: to render a
-page takes long. `WHOLE` are those that are built as they are.
+Most pages are built with only headings and links, except in a run of everything: rendering a page
+takes long. Pages in `WHOLE` are complete.
 """
 
 import json
@@ -41,7 +41,7 @@ _LOADED: Final = {"script": "src", "img": "src", "link": "href", "iframe": "src"
 
 
 def site() -> Path:
-    """The folder of the site, in whichever process of a run asks first."""
+    """Return the folder of the site, built by the first process of a run that needs it."""
     made_before = explorer("the site")
 
     def make() -> str:
@@ -55,7 +55,7 @@ def site() -> Path:
 
 
 def _staged(folder: Path, url: str) -> Mapping[str, str]:
-    """Stage the site, and leave headings and links alone in pages that are not whole."""
+    """Stage the site, keeping only headings and links in pages outside `WHOLE`."""
     pages = stage(folder, url)
     for name in pages.keys() - {*WHOLE}:
         file = folder / "pages" / f"{name}.md"
@@ -98,7 +98,7 @@ class _Reader(HTMLParser):
 
 @dataclass(frozen=True, slots=True)
 class Built:
-    """What tests look at in a page."""
+    """The parts of a page that tests look at."""
 
     ids: frozenset[str]
     links: tuple[str, ...]
@@ -117,7 +117,7 @@ def page(file: Path) -> Built:
 
 @cache
 def content(file: Path) -> Built:
-    """What stands in a page beside navigation and search."""
+    """Return the content of a page without navigation and search."""
     text = file.read_text(encoding="utf-8")
     found = re.search(r'<a id="__skip".*?</a>(.*?)</article>', text, re.S)
     assert found is not None, file
@@ -125,7 +125,7 @@ def content(file: Path) -> Built:
 
 
 def content_of(html: str) -> Built:
-    """The same of some HTML."""
+    """Return the content of some HTML."""
     return _read(html)
 
 
@@ -137,7 +137,7 @@ def search_index() -> list[dict[str, Any]]:
 
 
 def dead(file: Path) -> list[str]:
-    """The links in a page that lead to no file of the site, or to no place in a page."""
+    """Return the links of a page to missing files or places."""
     return [link for link in content(file).links if not _leads_somewhere(file, link)]
 
 

@@ -1,4 +1,4 @@
-"""The explorer, made once in a run, and its judge as it is served, under Node."""
+"""The explorer, made once in a run, and its judge, run by Node as served."""
 
 import atexit
 import json
@@ -24,7 +24,7 @@ _PROGRAM: Final = Path(__file__).with_name("judging.cjs")
 
 
 def installed(shown: str) -> Path:
-    """The libraries of the site; skips what they would show where they cannot be installed."""
+    """Return the libraries of the site; skip the test if they cannot be installed."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         untested("node and npm", shown)
     try:
@@ -43,7 +43,7 @@ def explorer(shown: str = "the protocol explorer") -> Path:
 def _made() -> str:
     folder = Path(os.environ["MADE_ONCE"]) / "explorer"
     with pytest.MonkeyPatch.context() as patch:
-        # Probes are looked for among vectors that many tests need; there, in those of some types.
+        # Probes come from vectors that many tests need; here, from those of some types.
         patch.setattr("website.explorer.findings.make", _vectors)
         write(folder)
     return str(folder)
@@ -56,7 +56,7 @@ def _vectors(
 
 
 def data(name: str) -> Any:
-    """The value in one file of data, which is a call with its name and its text."""
+    """Return the value in one file of data, which is a call with its name and its text."""
     script = (explorer() / "data" / f"{name}.js").read_text(encoding="utf-8")
     start = f"mcpExplorer.receive({json.dumps(name)}, "
     assert script.startswith(start) and script.endswith(");\n")
@@ -64,7 +64,7 @@ def data(name: str) -> Any:
 
 
 def judged(cases: Iterable[Json]) -> list[Json]:
-    """What the judge says of each case; `judging.cjs` has their form."""
+    """Return the judge's verdict on each case; `judging.cjs` has the form."""
     return [_answer(json.dumps(case, allow_nan=False)) for case in cases]
 
 
@@ -79,7 +79,7 @@ def _answer(case: str) -> Json:
 
 @cache
 def _judge() -> subprocess.Popen[str]:
-    """The process of the judge, one for all tests; it ends with them."""
+    """Start the judge, one process for all tests of this process."""
     command = (shutil.which("node") or "", str(_PROGRAM), str(explorer()))
     pipe = subprocess.PIPE
     judge = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8")

@@ -1,10 +1,9 @@
-"""The members of params that a call gives one by one, and what then comes back.
+"""The parameters and results of generated calls, from the members of params.
 
-A call gives the required members first, in the order of the schema or of the facts; after them the
-method's own optional members that the facts name, or else the only one that there is. All other
-members are keywords: those that differ from one call to the next belong together with their names.
-What has another result, or another class of params, is a call of its own, which facts name. Where a
-name would mean two things, a member is left to `request`.
+Positional parameters are the required members, in the order of the schema or of the facts, then the
+method's own optional members that the facts name, or its only one. All other members are keywords.
+A call with another result, or another class of params, gets its own name from the facts. A member
+whose name would be ambiguous is left out; `request` can send it.
 """
 
 from collections import Counter
@@ -30,7 +29,7 @@ from mcp_protogen.pipeline.ir import (
 )
 
 OPTIONS = frozenset({"timeout", "max_timeout", "reset_on_progress", "on_progress"})
-"""The options of a request, which are keywords too."""
+"""The options of a request; they are keywords, too."""
 _OF_BODIES = frozenset({"self", "m", "methods", "OMITTED", "SUPPLIED", "present"})
 _OF_REQUESTS = OPTIONS | _OF_BODIES | {"options"}
 _OF_TOOL_CALLS = _OF_REQUESTS | {"as_", "check", "reader"}
@@ -42,7 +41,7 @@ Types = Mapping[str, TypeIR]
 class CallForm:
     """A call: its name, the class of its params, and their members by position and by keyword.
 
-    Only a call that is made `once` may have another answer than the plain result.
+    Only a call that is made `once` may return something other than the plain result.
     """
 
     name: StubName
@@ -55,7 +54,7 @@ class CallForm:
 def forms_of(ir: RevisionIR) -> list[tuple[CallForm, ...]]:
     """Return the calls of each method, the usual one first.
 
-    There is none if a required member has the name of something else in the call.
+    A method has none if a required member has the name of something else in the call.
     """
     types = {str(type_.name): type_ for type_ in ir.types}
     shared = _shared(ir.methods, types)
@@ -63,9 +62,9 @@ def forms_of(ir: RevisionIR) -> list[tuple[CallForm, ...]]:
 
 
 def is_tool_result(type_: TypeIR | None) -> bool:
-    """Return whether a type is the result of a tool: content, and a flag that it has failed.
+    """Return whether a type is the result of a tool: it has content and an error flag.
 
-    A block of content may have both too; a constant tells it from other blocks.
+    A content block may have both, too; but it has a constant that identifies its kind.
     """
     if not isinstance(type_, ObjectIR):
         return False
@@ -101,7 +100,7 @@ def _references(arms: Iterable[TypeExpr]) -> Iterator[str]:
 
 
 def _shared(methods: Iterable[MethodIR], types: Types) -> Collection[tuple[str, TypeExpr]]:
-    """Return the optional members that the params of several methods have in common."""
+    """Return the optional members that the params of several methods share."""
     owners = {one.params: list(_arms(one.params, types)) for one in methods}
     found = Counter(
         member
@@ -134,27 +133,27 @@ def _forms(
 
 
 def _taken(method: MethodIR, types: Types) -> frozenset[str]:
-    """Return the names that a call of a method has beside its members."""
+    """Return the reserved names in a call of a method."""
     if method.kind == "notification":
         return _OF_BODIES
     return _OF_TOOL_CALLS if is_tool_call(method, types) else _OF_REQUESTS
 
 
 def is_tool_call(method: MethodIR, types: Types) -> bool:
-    """Return whether a client can read the result of a method as a type of its own."""
+    """Return whether a client can read the result of a method as its own type."""
     plain = types.get(next(iter(method.results), ""))
     return method.senders == ("client",) and is_tool_result(plain)
 
 
 def _brings_another_result(field: FieldIR, method: MethodIR, types: Types) -> bool:
-    """Return whether an optional member asks for a result that has the same member: a task."""
+    """Return whether an optional member asks for another result with the same member: a task."""
     return not field.required and any(
         _has(types.get(name), field.wire) for name in method.results[1:]
     )
 
 
 def is_needed(field: FieldIR) -> bool:
-    """Return whether a caller has to give a member."""
+    """Return whether a caller must give a member."""
     return field.required and field.default is None
 
 

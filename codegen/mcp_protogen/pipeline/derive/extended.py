@@ -1,7 +1,4 @@
-"""A revision with an extension in it, as one revision.
-
-What reads revisions reads it like any other: comparisons, test vectors and audits.
-"""
+"""A revision with an extension as one revision, for comparisons, test vectors and audits."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -16,10 +13,10 @@ from mcp_protogen.pipeline.ir import RevisionIR
 
 @dataclass(frozen=True, slots=True)
 class ExtendedRevision:
-    """A revision with an extension: its inputs, what follows, and what the extension added.
+    """A revision with an extension: its inputs, its IR, and the additions of the extension.
 
     `core` is the revision without it. `types` are the definitions of the extension. `methods` are
-    its own methods, and `claimed` those of the revision that have one more result.
+    its own methods, and `claimed` those of the revision that get one more result.
     """
 
     name: str
@@ -34,9 +31,9 @@ class ExtendedRevision:
 def extended(
     extension: ExtensionSource, core: RevisionSource, ir: RevisionIR | None = None
 ) -> ExtendedRevision:
-    """Return a revision with an extension; raise `ProblemError` with everything that is wrong.
+    """Return a revision with an extension; raise `ProblemError` with all problems.
 
-    `ir` is what was derived from `core`, if it has been.
+    `ir` is that of `core`, if it is derived already.
     """
     made = derive_extension(extension, core, ir or derive_revision(core).ir)
     return ExtendedRevision(
@@ -51,7 +48,7 @@ def extended(
 
 
 def _whole(made: DerivedExtension, extension: ExtensionSource) -> RevisionIR:
-    """Return the IR of both, with the gates and the claimed results of the extension."""
+    """Return the IR of both, with the requirements and claimed results of the extension."""
     own = {method.method: method for method in made.ir.ir.methods}
     results = {
         name: fact.get("results", ())
@@ -73,5 +70,5 @@ def _whole(made: DerivedExtension, extension: ExtensionSource) -> RevisionIR:
 
 
 def _names(types: Iterable[str]) -> tuple[ClassName, ...]:
-    # A definition, also where it is a union whose arms are the results of generated code.
+    # A definition, even if it is a union whose arms are the results in generated code.
     return tuple(map(class_name, types))

@@ -1,9 +1,8 @@
 """The usual values of required members, which senders write and callers need not give.
 
 A fact names a member of one type. It applies to each required member of that name and schema,
-because a published schema repeats in every type what the types have in common. A fact that does not
-fit is left out, and callers have to give the member: nobody here knows what else a later revision
-requires in it. This module does not know how Python code is written.
+because a published schema repeats common members in every type. A fact that does not fit is left
+out, and callers must give the member: a later revision may require more in it.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,7 +21,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Filling:
-    """A member that is filled in wherever one of this name and schema is required."""
+    """A member that is filled in wherever this name and schema are required."""
 
     member: str
     schema: Json
@@ -32,12 +31,12 @@ class Filling:
 
 
 def fillings(definitions: Json, facts: Facts) -> Sequence[Filling]:
-    """Return the members that can be filled in, by the facts and a normalised schema."""
+    """Return the members that can be filled in by the facts."""
     return _kept(list(_stated(definitions, facts)), definitions)
 
 
 def unkept(definitions: Json, facts: Facts) -> Sequence[Filling]:
-    """Return the members that the facts fill in but the schema does not allow to."""
+    """Return the members that the facts fill in against the schema."""
     stated = list(_stated(definitions, facts))
     kept = _kept(stated, definitions)
     return [one for one in stated if one not in kept]
@@ -45,8 +44,8 @@ def unkept(definitions: Json, facts: Facts) -> Sequence[Filling]:
 
 def fits(value: Any, schema: Json, definitions: Json) -> bool:
     """Return whether a value is valid for `schema`."""
-    # Facts of published revisions have only such values, and to import jsonschema takes as long as
-    # to derive two of them.
+    # Facts of published revisions have only such values, and importing jsonschema takes as long as
+    # deriving two of them.
     match schema:
         case {"type": "string", **more} if type(value) is str and more.keys() <= {"enum"}:
             return value in more.get("enum", (value,))
@@ -56,7 +55,7 @@ def fits(value: Any, schema: Json, definitions: Json) -> bool:
             pass
     from jsonschema import Draft202012Validator
 
-    # Its declared parameter is a JSON type of its own, which `Any` from a file is not.
+    # Its declared parameter is a special JSON type, and the value is `Any` from a file.
     validator: Any = Draft202012Validator({**schema, "$defs": definitions})
     valid: bool = validator.is_valid(value)
     return valid

@@ -1,8 +1,8 @@
-"""Which classes of an extension extend others: the intersections in its schema.
+"""Base classes in extensions: they follow from the intersections in the schema.
 
-An `allOf` of a `$ref` and an object is a subclass of what is referred to, if it has all members of
-that as they are; members that it restricts are its own. A class has one base, the largest: with
-several, the order of members would not be that of any definition.
+An `allOf` of a `$ref` and an object is a subclass of the target if it has all members of the target
+unchanged; restricted members are its own. A class has one base, the largest: with several, members
+would be in no definition's order.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def inheriting(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ...]:
-    """Return `types` with the bases that follow from `definitions`, which need not be all."""
+    """Return `types` with the bases that follow from `definitions`, which may be incomplete."""
     by_name: Mapping[str, TypeIR] = {str(one.name): one for one in types}
     joined: dict[str, set[str]] = {}
     for name, schema in definitions.items():
@@ -40,7 +40,7 @@ def inheriting(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ..
 
 
 def _joined(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
-    """Yield what intersections refer to, with the name that the type of the place has or gets."""
+    """Yield the targets of intersections, each with the type name of its place."""
     if not is_object(schema):
         return
     parts: list[Any] = schema.get("allOf", [])
@@ -55,7 +55,7 @@ def _joined(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
 
 
 def _objects(name: str, types: Mapping[str, TypeIR]) -> Iterator[ObjectIR]:
-    """Yield the objects that a name stands for, those of unions included."""
+    """Yield the objects that a name stands for, including those of unions."""
     for type_ in recursion.arms_within(name, types, _referred):
         if isinstance(type_, ObjectIR):
             yield type_
@@ -89,9 +89,9 @@ def _extending(type_: ObjectIR, refs: list[str], types: Mapping[str, TypeIR]) ->
 
 
 def _is_kept(field: FieldIR, own: FieldIR | None, types: Mapping[str, TypeIR]) -> bool:
-    """Return whether a member is that of a base; what is said about it may be something else.
+    """Return whether a member is the same in a base, apart from its texts.
 
-    An object that is inline in the base is so here, too, and has the name of this place.
+    An inline object of the base is also inline here, with the name of this place.
     """
     if own is None:
         return False

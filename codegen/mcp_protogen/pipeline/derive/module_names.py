@@ -1,4 +1,4 @@
-"""Names in generated modules that are not taken from the schema unchanged, and equal ones."""
+"""Names in generated modules that the generator forms, and their collisions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ _Named = tuple[str, str]
 
 @raising
 def refuse_collisions(ir: RevisionIR, place: str) -> Iterator[Problem]:
-    """Raise `ProblemError` for every two things with one name; `place` names the schema's file."""
+    """Raise `ProblemError` for each name with two meanings; `place` names the schema's file."""
     for named in (_stubs(ir), _in_methods_module(ir), _in_capabilities_module(ir)):
         uses: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for name, use in named:

@@ -1,4 +1,4 @@
-"""One revision from its inputs to its IR: patch, normalise, derive."""
+"""The IR of one revision, from its inputs: patch, normalise, derive."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """The IR of a revision, the normalised schema and facts it is derived from, and warnings."""
+    """The IR of a revision, its normalised schema and facts, and warnings."""
 
     ir: RevisionIR
     schema: Json
@@ -30,7 +30,7 @@ class Derived:
 
 
 def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Derived:
-    """Return the IR of one revision; raise `ProblemError` with everything that is wrong.
+    """Return the IR of one revision; raise `ProblemError` with all problems.
 
     `for_target` is as in `normal_form`.
     """
@@ -64,9 +64,9 @@ def normal_form(
 ) -> tuple[Skeleton, tuple[Problem, ...]]:
     """Return the patched and normalised schema of a revision, with a warning for each loss.
 
-    `for_target` keeps the form of the published types: another name of an object stays one, and
-    marks are as `normalise` describes; `x-inline` marks what the schema has no definition for.
-    Raise `ProblemError` if its messages cannot be methods.
+    `for_target` keeps the form of the published types: aliases of objects stay aliases, and marks
+    are as in `normalise`; `x-inline` marks types without a definition in the schema. Raise
+    `ProblemError` if its messages cannot be methods.
     """
     patched = source.patched()
     _require_messages(patched, source.place)
@@ -91,7 +91,7 @@ def normal_form(
 
 
 def _require_messages(schema: Json, place: str) -> None:
-    """Raise `ProblemError` if the message unions are missing, as in other schemas."""
+    """Raise `ProblemError` if the message unions are missing."""
     definitions: Json = schema.get("$defs", {})
     wanted = [union for union, _, kind in MESSAGE_UNIONS if kind != "embedded"]
     missing = [union for union in wanted if union not in definitions]

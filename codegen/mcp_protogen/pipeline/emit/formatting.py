@@ -1,4 +1,4 @@
-"""The text of modules: whether it is Python, and its layout, which is that of black."""
+"""The text of modules: parsing, and the layout of black."""
 
 import ast
 from contextlib import suppress
@@ -17,17 +17,17 @@ HEAD: Final = """\
 # isort: skip_file
 # pylint: skip-file
 """
-"""How each module begins: linters and formatters leave it alone, whatever they are set to.
+"""The first lines of each module, which turn off linters and formatters.
 
-ruff obeys what is for flake8 and black; its own line is about a rule against that of flake8.
+ruff obeys the lines for flake8 and black; its own line allows that of flake8.
 """
 
 
 def formatted(source: str, *, ours: bool) -> str:
     """Return a module in the layout of black.
 
-    Our own templates print that, but for statements that are too long; a test compares the result
-    with black. Modules from a user's templates, and statements of unknown forms, need black itself.
+    Our templates print that layout except for long statements; a test compares the result with
+    black. Modules from a user's templates, and statements of unknown forms, need black itself.
     """
     source = sorted_imports(source)
     if ours:
@@ -36,13 +36,13 @@ def formatted(source: str, *, ours: bool) -> str:
     import black
     from black.mode import TargetVersion
 
-    # The target decides on syntax, not the Python that runs this: same bytes everywhere.
+    # A fixed target version gives the same bytes with every Python.
     mode = black.Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
     return black.format_str(source, mode=mode)
 
 
 def parsed(source: str, path: str, origin: str) -> ast.Module:
-    """Return the tree of a module; raise `ProblemError`, with the line, if it is not Python."""
+    """Parse a module; raise `ProblemError`, with the line, if it is not Python."""
     try:
         return ast.parse(source)
     except SyntaxError as error:
@@ -52,6 +52,6 @@ def parsed(source: str, path: str, origin: str) -> ast.Module:
                 "template-error",
                 f"the text of {path} is not valid Python: {error.msg}, {line}",
                 origin,
-                hint="look at what the template prints there",
+                hint="look at the output of the template there",
             )
         ) from error

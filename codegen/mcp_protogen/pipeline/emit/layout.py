@@ -1,4 +1,4 @@
-"""From IR to modules: the files of a package, and the template of each."""
+"""The files of a package, from IR, and the template of each."""
 
 import ast
 import re
@@ -43,7 +43,7 @@ from mcp_protogen.pipeline.target import TargetFile
 
 _PATH_PART = re.compile(r"(?!\.)[A-Za-z0-9_.-]+(?<!\.)")
 
-# Module of a revision's folder → template; the models are not among them.
+# Templates of the modules of a revision, except its models.
 MODULES: Mapping[str, Template[RevisionContext]] = {
     "__init__": templates.REVISION,
     "app": templates.APP,
@@ -74,7 +74,7 @@ class Module:
 def models_modules(
     ir: RevisionIR, sources: Collection[ModelsSource], renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the modules of a revision's models, verified against its IR, and their package."""
+    """Yield the modules of a revision's models, checked against its IR, and their package."""
     context: ModelsPackageContext = {"ir": ir, "modules": _modules_of(sources)}
     path = f"{models_folder(ir)}/__init__.py"
     yield _rendered(path, templates.ALL_MODELS, context, renderer)
@@ -89,7 +89,8 @@ def extension_models_modules(
 ) -> Iterator[Module]:
     """Yield the modules of an extension's models, and their package.
 
-    It also has those of its revision, by the modules in `core`, that the extension's methods have.
+    The package also exports the types of the revision in the extension's methods; `core` has their
+    modules.
     """
     context: ExtensionModelsContext = {
         "ir": extension.ir,
@@ -133,7 +134,7 @@ def extension_folder(extension: ExtensionIR) -> str:
 def revision_modules(
     ir: RevisionIR, extensions: Iterable[ExtensionIR], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the other modules of a revision, proven against its types and each other."""
+    """Yield the other modules of a revision, checked against its types and each other."""
     context: RevisionContext = {
         **views.revision_messages(ir),
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
@@ -158,7 +159,7 @@ def revision_modules(
 def extension_modules(
     extension: ExtensionIR, selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the other modules of an extension, proven against the types that it may name."""
+    """Yield the other modules of an extension, checked against the types that it may name."""
     folder, has_app = extension_folder(extension), "app" in selection.modules
     context: ExtensionContext = {
         **views.extension_messages(extension),
@@ -186,7 +187,7 @@ class _ClientBase(TypedDict):
 
 
 def _client_base(extension: ExtensionIR, selection: PartSelection) -> _ClientBase:
-    """Return what the client of an extension extends, and the part that it lacks for more."""
+    """Return the base of an extension's client, and a sentence about a missing part."""
     usual = ClientClass("", "client.base", "ClientBase")
     base, lacks = CLIENTS_OF_EXTENSIONS.get(extension.identifier, usual), ""
     if base.part and base.part not in selection.parts:
@@ -229,7 +230,7 @@ def shared_modules(
 def package_modules(
     revisions: tuple[ListedRevision, ...], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the `__init__` of the package, which lists its revisions, and what these import."""
+    """Yield the package's `__init__`, which lists its revisions, and `app.py`."""
     modules = [str(revision.module) for revision in revisions]
     found = (name for _, names in selection.exports for name in names)
     exports = [name for name in found if not name.startswith("__")]
@@ -259,7 +260,7 @@ def package_modules(
 
 
 def _parts(revisions: Sequence[str], selection: PartSelection) -> dict[str, str]:
-    """Return what each module that the runtime asks for is imported from, by its place."""
+    """Return the packages of the modules that the runtime asks for, by their places."""
     modules = ["adapters"] if "translate.adapters" in selection.modules else []
     if "translate" in selection.modules:
         modules += map("__".join, combinations(revisions, 2))
@@ -269,32 +270,29 @@ def _parts(revisions: Sequence[str], selection: PartSelection) -> dict[str, str]
 def fixed_files(
     runtime: Path, copied: Iterable[Path], selection: PartSelection
 ) -> Iterator[GeneratedFile]:
-    """Yield the files that are the same in every package of the same parts.
-
-    These are the typing marker, and the files of the runtime, byte for byte.
-    """
+    """Yield the files that do not depend on revisions: the typing marker and the runtime."""
     yield GeneratedFile("py.typed", b"", "mcp-gen")
     for path in copied:
         relative = path.relative_to(runtime)
         module = ".".join(relative.with_suffix("").parts).removesuffix("__init__").rstrip(".")
-        # What is no module says under which terms the copy is.
+        # Files other than modules: the licence and its notice.
         if path.suffix != ".py" or selection.has_runtime(module):
             name = f"{RUNTIME_FOLDER}/{relative.as_posix()}"
             yield GeneratedFile(name, path.read_bytes(), "runtime")
 
 
 def target_files(files: Iterable[TargetFile], target: str) -> tuple[GeneratedFile, ...]:
-    """Return the files of a target, sorted; modules of Python are parsed, and laid out by black.
+    """Return the files of a target, sorted; Python modules are parsed and formatted by black.
 
-    Raise `ProblemError`: `bad-target` for a path outside the folder, or that two files have.
+    Raise `ProblemError` (`bad-target`) for a path outside the folder, or with two files.
     """
     origin = f"target {target}"
     made: dict[str, GeneratedFile] = {}
     for path, text in files:
         parts = path.split("/")
         if path in made or not all(map(_PATH_PART.fullmatch, parts)):
-            why = "has two files" if path in made else "has a file that cannot be"
-            hint = "its package has to be repaired or updated"
+            why = "has two files" if path in made else "has a file with an invalid path,"
+            hint = "repair or update its package"
             message = f"target {target!r} {why} at {path!r:.80}"
             raise ProblemError(Problem("bad-target", message, hint=hint))
         if path.endswith(".py"):

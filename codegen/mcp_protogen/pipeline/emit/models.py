@@ -1,8 +1,8 @@
-"""Message models: datamodel-code-generator on the normalised schema, and a check of its result.
+"""Message models, from datamodel-code-generator on an outline of the types.
 
-That tool decides which class has which members, and in which order they are, with two small
-templates of ours. Annotations come from the IR: the tool is shown only which types refer to which.
-The definitions are then divided into modules, whose imports follow from the names that they use.
+The tool decides the members of each class and the order of definitions, with two small templates of
+our own. Annotations come from the IR: the tool gets only references between types. The definitions
+are then divided into modules, whose imports follow from the names that they use.
 """
 
 import ast
@@ -33,7 +33,7 @@ from mcp_protogen.pipeline.normalise.references import to
 
 Json = dict[str, Any]
 
-# The modules of the names that class bodies may use, in the order of import lines.
+# Names that class bodies may use, by module, in the order of import lines.
 _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "typing",
@@ -52,7 +52,7 @@ _NO_MODULES: Mapping[str, tuple[TypeIR, ...]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ModelsSource:
-    """The parts of a module of models: its name, what its types are, imports and definitions."""
+    """The parts of a module of models: its name and subject, types, imports and definitions."""
 
     name: str
     about: str
@@ -74,7 +74,7 @@ def emit(
 ) -> Iterator[ModelsSource]:
     """Yield Python source for the types of `ir` in `modules`, with imports from `runtime`.
 
-    Those of an extension may name the types in `core`, the modules of its revision.
+    An extension may name the types in `core`, the modules of its revision.
     """
     names = {module: frozenset(str(one.name) for one in modules[module]) for module in modules}
     beside = [(f".{module}", names[module]) for module in modules]
@@ -125,7 +125,7 @@ def _used(trees: Iterable[ast.AST]) -> Iterator[str]:
 
 
 def load_tool() -> None:
-    """Import datamodel-code-generator, which is slow, with everything that `emit` needs of it."""
+    """Import datamodel-code-generator, which is slow, with the modules that `emit` needs."""
     for module in ("parser.jsonschema", "config", "model.pydantic_v2"):
         import_module(f"datamodel_code_generator.{module}")
 
@@ -166,11 +166,11 @@ def _generate(types: Sequence[TypeIR], templates: Path) -> str:
 
 
 def _skeleton(types: Sequence[TypeIR]) -> Json:
-    """Return the types as datamodel-code-generator should read them.
+    """Return the outline of the types for datamodel-code-generator.
 
     It needs only members, and the references of aliases in cycles. There, classes come before
     aliases, because Python evaluates the right-hand side of an alias at once. All other types are
-    in their final order, and show no references: the tool spends most of its time on them.
+    in their final order and without references, on which the tool spends most of its time.
     """
     graph = recursion.graph_of(types)
     circular = recursion.circular(types)
@@ -189,10 +189,10 @@ def _skeleton(types: Sequence[TypeIR]) -> Json:
 
 
 def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
-    """Return the round in which each type is defined.
+    """Return the round of each type's definition.
 
-    Each round takes, in order, the types that refer only to earlier ones. Types that lead to a
-    cycle are never taken.
+    Each round defines, in order, the types that refer only to earlier ones; types that lead to a
+    cycle come last.
     """
     places = {name: place for place, name in enumerate(graph)}
     rounds: dict[str, float] = {}
@@ -205,7 +205,7 @@ def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
 
 
 def _outline(type_: TypeIR, known: Collection[str]) -> Json:
-    """Return a type as the tool reads it; an alias has its references to the types in `known`."""
+    """Return the outline of a type; an alias has its references to the types in `known`."""
     if not isinstance(type_, ObjectIR):
         return _references(one for one in recursion.uses(type_) if one in known)
     return {
@@ -216,7 +216,7 @@ def _outline(type_: TypeIR, known: Collection[str]) -> Json:
 
 
 def _references(names: Iterable[str]) -> Json:
-    # Not `anyOf`: for a reference in it to a later type, the tool searches everything it has read.
+    # Not `anyOf`: a reference in it to a later type makes the tool search everything.
     return {"type": "array", "prefixItems": [to(name) for name in dict.fromkeys(names)]}
 
 
@@ -270,7 +270,7 @@ def _definitions(source: str) -> list[ast.stmt]:
 
 
 def _quoted(source: str, body: Collection[ast.stmt]) -> list[str]:
-    """Return the lines of a module, with annotations quoted that name a later type or their own."""
+    """Return the lines of a module; annotations with the own or a later type are quoted."""
     later = {name for node in body for name in _defined(node)}
     lines = source.split("\n")
     for node in body:

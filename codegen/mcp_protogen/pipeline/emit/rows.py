@@ -14,9 +14,9 @@ def row(value: Any) -> str:
 
 
 def laid_out(value: Any, before: str) -> str:
-    """Return the expression on as many lines as needed, with the given text before it.
+    """Return the expression on as many lines as needed, after the text `before`.
 
-    Black has to break one of an unknown form, as one with a name that fills a line.
+    Black must break an expression of unknown form, such as one with a name that fills a line.
     """
     try:
         return "\n".join(lines((Fixed(before), *_expression(value)), 0))
@@ -56,7 +56,7 @@ def _usual(one: Field[Any]) -> Any:
 
 
 def classes_in(value: Any) -> set[str]:
-    """Return the classes that the expression of `row` names."""
+    """Return the classes in the expression of `row`."""
     if is_dataclass(value) and not isinstance(value, type):
         parts = (getattr(value, one.name) for one in fields(value))
         return {type(value).__name__}.union(*map(classes_in, parts))

@@ -1,4 +1,4 @@
-"""Schema text as Python: literals and docstrings are the only two ways it is printed."""
+"""Schema text as Python: it is printed only as literals and docstrings."""
 
 import re
 import textwrap
@@ -46,7 +46,7 @@ def _is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
 def union_of(hints: Iterable[str]) -> str:
     """Return alternatives as one annotation.
 
-    Many are in groups: Python reads `A | B | C` as nested expressions, and not hundreds of them.
+    Many are in groups, because Python nests `A | B | C`, and its parser limits the depth.
     """
     arms = list(hints)
     while len(arms) > _WIDEST:
@@ -73,10 +73,9 @@ def set_of(values: Iterable[str]) -> str:
 def docstring(text: str, indent: int, *, of_member: bool = False) -> str:
     """Return `text` as a docstring literal; later lines are indented by `indent` columns.
 
-    One of a class or function whose text is a single line stays on it, as black wants it; one of a
-    constant, at no indent, or of a member ends on the next line if it is too long.
-    All text stays inside the quotes: backslashes and triple quotes are escaped, and invisible
-    characters are dropped.
+    A single line of text of a class or function stays on one line, as in black; one of a constant,
+    at no indent, or of a member ends on the next line if it is too long. Backslashes and triple
+    quotes are escaped, so that the text stays inside the quotes; invisible characters are dropped.
     """
     clean = re.sub(r"[^\S\n]+", " ", _INVISIBLE.sub("", text)).strip()
     safe = _CLOSING.sub(lambda part: "".join("\\" + char for char in part[0]), clean)

@@ -1,4 +1,4 @@
-"""The check that generated modules match the IR; they are read with `ast`, never executed."""
+"""Checks of generated modules against the IR; modules are parsed and never executed."""
 
 import ast
 import builtins
@@ -20,10 +20,7 @@ _REPORT = "report this with the schema that led to it"
 
 
 def module(tree: ast.Module, path: str) -> tuple[Problem, ...]:
-    """Return what is wrong with a module.
-
-    It may be no Python, or have names that are defined twice or used without a definition.
-    """
+    """Return the faults of a module: invalid Python, and names defined twice or not at all."""
     try:
         compile(tree, path, "exec")
     except (SyntaxError, ValueError) as error:
@@ -49,7 +46,7 @@ def _defects(tree: ast.Module, path: str) -> Iterator[Problem]:
 
 
 def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the names that are bound anywhere in a module, in any scope, but by imports."""
+    """Yield the names that are bound in any scope of a module, except by imports."""
     for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
@@ -67,7 +64,7 @@ def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
 def members(
     trees: Mapping[str, ast.Module], types: Collection[str], folder: str
 ) -> tuple[Problem, ...]:
-    """Return each name that a module of a revision uses but another, or its types, lack."""
+    """Return a problem for each name that a module uses from another one that lacks it."""
     nodes = {name: list(ast.walk(tree)) for name, tree in trees.items()}
     offered = {name: {*_defined(trees[name]), *_imported(nodes[name])} for name in trees}
     offered["models"] = set(types)
@@ -80,7 +77,7 @@ def members(
 
 
 def _taken(tree: ast.Module, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield each name that is used from a module of the same folder, with that module."""
+    """Yield each module of the same folder with each name that is used from it."""
     beside: dict[str, str] = {}
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.level == 1:
@@ -132,7 +129,7 @@ def _listed(tree: ast.Module) -> list[str]:
 
 
 def models(tree: ast.Module, types: Iterable[TypeIR], path: str) -> tuple[Problem, ...]:
-    """Return each difference between types and a module, and each statement out of place."""
+    """Return a problem for each difference from the types, and each unexpected statement."""
     written = dict(_types(tree))
     expected = {str(type_.name): type_ for type_ in types}
     bases = {base_class(one) for one in expected.values() if isinstance(one, ObjectIR)}
@@ -167,7 +164,7 @@ def _types(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | ast.expr]]:
 
 
 def _strangers(tree: ast.Module, bases: Collection[str]) -> Iterator[ast.stmt]:
-    """Yield statements that have no place in a models module, because importing runs them."""
+    """Yield statements that do not belong in a models module, because importing runs them."""
     for node in tree.body:
         match node:
             case ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
@@ -188,7 +185,7 @@ def _strangers(tree: ast.Module, bases: Collection[str]) -> Iterator[ast.stmt]:
 
 
 def _alias(node: ast.stmt) -> tuple[str, str] | None:
-    """Return the name and the value of an alias, if a statement defines one."""
+    """Return the name and value of the alias that a statement defines, or None."""
     match node:
         case ast.Assign(
             targets=[ast.Name(id=name)],
@@ -239,7 +236,7 @@ def _differences(type_: TypeIR, node: ast.ClassDef | ast.expr) -> Iterator[str]:
             if not same(wanted, ast.unparse(node)):
                 yield f"{type_.name} is {ast.unparse(node)}, not {wanted}"
         case _:
-            yield f"{type_.name} is a class where an alias is wanted, or the reverse"
+            yield f"{type_.name} is a class in place of an alias, or the reverse"
 
 
 def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The input of templates: the IR, and filters for phrases that are more than one value."""
+"""The input of templates: the IR, and filters for longer phrases."""
 
 from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import replace
@@ -47,7 +47,7 @@ from mcp_protogen.runtime.translation.plans import Direction
 
 
 def types(method: MethodIR) -> tuple[str, ...]:
-    """Return the types of the params and of the results, the usual result first."""
+    """Return the types of the params and results, the usual result first."""
     return tuple(f"m.{name}" for name in (method.params, *method.results))
 
 
@@ -57,7 +57,7 @@ def result(method: MethodIR) -> str:
 
 
 def plain_result(method: MethodIR) -> str:
-    """Return the annotation of the final result, after all questions are answered."""
+    """Return the annotation of the final result, after all questions."""
     found = types(method)[1:]
     asks = {"may_require_input", "task_augmentable"} & {*method.traits}
     return union_of(found[:-1] if asks and found[1:] else found)
@@ -75,7 +75,7 @@ def item(method: MethodIR) -> str:
 
 
 def calls(ir: RevisionIR) -> Mapping[str, tuple[Call, ...]]:
-    """Return how each message of a revision is sent, by method."""
+    """Return the calls of a revision, by method."""
     types = {str(type_.name): type_ for type_ in ir.types}
     return {
         method.method: tuple(_call(form, method, types) for form in forms)
@@ -87,7 +87,7 @@ def _call(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> Call
     members = (*form.positional, *form.keywords)
     star = ("*",) if form.keywords else ()
     nullable = tuple(field for field in members if _may_be_null(field))
-    # Where the only member is given, there are params.
+    # If the only member is given, the params are given.
     alone = len(members) == 1 and not method.params_given
     given = [
         f"{field.name}={field.name if alone else _argument(field)}"
@@ -110,7 +110,7 @@ def _call(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> Call
 
 
 def _may_be_null(field: FieldIR) -> bool:
-    """Return whether None in an optional member is null, and not its absence."""
+    """Return whether None in an optional member means null, and not absence."""
     return not field.required and (field.nullable or isinstance(field.type, Anything))
 
 
@@ -124,7 +124,7 @@ def _parameter(field: FieldIR) -> str:
 
 
 def _argument(field: FieldIR) -> str:
-    """Return what params get for a member; None stands for the usual value of a required one."""
+    """Return the expression for a member; None stands for the usual value of a required one."""
     if is_needed(field) or not field.required:
         return str(field.name)
     usual = "SUPPLIED" if isinstance(field.default, Filled) else literal(field.default)
@@ -165,7 +165,7 @@ def requirement(need: RequirementIR) -> str:
 
 
 def revision_messages(ir: RevisionIR) -> RevisionMessages:
-    """Return what the templates of a revision get of its messages."""
+    """Return the messages of a revision for templates."""
     names = {str(type_.name) for type_ in ir.types}
     classes = {str(type_.name) for type_ in ir.types if isinstance(type_, ObjectIR)}
     made = _messages(ir)
@@ -208,9 +208,9 @@ def _messages(ir: RevisionIR) -> Messages:
 
 
 def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
-    """Return what the templates of an extension get of its messages."""
+    """Return the messages of an extension for templates."""
     own = extension.ir
-    # A call is spelled by its params, which may be of the revision.
+    # The params of a call may be a type of the revision.
     made = _messages(replace(own, types=(*own.types, *extension.core.types)))
     prefix = pascal(extension.name)
     classes = {"client": [f"{prefix}Client"], "server": [f"{prefix}Server", f"{prefix}Session"]}
@@ -241,9 +241,9 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
 def core_modules(
     extension: ExtensionIR, core: Mapping[str, tuple[TypeIR, ...]]
 ) -> Mapping[str, list[str]]:
-    """Return the types of the revision that calls of the extension name, by module.
+    """Return the types of the revision in calls of the extension, by module.
 
-    `core` are the modules of the models of its revision.
+    `core` are the modules of the revision's models.
     """
     named: set[str] = {str(error.data) for error in extension.ir.errors if error.data}
     types = {str(type_.name): type_ for type_ in extension.ir.types}
@@ -288,7 +288,7 @@ def _imports(
 
 
 def pair_context(pair: PairTables, runtime: str) -> TranslationContext:
-    """Return what the template of a pair of revisions gets."""
+    """Return the context for the template of a pair of revisions."""
     classes = sorted({"Plan", *rows.classes_in((pair.up, pair.down))})
     return {
         "pair": pair,
@@ -314,10 +314,7 @@ class _SelfDescriptions(TypedDict):
 
 
 def _self_descriptions(classes: Container[str]) -> _SelfDescriptions:
-    """Return the types of the name and the capabilities of each side.
-
-    A schema need not have them.
-    """
+    """Return the types of the name and capabilities of each side; a schema may lack them."""
 
     def named(name: str) -> str:
         return f"m.{name}" if name in classes else "WireModel"
@@ -329,7 +326,7 @@ def _self_descriptions(classes: Container[str]) -> _SelfDescriptions:
     }
 
 
-# The runtime itself agrees on a revision; users do not send or answer these.
+# The runtime negotiates the revision; users do not send or answer these.
 SENT_BY_RUNTIME = frozenset({"initialize", "notifications/initialized"})
 ANSWERED_BY_RUNTIME = frozenset({"initialize"})
 

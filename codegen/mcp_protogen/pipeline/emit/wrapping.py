@@ -1,7 +1,7 @@
-"""Statements that are too long for a line, on several lines as black would put them.
+"""Line breaks in long statements, as black puts them.
 
-Templates print a statement on one line, or on several where black always does so. Only the forms of
-statements that generated modules have are known here; a test compares them with black.
+Templates print a statement on one line, or on several where black always does so. This module knows
+only the statement forms of generated modules; a test compares them with black.
 """
 
 import re
@@ -18,7 +18,7 @@ _SPLIT = re.compile(rf"({_STRING}|[][(){{}},])")
 _QUOTES = frozenset("\"'")
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 _TOO_LONG = re.compile(rf"^.{{{WIDTH + 1},}}$", re.MULTILINE)
-# Black counts columns, of which characters from here on may take none or two.
+# Black counts columns; characters from here on may take none or two.
 _TOO_LONG_OR_UNEVEN = re.compile(rf"{_TOO_LONG.pattern}|[^\0-\u02ff]", re.MULTILINE)
 _FUNCTION = re.compile(r"(async )?def ")
 _IMPORT = re.compile(r"(from \S+ import )(.*)")
@@ -26,12 +26,12 @@ _OR = " | "
 
 
 class UnknownForm(Exception):
-    """Raised for a long statement of a form that is not known here."""
+    """Raised for a long statement of an unknown form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """An expression that is printed as it is."""
+    """An expression that is printed unchanged."""
 
     text: str
 
@@ -41,7 +41,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string, which is split into several pieces if it does not fit on a line."""
+    """A string, split into pieces if it does not fit on a line."""
 
     value: str
 
@@ -51,10 +51,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Something in brackets: what a call or a subscript has, or the items of a display.
+    """Items in brackets: arguments of a call, a subscript, or a display.
 
-    `comma` says that there is one after the last item. `split` groups are on several lines, however
-    short they are, and `text` is the group on a single line.
+    `comma` means a comma after the last item. `split` groups are always on several lines; `text` is
+    the group on a single line.
     """
 
     opening: str
@@ -92,10 +92,7 @@ def _is_split(item: Iterable[Part]) -> bool:
 
 
 def wrapped(source: str) -> str:
-    """Return a module with each statement that is too long on several lines.
-
-    Raise `UnknownForm` if one of them has a form that is not known here.
-    """
+    """Return a module with long statements on several lines; raise `UnknownForm`."""
     pattern = _TOO_LONG if source.isascii() else _TOO_LONG_OR_UNEVEN
     too_long = [found.start() for found in pattern.finditer(source)]
     if not too_long:
@@ -116,7 +113,7 @@ def wrapped(source: str) -> str:
 
 
 def _statements(source: str) -> Iterator[tuple[int, int]]:
-    """Yield where each logical line starts and ends."""
+    """Yield the start and end of each logical line."""
     start = depth = 0
     for token in _TOKEN.finditer(source):
         match token[0]:
@@ -159,7 +156,7 @@ def _function(statement: Item, indent: int) -> Iterator[str]:
 
 
 def _assigned(statement: Item) -> tuple[Item, Item]:
-    """Return what is before the value of an assignment, and the value; nothing if it is none."""
+    """Split an assignment into target and value; the value of other statements is empty."""
     for place, part in enumerate(statement):
         if isinstance(part, str) and " = " in part:
             before, _, after = part.partition(" = ")
@@ -171,8 +168,8 @@ def _assigned(statement: Item) -> tuple[Item, Item]:
 def _assignment(left: Item, value: Item, indent: int) -> Iterator[str]:
     """Yield an assignment: broken in its value, in its annotation, or with the value in brackets.
 
-    The brackets are for values that would not start on the first line without them, and only if
-    the annotation has brackets itself.
+    Brackets are used if the value would otherwise not start on the first line, and only if the
+    annotation has brackets.
     """
     *before, last = value
     *head, hint, tail = ("", *left)
@@ -190,14 +187,14 @@ def _assignment(left: Item, value: Item, indent: int) -> Iterator[str]:
 
 
 def _around(before: Item, group: Group, after: Item, indent: int) -> Iterator[str]:
-    """Yield a group that is broken, with its closing bracket at the start of what is `after`."""
+    """Yield a broken group, with its closing bracket at the start of the item `after`."""
     yield _fitting(f"{' ' * indent}{_joined(before)}{group.opening}")
     yield from _body(group, indent + 4)
     yield from lines(after, indent)
 
 
 def lines(item: Item, indent: int, after: str = "") -> Iterator[str]:
-    """Yield an expression on as many lines as it needs, with the text `after` it."""
+    """Yield an expression on as many lines as it needs, followed by the text `after`."""
     whole = f"{' ' * indent}{_joined(item)}{after}"
     if len(whole) <= WIDTH and not _is_split(item):
         yield whole
@@ -225,14 +222,14 @@ def _group_lines(before: Item, group: Group, after: str, indent: int) -> Iterato
 
 
 def _fitting(line: str) -> str:
-    """Return a line; raise `UnknownForm` if it is too long, so that another place is better."""
+    """Return a line; raise `UnknownForm` if it is too long."""
     if len(line) > WIDTH:
         raise UnknownForm(line)
     return line
 
 
 def _body(group: Group, indent: int) -> Iterator[str]:
-    """Yield the items of a group: together if they fit and are no display, or else one by one."""
+    """Yield the items of a group: on one line if they fit, unless they are a display."""
     inside = group.text[1:-1]
     alone = len(group.items) == 1 and not group.comma
     if not group.split and not group.display and not alone and indent + len(inside) <= WIDTH:
@@ -243,7 +240,7 @@ def _body(group: Group, indent: int) -> Iterator[str]:
 
 
 def _alternatives(item: Item) -> Iterator[Item]:
-    """Yield an expression cut before each `|` outside of brackets."""
+    """Yield the parts of an expression, cut before each `|` outside brackets."""
     current: list[Part] = []
     for part in item:
         first, *others = part.split(_OR) if isinstance(part, str) else (part,)
@@ -255,7 +252,7 @@ def _alternatives(item: Item) -> Iterator[Item]:
 
 
 def _pieces(text: str, indent: int, before: str, after: str) -> Iterator[str]:
-    """Yield a string in brackets: whole if it fits now, or else one piece on each line."""
+    """Yield a string in brackets: whole if it fits, else one piece on each line."""
     inner = " " * (indent + 4)
     pieces = [text]
     if len(inner) + len(literal(text)) > WIDTH:
@@ -276,7 +273,7 @@ def _parsed(text: str) -> Item:
 
 
 def _items(tokens: Iterator[str], *, outermost: bool = False) -> tuple[list[Item], bool]:
-    """Return the items up to the closing bracket, and whether a comma follows the last one."""
+    """Return the items up to the closing bracket, and whether they end with a comma."""
     items: list[Item] = []
     parts: list[Part] = []
     for token in tokens:
@@ -296,7 +293,7 @@ def _items(tokens: Iterator[str], *, outermost: bool = False) -> tuple[list[Item
 
 
 def _stripped(parts: list[Part]) -> Item:
-    """Return the parts of an item, without blanks at its ends."""
+    """Return the parts of an item without blanks at its ends."""
     if parts and isinstance(parts[0], str):
         parts[0] = parts[0].lstrip()
     if parts and isinstance(parts[-1], str):

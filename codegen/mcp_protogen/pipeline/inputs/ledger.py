@@ -1,6 +1,6 @@
-"""The fit of our patches to a schema that they were not written for.
+"""The fit of our patches to another schema than they were written for.
 
-Such a schema has changed since, or has no patches of its own and takes those of its basis.
+The schema has changed since, or has no patches and takes those of its basis.
 """
 
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,14 @@ Json = dict[str, Any]
 
 
 class Fit(StrEnum):
-    """The state of an entry of the ledger for a schema."""
+    """The state of a patch for a schema."""
 
     FITS = "fits"
     """The mistake is still there, and the entry corrects it."""
     DONE = "done"
-    """The schema already has what the entry would write: drop the entry."""
+    """The schema has the corrected value already: drop the entry."""
     STALE = "stale"
-    """Something else is there: write the entry again, or drop it."""
+    """The schema has another value there: write the entry again, or drop it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +40,9 @@ class PatchFit:
 
 @dataclass(frozen=True, slots=True)
 class MendedSchema:
-    """A schema with all entries applied that fit, and the state of each entry.
+    """A schema with all fitting entries applied, and the state of each entry.
 
-    `notes` are warnings about the others; they say what is there instead.
+    `notes` are warnings about the others, with the values found.
     """
 
     schema: Json
@@ -56,7 +56,7 @@ def mended(
 ) -> MendedSchema:
     """Try the entries in order, each on the result of those before it.
 
-    Entries may also refer to the definitions `beside` it, as those of extensions to the core's.
+    Entries may also refer to the definitions `beside` it: those of extensions to the core's.
     """
     applied: list[Json] = []
     fits: list[PatchFit] = []
@@ -79,7 +79,7 @@ def mended(
 
 @raising
 def _refuse_dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem]:
-    """Raise `ProblemError` for each reference of an entry that the patched schema has not."""
+    """Raise `ProblemError` for each reference of an entry without a target."""
     for _, value in jsonpointer.walk(entry.get("now"), ""):
         ref = value.get("$ref") if is_object(value) else None
         try:
@@ -91,8 +91,8 @@ def _refuse_dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem
 def inherited(schema: Json, folder: Path, revision: str, basis: str) -> MendedSchema:
     """Return `schema`, called `revision`, with the patches of its basis that fit it.
 
-    `notes` warn of each patch that is applied, and of each that no longer fits, at the place where
-    the revision's own patches would be. A patch that the schema already has needs no note.
+    `notes` warn of each patch that is applied or no longer fits, at the place for the revision's
+    own patches. A correction that the schema has already needs no note.
     """
     tried = mended(schema, patches.ledger_of(folder, basis), f"schema/{basis}/patches.json")
     place = f"schema/{revision}/patches.json"
@@ -105,7 +105,7 @@ def _inherited(one: PatchFit, place: str, basis: str) -> Problem:
         message = f"{one.pointer} is corrected as in {basis}"
         hint = f"copy the entry from schema/{basis}/patches.json if it is right here too"
         return Problem("inherited-patch", message, place, hint=hint, level=Level.WARNING)
-    message = f"{one.pointer} is left as it is: the patch of {basis} does not fit"
+    message = f"{one.pointer} is unchanged: the patch of {basis} does not fit"
     hint = "if the schema is still wrong there, write an entry for it"
     return Problem("stale-patch", message, place, hint=hint, level=Level.WARNING)
 

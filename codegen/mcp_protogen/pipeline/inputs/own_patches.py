@@ -1,6 +1,6 @@
-"""Patches of the user, on top of ours: files and tables of pyproject.toml, read and checked.
+"""The user's patches from files and pyproject.toml, read and checked.
 
-They have the form of `schema/<revision>/patches.json`, where `reason` and `source` may be left out.
+They have the form of `schema/<revision>/patches.json`; `reason` and `source` are optional.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,7 +20,7 @@ _HINT = 'an entry is { "pointer": "/$defs/…", "was": …, "now": … }; see do
 def read_patches(
     said: Iterable[FileOf | GivenPatches], read: Callable[[str], GivenFile]
 ) -> tuple[GivenPatches, ...]:
-    """Return all patches that are named; `read` reads a file or URL.
+    """Return all patches of the user; `read` reads a file or URL.
 
     Raise `ProblemError`: `unreadable-source`, `not-json`, or `bad-form` for each wrong entry.
     """
@@ -35,7 +35,7 @@ def _of_file(named: FileOf, read: Callable[[str], GivenFile]) -> GivenPatches:
     document: Any = parse_json(file.content, place)
     entries: Any = document.get("patches") if is_object(document) else None
     if not is_array(entries):
-        message = 'this is not an object with a list of "patches"'
+        message = 'this must be an object with a list of "patches"'
         raise ProblemError(Problem("bad-form", message, place, hint=_HINT))
     return GivenPatches(named.revision, tuple(entries), place, "/patches")
 
@@ -51,14 +51,14 @@ def _refuse_misshapen(given: Iterable[GivenPatches]) -> Iterator[Problem]:
 
 def _faults(entry: object) -> Iterator[str]:
     if not is_object(entry):
-        yield "this is not an object"
+        yield "this must be an object"
         return
     yield from (f"an entry has no member {name!r:.80}" for name in entry.keys() - _MEMBERS)
     pointer = entry.get(_POINTER)
     if not isinstance(pointer, str) or not pointer.startswith("/"):
         yield "pointer must be a JSON pointer, which begins with a slash"
     if not {*_VALUES} & entry.keys():
-        yield "there must be was, or now, or both"
+        yield "was, now or both are required"
     for name in _TEXTS:
         if not isinstance(entry.get(name, ""), str):
-            yield f"{name} must be a text"
+            yield f"{name} must be a string"

@@ -1,4 +1,4 @@
-"""The inputs of one revision, read and checked: pinned ones, or a user's file."""
+"""The inputs of one revision, read and checked, from pins or a user's file."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ Json = dict[str, Any]
 class RevisionSource:
     """The inputs of one revision; `place` names the schema in problems.
 
-    `notes` are warnings about the inputs themselves. `facts_hint` says what to do if inherited
-    facts do not fit. `own_patches` are those of the user, which come after the ledger.
+    `notes` are warnings about the inputs. `facts_hint` is the hint if inherited facts do not fit.
+    `own_patches` are the user's, applied after the ledger.
     """
 
     schema: Json
@@ -54,7 +54,7 @@ class RevisionSource:
 def load(revision: str, options: GenerationOptions) -> RevisionSource:
     """Return the inputs of `revision`; raise `ProblemError` for unusable ones.
 
-    The schema of a file has to be valid. That of a pin was, when it was pinned.
+    A schema from a file must be valid. Pinned ones were checked when they were pinned.
     """
     source = _pinned_or_given(revision, options)
     texts = replace(source.descriptions, docstrings=options.docstrings)
@@ -73,13 +73,13 @@ def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSourc
 
 
 def _without_texts(revision: str) -> Problem:
-    message = f"the text of a schema is wanted, but our snapshot of {revision} has none"
+    message = f"--docstrings schema needs texts, and our snapshot of {revision} has none"
     hint = f"give the published file: --schema {revision}=FILE, or schemas in [tool.mcp-gen]"
     return Problem("no-published-text", message, hint=hint)
 
 
 def pinned(revision: str, folder: Path) -> RevisionSource:
-    """Return the inputs of a revision that is pinned in a schema folder."""
+    """Return the inputs of a pinned revision in a schema folder."""
     place = f"schema/{revision}/schema.json"
     source = of_snapshot(revision, folder, pinned_structure(revision, folder), place, {})
     hint = f"mcp-gen schema draft-facts {revision} writes what follows from the schema"
@@ -106,7 +106,7 @@ def _undecided(revision: str, folder: Path) -> Iterator[Problem]:
 def of_snapshot(
     revision: str, folder: Path, schema: Json, place: str, own: Mapping[str, str]
 ) -> RevisionSource:
-    """Return the inputs of a revision with this schema, whose own descriptions are `own`."""
+    """Return the inputs of a revision with this schema and its descriptions `own`."""
     merged = facts.holding(folder, revision, schema)
     entries, notes = _ledger(folder, schema, merged)
     return RevisionSource(
@@ -133,7 +133,7 @@ def _ledger(
 
 
 def given_schema(given: GivenFile) -> tuple[Json, dict[str, str]]:
-    """Return the structure and the descriptions of a published schema, which has to be valid."""
+    """Return the structure and descriptions of a published schema; raise `ProblemError`."""
     published = parse_json(given.content, given.name)
     structure = snapshot_of(published, given.name)
     metacheck.check(structure, given.name)
@@ -141,7 +141,7 @@ def given_schema(given: GivenFile) -> tuple[Json, dict[str, str]]:
 
 
 def inherited_notice(source: RevisionSource) -> Iterator[Problem]:
-    """Yield a warning for a revision that has no facts of its own."""
+    """Yield a warning for a revision without its own facts."""
     known, place, hint = source.facts, source.facts_place, source.facts_hint
     if known.inherited:
         borrowed = f"required capabilities and error codes are those of {known.basis}"

@@ -1,14 +1,14 @@
 """Normalisation of a patched schema into the few forms that the other stages understand.
 
-The result has in `$defs`, in the order of names, only these: objects with `properties`, all with a
-name (`x-any-of-required` lists members of which at least one is required); unions `{"anyOf": […]}`
-of named types, with an OpenAPI `discriminator` if every arm requires the constant, and with
-`x-open` if an unknown constant is allowed; and other names for a scalar, an enumeration, an array
-or a map. Inside these are only references, scalars, constants, enumerations, arrays, maps and
-`anyOf`. Descriptions are left out: they are looked up by name.
+`$defs` of the result, sorted by name, has only objects with `properties` (`x-any-of-required` lists
+members if at least one of them is required); unions `{"anyOf": […]}` of named types, with an
+OpenAPI `discriminator` if every arm requires the constant, and with `x-open` if an unknown constant
+is allowed; and aliases of a scalar, an enumeration, an array or a map. Inside these are only
+references, scalars, constants, enumerations, arrays, maps and `anyOf`. Descriptions are left out:
+they are looked up by name.
 
-With marks, `x-bare` is at each object that published types call `object`, and `x-value` at each
-place for any JSON value that refers to a definition of such a value, with its name.
+Marks are `x-bare` at each object that published types call `object`, and `x-value` with a name in
+place of a reference to a definition of any JSON value.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -25,10 +25,9 @@ Json = dict[str, Any]
 def normalise(
     schema: Json, facts: Facts, place: str, keep: Iterable[str] = (), *, marks: bool = False
 ) -> tuple[Json, tuple[Problem, ...]]:
-    """Return the normal form of a patched snapshot, with a warning for everything that is lost.
+    """Return the normal form of a patched snapshot, with a warning for each loss.
 
-    `place` names its file in problems. A definition that is only another name stays one if the
-    facts or `keep` name it.
+    `place` names its file in problems. Aliases stay aliases if the facts or `keep` name them.
     """
     definitions: Json = schema.get("$defs", {})
     called = {name: type_name(name) for name in definitions}

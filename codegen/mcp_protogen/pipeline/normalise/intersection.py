@@ -1,8 +1,8 @@
 """The intersection of two schemas, as one schema.
 
 Schemas are those of the dialect, and may contain `allOf`. Alternatives are multiplied out and
-values are filtered, so that nothing is lost; what one schema cannot express is noted. An
-enumeration without values stands for a schema that no value satisfies.
+values are filtered; losses are noted. An enumeration without values stands for a schema that no
+value satisfies.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _BOUNDS: Mapping[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems"), min),
 }
 _RANGES = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
-# Keywords that are joined separately; of any other keyword, the first one is taken.
+# Keywords that are joined separately; for all others, the first value is taken.
 _JOINED = frozenset({"additionalProperties", "items", "properties", "required", "type"})
 _OF_OBJECTS = frozenset({"additionalProperties", "anyOf", "properties", "required"})
 _OF_ARRAYS = frozenset({"items", "maxItems", "minItems"})
@@ -32,18 +32,18 @@ _DEEPEST = 8
 
 
 class TooLarge(Exception):
-    """Raised for an intersection that becomes more schemas than anybody could read."""
+    """Raised for an intersection with too many schemas."""
 
 
 class Intersection:
-    """A join of schemas that may refer to `definitions`; `note` is called with what is lost."""
+    """A join of schemas that may refer to `definitions`; `note` is called with each loss."""
 
     def __init__(self, definitions: Json, note: Callable[[str], None]) -> None:
         self._definitions = definitions
         self._note = note
         self._done: dict[bytes, tuple[Json, int]] = {}
         self.schemas = 0
-        """How many schemas there are in all results."""
+        """The number of schemas in all results."""
         self._open: set[bytes] = set()
 
     def count(self, schemas: int = 1) -> None:
@@ -63,7 +63,7 @@ class Intersection:
         return merged
 
     def both(self, left: Json, right: Json) -> Json:
-        """Return a schema of the values that both accept."""
+        """Return a schema for the values that both accept."""
         self.count()
         left, right = self.joined(left), self.joined(right)
         if not left or not right or same(left, right):
@@ -89,7 +89,7 @@ class Intersection:
         return self.both(arm, other) if is_left else self.both(other, arm)
 
     def _named(self, left: Json, right: Json) -> Json:
-        """Return a type by its name if the other schema does not restrict it."""
+        """Return the intersection with a named type: its reference, if it is not restricted."""
         key = canonical([left, right])
         if key in self._done:
             found, schemas = self._done[key]
@@ -150,7 +150,7 @@ class Intersection:
 
 
 def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
-    """Return the alternatives of a schema; arms that only require members are none."""
+    """Return the alternatives of a schema, without arms that only require members."""
     if is_array(schema.get("type")):
         return [about(kind, {**schema, "type": kind}) for kind in schema["type"]]
     arms: Sequence[Json] = schema.get("anyOf", ())
@@ -161,7 +161,7 @@ def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
 
 
 def either(arms: Iterable[Json]) -> Json:
-    """Return the choice between schemas, without repeated ones and those that nothing satisfies."""
+    """Return the choice between schemas, without repeated and unsatisfiable ones."""
     found: dict[bytes, Json] = {}
     for arm in arms:
         for one in arm["anyOf"] if set(arm) == {"anyOf"} else [arm]:
@@ -174,7 +174,7 @@ def either(arms: Iterable[Json]) -> Json:
 
 
 def about(kind: str | None, schema: Json) -> Json:
-    """Return a schema without the keywords of objects and arrays that do not fit its type."""
+    """Return a schema without keywords of objects or arrays that do not fit its type."""
     away = {"object": _OF_ARRAYS, "array": _OF_OBJECTS}.get(kind or "", _OF_OBJECTS | _OF_ARRAYS)
     return {key: value for key, value in schema.items() if kind is None or key not in away}
 
@@ -202,7 +202,7 @@ def of_type(value: object, kind: object) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are the same, where true is not 1."""
+    """Return whether two JSON values are equal, where true differs from 1."""
     return bool(one == other) and canonical(one) == canonical(other)
 
 
@@ -211,7 +211,7 @@ def _first(left: Any, _: Any) -> Any:
 
 
 def _kind(left: str | None, right: str | None) -> str | None:
-    """Return the common type of both; empty if there is none."""
+    """Return the common type of both; empty without one."""
     if left == right or left is None or right is None:
         return left or right
     return "integer" if {left, right} == {"integer", "number"} else ""

@@ -1,4 +1,4 @@
-"""The targets of `$ref`s: inner ones, circular ones, and plain aliases."""
+"""Targets of `$ref`s: inner schemas, cycles, and aliases."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ PREFIX = "#/$defs/"
 
 
 def target(ref: str) -> str:
-    """Return the name of the definition that `ref` points at."""
+    """Return the name of the definition that `ref` leads to."""
     return ref.removeprefix(PREFIX)
 
 
@@ -25,10 +25,10 @@ def to(name: str) -> Json:
 
 
 def hoisted(schema: Json) -> tuple[Json, Mapping[str, str]]:
-    """Return `schema` in which references lead only to definitions, and pointers to the new ones.
+    """Return `schema` with only definitions as targets, and the origins of new definitions.
 
-    A target inside a definition becomes a definition, too, named after its path; the reference may
-    be escaped as in a URI. References that lead nowhere stay as they are.
+    A target inside a definition becomes a definition, named after its path; the reference may be
+    escaped as in a URI. References without a target stay.
     """
     hoisting = _Hoisting(schema)
     return hoisting.document(), hoisting.origins
@@ -40,7 +40,7 @@ _OF_DOCUMENT = frozenset({"$defs", "$id", "$schema"})
 
 
 class _Hoisting:
-    """The names of what the references of a schema lead to, by pointers into it."""
+    """The names of the targets of references, by pointers into the schema."""
 
     def __init__(self, schema: Json) -> None:
         self._schema = schema
@@ -66,7 +66,7 @@ class _Hoisting:
         return self._inside(value, pointer)
 
     def _inside(self, value: Any, pointer: str) -> Any:
-        """Return a schema with references in place of what is a definition, too."""
+        """Return a schema with references in place of its new definitions."""
         if is_array(value):
             return [self._placed(one, f"{pointer}/{index}") for index, one in enumerate(value)]
         if not is_object(value):
@@ -91,10 +91,7 @@ class _Hoisting:
         return self._inside(value, pointer) if name is None else to(name)
 
     def _name(self, ref: str) -> str | None:
-        """Return the name of the definition that a reference leads to; None if it leads nowhere.
-
-        A place that is only another reference gets no name of its own.
-        """
+        """Return the name of the target of a reference, or None; chains are followed."""
         pointers: dict[str, None] = {}
         while (ref == "#" or ref.startswith("#/")) and unquote(ref[1:]) not in pointers:
             pointer = unquote(ref[1:])
@@ -125,7 +122,7 @@ class _Hoisting:
 
 
 def placed(problems: Iterable[Problem], origins: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield problems of a hoisted schema at their places in the schema that was hoisted."""
+    """Yield problems of a hoisted schema at their places in the original schema."""
     for problem in problems:
         owner = "/".join(problem.pointer.split("/")[:3])
         origin = origins.get("".join(jsonpointer.split(owner)[1:]))
@@ -135,7 +132,7 @@ def placed(problems: Iterable[Problem], origins: Mapping[str, str]) -> Iterator[
 
 
 def circles(definitions: Json, place: str) -> Iterator[Problem]:
-    """Yield a problem for each definition that refers to itself without an array or object."""
+    """Yield a problem for each definition in a cycle without an array or object."""
     for name in sorted(graph.circular(direct(definitions)), key=list(definitions).index):
         yield Problem(
             "ref-cycle",
@@ -147,12 +144,12 @@ def circles(definitions: Json, place: str) -> Iterator[Problem]:
 
 
 def targets_first(definitions: Json) -> list[str]:
-    """Return all names, each after those that its definition leads to; see `direct`."""
+    """Return all names, each after the targets of its definition; see `direct`."""
     return graph.targets_first(direct(definitions))
 
 
 def direct(definitions: Json) -> Graph:
-    """Return which definitions lead to which without an array or object in between."""
+    """Return the graph of definitions and their targets without an array or object in between."""
     return {
         name: [target(one["$ref"]) for one in _direct(schema) if isinstance(one.get("$ref"), str)]
         for name, schema in definitions.items()
@@ -160,9 +157,9 @@ def direct(definitions: Json) -> Graph:
 
 
 def arms_within(name: str, definitions: Json) -> list[str]:
-    """Return a definition and those that are its arms, or arms of these, each once, in order.
+    """Return a definition and its arms at any depth, each once, in order.
 
-    An object has no arms; a name without definition is left out.
+    An object has no arms; an unknown name is left out.
     """
     found: dict[str, None] = {}
     waiting = [name]
@@ -177,7 +174,7 @@ def arms_within(name: str, definitions: Json) -> list[str]:
 
 
 def _direct(schema: Json) -> Iterator[Json]:
-    """Yield the schemas that a value of `schema` is checked against at the same place."""
+    """Yield the schemas that apply to the same value as `schema`."""
     yield schema
     for keyword in ("anyOf", "oneOf", "allOf"):
         for arm in schema.get(keyword, ()):
@@ -185,7 +182,7 @@ def _direct(schema: Json) -> Iterator[Json]:
 
 
 def renamed(definitions: Json, called: Mapping[str, str]) -> Json:
-    """Return `definitions` with the new names in `called`, also in references."""
+    """Return `definitions` with new names, also in references."""
     if not called:
         return definitions
 
@@ -200,9 +197,9 @@ def renamed(definitions: Json, called: Mapping[str, str]) -> Json:
 
 
 def expanded(definitions: Json, keep: Container[str]) -> Json:
-    """Return `definitions` in which an alias of an object becomes an object itself.
+    """Return `definitions` with copies of objects in place of aliases, except those in `keep`.
 
-    An alias cannot be called, but people write `EmptyResult()`. Names in `keep` stay aliases.
+    An alias cannot be called, but people write `EmptyResult()`.
     """
 
     meant: Json = {}
@@ -216,17 +213,16 @@ def expanded(definitions: Json, keep: Container[str]) -> Json:
 
 
 def spelled_out(definitions: Json, *, marks: bool = False) -> Json:
-    """Return `definitions` in which a schema that accepts every JSON value is empty.
+    """Return `definitions` with empty schemas in place of those that accept every JSON value.
 
-    The same is done where such a definition, for example `JSONValue`, is used, because it includes
-    null. It is recognised by its structure. With `marks`, `x-value` has the name of one that says
-    so at length.
+    References to such a definition, for example `JSONValue`, are replaced, too, because it includes
+    null. The structure decides. With `marks`, `x-value` has the name of the definition.
     """
     kinds = {name: _KINDS for name in definitions if "properties" not in definitions[name]}
     order = [name for name in targets_first(definitions) if name in kinds]
     before: Mapping[str, frozenset[str]] = {}
     while kinds != before:
-        # The last round may have used definitions that have changed since.
+        # The last round may have used definitions that changed later.
         before = dict(kinds)
         for name in order:
             kinds[name] = _kinds(definitions[name], kinds)
@@ -245,7 +241,7 @@ _KINDS = frozenset({"array", "boolean", "null", "number", "object", "string"})
 
 
 def _kinds(schema: Json, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Return the types whose values a schema accepts completely; `known` has definitions."""
+    """Return the types whose values are all accepted; `known` has those of definitions."""
     if not schema:
         return _KINDS
     if "$ref" in schema:

@@ -1,8 +1,8 @@
 """The reasons why a generated package is not up to date.
 
-A lock is compared with the inputs of today and with the files on the disk, all by digest. Nothing
-is generated, so that a cause is known but not its effect. Only the digests of newly generated files
-can show that a lock was edited.
+The lock is compared with the current inputs and the files on the disk, by digest. Nothing is
+generated, so the effect of a cause is unknown. Only newly generated files can show that a lock was
+edited.
 """
 
 from collections.abc import Container, Iterator, Mapping
@@ -51,7 +51,7 @@ class DriftKind(StrEnum):
 OF_FILES = frozenset(
     {DriftKind.EDITED, DriftKind.MISSING, DriftKind.FOREIGN, DriftKind.LINE_ENDINGS}
 )
-"""The causes that are about files in the folder; all others are about their inputs."""
+"""The causes about files in the folder; all others are about inputs."""
 
 
 class Cause(NamedTuple):
@@ -73,8 +73,8 @@ def drift(
 ) -> tuple[Cause, ...]:
     """Return all causes, inputs before files; empty if the package is up to date.
 
-    `own` are patterns of files that belong to the user, and so are not foreign. `made` are the
-    files that were generated from `inputs`; if given, they are used in place of those in the lock.
+    `own` are patterns of the user's files. `made` are newly generated files from `inputs`, in place
+    of those in the lock.
     """
     if lock is None:
         message = "the folder has no lock: nothing was generated here"
@@ -91,10 +91,10 @@ def drift(
 
 
 def unlisted(lock: Lock | None, only: Container[str]) -> Iterator[Cause]:
-    """Yield a cause for each revision of a package that is not among the wanted ones."""
+    """Yield a cause for each revision of a package that is not in `only`."""
     for revision in lock.inputs.revisions if lock else ():
         if revision not in only:
-            message = "the package has this revision, but it is not asked for"
+            message = "the package has this revision, but it is not requested"
             remedy = "name it with the others, or remove it with --prune or mcp-gen sync"
             yield Cause(DriftKind.UNLISTED, revision, f"{message}: {remedy}")
 
@@ -103,7 +103,7 @@ def _revisions(
     before: Mapping[str, RevisionInputs], now: Mapping[str, RevisionInputs]
 ) -> Iterator[Cause]:
     for revision in sorted(now.keys() - before.keys()):
-        yield Cause(DriftKind.ADDED, revision, "this revision is asked for, but not in the package")
+        yield Cause(DriftKind.ADDED, revision, "this revision is requested, but not in the package")
     for revision in sorted(before.keys() - now.keys()):
         yield Cause(DriftKind.REMOVED, revision, "this revision is in the package, but not pinned")
     for revision in sorted(before.keys() & now.keys()):
@@ -114,10 +114,10 @@ def _extensions(
     before: Mapping[str, ExtensionInputs], now: Mapping[str, ExtensionInputs]
 ) -> Iterator[Cause]:
     for name in sorted(now.keys() - before.keys()):
-        message = "this extension is asked for, but not in the package"
+        message = "this extension is requested, but not in the package"
         yield Cause(DriftKind.EXTENSION_ADDED, name, message)
     for name in sorted(before.keys() - now.keys()):
-        why = "it is not asked for, not pinned, or extends none of the revisions that stay"
+        why = "it is not requested, not pinned, or extends none of the revisions that stay"
         remedy = "name it with the others, or remove it with --prune or mcp-gen sync"
         message = f"this extension is in the package, but {why}: {remedy}"
         yield Cause(DriftKind.EXTENSION_REMOVED, name, message)

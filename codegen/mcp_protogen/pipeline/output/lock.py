@@ -1,8 +1,7 @@
 """The lock of a generated package: its inputs, and each file that belongs to it.
 
-This module reads and writes `mcp-gen.lock`. The versions of libraries that generation uses are left
-out on purpose: the files do not depend on them. Paths in a lock are checked, because files are
-deleted by them.
+This module reads and writes `mcp-gen.lock`. A lock has no versions of libraries, because the files
+do not depend on them. Its paths are checked, because they decide which files are deleted.
 """
 
 import os
@@ -46,7 +45,7 @@ class Lock(NamedTuple):
 
 
 def lock_of(package: Package, kept: Mapping[str, LockedFile]) -> Lock:
-    """Return the lock of a package, with the files of revisions that are `kept` as they are."""
+    """Return the lock of a package, with the `kept` files of other revisions."""
     made = {file.path: LockedFile(sha256(file.content), file.origin) for file in package.files}
     return Lock(package.inputs, dict(sorted({**kept, **made}.items())))
 
@@ -59,7 +58,7 @@ def lock_file(lock: Lock) -> GeneratedFile:
 
 
 def read_lock(folder: Path) -> Lock | None:
-    """Return the lock in `folder`, or None if there is none.
+    """Return the lock in `folder`, or None without one.
 
     Raise `ProblemError` if it cannot be read or trusted: `merge-conflict`, `newer-lock`, or
     `bad-lock` for any other reason.
@@ -111,7 +110,7 @@ def _lock(path: Path, data: Any) -> Lock:
             for name, made in data.get("extensions", {}).items()
         },
     )
-    locked_options(inputs.options)  # raises for what it does not know
+    locked_options(inputs.options)  # raises for unknown values
     files = {_inside(path): LockedFile(**entry) for path, entry in data["files"].items()}
     return Lock(inputs, files)
 
@@ -144,7 +143,7 @@ def _in_conflict(path: Path) -> ProblemError:
 
 
 def _strange(path: Path, data: Any, reason: str) -> ProblemError:
-    """Return the problem of a lock of another form, which a later version may have written."""
+    """Return the problem of a malformed lock, which a later version may have written."""
     writer = data.get("generator") if is_object(data) else None
     if isinstance(writer, str) and newer(writer):
         return _newer(path, writer, reason)
@@ -161,8 +160,7 @@ def _bad(path: Path, reason: str) -> ProblemError:
     return ProblemError(Problem("bad-lock", f"unusable lock: {reason}", str(path), hint=hint))
 
 
-# Folders of files that are installed or built. Hidden folders and virtual environments are skipped,
-# too.
+# Folders of installed or built files. Hidden folders and virtual environments are skipped, too.
 _FOREIGN = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages"})
 
 

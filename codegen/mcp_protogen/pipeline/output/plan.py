@@ -1,9 +1,8 @@
-"""The effects of publishing a package into a folder, and the obstacles.
+"""The plan of publishing a package into a folder: changes and obstacles.
 
-There are three kinds of files. Generated ones are in the folder's lock with the digest they were
-written with. Kept ones belong to a revision that this run does not generate. All others belong to
-the user and are carried along untouched. A lock is checked as far as possible: a file with the same
-inputs as before has to be the same. This module decides and touches nothing.
+There are three kinds of files. Generated ones are in the folder's lock with their digests. Kept
+ones belong to a revision that this run does not generate. All others belong to the user and stay.
+A lock is checked as far as possible: a file with the same inputs as before must be the same.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,12 +28,12 @@ _NAMED = 20
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The work of one publication; all paths are relative to the folder.
+    """The steps of one publication; all paths are relative to the folder.
 
     `written` maps each new or different path to its bytes, including the lock; `unchanged` are
     generated files that are already right; `removed` are those no longer generated; `carried` are
-    files of the user and of kept revisions. `folders` are there and stay: those that only had
-    removed files are left out.
+    files of the user and of kept revisions. `folders` exist and stay, unlike those with only
+    removed files.
     """
 
     written: Mapping[str, bytes]
@@ -46,15 +45,15 @@ class Plan:
 
     @property
     def changes(self) -> bool:
-        """Return whether there is anything to do."""
+        """Return whether anything changes."""
         return bool(self.written or self.removed)
 
 
 def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = False) -> Plan:
-    """Return the steps from `tree`, whose lock is `before`, to `package`.
+    """Return the steps from `tree` with the lock `before` to `package`.
 
-    With `force`, edited files and files in the way are overwritten and not reported, and edited
-    files of removed revisions and parts, or of a copy of the runtime, are removed.
+    `force` overwrites edited files and files in the way, and removes edited files of removed
+    revisions, parts, or copies of the runtime.
     """
     locked: Mapping[str, LockedFile] = before.files if before else {}
     kept = kept_files(package, locked)
@@ -89,11 +88,11 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
 
 
 def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
-    """Return the locked files of what `package` lists but did not make.
+    """Return the locked files of revisions and extensions that `package` lists but did not make.
 
-    These are revisions and extensions that were made from files which are not at hand.
+    They were made from schema files that are not available now.
     """
-    if "target" in package.inputs.options:  # which keeps nothing
+    if "target" in package.inputs.options:  # a target keeps nothing
         return {}
     made = {file.path.partition("/")[0] for file in package.files}
     there = _folders(package.inputs).keys()
@@ -110,7 +109,7 @@ def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, 
 def _extension_folders(package: Package) -> Iterator[str]:
     """Yield the place of each extension in a revision that `package` lists but did not make.
 
-    What all extensions of a revision share is one, too, where none of them was made.
+    If no extension of a revision was made, this includes their common `__init__.py`.
     """
     made = {folder for file in package.files for folder in parents(file.path)}
     for name, inputs in package.inputs.extensions.items():
@@ -129,15 +128,12 @@ def _optional(inputs: GenerationInputs) -> set[tuple[str, str]]:
 
 
 def _believed(before: Lock, after: Lock) -> dict[str, LockedFile]:
-    """Return the files of a lock, corrected where their inputs are the same as before.
-
-    There, the files have to be those that are made now, and no others are generated.
-    """
+    """Return the files of a lock, corrected by the newly made ones where inputs are the same."""
     was, now = _folders(before.inputs), _folders(after.inputs)
     if before.inputs._replace(revisions=after.inputs.revisions) != after.inputs:
         return dict(before.files)
     same = {RUNTIME_FOLDER, *(folder for folder in was if now.get(folder) == was[folder])}
-    # What translates goes with the last but one revision.
+    # The modules of translation are removed with the second-last revision.
     fewer = len(was) > 1 >= len(now)
     found: dict[str, LockedFile] = {}
     for path, said in before.files.items():
@@ -172,7 +168,7 @@ def _blocked(
     files: Mapping[str, GeneratedFile], tree: Tree, removed: tuple[str, ...]
 ) -> Iterator[Problem]:
     needed = {folder for path in files for folder in parents(path)}
-    hint = "move it away; --force does not replace a folder by a file or a file by a folder"
+    hint = "move it away; --force does not exchange files and folders"
     for path in sorted(needed & tree.files.keys() - set(removed)):
         message = "a file or a link is in place of a folder that is needed here"
         yield Problem("foreign-file", message, path, hint=hint)

@@ -1,7 +1,6 @@
 """The files below a folder; links are not followed.
 
-Bytecode folders (`__pycache__`) come and go with every import and are ignored. This module only
-reads, and knows neither locks nor packages.
+Bytecode folders (`__pycache__`) come and go with every import and are ignored.
 """
 
 import os
@@ -31,7 +30,7 @@ class Tree(NamedTuple):
     folder: Path = Path()
 
     def is_written(self, path: str, digest: str) -> bool:
-        """Return whether a file is as it was written with this digest, apart from line endings."""
+        """Return whether a file has this digest, apart from line endings."""
         return digest in (self.files.get(path), self.unified.get(path))
 
     @property
@@ -54,10 +53,7 @@ def read_tree(folder: Path) -> Tree:
 
 
 def scan(folder: Path) -> Tree:
-    """Return the tree below `folder`, empty if there is none.
-
-    Raise `OSError` if something is unreadable.
-    """
+    """Return the tree below `folder`, empty without one; raise `OSError`."""
     files: dict[str, str] = {}
     unified: dict[str, str] = {}
     folders: set[str] = set()

@@ -1,4 +1,4 @@
-"""Questions about type expressions: what they stand for, contain and accept."""
+"""Functions on type expressions: aliases, alternatives and accepted values."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -46,7 +46,7 @@ def by_kind(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> ByKind:
 
 
 def constants(type_: TypeIR | None) -> dict[str, Any]:
-    """Return the required members that have only one possible value, with that value."""
+    """Return the required members with only one possible value, with that value."""
     if not isinstance(type_, ObjectIR):
         return {}
     return {
@@ -87,10 +87,7 @@ def _aliases_below(expression: TypeExpr, types: Mapping[str, TypeIR]) -> set[str
 
 
 def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[TypeExpr]:
-    """Yield alternatives without the names and unions around them.
-
-    Unions with a tag are kept.
-    """
+    """Yield alternatives, with aliases and unions resolved; unions with a tag are kept."""
     seen: set[TypeExpr] = set()
     left = [*arms][::-1]
     while left:
@@ -159,7 +156,7 @@ def declared(expression: TypeExpr, types: Mapping[str, TypeIR]) -> tuple[FieldIR
 
 
 def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
-    """Return the value that a required member is filled with, also if it is an object."""
+    """Return the usual value of a required member, also if it is an object."""
     if not isinstance(member.default, Filled):
         return member.default
     members = declared(member.type, types)

@@ -1,4 +1,4 @@
-"""The tables of a pair of revisions, in both directions, with only what changes."""
+"""The translation tables of a pair of revisions, in both directions, with only the changes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ from mcp_protogen.runtime.translation.plans import (
     Whole,
 )
 
-# Types that are exchanged in any era, also outside the methods that both revisions have.
+# Types that are exchanged in any era, also outside common methods.
 _BESIDE = ("ClientCapabilities", "Implementation", "ServerCapabilities")
 
 _AROUND = re.compile(r"(\[\]|\{\})+$")
@@ -55,8 +55,8 @@ def all_tables(
 ) -> tuple[PairTables, ...]:
     """Return the tables of each pair of revisions, adjacent or not.
 
-    Raise `ProblemError` (`undecided-difference`) with every difference that neither the types nor a
-    rule decide.
+    Raise `ProblemError` (`undecided-difference`) with every difference that neither types nor rules
+    decide.
     """
     made: list[PairTables] = []
     problems: list[Problem] = []
@@ -83,21 +83,21 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, 
 def unsettled(
     older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]
 ) -> Mapping[tuple[StepDirection, str], str]:
-    """Return the places that no rule decides, or that a rule decides without effect.
+    """Return the places that no rule decides, and those of rules without effect.
 
-    The keys are the direction and a place that a rule can name; the values are reasons.
+    The keys are the direction and a place for a rule; the values are reasons.
     """
     found: dict[tuple[StepDirection, str], str] = {}
     for walk, _ in (_walked(older, newer, "up", steps), _walked(newer, older, "down", steps)):
         for one in walk.undecided:
             found.setdefault((walk.direction, place_in(one.at)), one.what)
         for rule in walk.ruling.idle():
-            found.setdefault((walk.direction, rule.at), "there is nothing at this place")
+            found.setdefault((walk.direction, rule.at), "this place does not exist")
     return found
 
 
 def place_in(at: str) -> str:
-    """Return the member that has a difference, without the list or map around it."""
+    """Return the member with a difference, without the list or map around it."""
     return _AROUND.sub("", at)
 
 
@@ -128,7 +128,7 @@ def _direction(
     newer = target.id if direction == "up" else source.id
     problems = [_problem(one.at, one.what, walk, newer) for one in walk.undecided]
     if [step.newer for step in steps] == [newer]:
-        # Between more distant revisions, the place of a rule may exist only in between.
+        # Between distant revisions, the place of a rule may exist only in between.
         problems += [_idle(rule) for rule in walk.ruling.idle()]
     return table, problems
 
@@ -157,9 +157,7 @@ def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
 def _idle(rule: TranslationRule) -> Problem:
     place, _, pointer = rule.place.partition("#")
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
-    message = (
-        f"this rule has no effect: in direction {rule.direction}, there is nothing at {rule.at}"
-    )
+    message = f"this rule has no effect: in direction {rule.direction}, {rule.at} does not exist"
     return Problem("bad-rule", message, place, pointer, hint)
 
 
@@ -188,11 +186,11 @@ def _errors(ruling: Ruling) -> Mapping[tuple[str, int], tuple[int, str]]:
     return {(one.method, one.was): (one.becomes, one.reason) for one in ruling.codes}
 
 
-# Cutting: a plan that does nothing is dropped, with all references to it.
+# Cutting: a plan without effect is dropped, with all references to it.
 
 
 def _cut(walked: Mapping[TypePair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str]]:
-    """Return the plans that do something, by their final names, and the final name of each key."""
+    """Return the plans with an effect, by final name, and the final name of each key."""
     every = {key_of(pair) for pair in walked}
     idle = {key for key in every if not works(To(key), walked)}
     working = {pair: plan for pair, plan in walked.items() if key_of(pair) not in idle}
@@ -202,10 +200,7 @@ def _cut(walked: Mapping[TypePair, Plan]) -> tuple[dict[str, Plan], Mapping[str,
 
 
 def _names(working: Mapping[TypePair, Plan]) -> Iterator[tuple[str, str]]:
-    """Yield the final name of each plan.
-
-    It is the name of the source, if all plans of that source do the same.
-    """
+    """Yield the final name of each plan: its source, if all plans of that source do the same."""
     for pair, plan in working.items():
         others = [other for one, other in working.items() if one.source == pair.source]
         alike = all(replace(other, becomes=plan.becomes) == plan for other in others)
@@ -221,7 +216,7 @@ def _same(
 
 
 def _rewritten(part: Any, named: Mapping[str, str]) -> Any:
-    """Return `part` with the final names of plans, and without steps that do nothing."""
+    """Return `part` with the final names of plans, and without steps that have no effect."""
     match part:
         case To(key):
             return To(named[key]) if key in named else None

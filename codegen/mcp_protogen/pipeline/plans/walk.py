@@ -1,9 +1,9 @@
-"""A walk through two revisions: for each type of one, a plan to make it a type of the other.
+"""A walk through two revisions that makes a translation plan for each pair of types.
 
-Values go one way, from a source to a target; each direction has a walk of its own. Most of a plan
-follows from the two types: a member that the target lacks is dropped, a member that it requires is
-added with its usual value. Where the types do not decide, a rule has to. Without one, the
-difference is undecided, and is reported.
+Values go from a source to a target; each direction has its own walk. Most of a plan follows from
+the two types: a member that the target lacks is dropped, a member that it requires is added with
+its usual value. Other differences need a rule; without one, the difference is undecided and
+reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -68,7 +68,7 @@ class UndecidedDifference:
 
 @dataclass
 class Walk:
-    """One direction through two revisions; the walk fills `plans` and `undecided`."""
+    """One direction of a walk, which fills `plans` and `undecided`."""
 
     source: RevisionIR
     target: RevisionIR
@@ -82,7 +82,7 @@ class Walk:
         self._targets = {str(one.name): one for one in self.target.types}
 
     def between(self, source: TypeExpr, target: TypeExpr, at: str) -> Step | None:
-        """Return the step that makes a value of `source` one of `target`; None if there is none."""
+        """Return the step from a value of `source` to one of `target`; None if not needed."""
         source, target = meant(source, self._sources), meant(target, self._targets)
         match source, target:
             case _, Anything():
@@ -99,7 +99,7 @@ class Walk:
                 return self._free(source, target)
             case _:
                 if not accepts(target, source):
-                    self._undecide(at, f"{said(source)} has to become {said(target)}")
+                    self._undecide(at, f"{said(source)} must become {said(target)}")
                 return None
 
     def _undecide(self, at: str, what: str) -> None:
@@ -108,7 +108,7 @@ class Walk:
     def _named(self, source: str, target: str) -> Step:
         pair = TypePair(source, target)
         if pair not in self.plans:
-            # This ends the walk of a recursive type; until it is done, it counts as work.
+            # This ends the walk of a recursive type; until it is complete, it counts as a change.
             self.plans[pair] = Whole(target, apply=(Apply("", ""),))
             self.plans[pair] = self._plan(self._sources[source], self._targets[target])
         return To(key_of(pair))
@@ -173,7 +173,7 @@ class Walk:
         if ours.nullable and not theirs.nullable and not isinstance(theirs.type, Anything):
             self._undecide(at, f"may be null, which {self.target.id} does not allow")
         if not set(theirs.constraints) <= set(ours.constraints):
-            self._undecide(at, f"has to satisfy {dict(theirs.constraints)} in {self.target.id}")
+            self._undecide(at, f"must satisfy {dict(theirs.constraints)} in {self.target.id}")
         step = self.between(ours.type, theirs.type, at)
         if settled:
             # Differences inside another type are decided there.
@@ -194,7 +194,7 @@ class Walk:
         if rule is None:
             return None
         to = tuple(str(rule.value).split("."))
-        # In an older revision, the place it moves to may not exist.
+        # An older revision may not have the new place.
         return Move(to, rule.reason) if self._has(becomes, to) else None
 
     def _has(self, name: str, path: tuple[str, ...]) -> bool:
@@ -246,9 +246,7 @@ class Walk:
 
     @staticmethod
     def _tagged(union: UnionIR, types: Mapping[str, TypeIR]) -> dict[str, str] | None:
-        """Return the arms of a union by the constant in its tag; None if it does not tell them
-        apart.
-        """
+        """Return the arms of a union by the constant in its tag; None if it is not unique."""
         found: dict[str, str] = {}
         for arm in union.arms:
             named = types.get(str(arm.name)) if isinstance(arm, Ref) else None
@@ -261,7 +259,7 @@ class Walk:
     def _choice(
         self, source: Sequence[TypeExpr], target: Sequence[TypeExpr], at: str
     ) -> Step | None:
-        """Return the step between alternatives, which JSON itself or a member tells apart."""
+        """Return the step between alternatives, which differ in JSON type or in a member."""
         ours, theirs = by_kind(source, self._sources), by_kind(target, self._targets)
         for scalar in ours.scalars:
             if not any(accepts(one, scalar) for one in theirs.scalars):
@@ -279,7 +277,7 @@ class Walk:
         if theirs.arrays:
             return self.between(ours[0], theirs.arrays[0], at)
         self._undecide(at, f"an array is not allowed here in {self.target.id}")
-        # If a rule settles that, the items of the array may still be allowed.
+        # If a rule handles that, the items of the array may still be allowed.
         array = ours[0]
         inner = flat([array.item], self._sources) if isinstance(array, ListOf) else ()
         objects = by_kind(tuple(inner), self._sources).objects
@@ -295,7 +293,7 @@ class Walk:
         for arm in ours:
             match_ = self._counterpart(arm, theirs)
             if match_ is None:
-                # Without one, a rule at the union itself has to exclude such values.
+                # Without one, a rule at the union must exclude such values.
                 if not self.ruling.at(at):
                     self._undecide(at, f"{said(arm)} is not allowed here in {self.target.id}")
                 continue
@@ -316,7 +314,7 @@ class Walk:
         return next((one for one in theirs if isinstance(one, Ref) and one.name in names), None)
 
     def _mark(self, arm: TypeExpr, arms: Sequence[TypeExpr]) -> tuple[str, Any] | None:
-        """Return a member that only this arm requires, with its constant if it has one."""
+        """Return a member that only this arm requires, with its constant, if any."""
         types = [self._object(one) for one in arms]
         mine = self._object(arm)
         others = [one for one in types if one is not mine]

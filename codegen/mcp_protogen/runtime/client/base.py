@@ -59,7 +59,6 @@ ReadAs: TypeAlias = type[T] | TypeAdapter[T]
 
 
 def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], Any]:
-    """Return a function that reads a result as a type; see `tool_results.reader`."""
     from . import tool_results
 
     return tool_results.reader(spec, as_, check)
@@ -69,7 +68,7 @@ class ClientConnection:
     """The connection of a client, seen as `view`, to a server of its own era."""
 
     hears_all = False
-    """Whether log entries and changes come that were not asked for."""
+    """Whether log entries and changes arrive without being requested."""
 
     def __init__(
         self,
@@ -86,7 +85,6 @@ class ClientConnection:
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
         self.request: SendRequest = self.endpoint.request
-        """Sends a request, with members for its `_meta`."""
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.introduction: Final = introduction
@@ -94,12 +92,11 @@ class ClientConnection:
         self.mended: LossReport | None = None
         self.network: Network | None = None
         self.mark: Final = object()
-        """What stands for it in a cache, and does not keep it alive."""
+        """Identifies the connection in a cache without keeping it alive."""
         self._middleware = view.handlers.__mcp_runtime__.middleware()
         self._served = view.handlers.__mcp_runtime__.served(self)
 
-    async def open(self) -> None:
-        """Say what holds for the whole connection."""
+    async def open(self) -> None: ...
 
     def take(self, received: Received) -> bool:
         endpoint, connection = self.endpoint, self.endpoint.connection
@@ -119,7 +116,7 @@ class ClientConnection:
         return not endpoint.crowded
 
     async def request_native(self, method: str, **params: Any) -> None:
-        """Send a request of the server's revision, whose result says nothing."""
+        """Send a request of the server's revision whose result is empty."""
         spec = self.view.table.wire.requests[method]
         await self.endpoint.request(spec, spec.params(**params), CallOptions())
 
@@ -129,9 +126,11 @@ class ClientConnection:
     async def complete(
         self, spec: AnyRequest, params: Any, result: Any, request: Callable[[Any], Awaitable[Any]]
     ) -> Any:
-        """Answer what is asked in `result`, and request again (2026-07-28, basic/patterns/mrtr).
+        """Answer the questions in `result`, and repeat the request (2026-07-28,
+        basic/patterns/mrtr).
 
-        Raise `InvalidAnswer` if it asks too often, or for what the client has not declared.
+        Raise `InvalidAnswer` after too many rounds, or for a question that needs an undeclared
+        capability.
         """
         asking: type[Any] = spec.results[-1]
         answers: dict[str, Any]
@@ -143,18 +142,19 @@ class ClientConnection:
             if not isinstance(result, asking):
                 return result
             questions: Mapping[str, Any] = result.input_requests or {}
-            # Nothing is answered before all questions of a round are checked.
+            # All questions of a round are checked before any is answered.
             prepared = {key: self.prepare(key, question) for key, question in questions.items()}
             answers = {}
             await together([answer(key, work) for key, work in prepared.items()])
             more = {"input_responses": answers or None, "request_state": result.request_state}
             result = await request(params.model_copy(update=more))
         if isinstance(result, asking):
-            raise InvalidAnswer(f"{spec.method} asks for more input again and again")
+            raise InvalidAnswer(
+                f"{spec.method} asks for more input in every round; see Options.max_rounds"
+            )
         return result
 
     def prepare(self, key: str, question: Any) -> Work:
-        """Return what answers a question; raise `InvalidAnswer`."""
         client = self.view.handlers
         self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
         return partial(client.__mcp_runtime__.answer, question.method, question.params)
@@ -175,7 +175,6 @@ class ClientConnection:
         method = request.spec.method
         handler = self.handlers.get(method)
         if handler is not None:
-            # Middleware gets more of it.
             whole = (request,) if self._middleware else ()
             answer = await handler(request.params, *whole)
             return self._fitted(answer, job) if method == _ELICIT else answer
@@ -186,7 +185,7 @@ class ClientConnection:
 
     def _fitted(self, answer: Any, job: Job) -> Any:
         if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
-            return answer  # a task; what is no answer at all is refused where it is to be sent
+            return answer  # a task; anything else is refused when it is sent
         from ..core.forms import as_asked
 
         table = self.view.table
@@ -201,7 +200,6 @@ class ClientConnection:
         return None if handler is None else handler(params)
 
     def ended(self, seconds: float) -> None:
-        """Tell the middleware that the session has ended after `seconds`."""
         hooks = session_hooks(self._middleware)
         if hooks and self.view.table.era.has_handshake:
             given = {"revision": self.negotiated.revision, "seconds": seconds}
@@ -218,7 +216,6 @@ def unfit_question(key: str, problem: str) -> InvalidAnswer:
 
 
 class Caller(Protocol):
-    """What may stand between the calls of a client and its connection."""
 
     def adopt(self, connection: ClientConnection) -> None: ...
 
@@ -226,12 +223,10 @@ class Caller(Protocol):
 
     def wire_feature(self) -> "WireFeature": ...
 
-    async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        """Make a call by `ClientRuntime.request`."""
+    async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any: ...
 
 
 class ClientRuntime(HandlerSet):
-    """The runtime's part of a client."""
 
     def __init__(self, owner: "ClientBase") -> None:
         super().__init__(owner)
@@ -239,7 +234,7 @@ class ClientRuntime(HandlerSet):
         self._connection: ClientConnection | None = None
         self.cache: Cache | None = None
         self.tool_lists_changed = 0
-        """How often."""
+        """The number of times."""
         self._request: SendRequest = self._unconnected
         self._notify: Callable[..., Awaitable[None]] = self._unconnected
         made = type(owner).__mcp_caller__
@@ -299,7 +294,6 @@ class ClientRuntime(HandlerSet):
         return {method: handled(method, handler) for method, handler in handlers.items()}
 
     def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
-        """Return what goes before the handlers of some methods of a connection."""
         return {}
 
     @property
@@ -324,10 +318,9 @@ class ClientRuntime(HandlerSet):
     def request(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
     ) -> Awaitable[R]:
-        """Send one request, and return its result, which may have been kept."""
         if self.cache is None:
             return self._request(spec, params, options)
-        # What is kept is not sent, so that no middleware sees it.
+        # Cached results send nothing, so middleware does not see them.
         request = partial(self._request, spec, params, options)
         return self.cache.request(self.connection.mark, spec, params, request)
 
@@ -387,14 +380,14 @@ class ClientBase(Peer, Handlers):
 
     @property
     def revision(self) -> str:
-        """The revision that was agreed on with the server; the client's own before that."""
+        """The revision agreed on with the server; before that, the client's own."""
         return self.__mcp_runtime__.revision
 
     @property
     def cache(self) -> "Cache | None":
-        """The results that the server says may be kept; none are kept without a cache.
+        """A cache for results that the server allows to be kept; None disables caching.
 
-        Setting it raises `LocalError` in a revision that has no hints for caches.
+        Setting it raises `LocalError` in a revision without cache hints.
         """
         return self.__mcp_runtime__.cache
 
@@ -402,12 +395,12 @@ class ClientBase(Peer, Handlers):
     def cache(self, cache: "Cache | None") -> None:
         results: list[Any] = [one.results[0] for one in self.TABLE.requests.values()]
         if not any("ttl_ms" in one.__pydantic_fields__ for one in results):
-            raise LocalError(f"results say nothing about caches in revision {self.TABLE.revision}")
+            raise LocalError(f"revision {self.TABLE.revision} has no cache hints in results")
         self.__mcp_runtime__.cache = cache
 
     @property
     def negotiated(self) -> NegotiatedRevision:
-        """The revision that was agreed on, and its era; spares the next connection the probe.
+        """The agreed revision and its era; spares the next connection the probe.
 
         Raises `LocalError` before the client is connected.
         """

@@ -1,4 +1,4 @@
-"""A cache of what servers say may be kept (2026-07-28, server/utilities/caching)."""
+"""A cache of results that servers allow to be kept (2026-07-28, server/utilities/caching)."""
 
 from collections.abc import Awaitable, Callable
 from time import monotonic
@@ -17,12 +17,12 @@ _STALE: Final = {
     "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
     RESOURCE_UPDATED: (_READ,),
 }
-# Members of a request that answers the server: they do not follow from what is asked.
+# Members that answer the server: they do not follow from the request.
 _ANSWERS: Final = {"inputResponses", "requestState"}
 
 _LARGEST: Final = 8 * 1024 * 1024
 
-# No hint holds for longer; milliseconds.
+# The longest lifetime, whatever the hint; milliseconds.
 _LONGEST: Final = 24 * 60 * 60 * 1000
 
 
@@ -32,7 +32,7 @@ class _Key(NamedTuple):
     params: bytes
     uri: str | None
     owner: object
-    """What stands for the connection that a private result is for; None for a public one."""
+    """Identifies the connection of a private result; None for a public one."""
 
 
 class _Kept(NamedTuple):
@@ -41,10 +41,11 @@ class _Kept(NamedTuple):
 
 
 class Cache:
-    """Results that are fresh, for `client.cache`; those kept longest make room for new ones.
+    """Fresh results, for `client.cache`; the oldest make room for new ones.
 
-    Clients of one server may share a cache: they share what the server calls public. What is
-    private is only for the connection that asked for it. `max_bytes` is the size of all results.
+    Clients of one server may share a cache: they share results that the server calls public. A
+    private result is only for the connection that asked for it. `max_bytes` is the size of all
+    results.
     """
 
     def __init__(self, max_bytes: int = _LARGEST) -> None:
@@ -72,12 +73,12 @@ class Cache:
         try:
             received = await request()
         except McpError:
-            # A cursor that is refused is of a list that is there no more.
+            # A refused cursor belongs to a list that no longer exists.
             if "cursor" in given:
                 self.clear(spec.method)
             raise
         seconds = min(declared(received, "ttl_ms") or 0, _LONGEST) / 1000
-        # What was on its way when something changed may be from before that.
+        # A result sent before a change may be outdated.
         if seconds > 0 and changes == self._changes:
             key = public if received.cache_scope == "public" else private
             self._keep(key, _Kept(monotonic() + seconds, received.to_json()))
@@ -96,12 +97,11 @@ class Cache:
             self._size -= _size(key, kept)
 
     def changed(self, notification: str, uri: str | None) -> None:
-        """Drop what a notification makes stale."""
         for method in _STALE.get(notification, ()):
             self.clear(method, uri)
 
     def clear(self, method: str | None = None, uri: str | None = None) -> None:
-        """Drop all results, or those of a method, or of a resource and what it is a part of."""
+        """Drop all results, or those of a method, or those that contain a resource."""
         self._changes += 1
         for key in list(self._kept):
             if method in (None, key.method) and (uri is None or uri.startswith(key.uri or "")):

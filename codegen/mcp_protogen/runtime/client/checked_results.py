@@ -1,4 +1,4 @@
-"""Clients that check the structured results of tools against the tools' output schemas.
+"""Clients that check structured tool results against the tools' output schemas.
 
 2025-11-25, server/tools, "Output Schema": clients SHOULD.
 """
@@ -37,7 +37,7 @@ class KnownTools:
         self._changes = 0
 
     async def begin(self, name: str, options: CallOptions) -> tuple[Pending, bool]:
-        """Return what has the time of a call of a tool, and whether that was listed for it."""
+        """Return the time budget of a call, and whether the tool was listed for it."""
         runtime = self._client.__mcp_runtime__
         if runtime.tool_lists_changed != self._changes:
             self.checks, self._changes = RecentNames(), runtime.tool_lists_changed
@@ -50,7 +50,7 @@ class KnownTools:
         return call, is_new
 
     async def hold(self, name: str, result: Any, call: Pending | None) -> None:
-        """Raise `InvalidAnswer` for an unfit result; `call` has time to list the tools again."""
+        """Raise `InvalidAnswer` for an invalid result; `call` has time to list the tools again."""
         try:
             self._check(name, result)
         except InvalidAnswer as unfit:
@@ -68,14 +68,14 @@ class KnownTools:
             self._check(name, result)
 
     async def is_listed(self, name: str, call: Pending) -> bool:
-        """Learn a tool in the time of a call of it, and return whether it is there."""
+        """List the tools within the time of a call; return whether the tool is there."""
         try:
             async with timeout_at(call.due):
                 async for tool in self._client.iter_tools():
                     if tool.name == name:
                         return name in self.checks
         except ProtocolError as error:
-            # The call itself need not suffer for it.
+            # The call itself need not fail.
             _log.warning("results are not checked, because the tools cannot be listed: %s", error)
         except TimeoutError:
             raise RequestTimeout(call.spec.method, call.seconds) from None
@@ -93,11 +93,15 @@ class KnownTools:
             return
         at = "/result/structuredContent"
         if not has_data(result):
-            raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
+            raise InvalidAnswer(
+                f"the result of {name} has no structured content, which its output schema "
+                "requires",
+                [(at, "Field required")],
+            )
         found = check(result.data)
         if found:
             problems = [(at + pointer, message) for pointer, message in found]
-            raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
+            raise InvalidAnswer(f"the result of {name} does not fit its output schema", problems)
 
 
 def known_tools(client: object) -> KnownTools:
@@ -109,17 +113,16 @@ def known_tools(client: object) -> KnownTools:
 class CheckedResults:
     """A mixin that checks the results of tools: `class Mine(CheckedResults, mcp.Client)`.
 
-    It needs the package jsonschema. A result that does not fit raises `InvalidAnswer`. The client
-    lists the tools again before it calls one that it does not know, and after a result that does
-    not fit or a notification, because the schema may have changed; the timeout of the call includes
-    this. A schema that cannot be used is ignored, and so is a pattern that cannot be matched in
-    linear time, such as one with look-around; the log says so.
+    It needs the package jsonschema. An invalid result raises `InvalidAnswer`. The client lists the
+    tools before it calls an unknown one, after an invalid result, and after a notification, because
+    the schema may have changed; the timeout of the call includes this. An unusable schema is
+    ignored, and so is a pattern that cannot be matched in linear time, such as one with
+    look-around; the log warns.
     """
 
     async def request(
         self, spec: RequestSpec[P, R, Any], params: P | None, **options: Unpack[CallOptions]
     ) -> R:
-        """Send a request, and check the result if it is a tool's; see `Peer.request`."""
         client = cast(ClientBase, super())
         known = known_tools(self)
         if spec.method != _CALL:

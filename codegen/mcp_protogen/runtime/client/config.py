@@ -1,4 +1,4 @@
-"""Connecting to all servers of a configuration file, such as the `mcp.json` of a host."""
+"""Connections to all servers of a configuration file, such as the `mcp.json` of a host."""
 
 import os
 import re
@@ -47,7 +47,7 @@ _SEPARATOR: Final = "_"
 _NOTHING: Final[Mapping[str, str]] = {}
 _OF_ZED: Final = "context_servers"
 _MEMBERS: Final = ("mcpServers", "servers", _OF_ZED)
-"""Where hosts have the servers: most, VS Code, and Zed (zed.dev/docs/ai/mcp)."""
+"""The member with the servers: in most hosts, in VS Code, and in Zed (zed.dev/docs/ai/mcp)."""
 
 # Hosts have others, such as `${command:id}`, which only they can fill in.
 _PLACEHOLDER: Final = re.compile(
@@ -57,7 +57,7 @@ _PLACEHOLDER: Final = re.compile(
 _OF_EDITORS: Final = (".vscode", ".cursor")
 
 Config: TypeAlias = str | PathLike[str] | Mapping[str, Any]
-"""A file, or the decoded JSON of one."""
+"""A file, or its decoded JSON."""
 
 
 class ConfigOptions(TypedDict, total=False):
@@ -68,7 +68,6 @@ class ConfigOptions(TypedDict, total=False):
 
 
 def _as_texts(value: Any) -> Any:
-    """Return numbers and booleans as JSON spells them, and leave out null."""
     if is_object(value):
         return {name: _as_texts(text) for name, text in value.items() if text is not None}
     if is_array(value):
@@ -84,7 +83,6 @@ class ConfigError(ValueError):
 
 
 class _Entry(BaseModel):
-    """One server; hosts have more there."""
 
     model_config = ConfigDict(strict=True)
 
@@ -103,7 +101,7 @@ class _Entry(BaseModel):
 
     @property
     def address(self) -> str | None:
-        """The URL, which Gemini CLI and Windsurf call otherwise.
+        """The URL; Gemini CLI and Windsurf have other names for it.
 
         geminicli.com/docs/tools/mcp-server, docs.windsurf.com/windsurf/cascade/mcp
         """
@@ -116,9 +114,9 @@ class _Found(NamedTuple):
 
 
 class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
-    """The clients of several servers by name, and the tools of all of them under longer names.
+    """The clients of several servers by name, and all their tools under prefixed names.
 
-    The name of a tool is that of its server, the separator, and the name it has there.
+    The name of a tool is that of its server, the separator, and its own name.
     """
 
     def __init__(self, clients: Mapping[str, C_co], separator: str) -> None:
@@ -137,7 +135,7 @@ class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]
     ) -> ResultT:
-        """Call a tool by its longer name; raise `LookupError` if there is no server for it."""
+        """Call a tool by its prefixed name; raise `LookupError` for an unknown server."""
         for server, client in self._clients.items():
             prefix = server + self._separator
             if name.startswith(prefix):
@@ -146,10 +144,12 @@ class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
                 params = spec.params(name=name.removeprefix(prefix), **given)
                 result: ResultT = await client.request(spec, params, **options)
                 return result
-        raise LookupError(f"no server for the tool {name}; there are {', '.join(self)}")
+        raise LookupError(
+            f"the tool {name} belongs to no server; the servers are {', '.join(self)}"
+        )
 
     async def iter_tools(self, **options: Unpack[CallOptions]) -> AsyncIterator[ToolT]:
-        """Yield the tools of all servers that have some, under their longer names."""
+        """Yield the tools of all servers under their prefixed names."""
         for server, client in self._clients.items():
             if "tools" not in client.__mcp_runtime__.peer_declared():
                 continue
@@ -189,15 +189,14 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         inputs: Mapping[str, str] = _NOTHING,
         **settings: Unpack[ConfigOptions],
     ) -> AbstractAsyncContextManager[Servers[Any, Any, Any]]:
-        """Connect to all servers of a file, or of what was read from one.
+        """Connect to all servers of a file, or of its decoded JSON.
 
-        Each gets a client of its own, the plain one of the package's newest revision or what
-        `client` makes, and speaks its own revision. `skip_failed` leaves out a server that does not
-        start, and logs why. `inputs` are for what hosts ask their users, `${input:…}`. `auth`
-        authorizes requests over HTTP, as in `open_http`, unless headers of the server do.
-
-        Raises `ConfigError`, with the file, the JSON pointer and the server, and `OSError` if the
-        file cannot be read.
+        Each gets its own client, made by `client` or the plain one of the package's newest
+        revision, and speaks its own revision. `skip_failed` logs a server that does not start, and
+        leaves it out. `inputs` are for values that hosts ask their users, `${input:…}`. `auth`
+        authorizes requests over HTTP, as in `open_http`, unless headers of the server do. Raises
+        `ConfigError`, with the file, the JSON pointer and the server, and `OSError` if the file
+        cannot be read.
         """
         source = _Source(config, inputs)
         entries = dict(source.servers())
@@ -215,10 +214,10 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         auth: Any = None,
         stderr: StandardError = None,
     ) -> Opener:
-        """Return what opens connections to one server of a file, or of what was read from one.
+        """Return an opener of connections to one server of a file, or of its decoded JSON.
 
         `stderr` is that of `stdio_client`, for a server that is a program. Raises `ConfigError` and
-        `OSError` as above, also where there is no server of that name.
+        `OSError` like `connect_config`, also for an unknown name.
         """
         source = _Source(config, inputs)
         found = dict(source.servers(name))
@@ -228,7 +227,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
             )
         if name not in found:
             names = ", ".join([*source.others, *(f"{off} (disabled)" for off in source.disabled)])
-            raise ConfigError(f"{source.name}: no server {name}; there are {names}")
+            raise ConfigError(f"{source.name}: unknown server {name}; the servers are {names}")
         return self._opener(found[name].entry, auth, stderr)
 
     @asynccontextmanager
@@ -257,7 +256,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
 
         async with AsyncExitStack() as stack:
             await together(start(name, found) for name, found in entries.items())
-            # In the order of the file, whichever was the first to answer.
+            # In the order of the file, whichever answered first.
             yield Servers({name: clients[name] for name in entries if name in clients}, separator)
 
     def _opener(self, entry: _Entry, auth: Any, stderr: StandardError = None) -> Opener:
@@ -273,7 +272,6 @@ class _Source:
     def __init__(self, config: Config, inputs: Mapping[str, str]) -> None:
         self.name = "the configuration"
         self.disabled: dict[str, str] = {}
-        """The places of disabled servers, by name."""
         self.others: list[str] = []
         self._config: Any = config
         self._folder = Path()
@@ -295,7 +293,9 @@ class _Source:
         config = self._config
         members = [name for name in _MEMBERS if is_object(config) and is_object(config.get(name))]
         if not members:
-            raise ConfigError(f"{self.name}: there is no object {' or '.join(_MEMBERS)}")
+            raise ConfigError(
+                f"{self.name}: add an object {' or '.join(_MEMBERS)} with the servers"
+            )
         for name, given in config[members[0]].items():
             at = f"{self.name}#/{members[0]}/{escaped(name)}"
             if is_object(given) and (
@@ -310,8 +310,8 @@ class _Source:
                 entry = _Entry.model_validate(_without_nulls(given))
             except ValidationError as error:
                 pointer, message = problems(error, given)[0]
-                raise ConfigError(f"{at}{pointer}: of the server {name}: {message}") from None
-            # What Zed has no more of than settings belongs to an extension, which it starts itself.
+                raise ConfigError(f"{at}{pointer}: the server {name}: {message}") from None
+            # In Zed, an entry with only settings belongs to an extension, which starts the server.
             if members[0] == _OF_ZED and not (entry.address or entry.command):
                 continue
             if bool(entry.address) is bool(entry.command):
@@ -331,8 +331,6 @@ class _Source:
             raise ConfigError(f"{at}/envFile: {file} of the server {server}: {problem}") from None
 
     def _filled(self, value: Any, at: str, server: str) -> Any:
-        """Return a value with texts in place of `${NAME}` and the like."""
-
         def text(found: re.Match[str]) -> str:
             known = self._known.get(found[0][2:-1])
             if known is None:
@@ -352,12 +350,14 @@ class _Source:
         return value
 
     def _asked_for(self, found: re.Match[str]) -> tuple[str | None, str]:
-        """Return what a placeholder stands for, or None and why there is nothing."""
         if found["input"] is not None:
             cure = f'give inputs={{"{found["input"]}": …}}'
-            return self._inputs.get(found["input"]), f"there is no such input: {cure}"
+            return self._inputs.get(found["input"]), f"the input has no value: {cure}"
         if found["name"] is not None:
-            return os.environ.get(found["name"], found["default"]), "there is no such variable"
+            return (
+                os.environ.get(found["name"], found["default"]),
+                "the environment variable is not set",
+            )
         return None, "only a host can fill it in"
 
 
@@ -368,7 +368,6 @@ def _without_nulls(given: Any) -> Any:
 
 
 def _proposed(config: Any) -> dict[str, str]:
-    """Return what the file proposes for inputs of users."""
     listed = config.get("inputs") if is_object(config) else None
     return {
         one["id"]: one["default"]
@@ -378,7 +377,7 @@ def _proposed(config: Any) -> dict[str, str]:
 
 
 def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
-    """Raise `ConfigError` if the longer name of a tool could be one of two servers."""
+    """Raise `ConfigError` if a prefixed tool name could belong to two servers."""
     for one, other in permutations(names, 2):
         if (other + separator).startswith(one + separator):
             raise ConfigError(

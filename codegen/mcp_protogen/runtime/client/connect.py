@@ -1,4 +1,4 @@
-"""Connecting: find out which revision to speak, and speak it until the end."""
+"""Connecting: negotiate a revision, and speak it until the end."""
 
 import asyncio
 from asyncio import CancelledError
@@ -58,16 +58,15 @@ Connecting: TypeAlias = AbstractAsyncContextManager[C]
 """A connection that is open inside `async with`."""
 
 _log: Final = getLogger(__name__)
-# How long the last lines of a broken connection may take, in seconds.
+# The time for the last lines of a broken connection, in seconds.
 _LAST_WORDS: Final = 0.2
 USUAL: Final = Options()
 
-# How long a server that is replaced may take to end before it gets a signal, in seconds.
+# The time for a replaced server to end before it gets a signal, in seconds.
 _ENDING: Final = 0.5
 
 
 class RevisionModule(Protocol[C_co]):
-    """The module of one revision in a generated package."""
 
     __name__: str
 
@@ -76,7 +75,6 @@ class RevisionModule(Protocol[C_co]):
 
 
 class ConnectOptions(TypedDict, total=False):
-    """The options of a connection; see `connect`."""
 
     revisions: Iterable[Revision] | None
     options: Options
@@ -84,7 +82,7 @@ class ConnectOptions(TypedDict, total=False):
 
 
 class Connector(Generic[Newest]):
-    """Connects with the plain client of the newest revision, without another one."""
+    """Connects with the plain client of the newest revision by default."""
 
     def __init__(self, package: str) -> None:
         self.package: Final = load_generated(package)
@@ -111,15 +109,14 @@ class Connector(Generic[Newest]):
                 revisions = load_generated(as_.__name__.rpartition(".")[0]).REVISIONS
         for client in clients:
             if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"clients follow the target, as objects, and {client!r} is none")
+                raise TypeError(f"clients follow the target and must be objects, got {client!r}")
         by_revision = {client.TABLE.revision: client for client in clients}
         if len(by_revision) < len(clients):
-            raise ValueError("connect takes one client for a revision at most")
+            raise ValueError("connect takes at most one client for each revision")
         views = RevisionViews(by_revision, revisions, options.on_loss)
         return connected(views, open, options, negotiated)
 
     def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        """Call what makes openers in the package, which says which part it lacks."""
         opener: Opener = getattr(self.package, name)(*arguments, **options)
         return opener
 
@@ -157,8 +154,8 @@ async def connected(
 class Negotiator:
     """A negotiation over one open transport.
 
-    Messages are plain JSON: which models read them is not known yet. A server may ping meanwhile;
-    nothing else is due before its answer (basic/lifecycle, "Initialization").
+    Messages are plain JSON, because the models to read them are not known yet. Meanwhile a server
+    may only ping (basic/lifecycle, "Initialization").
     """
 
     def __init__(self, views: RevisionViews[ClientBase], open: Opener, options: Options) -> None:
@@ -169,14 +166,13 @@ class Negotiator:
         self._limit = asyncio.timeout(None)
         self._within = 0.0
         self._method = ""
-        # The questions that were not answered.
         self._silences = 0
         self._strays = NO_STRAYS
         self._log = Throttle(_log)
         self.mended = _loss_report(options)
         self.ids = count(1)
         self.left: deque[Received] = deque()
-        """What came after the last answer."""
+        """Input received after the last answer."""
 
     @property
     def transport(self) -> Transport:
@@ -184,7 +180,6 @@ class Negotiator:
         return self._transport
 
     async def run(self, known: NegotiatedRevision | None) -> rules.Adopt:
-        """Open, and ask until there is an agreement; raise what prevents it."""
         transport = await self._connect()
         negotiation = rules.Negotiation(
             self._views.offer,
@@ -217,7 +212,6 @@ class Negotiator:
     async def _connect(self) -> Transport:
         transport = self._transport = await self._open()
         if isinstance(transport, WaitingTransport):
-            # One request is under way at a time.
             transport.wait_within(lambda id: self._time_left)
         return transport
 
@@ -243,7 +237,7 @@ class Negotiator:
     async def _discover(self, version: str, silence_means_old: bool) -> Outcome:
         view, within = self._views[version], self._options.probe_timeout
         if not silence_means_old:
-            # A server may take its time to start, and there is no other way to ask it.
+            # The server may start slowly, and no other request could help.
             usual = self._options.patience(view.table.requests[DISCOVER], {})
             within = min(usual.timeout, usual.max_timeout)
         params = {"_meta": client_envelope(version, view.declared, view.identity)}
@@ -262,7 +256,7 @@ class Negotiator:
             self._silences += 1
             return RequestTimeout(method, within, self._strays, id)
         except OSError as error:
-            # What a process wrote before it ended may still wait to be read.
+            # The last output of an ended process may still wait to be read.
             with suppress(OSError, TimeoutError):
                 async with asyncio.timeout(_LAST_WORDS):
                     await self._answer(id)
@@ -298,7 +292,7 @@ class Negotiator:
             if outcome is not None:
                 return outcome
             if isinstance(message, Call) and message.id is not None:
-                early = f"{message.method} came before its time"
+                early = f"{message.method} must follow the answer to {self._method}"
                 response = jsonrpc.write_error(message.id, INVALID_REQUEST, early)
                 if message.method == "ping":
                     response = jsonrpc.write_result(message.id, b"{}")
@@ -327,11 +321,10 @@ class Negotiator:
         return None
 
     def _fault(self, error: RemoteError, id: int) -> RemoteError | None:
-        self._log.warning("the server sent a text that is not a message: %s", error)
+        self._log.warning("the server sent text that is not a message: %s", error)
         if not error.is_answer and error.meant != "message":
             return None
         if error.id == id or (error.id is None and self._is_about_this()):
-            # No other answer will come.
             return in_answer(error, self._method)
         self._note_stray(error.id, id, error.message)
         return None
@@ -345,7 +338,7 @@ class Negotiator:
         if answered is not None:
             self._silences = max(self._silences - 1, 0)
         self._strays = self._strays.with_answer(answered, text, [id])
-        self._log.info("ignored an answer to another request than the one that is open")
+        self._log.info("ignored an answer to a request that is not open")
 
     def _hold(self, held: bool) -> None:
         now = asyncio.get_running_loop().time()

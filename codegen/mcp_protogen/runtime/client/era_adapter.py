@@ -1,7 +1,7 @@
-"""What joins a client of one era to a server of the other.
+"""Adapters between a client of one era and a server of the other.
 
-In the handshake era a client says some things once and for all, in the stateless era with each
-request; and changes are reported on single subscriptions, or on streams.
+In the handshake era a client sends its settings once, in the stateless era with each request.
+Changes are reported to single subscriptions, or on streams.
 """
 
 from asyncio import Lock
@@ -30,7 +30,7 @@ from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenS
 _LOG: Final = "notifications/message"
 _SET_LEVEL: Final = "logging/setLevel"
 
-# Until `logging/setLevel` is called a server of the handshake era may choose; this one cannot.
+# Before `logging/setLevel`, a server of the handshake era may choose; here the adapter must.
 _USUAL_LEVEL: Final = "info"
 
 
@@ -76,7 +76,6 @@ class ToHandshake(ClientConnection):
         async with self._setting:
             level = self._wanted_level()
             if level is not None and level != self._level_set:
-                # Until there is an answer nobody knows.
                 self._level_set = None
                 await self.request_native(_SET_LEVEL, level=level)
                 self._level_set = level
@@ -96,7 +95,7 @@ class ToHandshake(ClientConnection):
         asked = Filter.of(params.notifications.to_wire())
         wanted = asked.honoured(self._declared)
         id = next(self._ids)
-        # Some servers tell of lists although they do not say that they do.
+        # Some servers report changed lists without declaring it.
         self._streams[id] = wanted._replace(lists=asked.lists)
         try:
             await self._settle()
@@ -104,7 +103,7 @@ class ToHandshake(ClientConnection):
             await self.endpoint.until_aborted()
         finally:
             del self._streams[id]
-            # Whoever gives a stream up does not wait for what the server says to that.
+            # A client that closes a stream does not wait for the server's answers.
             self.endpoint.tasks.start(self._settled_somehow())
         raise Disconnected("the server closed the connection")
 
@@ -170,7 +169,6 @@ class ToStateless(ClientConnection):
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
 
     async def open(self) -> None:
-        """Ask for what the client handles: log entries, changes of lists."""
         if _LOG in self.handlers:
             self._set_level(_USUAL_LEVEL)
         await self._stream.lists(self.handlers)
@@ -190,7 +188,7 @@ class ToStateless(ClientConnection):
             check(spec, "client", params, self.endpoint.connection.declared)
             if method == _SET_LEVEL:
                 self._set_level(params.level)
-            elif method != "ping":  # There is nothing to keep alive (2026-07-28, changelog).
+            elif method != "ping":  # Nothing to keep alive (2026-07-28, changelog).
                 await self.subscription(method, params.uri)
             return spec.results[0]()
         result = await self.endpoint.request(spec, params, options, meta)
@@ -216,7 +214,7 @@ class ToStateless(ClientConnection):
         method, table = question.method, self._table
         spec, handler = self.view.handlers.TABLE.requests.get(method), self.handlers.get(method)
         if spec is None or handler is None:
-            raise unfit_question(key, f"there is no handler for {method}")
+            raise unfit_question(key, f"the client has no handler for {method}")
         asked: JSONObject = {} if question.params is None else question.params.to_wire()
         params = validator_of(spec.params)(table.carry_in(method, "params", asked))
         self.check_question(key, spec, params)

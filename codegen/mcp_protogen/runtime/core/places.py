@@ -1,4 +1,4 @@
-"""Places in JSON values, and the pointers to them (RFC 6901)."""
+"""JSON pointers (RFC 6901), and the values at them."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -7,7 +7,6 @@ from .json import is_array
 from .models.validation_errors import has_step
 
 ABSENT: Final = object()
-"""The value at a place that does not exist."""
 
 
 def unescaped(step: str) -> str:
@@ -15,7 +14,7 @@ def unescaped(step: str) -> str:
 
 
 def steps_of(pointer: str, value: Any) -> tuple[int | str, ...]:
-    """Return the members and indices of a pointer to a part of `value`."""
+    """Return the members and indices of a pointer into `value`."""
     steps: list[int | str] = []
     for text in pointer.split("/")[1:]:
         is_index = is_array(value) and text.isdecimal()
@@ -25,7 +24,6 @@ def steps_of(pointer: str, value: Any) -> tuple[int | str, ...]:
 
 
 def value_at(value: Any, steps: Iterable[int | str]) -> Any:
-    """Return the part of a value at a place, or `ABSENT`."""
     for step in steps:
         if not has_step(value, step):
             return ABSENT

@@ -1,4 +1,4 @@
-"""URIs from the templates that servers list (RFC 6570, all levels)."""
+"""Expansion of the URI templates that servers list (RFC 6570, all levels)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,6 @@ class _Operator(NamedTuple):
     reserved: bool = False
 
 
-# RFC 6570, appendix A.
 _OPERATORS: Final[Mapping[str, _Operator]] = {
     "": _Operator("", ","),
     "+": _Operator("", ",", reserved=True),
@@ -32,8 +31,8 @@ _OPERATORS: Final[Mapping[str, _Operator]] = {
 class UriVariable(NamedTuple):
     """A variable of a template.
 
-    One in a query may be left out. An exploded one (`{x*}`) may have several values; of one
-    with a length (`{x:3}`) that many characters are taken.
+    A query variable is optional. An exploded one (`{x*}`) may have several values; one with a
+    length (`{x:3}`) is cut to that many characters.
     """
 
     name: str
@@ -43,7 +42,7 @@ class UriVariable(NamedTuple):
 
 
 def uri_variables(template: str) -> dict[str, UriVariable]:
-    """Return the variables of a template by name; one that is there twice as it is first."""
+    """Return the variables of a template by name; the first occurrence counts."""
     found: dict[str, UriVariable] = {}
     for sign, names in parse_uri_template(template)[1]:
         for one in _variables(sign, names):
@@ -53,7 +52,7 @@ def uri_variables(template: str) -> dict[str, UriVariable]:
 
 
 def expanded_uri(template: str, values: Mapping[str, str | Sequence[str]]) -> str:
-    """Return the URI of a template; raise `KeyError` for a variable that needs a value."""
+    """Return the URI for a template; raise `KeyError` for a missing required value."""
     (uri, *literals), expressions = parse_uri_template(template)
     for (sign, names), literal in zip(expressions, literals, strict=True):
         operator = _OPERATORS[sign]

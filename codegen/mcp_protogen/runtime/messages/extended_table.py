@@ -1,7 +1,7 @@
-"""The method table of a revision with extensions: further methods, and claimed results.
+"""The method table of a revision with extensions: more methods, and claimed results.
 
-A claimed result is known by its `resultType` (2026-07-28, basic, "resultType"). Types with further
-members are read by subclasses, and written by their own classes as undeclared members.
+A claimed result is known by its `resultType` (2026-07-28, basic, "resultType"). Types with
+additional members are read by subclasses, and written as undeclared members of their own classes.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -27,7 +27,7 @@ _RESULT_TYPE: Final = "resultType"
 
 
 class ExtendedTable(MethodTable):
-    """A method table with what `extensions` add; raise `ValueError` for one of another revision."""
+    """A method table with `extensions`; raise `ValueError` for one of another revision."""
 
     def __init__(self, core: MethodTable, extensions: tuple[Extension, ...]) -> None:
         self._members: dict[str, list[AddedMembers]] = {}
@@ -83,7 +83,6 @@ ValueT = TypeVar("ValueT")
 
 
 def _with(core: Mapping[KeyT, ValueT], added: list[Mapping[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
-    """Return both; what the revision has already is not replaced."""
     found = {key: spec for one in added for key, spec in one.items()}
     return {**found, **core}
 
@@ -111,7 +110,7 @@ def _reader(read: Validate, claims: tuple[ClaimedResult, ...]) -> Validate:
 
 
 def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
-    """Return the table of a revision, with extensions of these names that the package has."""
+    """Return the table of a revision with the named extensions that the package has."""
     module = revision.load()
     core: MethodTable = module.methods.TABLE
     found = map(module.__mcp_part__, sorted(names))

@@ -1,8 +1,7 @@
-"""Params that break the schema in a way that leaves their meaning clear.
+"""Repairs of params that break the schema although their meaning is clear.
 
-Many programs write null for a member that is absent, and languages without integers write 8.0 for
-8. The models refuse both, as the schema does. Here such params are mended after that, so params
-that fit the schema cost nothing.
+Many programs write null for an absent member, and languages without integers write 8.0 for 8. The
+models reject both, as the schema does. Repair happens after that, so valid params cost nothing.
 """
 
 from collections.abc import Sequence
@@ -19,14 +18,14 @@ from .method_table import MethodTable
 
 _log: Final = getLogger(__name__)
 
-# Each round validates the params again, so a peer may not ask for many.
+# Each round validates the params again, so their number is limited.
 _MOST_ROUNDS: Final = 8
 
 
 def reinterpret(
     table: MethodTable, call: Call, refused: InvalidParams, sender: Role
 ) -> Understood | RemoteError:
-    """Return what a call comes to once its params are mended; `refused` if it stays invalid."""
+    """Return a call with repaired params as a typed value; `refused` if it stays invalid."""
     problems = refused.problems
     # Only the first fault of a list is among the problems.
     for _ in range(_MOST_ROUNDS):
@@ -41,15 +40,19 @@ def reinterpret(
 
 
 def _mend_call(call: Call, problems: Sequence[tuple[str, str]]) -> Call | None:
-    """Return a call without the nulls and whole floats that are `problems`; None without such.
+    """Repair the nulls and whole floats in `problems`; return None if there are none.
 
-    The message of the call is changed in place: a copy of a large one would take long.
+    The message is changed in place: copying a large one would take long.
     """
     pointers = {pointer for pointer, _ in problems}
     changed = [pointer for pointer in sorted(pointers) if _mend_value(call.message, pointer)]
     if not changed:
         return None
-    _log.debug("params of %.100r were read in spite of %s", call.method, ", ".join(changed)[:500])
+    _log.debug(
+        "read params of %.100r although they break the schema at %s",
+        call.method,
+        ", ".join(changed)[:500],
+    )
     mended = message_of(call.message)
     return mended if isinstance(mended, Call) else None
 

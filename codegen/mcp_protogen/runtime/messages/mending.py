@@ -1,9 +1,8 @@
-"""Reading values that break the schema, for a client whose user cannot change the server.
+"""Repairs of results that break the schema, for a client whose user cannot change the server.
 
-A value that validation refuses is mended by the places of the errors, and validated again:
-
+An invalid value is repaired at the places of its errors, and validated again:
 * null in a member that is optional and may not be null counts as absent;
-* an entry of a list that breaks the schema is left out, the innermost one that is enough;
+* an invalid entry of a list is removed, the innermost one that suffices;
 * the name and version of the server, which are only displayed, are replaced.
 """
 
@@ -34,16 +33,15 @@ _NULL_IS_ABSENT: Final = "null is not allowed here and counts as absent"
 _DISPLAYED: Final[tuple[_Steps, ...]] = (("serverInfo",), ("_meta", SERVER_INFO))
 _NAMES: Final = ("name", "uri", "uriTemplate")
 _LONGEST: Final = 80
-# A server could otherwise keep its client busy: each round of mending validates a value again.
+# Limits the work that a server can cause: each round validates a value again.
 _MOST_VALUES: Final = 5_000_000
 
 
 Mended: TypeAlias = tuple[Any, tuple[Loss, ...]]
-"""A value as a lenient client reads it, and the parts that it left out or replaced."""
 
 
 def lenient(table: MethodTable, report: LossReport) -> MethodTable:
-    """Return a table that mends results that break the schema; see `Options.lenient`."""
+    """Return a table that repairs invalid results; see `Options.lenient`."""
 
     def read_mended(answer: Response, spec: AnyRequest) -> Result[Any] | Error:
         wire = table.wire
@@ -58,7 +56,7 @@ def lenient(table: MethodTable, report: LossReport) -> MethodTable:
 
 
 def mend(value: Any, check: Validate, at: str) -> Mended:
-    """Return a decoded value that `check` accepts, or one that comes close, without losses.
+    """Repair a decoded value for `check`; if that fails, return the closest value, without losses.
 
     `at` is the pointer of the value in its message.
     """
@@ -73,7 +71,7 @@ def mend(value: Any, check: Validate, at: str) -> Mended:
 def mend_messages(
     messages: Sequence[Parsed | Batch], data: bytes, losses: LossReport
 ) -> Sequence[Parsed | Batch]:
-    """Return the `messages` in `data`, in which members may be null instead of absent."""
+    """Return the `messages` in `data`; members may be null instead of absent."""
     if not any(isinstance(message, Malformed | Batch) for message in messages):
         return messages
     try:
@@ -112,7 +110,7 @@ class _Unmendable(Exception):
 
 
 class _TooMuch(Exception):
-    """Mending would take too long."""
+    pass
 
 
 class _Mending:
@@ -153,14 +151,14 @@ class _Mending:
     def _drop_nulls(
         self, root: Any, found: Mapping[_Steps, str], place: _Steps, origin: _Steps
     ) -> Mended:
-        # Those in lists wait for `_filter`: validation reports only the first error of a list.
+        # Nulls in lists wait for `_filter`: validation reports only the first error of a list.
         nulls = [
             where
             for where in found
             if _is_null_member(root, where) and _list_around(where, len(place), root) is None
         ]
         if nulls:
-            # A required member is reported as missing without its null.
+            # Without its null, a required member is reported as missing.
             missing = self._problems(_without(root, nulls), place)
             nulls = [where for where in nulls if where not in missing]
         origins = [(*origin, *where[len(place) :]) for where in nulls]
@@ -179,10 +177,10 @@ class _Mending:
         return root, tuple(losses)
 
     def _filter(self, root: Any, around: _Steps, origin: _Steps, losses: list[Loss]) -> Any:
-        """Return `root` with the entries of a list that can be mended."""
+        """Return `root` with only the entries of a list that can be repaired."""
         entries: list[Any] = []
         for number, entry in enumerate(value_at(root, around)):
-            # Alone in its list, so that each entry costs the same, however many there are.
+            # Alone in its list, so that each entry costs the same.
             alone, here = _with(root, around, [entry]), (*around, 0)
             try:
                 solved, more = self.solve(alone, here, (*origin, number))
@@ -230,7 +228,6 @@ class _Mending:
 
 
 def _reason_for_loss(entry: Any, error: _Unmendable) -> str:
-    """Return the reason why an entry is left out, with the name of the entry if it has one."""
     members = entry if is_object(entry) else {}
     names = (members[key] for key in _NAMES if isinstance(members.get(key), str))
     name = next((f"{name[:_LONGEST]!r}" for name in names), "an entry")
@@ -248,7 +245,7 @@ def _is_null_member(root: Any, where: _Steps) -> bool:
 
 
 def _list_around(where: _Steps, start: int, root: Any) -> _Steps | None:
-    """Return the outermost list on the way to a place, from step `start` on; None without one."""
+    """Return the outermost list on the path to a place, from step `start` on; None without one."""
     for length in range(start, len(where) + 1):
         if is_array(value_at(root, where[:length])):
             return where[:length]

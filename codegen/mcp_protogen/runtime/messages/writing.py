@@ -1,4 +1,4 @@
-"""Models as JSON text, with members that count before those that their `_meta` has."""
+"""Models as JSON text, with `_meta` members of the runtime before the model's own."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -16,7 +16,7 @@ from ..core.spec import CallSpec, RequestSpec
 _EMPTY: Final = b"{}"
 _META: Final = {"meta"}
 
-# Undeclared members: the `_meta`, and one that is called as ours is in Python.
+# Undeclared members: the `_meta`, and one with the Python name of that field.
 _CLASHING: Final = ("_meta", "meta")
 
 
@@ -26,8 +26,7 @@ def _params_classes(spec: CallSpec[Any]) -> tuple[type, ...]:
 
 
 def classes_in(expression: Any) -> Iterator[type]:
-    """Yield the classes that a type expression names, whatever stands around them."""
-    expression = getattr(expression, "__value__", expression)  # what an alias stands for
+    expression = getattr(expression, "__value__", expression)  # the value of an alias
     if isinstance(expression, type) and not get_args(expression):
         yield expression
     for part in get_args(expression):
@@ -40,24 +39,23 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
         if not spec.params_required:
             return None if meta is None else _joined(meta, _EMPTY)
         try:
-            # A caller may have nothing to say in them.
             params = spec.params()
         except (TypeError, ValidationError):
             raise LocalError(f"{spec.method} needs params") from None
     elif type(params) is not spec.params and not isinstance(params, _params_classes(spec)):
-        raise LocalError(f"{type(params).__name__} is not what {spec.method} carries")
+        raise LocalError(f"{type(params).__name__} is not the params of {spec.method}")
     return body_text(spec.method, params, meta, exact=is_exact(spec))
 
 
 def is_exact(spec: CallSpec[Any]) -> bool:
-    """Return whether params must stay as they are: a server would do something else than asked."""
+    """Return whether altered params could make the server do something else."""
     return isinstance(spec, RequestSpec) and "client" in spec.senders
 
 
 def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = False) -> bytes:
-    """Return a model as JSON text, with members in its `_meta`; raise `LocalError`.
+    """Return a model as JSON text, with added `_meta` members; raise `LocalError`.
 
-    Lone surrogates are sent as U+FFFD, unless the text must be `exact`.
+    Lone surrogates are sent as U+FFFD unless the text must be `exact`.
     """
     serializer = model.__pydantic_serializer__
     try:
@@ -81,16 +79,16 @@ def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool 
                 raise
             return _spliced(without_surrogates(wire, method, error), meta)
     except PydanticSerializationError as error:
-        raise LocalError(f"{method} cannot be written: {error}") from error
+        raise LocalError(f"{method} has no JSON form: {error}") from error
 
 
 def check_numbers(method: str, text: bytes, value: Any) -> None:
-    """Raise `LocalError` if a text has null in place of a number that JSON does not have."""
+    """Raise `LocalError` if a null in the text stands for a NaN or an infinity."""
     if b"null" in text:
         try:
             check_finite(as_python(value, by_alias=True))
         except Unsendable as error:
-            raise LocalError(f"{method} cannot be written: {error}") from error
+            raise LocalError(f"{method} has no JSON form: {error}") from error
 
 
 def written(model: WireModel, members: bytes) -> bytes:

@@ -1,7 +1,7 @@
-"""The requests of a peer that are worked on, and the ways back for their answers.
+"""The requests of a peer that are being handled, and the channels for their answers.
 
-The peer learns that a handler failed, never what failed: texts of exceptions hold secrets, and go
-to our own log.
+The peer learns that a handler failed, but not why: texts of exceptions may hold secrets, so they
+only go to our log.
 """
 
 from asyncio import (
@@ -50,41 +50,36 @@ def _fault(message: str, data: Any = None) -> ProtocolError:
     return ProtocolError(message, code=INTERNAL_ERROR, data=data)
 
 
-BUSY: Final = _fault("Too many requests at once")
+BUSY: Final = _fault("Too many requests at once; try again later")
 _STOPPED: Final = _fault("The server is shutting down")
 
 _NO_TASKS: Final = frozenset[Task[None]]()
 
-# How long the last answers may take to be written at least, in seconds.
+# The least time for writing the last answers, in seconds.
 _GRACE: Final = 1.0
 
 Work: TypeAlias = Coroutine[Any, Any, None]
 
 
 class Reply(Protocol):
-    """A way back for the answer to one request."""
 
     @property
     def beside(self) -> MessageSink:
-        """The sink for what comes before the answer."""
+        """The sink for messages before the answer."""
         ...
 
     @property
-    def principal(self) -> "Principal | None":
-        """The sender of the request, where each has a token of its own."""
-        ...
+    def principal(self) -> "Principal | None": ...
 
     @property
-    def http_request(self) -> "HttpRequest | None":
-        """The HTTP request that carried it, if one did."""
-        ...
+    def http_request(self) -> "HttpRequest | None": ...
 
     def awaits(self, id: RequestId, /) -> bool:
         """Return whether the peer still waits for the answer."""
         ...
 
     def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
-        """Give the answer, which may be an `error`; raise `Disconnected`."""
+        """Send the answer, which may be an `error`; raise `Disconnected`."""
         ...
 
     def skip(self) -> None: ...
@@ -94,14 +89,12 @@ class Reply(Protocol):
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """A request of the peer, and where its answer goes."""
 
     request: Request[Any]
     reply: Reply
     open: bool = True
-    """Whether there is still an answer to give."""
     cancelled: bool = False
-    """Whether its task was cancelled for it, or is not to begin."""
+    """Whether its task was cancelled, or must not begin."""
     task: Task[Any] | None = None
 
 
@@ -109,7 +102,7 @@ Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
 
 
 class Jobs:
-    """The jobs of one connection, of which at most `limit` run at a time.
+    """The jobs of one connection; at most `limit` run at a time.
 
     Long-lived requests, such as listen streams, do not count.
     """
@@ -146,30 +139,26 @@ class Jobs:
         self.loop = get_running_loop()
         self._turns: list[tuple[Job, Context]] = []
         self.changed = Signal()
-        """Rings when it may be time to read on."""
+        """Signals that reading may go on."""
         self.ended = False
-        """Whether no more jobs are begun."""
-        # An empty set takes three times as much.
+        # An empty set takes three times as much memory.
         self.running: dict[Job, None] = {}
         self.working = 0
-        """The jobs that run and count."""
+        """The number of running jobs that count."""
         self.waiting = 0
-        """The jobs that wait, and handlers of notifications."""
+        """The number of waiting jobs and of notification handlers."""
         self.notification_tasks = _NO_TASKS
-        """The tasks of handlers of notifications."""
 
     @property
     def busy(self) -> bool:
-        """Return whether as many jobs run as may, or no more are begun."""
         return self.ended or self.working >= self._limit
 
     def start(self, job: Job) -> None:
-        """Run a job in a task of its own, now or in its turn."""
         if self.working < self._limit or "long_lived" in job.request.spec.traits:
             self.running[job] = None
             self.working += "long_lived" not in job.request.spec.traits
             task = self.loop.create_task(self._work(job))
-            # It may be over already (Python 3.12, "eager tasks").
+            # It may be done already (Python 3.12, "eager tasks").
             if not task.done():
                 self._tasks.running.add(task)
         else:
@@ -177,9 +166,10 @@ class Jobs:
             self.waiting += 1
 
     async def run(self, job: Job, before: Work | None = None) -> None:
-        """Run a job, and what comes `before` it, in the task of the caller.
+        """Run a job, and the work `before` it, in the task of the caller.
 
-        One too many is refused. Exceptions of `before` are raised, cancelling the job is not.
+        Beyond the limit it is refused. Exceptions of `before` are raised; a cancelled job raises
+        nothing.
         """
         if self.ended or self.working >= self._limit:
             if before is not None:
@@ -209,7 +199,7 @@ class Jobs:
             if job.cancelled:
                 job.task.uncancel()
             self._tasks.running.discard(job.task)
-            # The task may keep an error, and that this frame.
+            # The task may keep an error, and the error this frame.
             job.task = None
             self._end(job)
 
@@ -219,7 +209,7 @@ class Jobs:
         if self._turns and self.working < self._limit:
             self.waiting -= 1
             following, context = self._turns.pop(0)
-            # It gets nothing of this job.
+            # It must not inherit the context of this job.
             context.run(self.start, following)
             self.changed.ring()
 
@@ -234,12 +224,11 @@ class Jobs:
             except LocalError as unsent:
                 error = self.error_of_result(unsent, method)
         except (Exception, CancelledError) as raised:
-            # Where nobody has cancelled the task, it was something that the handler waited for.
+            # If the task was not cancelled itself, the handler awaited something that was.
             if isinstance(raised, CancelledError) and (job.task is None or job.task.cancelling()):
                 raise
             error = self.error_of_handler(raised, method)
         if not job.open:
-            # Whoever closed it has seen to its answer.
             return
         job.open = False
         if error is not None:
@@ -248,17 +237,17 @@ class Jobs:
 
     def error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
         if isinstance(error, CHOSEN):
-            # Its traceback holds on to a frame that holds it.
+            # Its traceback would keep the frame that holds it.
             return error.with_traceback(None)
         peer = self._connection.peer
         if isinstance(error, MissingCapability) and error.role == peer:
-            # The handler counted on what the peer does not do.
+            # The handler relied on a capability that the peer lacks.
             required = capabilities.declare([Capability(peer, error.steps)])
             if self._connection.table.era.names_missing_capabilities:
                 return MissingClientCapability(str(error), required)
             return _fault(str(error), {"requiredCapabilities": required})
         if isinstance(error, (RemoteError, Disconnected)):
-            # The peer, who was asked something meanwhile, is at fault, and no handler.
+            # The fault is the peer's, which was asked something meanwhile, not the handler's.
             self._log.warning("%.100r was not answered: %r", method, str(error))
         else:
             _log.error("the handler of %.100r failed", method, exc_info=error)
@@ -268,7 +257,9 @@ class Jobs:
         if isinstance(error, Untranslatable) or isinstance(error.__cause__, Unsendable):
             self._log.warning("the answer to %.100r cannot be sent: %s", method, error)
             return _fault(str(error))
-        _log.error("the handler of %.100r returned what cannot be sent", method, exc_info=error)
+        _log.error(
+            "the handler of %.100r returned a value that cannot be sent", method, exc_info=error
+        )
         return _fault("Internal error")
 
     async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
@@ -279,7 +270,7 @@ class Jobs:
                 await job.reply.answer(data, error)
         except Disconnected:
             method = job.request.spec.method
-            self._log.info("nobody is left to read the answer to %.100r", method)
+            self._log.info("the client has gone: the answer to %.100r was not sent", method)
 
     def find(self, id: RequestId) -> Job | None:
         return next((job for job in self._unfinished() if job.request.id == id), None)
@@ -288,8 +279,8 @@ class Jobs:
         return [*self.running, *(job for job, _ in self._turns)]
 
     def cancel(self, job: Job | None) -> None:
-        """End a job, if there is one, whose answer nobody waits for any more."""
-        # An answer that is on its way is not cut short.
+        """End a job, if there is one, whose answer is no longer wanted."""
+        # An answer that is being sent is not cut short.
         if job is not None and job.open:
             job.open = False
             self._connection.discard(job.request.id)
@@ -297,7 +288,7 @@ class Jobs:
             self.abort(job)
 
     def abort(self, job: Job) -> None:
-        """End a job, whatever becomes of the answer."""
+        """End a job, whatever the state of its answer."""
         if job in self.running:
             job.cancelled = True
             if job.task is not None:
@@ -320,7 +311,7 @@ class Jobs:
         self.changed.ring()
 
     async def close(self, within: float, single: Reply) -> None:
-        """Do as `Endpoint.close`; nobody waits until errors that go to `single` are written."""
+        """Implements `Endpoint.close`; does not wait for errors sent through `single`."""
         self.ended = True
         until = self.loop.time() + within
         while self.running and (left := until - self.loop.time()) > 0:
@@ -328,7 +319,7 @@ class Jobs:
                 await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
             else:
                 await sleep(0)
-        # The answer to one that is not open is on its way already.
+        # If it is not open, its answer is being sent already.
         unfinished = [job for job in self._unfinished() if job.open]
         self.waiting -= len(self._turns)
         self._turns.clear()
@@ -356,7 +347,7 @@ async def _notified(work: Awaitable[None], method: str) -> None:
 
 
 async def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> None:
-    """Give an answer, `error` if it is one; without data there is nothing to answer."""
+    """Send an answer, with `error` if it is one; without data, skip it."""
     if data is None:
         reply.skip()
     else:
@@ -364,7 +355,6 @@ async def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None 
 
 
 class SingleReply:
-    """The way back for all requests that came by themselves."""
 
     __slots__ = ("_connection", "_jobs", "beside")
 
@@ -380,7 +370,7 @@ class SingleReply:
 
     def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
         sink = self.beside
-        # Of many answers, those that are ready at the same time go out together.
+        # Many answers that are ready at the same time go out together.
         if self._jobs.working == 1 and isinstance(sink, SendQueue):
             return sink.send_now(data)
         return sink.send(data)
@@ -391,7 +381,7 @@ class SingleReply:
 
 
 class GatheredReply:
-    """The way back for the members of a batch that one task waits for."""
+    """The channel for the members of a batch that one task awaits."""
 
     __slots__ = ("answers", "awaits", "beside", "http_request", "principal")
 
@@ -415,9 +405,9 @@ class GatheredReply:
 
 
 class BatchReply(GatheredReply):
-    """The way back for the `size` members of a batch: one array, once all answers are there.
+    """The channel for a batch of `size` members: one array, once all answers are there.
 
-    Without any, nothing is sent (JSON-RPC 2.0, section 6).
+    Without any answers, nothing is sent (JSON-RPC 2.0, section 6).
     """
 
     __slots__ = ("_missing",)

@@ -16,7 +16,7 @@ _PREFIX: Final = "mcp-param-"
 _TYPES: Final = ("string", "integer", "boolean")
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
-# These keywords hold data, which may look like a schema without being one.
+# These keywords hold data, which may look like a schema.
 _DATA: Final = ("const", "default", "enum", "examples")
 # These keywords hold schemas by name; the names are not keywords.
 _NAMED: Final = (
@@ -34,10 +34,9 @@ class BadAnnotation(ValueError):
 
 
 class Mirror(NamedTuple):
-    """One argument that is repeated in a header field."""
 
     path: tuple[str, ...]
-    """The member names that lead to it, from the arguments on."""
+    """The member names that lead to the argument."""
     header: str
     """The full name of the header field, in lower case."""
     type: str
@@ -46,8 +45,7 @@ class Mirror(NamedTuple):
 def mirrors_of(schema: object) -> tuple[Mirror, ...]:
     """Return the arguments that a tool's input schema marks; raise `BadAnnotation`.
 
-    The whole schema is searched: a mark on something other than a nested property makes the tool
-    invalid.
+    The whole schema is searched: a mark on anything but a nested property makes the tool invalid.
     """
     found: dict[str, Mirror] = {}
     # With a list and a counter: a schema built in Python may be deep, or contain itself.
@@ -68,7 +66,7 @@ def mirrors_of(schema: object) -> tuple[Mirror, ...]:
 
 
 def check_mirrors(schema: object, where: str) -> None:
-    """Raise `ValueError` for a tool that clients over HTTP would have to leave out of the list."""
+    """Raise `ValueError` for a tool that clients over HTTP would have to ignore."""
     try:
         mirrors_of(schema)
     except BadAnnotation as error:
@@ -105,11 +103,11 @@ def _below(place: _Place) -> list[_Place]:
 def _mirror(place: _Place) -> Mirror:
     name, type = place.value[ANNOTATION], place.value.get("type")
     if not isinstance(name, str) or not _TOKEN.fullmatch(name):
-        raise _bad(place, "has to be the name of a header field: letters, digits, !#$%&'*+-.^_`|~")
+        raise _bad(place, "must be the name of a header field: letters, digits, !#$%&'*+-.^_`|~")
     if not place.path:
-        raise _bad(place, "is allowed only on a property of the arguments, nested or not")
+        raise _bad(place, "is only allowed on a property of the arguments, nested or not")
     if type not in _TYPES:
-        raise _bad(place, "needs a property of the type string, integer or boolean")
+        raise _bad(place, "needs a property of type string, integer or boolean")
     return Mirror(place.path, _PREFIX + name.lower(), type)
 
 

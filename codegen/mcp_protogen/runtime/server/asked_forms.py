@@ -1,7 +1,7 @@
-"""Forms that a function asks for, checked in its source before anybody calls it.
+"""Forms that a function asks for, checked in its source before the first call.
 
-Found is `session.ask(message, Type)`, where `session` is a parameter, and `Type` is made of names
-from outside of the function. Where that is not certain, `ask` itself refuses the type.
+Finds `session.ask(message, Type)`, where `session` is a parameter and `Type` consists of names from
+outside the function. In doubtful cases, `ask` itself refuses the type later.
 """
 
 import ast
@@ -14,13 +14,12 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 from ..rpc.peer import Peer
 from .questions import form
 
-# Where parameters, imports, variables, definitions and patterns have the name that they bind.
+# The attributes in which AST nodes bind a name.
 _BINDING: Final = ("arg", "asname", "id", "name", "rest")
 _NO_HINTS: Final = (AttributeError, NameError, SyntaxError, TypeError)
 
 
 def check_asked(inner: FunctionType, codes: Collection[CodeType]) -> None:
-    """Raise `TypeError` if a function, which has `codes`, asks for a type that no form can show."""
     tree = _parsed(inner)
     if tree is None:
         return
@@ -41,7 +40,7 @@ def _check(where: str, kind: Any) -> None:
     try:
         form(kind)
     except TypeError as error:
-        # What is not defined yet may be when the question is asked.
+        # A name that is not defined yet may be when the question is asked.
         cause: Any = error.__cause__
         if isinstance(cause, NameError) or getattr(cause, "code", "") == "class-not-fully-defined":
             return
@@ -51,7 +50,7 @@ def _check(where: str, kind: Any) -> None:
 def _parsed(function: FunctionType) -> ast.AST | None:
     try:
         source = getsource(function)
-        # Texts over several lines may begin further left than the function.
+        # Multi-line strings may begin further left than the function.
         tree = ast.parse(f"if True:\n{source}" if source[:1].isspace() else source)
     except (OSError, SyntaxError):
         return None
@@ -97,14 +96,14 @@ def _asked(tree: ast.AST, sessions: Collection[str]) -> Iterator[ast.expr]:
 
 
 def _names_of(function: FunctionType, local: Collection[str]) -> Mapping[str, Any]:
-    """Return what names stand for inside a function, but for those that it binds itself."""
+    """Return the values of names inside a function, except those that it binds itself."""
     known = {**vars(builtins), **function.__globals__}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         known.pop(name, None)
         try:
             known[name] = cell.cell_contents
         except ValueError:
-            continue  # It has no value yet.
+            continue
     return {name: value for name, value in known.items() if name not in local}
 
 

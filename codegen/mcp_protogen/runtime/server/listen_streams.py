@@ -1,4 +1,4 @@
-"""The listen streams of one connection, and subscriptions to resources."""
+"""The listen streams of one connection, and its subscriptions to resources."""
 
 from asyncio import Future, Task, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
@@ -32,11 +32,10 @@ class _Connection(OpenConnection, Protocol):
 async def subscription(
     handlers: Mapping[str, Handler], method: str, session: Any, uri: str
 ) -> None:
-    """Subscribe to a resource, or unsubscribe from it, as `method` says."""
     handler = handlers.get(method)
     if handler is not None:
         spec = session.__mcp_runtime__.table.requests.get(method)
-        # The server's revision may have no params that name a resource.
+        # The server's revision may lack params with a URI.
         params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
         await handler(session, params(uri=uri))
 
@@ -44,7 +43,8 @@ async def subscription(
 class ListenStreams:
     """The open listen streams of a connection (2026-07-28, basic/patterns/subscriptions).
 
-    A server of single subscriptions hears of each resource, and what it refuses is left out.
+    A server with single subscriptions gets a subscription for each resource; refused ones are left
+    out.
     """
 
     __slots__ = ("_connection", "_ends", "_watched")

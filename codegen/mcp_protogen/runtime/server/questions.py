@@ -1,8 +1,8 @@
-"""Questions with types: a Python type becomes a form, and the answer a value of the type.
+"""Typed questions: a Python type becomes a form, and the answer a value of the type.
 
-What a form cannot show but Pydantic can check, such as a pattern, is left out of it and checked in
-the answer (client/elicitation, "Requested Schema"). A type other than an object is asked for in a
-form with one member. A form is made once, and fitted to each revision by its models.
+Constraints that Pydantic can check but a form cannot show, such as a pattern, are only checked in
+the answer (client/elicitation, "Requested Schema"). A type other than an object gets a form with
+one member. A form is built once, and fitted to each revision by its models.
 """
 
 import math
@@ -32,7 +32,7 @@ _NO_SCHEMA: Final = (
     *(PydanticUserError, PydanticInvalidForJsonSchema, SchemaError),
     *(NameError, TypeError, ValueError),
 )
-# What a field is about: without these keywords it would be another field.
+# Keywords that define a field: without them it would be another field.
 _CHOICES: Final = frozenset({"oneOf", "enum", "items"})
 _KEYWORDS: Final[Mapping[Any, tuple[str, ...]]] = {
     "array": ("minItems", "maxItems"),
@@ -61,7 +61,7 @@ class _TypedForm(Form[T]):
             plain, may_be_null = _plain(member, definitions)
             fields[name] = _field(plain, definitions, at)
             if name in schema.get("required", ()):
-                # A form has no null: a member that may be null is left out instead.
+                # Forms have no null: a member that may be null is left out instead.
                 if may_be_null:
                     self._nulls[name] = None
                 else:
@@ -81,7 +81,7 @@ class _TypedForm(Form[T]):
         return self._fitted[spec]
 
     def read(self, result: WireModel) -> Answer[T]:
-        # A revision without multiple choice gives a text, with commas between the choices.
+        # A revision without multiple choice returns a text with commas between the choices.
         answer = as_asked(result.to_wire(), self._asked, self._as_text)
         if answer.get("action") != "accept":
             return Declined() if answer.get("action") == "decline" else Cancelled()
@@ -104,13 +104,13 @@ def form(kind: object) -> Form[Any]: ...
 def form(kind: object) -> Form[Any]:
     """Return the form for a type, to be asked for any number of times.
 
-    For type checkers, a class says which type it is, and `Literal["s", "l"]` and other expressions
-    do not: `SIZE: Form[Literal["s", "l"]] = form(Literal["s", "l"])` does. Raise `TypeError` for a
-    type that no form can show, with the name of the member.
+    Type checkers infer the type from a class, but not from `Literal["s", "l"]` and other
+    expressions: write `SIZE: Form[Literal["s", "l"]] = form(Literal["s", "l"])`. Raise `TypeError`,
+    with the name of the member, for a type that no form can show.
     """
     if _is_form(kind):
         return kind
-    # Expressions may be equal and have their choices in another order.
+    # Expressions may be equal although their choices are in another order.
     return _of_class(kind) if isinstance(kind, type) else _TypedForm(kind)
 
 
@@ -129,7 +129,7 @@ def _described(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:
             adapter: TypeAdapter[Any] = TypeAdapter(kind)
             adapter.rebuild()
             described = adapter.json_schema(schema_generator=UntitledJsonSchema)
-            # An infinity, which JSON does not have, becomes null here and is left out.
+            # An infinity, which JSON lacks, becomes null here and is left out.
             schema: JSONObject = read_json(json_text(described))
     except _NO_SCHEMA as error:
         reason = str(error).split("\n", 1)[0]
@@ -143,7 +143,7 @@ def _form(fields: JSONObject, required: list[str]) -> JSONObject:
 
 
 def _referred(schema: JSONObject, definitions: JSONObject) -> JSONObject:
-    """Return a schema without references outside of members and items."""
+    """Return a schema whose members and items alone may hold references."""
     while "$ref" in schema:
         target: JSONObject = definitions[schema["$ref"].removeprefix(_DEFS)]
         # The title of a definition is the name of a class.
@@ -208,7 +208,7 @@ def _bounds(schema: JSONObject) -> JSONObject:
 
 
 def _options(schema: JSONObject, definitions: JSONObject) -> list[JSONObject] | None:
-    """Return the values to choose from, some with titles; None if the schema has others, too."""
+    """Return the choices of a schema, some with titles; None if other values are valid too."""
     if "const" in schema:
         return [{"const": schema["const"]}]
     if "enum" in schema and "oneOf" not in schema:
@@ -238,7 +238,7 @@ def _items(schema: JSONObject, definitions: JSONObject, where: str) -> JSONObjec
     items, may_be_null = _plain(schema.get("items") or {}, definitions)
     options = None if may_be_null else _options(items, definitions)
     if options is None:
-        why = "is a list of other things than choices"
+        why = "is a list, but not of choices"
         raise _no_form(where, why, "make it a list of an Enum or a Literal, or a text")
     choice = _choice(options, "anyOf", where)
     return {"type": "string", **choice} if "enum" in choice else choice
@@ -265,11 +265,11 @@ def _fitted(name: str, field: JSONObject, spec: AnyRequest, revision: str) -> JS
             read = validator_of(spec.params)(wire)
         except ValidationError:
             continue
-        # The models keep what they do not know; so that is what the revision does not have.
+        # The models keep members unknown to them: those the revision lacks.
         unknown: JSONObject = read.requested_schema.properties[name].model_extra
         if not unknown.keys() & _CHOICES:
             return {key: value for key, value in candidate.items() if key not in unknown}
-    raise LocalError(f"{spec.method}: {revision} has no field of a form for the member {name}")
+    raise LocalError(f"{spec.method}: {revision} has no form field for the member {name}")
 
 
 def _ways(field: JSONObject) -> Iterator[JSONObject]:

@@ -1,4 +1,4 @@
-"""Running the handler of a request that may have to ask the client: a question ends the round."""
+"""Handlers that may ask the client in their results: a question ends the round."""
 
 from asyncio import current_task
 from collections.abc import Awaitable, Callable, Mapping
@@ -22,13 +22,12 @@ TOOL: Final = "tools/call"
 
 
 def asking_methods(table: MethodTable) -> list[str]:
-    """Return the methods whose handlers may ask in their results."""
     requests = table.requests.items()
     return [method for method, spec in requests if "may_require_input" in spec.traits]
 
 
 async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
-    """Return what a handler does, or the result that asks the client what it wants to know.
+    """Return the result of a handler, or the result that asks its questions.
 
     A client may send answers without a state: then the handler runs again with those that fit its
     questions.
@@ -41,7 +40,7 @@ async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     if given.keys().isdisjoint(questions):
         return result
     state = declared(result, "request_state") or context.ask(questions, None)["request_state"]
-    # Go on as if the client had sent it back.
+    # Continue as if the client had returned it.
     context.raw, context.questions_so_far = {**context.raw, "requestState": state}, None
     params = job.request.params.model_copy(update={"request_state": state})
     return await _in_round(handler, context, job, job.request._replace(params=params))
@@ -58,15 +57,14 @@ async def _in_round(
             result = await handler(context.session(), request.params)
         except BaseException as error:
             if not _is_stopped(context, error):
-                # A client that was there already is told in words.
+                # A client that was there before gets the URLs in words.
                 return in_words(error, request)
         else:
-            # Most requests ask nothing.
             if context.questions_so_far is None or not _ended_at_question(context, None):
                 return result
         return await _question(context, request)
     finally:
-        # By the time of a late question, the task may be that of another request.
+        # At a late question, the task may belong to another request.
         context.handled_by = None
         if context.questions_so_far is not None and context.questions_so_far.begun is not None:
             context.questions_so_far.begun.once.cancel()
@@ -80,7 +78,7 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
         if memo["own"]:
             return
     if asking.specs is not ours:
-        # A handler that asks by hand gets answers of its own revision.
+        # A handler that asks in its result gets answers of its own revision.
         inputs, _ = read_round(request.params.to_wire(), asking._replace(specs=ours))
     context.inputs = inputs
 
@@ -111,7 +109,6 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
 
 
 def _urls_first(error: BaseException) -> list[JSONObject]:
-    """Return the questions of an error that says which URLs to visit first."""
     if not isinstance(error, McpError) or error.code != URLS_FIRST:
         return []
     listed = error.data.get("elicitations") if is_object(error.data) else None
@@ -124,7 +121,7 @@ def _urls_first(error: BaseException) -> list[JSONObject]:
 
 
 def in_words(error: BaseException, request: Request[Any]) -> WireModel:
-    """Return a result that says which URLs to visit first; raise any other error."""
+    """Return a result that lists URLs to visit first; raise any other error."""
     urls = _urls_first(error)
     if not urls or request.spec.method != TOOL:
         raise error

@@ -1,4 +1,4 @@
-"""An engine in the memory of one process, which several applications in it may share."""
+"""An engine in the memory of one process, which several applications may share."""
 
 from asyncio import AbstractEventLoop, get_running_loop
 from collections import OrderedDict, defaultdict
@@ -21,15 +21,14 @@ from .engine import (
 )
 from .memory_tasks import MemoryTaskStore
 
-# What an event takes besides its message.
 _FRAME: Final = 200
 
 
 class MemoryEngine:
     """An engine that keeps `max_events` of each stream, and `max_bytes` of events in all.
 
-    A principal may have a quarter of these bytes, or `max_bytes_per_principal`. When there is too
-    much, the stream that has been quiet for longest goes.
+    A principal may have a quarter of these bytes, or `max_bytes_per_principal`. Beyond that, the
+    stream that has been quiet for longest is dropped.
     """
 
     def __init__(
@@ -156,7 +155,7 @@ class MemorySessions:
         self._expire(get_running_loop().time())
         session = self._sessions.get(key)
         if session is None:
-            # Its events may be kept all the same.
+            # Its events may still be stored.
             self._engine.events.forget(key)
             return None
         if session.ended and not again:
@@ -200,9 +199,9 @@ def _size_of(events: Iterable[Event]) -> int:
 
 @dataclass(slots=True)
 class _Stream:
-    # There may be many, so an empty one takes little.
+    # There may be many, so an empty one is small.
     last: int = -1
-    """That of its last event, which may be gone."""
+    """The number of its last event, which may be gone."""
     events: list[Event] = field(default_factory=list[Event])
     ended: bool = False
     followers: frozenset[str] = frozenset()
@@ -270,7 +269,7 @@ class MemoryEvents:
                 if not self._orders[listed]:
                     del self._orders[listed]
             if kept.ended:
-                # Nobody needs to know any more where it would go on.
+                # Its last number is not needed any more.
                 self._sessions.get(place[0], {}).pop(place[1], None)
         return size
 
@@ -303,7 +302,7 @@ class MemoryEvents:
         return streams[stream]
 
     def forget(self, key: str, *, ended: bool = False) -> None:
-        """Delete all streams of a session; if it was `ended`, there will be none again."""
+        """Delete all streams of a session; if it `ended`, new ones are refused."""
         for stream, kept in self._sessions.pop(key, {}).items():
             self._drop((key, stream), kept, len(kept.events))
         self._owners.pop(key, None)

@@ -9,7 +9,7 @@ from typing import Final
 from ..core.clocks import steady_time
 from .engine import StoredTask
 
-# How many ends of records that are gone may be left.
+# The most outdated entries of `_ends` beyond twice the records.
 _SPARE_ENDS: Final = 100
 
 
@@ -29,7 +29,7 @@ class MemoryTaskStore:
         self.clock: Final = clock
         self._kept: dict[str, _Kept] = {}
         self._owned: dict[str, dict[str, None]] = {}
-        # When records lapse, the first one first; some may be kept for longer by now.
+        # When records lapse, the first one first; entries may be outdated.
         self._ends: list[tuple[float, str]] = []
 
     async def create(
@@ -80,7 +80,7 @@ class MemoryTaskStore:
         if key in self._kept:
             self._remove(key)
         if len(self._ends) > 2 * len(self._kept) + _SPARE_ENDS:
-            # Most of what is deleted, such as turns, would have ended much later.
+            # Most deleted records, such as turns, would have ended much later.
             self._ends = [
                 (one.ends_at, key) for key, one in self._kept.items() if one.ends_at < inf
             ]

@@ -1,11 +1,11 @@
 """A store of tasks in a folder, for the processes of one machine; tasks outlive all of them.
 
     lock                one process writes at a time
-    tasks/KEY           a task: a line of JSON with what the store has to know, and the record
+    tasks/KEY           a task: a line of JSON with the data of the store, and the record
     owners/OWNER/KEY    an empty file: this owner has a task of that key, or had one
 
-Names are hexadecimal, since a file system may ignore case. The time of the last change of a task's
-file is when its lease or the task itself lapses. So renewing a lease writes no file.
+Names are hexadecimal, since a file system may ignore case. A task file's modification time is when
+its lease or the task itself lapses. So renewing a lease writes no file.
 """
 
 import asyncio
@@ -36,19 +36,18 @@ class _Kept(NamedTuple):
     record: bytes
 
     def due(self, now: float, lease: float | None) -> float:
-        """Return when something has to be done with it."""
         times = [_NEVER if self.ends_at is None else self.ends_at]
         if self.leased and lease is not None:
             times.append(now + lease)
-        # No file system has to know times before its epoch.
+        # File systems need not support times before their epoch.
         return max(min(times), 0.0)
 
 
 class FileTaskStore:
-    """Tasks in a folder, which only its user can read; `clock` gives seconds since the epoch.
+    """Tasks in a folder that only its user can read; `clock` gives seconds since the epoch.
 
-    It may be used by all processes of a machine; that a network shares the folder is not enough.
-    Methods raise `EngineUnavailable` where the file system fails.
+    All processes of one machine may use it, but not those of several machines over a network.
+    Methods raise `EngineUnavailable` if the file system fails.
     """
 
     def __init__(self, folder: str | os.PathLike[str], clock: Callable[[], float] = time) -> None:
@@ -114,7 +113,7 @@ class FileTaskStore:
     def _owned(self, owner: str) -> Path:
         return self._folder / "owners" / f"of-{_name(owner)}"
 
-    # What follows is done in threads; what writes, under the lock.
+    # The following run in threads; those that write hold the lock.
 
     def _create(self, kept: _Kept, lease: float | None, most: int) -> bool:
         known = self._live(kept.key)
@@ -124,7 +123,7 @@ class FileTaskStore:
         owned.mkdir(mode=FOLDER_MODE, exist_ok=True)
         if len(os.listdir(owned)) >= most and self._still_owned(owned) >= most:
             return False
-        # If this process is killed in between, the name stands for no task, and goes some time.
+        # If this process is killed in between, the name has no task, and is removed later.
         (owned / _name(kept.key)).touch(mode=0o600)
         self._write(kept, lease)
         return True
@@ -167,7 +166,7 @@ class FileTaskStore:
         if kept is not None:
             owned = self._owned(kept.owner)
             (owned / _name(key)).unlink(missing_ok=True)
-            # It stays as long as there are others in it.
+            # It stays as long as it has other entries.
             with suppress(OSError):
                 owned.rmdir()
 
@@ -191,7 +190,7 @@ class FileTaskStore:
             if kept is None:
                 self._delete(key)
             elif not kept.leased:
-                # Somebody else has changed its time.
+                # Its time was changed from outside.
                 self._set_due(kept, None)
             elif len(found) < most:
                 self._renew([key], lease)
@@ -203,7 +202,7 @@ class FileTaskStore:
         with os.scandir(self._tasks) as entries:
             for entry in entries:
                 if entry.name.startswith("."):
-                    # Its writer was killed: whoever writes has the lock.
+                    # Its writer was killed: every writer holds the lock.
                     os.unlink(entry.path)
                 elif (modified := entry.stat().st_mtime) <= now:
                     due.append((modified, _key(entry.name)))
@@ -225,8 +224,8 @@ async def _in_thread(work: Callable[_P, _T], *given: _P.args, **named: _P.kwargs
     try:
         return await asyncio.to_thread(work, *given, **named)
     except OSError as error:
-        # The path is no secret, but what is in the way may be nobody's business.
-        raise EngineUnavailable(f"the folder of tasks fails: {error.strerror}") from error
+        # The path is no secret, but the obstacle may be private.
+        raise EngineUnavailable(f"the folder of tasks cannot be used: {error.strerror}") from error
 
 
 def _name(key: str) -> str:

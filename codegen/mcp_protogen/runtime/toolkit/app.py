@@ -34,10 +34,10 @@ class AppBase(Toolkit):
         website_url: str | None = None,
         lifespan: Callable[[Any], AbstractAsyncContextManager[Any]] | None = None,
     ) -> None:
-        """Name the server; what its revision has no member for is left out.
+        """Name the server; members unknown to its revision are left out.
 
-        `lifespan` is called with this server, and entered before it serves; its value is the
-        `state` of sessions. Raise `TypeError` for one that is no context manager.
+        `lifespan` is called with this server and entered before it serves; its value is the `state`
+        of sessions. Raise `TypeError` if it is not a context manager.
         """
         members = {
             "name": name,
@@ -47,7 +47,6 @@ class AppBase(Toolkit):
             "websiteUrl": website_url,
         }
         info = self.IMPLEMENTATION.from_wire(known_members(self.IMPLEMENTATION, members))
-        # The generated class says of which types they are.
         vars(self).update(info=info, instructions=instructions)
         if lifespan is not None:
             from ..server.lifespan import check_lifespan
@@ -104,7 +103,8 @@ def add_route(app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]
 
 
 def run(app: AppBase, transport: str, options: Mapping[str, Any]) -> None:
-    """Run an app; raise `ValueError` for an unknown transport."""
     if transport not in ("stdio", "http"):
-        raise ValueError(f'there is app.run("stdio") and app.run("http"), but not {transport!r}')
+        raise ValueError(
+            f'unknown transport {transport!r}: use app.run("stdio") or app.run("http")'
+        )
     getattr(package_of(type(app)), f"run_{transport}")(app, **options)

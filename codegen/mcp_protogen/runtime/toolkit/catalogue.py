@@ -1,6 +1,6 @@
-"""What a server of a toolkit has on offer: its own items, and those of the servers in it.
+"""The catalogue of a toolkit server: its own items, and those of mounted servers.
 
-What a class defines is built once for all instances, and copied for one that changes.
+A class's items are built once for all instances, and copied for an instance that changes them.
 """
 
 from collections.abc import Generator, Iterator, Mapping
@@ -23,7 +23,7 @@ SUBSCRIPTIONS: Final = ("resources/subscribe", "resources/unsubscribe")
 
 _READS_MARKS: Final = "__mcp_reads_marks__"
 
-# Changes are seldom, and one may concern several servers.
+# One lock, because changes are rare, and one may concern several servers.
 LOCK: Final = Lock()
 
 
@@ -36,11 +36,11 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 Lists: TypeAlias = dict[str, dict[str, Any]]
-"""What a server offers: the items of each list by name or URI, in the order of registration."""
+"""The items of each list by name or URI, in the order of registration."""
 
 
 class Catalogue:
-    """The items of one server, the servers that are mounted in it, and who sees what."""
+    """The items of one server, its mounted servers, and the visibility of items."""
 
     def __init__(self, owner: Handlers, registered: Lists) -> None:
         self.owner: Final = owner
@@ -50,16 +50,15 @@ class Catalogue:
         self.mounted_in: tuple[Catalogue, ...] = ()
         self.visibility: Visibility | None = None
         self.is_served = False
-        """Whether clients know what is on offer."""
+        """Whether clients may have read the lists."""
         self.lists = registered
-        """The items that every client sees."""
         self.show()
         self._lock = Lock()
 
     @contextmanager
     def changing(self) -> Generator[Lists, None, None]:
-        """Change a copy of its lists, and take it if that is right; raise `ValueError`."""
-        # Registering may take long, or import modules: other servers do not wait for it.
+        """Change a copy of its lists, and keep it if valid; raise `ValueError`."""
+        # A lock of this server: registering may take long, or import modules.
         with self._lock:
             before = self.registered
             lists = {field: dict(items) for field, items in before.items()}
@@ -76,7 +75,7 @@ class Catalogue:
                 self.show()
 
     def show(self) -> None:
-        """Find out what is there for everybody, after a change."""
+        """Compute the items visible to all clients, after a change."""
         registered = self.registered
         every = (item for items in registered.values() for item in items.values())
         self._has_scopes = any(item.scopes for item in every)
@@ -87,7 +86,7 @@ class Catalogue:
         if all(len(lists[field]) == len(registered[field]) for field in LISTS):
             self.lists = registered
         else:
-            # A URI may belong to several resources: the first one that a client may see answers.
+            # A URI may belong to several resources: the first visible one answers.
             self.lists = lists | {field: {} for field in FIELDS["resources"]}
 
     def switches(self) -> "Visibility":
@@ -115,14 +114,14 @@ class Catalogue:
                     what = field.removesuffix("s").replace("_", " ")
                     both = f"that of {found[key]} and that of {whose}"
                     advice = "mount one of them under another prefix"
-                    raise ValueError(f"the {what} {key} would be there twice, {both}: {advice}")
+                    raise ValueError(f"two servers have the {what} {key}, {both}: {advice}")
                 if field == "tools":
                     check_name(key)
                 found[key] = whose
         return found
 
     def check_names(self) -> None:
-        """Raise `ValueError` if a name is there twice, here or above."""
+        """Raise `ValueError` if a name occurs twice, here or above."""
         for field in LISTS if self.mounts or self.mounted_in else ():
             for root in self._roots():
                 root.names(field)
@@ -134,18 +133,18 @@ class Catalogue:
             yield from above._roots()
 
     def check_offered(self) -> None:
-        """Raise `ValueError` if an item needs a resource that is not there."""
+        """Raise `ValueError` if an item needs a missing resource."""
         for items in self.registered.values():
             for item in items.values():
                 item.check_offered(self.owns)
 
     def own(self, method: str, kind: str, key: str) -> Iterator[Item]:
-        """Yield the items of its own that a request may be about."""
+        """Yield the server's own items that a request may be about."""
         fixed, *patterns = (self.registered[field] for field in FIELDS[kind])
         if key in fixed:
             yield fixed[key]
         for templates in patterns:
-            # A completion names the template, and a request to read a URI of it.
+            # A completion names the template, and a read request one of its URIs.
             if method == COMPLETE and key in templates:
                 yield templates[key]
             elif method != COMPLETE:
@@ -176,12 +175,12 @@ class Catalogue:
         return self.makes_tasks() or any(mount.has_tasks() for mount in self.mounts)
 
     def is_open(self, kind: str) -> bool:
-        """Return whether handlers of the user's class may know further items."""
+        """Return whether handlers of the user's class may have further items."""
         users = self.owner.REQUESTS.keys() - self.plain() - {*SUBSCRIPTIONS}
         return any(method.startswith(f"{kind}/") for method in users)
 
     def plain(self) -> frozenset[str]:
-        """Return the methods that the toolkit handles, and not the user."""
+        """Return the methods that the toolkit handles rather than the user."""
         toolkit = next(one for one in type(self.owner).__mro__ if vars(one).get(_READS_MARKS))
         return frozenset(
             method
@@ -223,7 +222,7 @@ def _item(marked: Marked, models: RevisionModels) -> Item:
 
 
 def marked_in(cls: type[Any]) -> Iterator[Marked]:
-    """Yield the decorated functions of a class; None in place of one removes it."""
+    """Yield the decorated functions of a class; a subclass removes one by setting it to None."""
     marks: dict[str, tuple[Mark, ...]] = {}
     for base in reversed(cls.__mro__):
         for attribute, value in base.__dict__.items():
@@ -235,7 +234,7 @@ def marked_in(cls: type[Any]) -> Iterator[Marked]:
 
 
 def check(marked: Marked) -> None:
-    """Raise `TypeError` or `ValueError` for a mark that cannot be right, whatever the types."""
+    """Raise `TypeError` or `ValueError` for a mark that is invalid whatever the types are."""
     function, mark, _, attribute = marked
     where = named(function)
     if not isroutine(function):
@@ -253,7 +252,7 @@ def check(marked: Marked) -> None:
 
             uri: str = mark.options["uri"]
             for variable in UriTemplate.parse(uri).names:
-                # Further parameters may be there: one of them may take the request context.
+                # Further parameters are allowed: one may take the session.
                 if variable not in names:
                     wrong = f"{uri} has {{{variable}}}, which is not a parameter"
                     raise TypeError(f"{where}: {wrong}: add {variable}: str")

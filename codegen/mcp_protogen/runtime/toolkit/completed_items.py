@@ -1,4 +1,4 @@
-"""Prompts and resources: their arguments come as text, and have completions."""
+"""Prompts and resources, whose arguments are texts with completions."""
 
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
@@ -33,19 +33,17 @@ _MOST: Final = 20
 
 
 class Texts:
-    """Values that come as text, which may be JSON for a type that text cannot express."""
+    """Text arguments; JSON for types that text cannot express."""
 
     def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
         self.where = where
         self.parameters = {one.wire: one for one in parameters}
-        """By the name that clients use."""
         self._adapters = {one.wire: adapter_for(where, one) for one in parameters}
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
         unknown = (name for name in texts if name not in self.parameters)
         found = [
-            Problem(f"/{escaped(name)}", "There is no such argument")
-            for name in islice(unknown, _MOST + 1)
+            Problem(f"/{escaped(name)}", "unknown argument") for name in islice(unknown, _MOST + 1)
         ]
         read: dict[str, Any] = {}
         for name, parameter in self.parameters.items():
@@ -84,7 +82,7 @@ def _from_text(adapter: TypeAdapter[Any], text: str) -> Any:
         if isinstance(decoded, str | bool) or (has_values and has_long_paths(decoded)):
             # A typed text has no quotes, and `true` would be the member 1 of an enumeration.
             raise
-        # For a member of an enumeration, or null: strict, or 1.0 would be read as true.
+        # For enumeration members and null: strict, or 1.0 would be read as true.
         return adapter.validate_json(to_json(decoded), strict=None if has_values else True)
 
 
@@ -95,7 +93,6 @@ class Completed(Item):
     completers: Mapping[str, Completer]
 
     def take(self, parameters: Sequence[Parameter]) -> None:
-        """Take in the parameters, whose arguments come as text."""
         self.texts = texts = Texts(self.signature.where, parameters)
         given = self.options.get("completions")
         self.completers = completers(texts.where, texts.parameters, given, self._marked.cls)
@@ -113,7 +110,7 @@ class Completed(Item):
             meant = closest(argument.name, parameters)
             raise InvalidParams(f"{self.key} has no argument {argument.name}{meant}")
         completer = self.completers.get(argument.name) or Completer(())
-        # The arguments that are already known come with the request from 2025-06-18 on.
+        # The other arguments come with the request from 2025-06-18 on.
         context = declared(params, "context")
         known: dict[str, str] = (context and context.arguments) or {}
         result = self.models.result(COMPLETE)
@@ -163,7 +160,10 @@ class Prompt(Completed):
         elif isinstance(value, Media):
             value = value.block(models.message_kinds)
         elif not isinstance(value, tuple(models.message_blocks)):
-            raise TypeError(f"{self.key} returned {type(value).__name__}, which is not a message")
+            raise TypeError(
+                f"{self.key} returned {type(value).__name__}; a prompt must return messages, "
+                "content or text"
+            )
         return models.message(role="user", content=value)
 
 
@@ -182,7 +182,7 @@ class Resource(Completed):
                 advice = f"write {{{one.name}}} into the URI, or Depends(…) into its annotation"
                 wrong = f"the parameter {one.name} is not a variable of {uri}: {advice}"
                 raise TypeError(f"{where}: {wrong}")
-        # Variables have the names of the parameters in Python, not their aliases.
+        # Variables have the Python names of the parameters, not their aliases.
         self.take([replace(one, wire=one.name) for one in given])
         self._mime_type = options.get("mime_type")
         self.listed = self.entry(
@@ -193,12 +193,12 @@ class Resource(Completed):
         )
 
     def values(self, uri: str) -> dict[str, Any] | None:
-        """Return the keyword arguments for a URI; None if it is not of this resource."""
+        """Return the keyword arguments for a URI; None if it does not match."""
         texts = self.template.match(uri)
         try:
             return None if texts is None else self.texts.read(texts)
         except BadArguments:
-            # A variable that its parameter's type cannot read means that there is no such resource.
+            # If a variable does not fit its parameter's type, the resource does not exist.
             return None
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:

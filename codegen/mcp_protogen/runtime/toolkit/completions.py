@@ -42,7 +42,7 @@ def _takes_context(function: Callable[..., Any], bound: bool) -> bool:
     count = len(signature(function).parameters) - bound
     if count not in (1, 2):
         expected = "the text so far, and optionally the other arguments"
-        raise TypeError(f"{named(function)}: a function for completions takes {expected}")
+        raise TypeError(f"{named(function)}: a completion function must take {expected}")
     return count == 2
 
 
@@ -50,7 +50,7 @@ def _cut(found: Iterable[Any]) -> dict[str, Any]:
     if isinstance(found, str):
         # A text is iterable too, but its letters are not suggestions.
         found = [found]
-    # There may be very many, and a generator cannot be counted.
+    # There may be very many, and a generator has no length.
     values = [_text(one) for one in islice(found, _MOST + 1)]
     total = len(found) if isinstance(found, Sized) else None
     more = len(values) > _MOST
@@ -66,7 +66,6 @@ def completers(
 ) -> Mapping[str, Completer]:
     found: dict[str, Completer] = {}
     for wire, one in parameters.items():
-        # The values that the type names.
         texts = [text for arm in arms(one.annotation) for text in _texts(arm)]
         if texts:
             found[wire] = Completer(texts)
@@ -76,7 +75,9 @@ def completers(
             raise TypeError(f"{where}: completions for {name}, which is not one of its parameters")
         if isinstance(source, str):
             advice = "give a list or a function"
-            raise TypeError(f"{where}: completions for {name} are one text: {advice}")
+            raise TypeError(
+                f"{where}: completions for {name} must not be a single string: {advice}"
+            )
         found[by_name[name]] = Completer(source, cls)
     return found
 

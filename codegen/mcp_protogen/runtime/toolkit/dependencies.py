@@ -1,8 +1,8 @@
-"""Parameters that no client sets: functions give their values, anew for each call.
+"""Dependencies: parameters that functions fill anew for each call.
 
-In a call, each function runs once, after those that it needs itself; generators go on in the
-opposite order. What runs on the event loop comes first where it can, so that a plain tool and the
-plain functions that it needs have one thread for the whole call.
+In a call, each function runs once, after its own dependencies; generators continue in reverse
+order. Functions on the event loop run first if possible, so that a plain tool and its plain
+dependencies share one thread for the whole call.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -24,7 +24,7 @@ _Run: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: bool) -> _Run:
-    """Return `run` with the parameters that functions fill; raise `TypeError` for a circle."""
+    """Return `run` with dependencies filled in; raise `TypeError` for a cycle."""
     found: dict[Function, Step] = {}
     for one in filled.values():
         _plan(one, found, ())
@@ -55,13 +55,13 @@ def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: boo
         try:
             raise failed
         finally:
-            del failed  # which holds on to this frame
+            del failed  # it keeps this frame alive
 
     return filling
 
 
 def _ordered(steps: Mapping[Function, Step]) -> list[Step]:
-    """Return the steps, each after what it needs, and those on the event loop early."""
+    """Return the steps, each after its dependencies, and those on the event loop early."""
     ordered: dict[Function, Step] = {}
 
     def place(step: Step) -> None:
@@ -84,14 +84,17 @@ def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]
     function = one.function
     if function in above:
         circle = " → ".join(map(named, (*above[above.index(function) :], function)))
-        raise TypeError(f"Depends goes in a circle: {circle}")
+        raise TypeError(f"Depends forms a cycle: {circle}")
     if not callable(function):
-        raise TypeError(f"Depends takes a function, but not {function!r}: Depends(open_db)")
+        raise TypeError(f"Depends needs a function, got {function!r}: write Depends(open_db)")
     threaded = _is_threaded(one)
     if function in steps:
         if steps[function].threaded is not threaded:
-            advice = "it runs once for each call, so say thread=… wherever it is named"
-            raise TypeError(f"Depends({named(function)}) is in a thread, and is not: {advice}")
+            advice = "it runs once for each call, so give thread=… at each use"
+            raise TypeError(
+                f"Depends({named(function)}) must not be both inside and outside a thread: "
+                f"{advice}"
+            )
         return
     described, needs = split(_signature(function))
     for needed in needs.values():
@@ -99,7 +102,7 @@ def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]
     for left in described.parameters:
         if left.required:
             advice = "annotate it with Depends(…) or the session, or give it a default"
-            raise TypeError(f"{described.where}: nothing fills the parameter {left.name}: {advice}")
+            raise TypeError(f"{described.where}: no value for the parameter {left.name}: {advice}")
     manager: Callable[..., Any] | None = None
     if isasyncgenfunction(function):
         manager = asynccontextmanager(function)

@@ -1,4 +1,4 @@
-"""How functions fail, and what clients are told of it."""
+"""Failures of functions, and the messages for clients."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -22,10 +22,10 @@ _MOST: Final = 20
 
 
 class ToolError(Exception):
-    """A failure whose text becomes the result of the tool, so that the model knows of it.
+    """A failure whose text becomes the result of the tool, so that the model can react.
 
-    Of a prompt or a resource, which have no such results, it becomes the message of an error. The
-    text of any other exception goes to the log only, because it may hold secrets.
+    For a prompt or a resource, which have no such results, it becomes the message of an error. The
+    text of any other exception only goes to the log, because it may hold secrets.
     """
 
 
@@ -34,18 +34,17 @@ class ResourceNotFound(Exception):
 
 
 class UnfitResult(Exception):
-    """A return value that does not fit its schema or type."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(f"{at or '/'}: {text}" for at, text in problems))
 
 
 class NotJsonResult(UnfitResult):
-    """A return value with a number that JSON does not have; its text may be shown to clients."""
+    """A return value with a number that JSON lacks; its text may be shown to clients."""
 
 
 class BadArguments(Exception):
-    """Arguments that do not fit: the first problems, with a pointer and a message for each."""
+    """Invalid arguments: the first problems, with a pointer and a message for each."""
 
     def __init__(
         self, problems: Sequence[Problem], arguments: Any, names: Collection[str] = ()
@@ -67,7 +66,7 @@ def _meant(pointer: str, arguments: Any, names: Collection[str]) -> str:
     name = unescaped(pointer[1:])
     if "/" in pointer[1:] or name in names:
         return ""
-    # An argument that the client has given as well was not meant by this one.
+    # An argument that the client also sent is not a misspelling.
     return closest(name, [one for one in names if one not in arguments])
 
 
@@ -84,7 +83,7 @@ def _got(pointer: str, arguments: Any) -> str:
 def refuse_large(
     arguments: Mapping[str, Any], validate: Callable[[Any], object], names: Collection[str]
 ) -> None:
-    """Raise `BadArguments` for what is too much to be right."""
+    """Raise `BadArguments` for arguments that are too large to be valid."""
     if has_long_paths(arguments):
         raise BadArguments([Problem("", "The names around values are too long")], arguments)
     if count_values(arguments, MANY) > MANY:
@@ -102,7 +101,7 @@ def unfit(error: Exception, value: Any, validate: Callable[[Any], object]) -> Un
 
 
 def said_of(tool: str, error: Exception, rules: Rules) -> str:
-    """Return what a tool says of its failure, and log the rest; raise `InvalidParams`."""
+    """Return the message for a failed tool, and log details; raise `InvalidParams`."""
     match error:
         case BadArguments():
             refusal = error.refusal(tool)
@@ -125,7 +124,7 @@ def said_of(tool: str, error: Exception, rules: Rules) -> str:
 
 
 def closest(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
-    """Return a suggestion to put after a message about an unknown name, or nothing."""
+    """Return a suggestion to append to a message about an unknown name, or nothing."""
     # A client may send a name of any length, and comparing takes the product of both.
     near = get_close_matches(name, names, 1, likeness) if len(name) <= _LONGEST else []
     return f"; did you mean {near[0]}?" if near else ""

@@ -1,8 +1,8 @@
-"""Functions as clients see them: their parameters, JSON Schemas and arguments.
+"""Functions as clients see them: parameters, JSON Schemas and arguments.
 
-Types are resolved late, when everything that annotations name is defined. Pydantic validates in its
-lax mode: it reads `"3"` as an int, because models often write numbers so. An unknown argument is
-refused, or nobody would notice a misspelt one.
+Types are resolved late, when all names in annotations are defined. Pydantic validates in lax mode:
+it reads `"3"` as an int, because models often write numbers so. Unknown arguments are errors, so
+that misspelt ones are noticed.
 """
 
 import inspect
@@ -39,14 +39,14 @@ _BY_NAME: Final = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
 _SCALARS: Final = frozenset((str, int, float, bool, NoneType))
-# What Pydantic raises for types that it does not support, and for constraints that it cannot apply.
+# Raised by Pydantic for unsupported types, and for constraints that do not apply.
 _NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
 _DEFS: Final = "#/$defs/"
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter that a client sets; `wire` is its name on the wire."""
+    """One parameter set by clients; `wire` is its name on the wire."""
 
     name: str
     wire: str
@@ -73,25 +73,24 @@ class Signature:
     where: str
     parameters: tuple[Parameter, ...]
     sessions: tuple[str, ...]
-    """The parameters that take the request context."""
     returns: Any
     """The return annotation; `EMPTY` if there is none."""
     description: str | None
-    """The docstring, without what it says of parameters."""
+    """The docstring without its descriptions of parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Depends:
     """A function that gives a parameter its value: `db: Annotated[Db, Depends(open_db)]`.
 
-    It may be a coroutine function or a generator, which goes on after the call, and have such
-    parameters itself, or one that takes the session.
+    It may be a coroutine function or a generator, which continues after the call, and may have
+    dependencies or take the session itself.
     """
 
     function: Function
     _: KW_ONLY
     thread: bool | None = None
-    """Whether it runs in a thread, as plain functions do; false for one that never waits."""
+    """Whether it runs in a thread, the default for plain functions; false if it never blocks."""
 
 
 def named(function: Function) -> str:
@@ -109,7 +108,7 @@ def check_shape(function: Function, *, method: bool) -> list[str]:
     for parameter in _parameters(function, method):
         reason = _UNFIT.get(parameter.kind)
         if reason is None and parameter.annotation is EMPTY:
-            reason = f"has no annotation, so its type is not known: {parameter.name}: str"
+            reason = f"has no annotation, so its type is unknown: {parameter.name}: str"
         if reason is not None:
             raise TypeError(f"{where}: the parameter {parameter.name} {reason}")
         names.append(parameter.name)
@@ -119,12 +118,11 @@ def check_shape(function: Function, *, method: bool) -> list[str]:
 def signature_of(function: Function, *, method: bool) -> Signature:
     where = named(function)
     try:
-        # A decorator may wrap the function in another module, which lacks the names of the
-        # annotations.
+        # A decorator may wrap the function in another module, without the names of the annotations.
         inner = _innermost(function)
         hints = get_type_hints(inner, include_extras=True)
     except NameError as error:
-        raise TypeError(f"{where}: an annotation uses an unknown name: {error}") from error
+        raise TypeError(f"{where}: unknown name in an annotation: {error}") from error
     docstring = docstring_of(inner if function.__doc__ == partial.__doc__ else function)
     found = [
         _parameter(
@@ -196,7 +194,7 @@ def _is_session(annotation: Any) -> bool:
 
 
 def split(signature: Signature) -> tuple[Signature, Mapping[str, Depends]]:
-    """Return the signature without the parameters that functions fill, and these functions."""
+    """Return the signature without dependencies, and these."""
     filled = {one.name: found for one in signature.parameters if (found := _filled(signature, one))}
     if not filled:
         return signature, filled
@@ -208,15 +206,15 @@ def _filled(signature: Signature, parameter: Parameter) -> Depends | None:
     if isinstance(parameter.default, Depends):
         name = named(parameter.default.function)
         advice = f"{parameter.name}: Annotated[…, Depends({name})]"
-        raise TypeError(f"{signature.where}: Depends belongs to the annotation: {advice}")
-    # A type alias has its value in a member.
+        raise TypeError(f"{signature.where}: Depends must be in the annotation: {advice}")
+    # A type alias holds its value in an attribute.
     annotation = getattr(parameter.annotation, "__value__", parameter.annotation)
     found = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
     return next((one for one in found if isinstance(one, Depends)), None)
 
 
 def arms(annotation: Any) -> list[Any]:
-    annotation = getattr(annotation, "__value__", annotation)  # the value of a type alias
+    annotation = getattr(annotation, "__value__", annotation)
     origin = get_origin(annotation)
     if origin is Annotated:
         return arms(get_args(annotation)[0])
@@ -240,7 +238,7 @@ class Arguments:
         # A function without parameters allows no members (2025-11-25, server/tools, "Tool").
         if not schema["properties"]:
             del schema["properties"]
-        # The type comes first, because people read it first.
+        # The type first, for human readers.
         self.schema: JSONObject = {"type": schema.pop("type"), **schema}
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -251,7 +249,7 @@ class Arguments:
         except ValidationError:
             values = self._from_json(arguments)
         read, names = values.__dict__, self._names
-        # For an argument that the client left out, Python's own default applies.
+        # If the client left out an argument, Python's own default applies.
         given = values.__pydantic_fields_set__
         if self._always:
             given = given | self._always
@@ -290,7 +288,7 @@ def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
     with BUILDING:
         try:
             model: type[BaseModel] = create_model("Arguments", __config__=_CONFIG, **fields)
-            # A model that is not complete raises at its first use: build it now.
+            # An incomplete model raises at its first use: build it now.
             model.model_rebuild()
         except _NO_FORM as error:
             for one in parameters.values():
@@ -333,7 +331,7 @@ class _PlainJsonSchema(UntitledJsonSchema):
             # `module__Class` tells classes of the same name apart.
             if is_object(definition) and name.rpartition("__")[2] == definition.get("title"):
                 del definition["title"]
-        # A type that refers to itself has a reference at its root, where an object is expected.
+        # A recursive type has a reference at its root, where an object is expected.
         root = str(generated.get("$ref", ""))
         if root.startswith(_DEFS):
             del generated["$ref"]
@@ -343,7 +341,7 @@ class _PlainJsonSchema(UntitledJsonSchema):
 
 
 def schema_of(generate: Callable[..., JSONObject], where: str, **options: Any) -> JSONObject:
-    """Return the schema that a method of Pydantic makes; raise `TypeError`."""
+    """Return the schema made by a method of Pydantic; raise `TypeError`."""
     try:
         schema = generate(schema_generator=_PlainJsonSchema, **options)
         check_finite(schema)

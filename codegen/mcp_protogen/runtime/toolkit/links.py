@@ -1,4 +1,4 @@
-"""A mounted server, as one connection and one request of the server above reach it.
+"""A mounted server in one connection and one request of the server above.
 
 The server above is its client, which speaks the revision of its own class.
 """
@@ -51,7 +51,7 @@ class MountedConnection:
 
 
 class MountedContext(RequestContext):
-    """A request, as a mounted server sees it; `outer` is how the server above does."""
+    """A request as a mounted server sees it; `outer` is that of the server above."""
 
     __slots__ = ("outer",)
 
@@ -97,7 +97,7 @@ class MountedContext(RequestContext):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """A mounted server for one connection of the server above."""
+    """A mounted server in one connection of the server above."""
 
     connection: MountedConnection
     handlers: Mapping[str, Callable[..., Awaitable[Any]]]
@@ -115,7 +115,6 @@ class Link:
         context: MountedContext,
         params: Any,
     ) -> Any:
-        """Return the result of a handler, through the middleware."""
         middleware = self.connection.middleware
         if not middleware:
             return await handler(context.session(), params)

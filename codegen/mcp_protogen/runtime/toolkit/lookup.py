@@ -1,4 +1,4 @@
-"""Finding items by name, and listing them, with those of the servers that are mounted."""
+"""Finding and listing items, including those of mounted servers."""
 
 from asyncio import gather
 from collections.abc import Callable, Collection
@@ -43,7 +43,7 @@ async def _shows(catalogue: Catalogue, item: "Item | Offered", session: SessionB
         enabled = item.enabled(session)
         return bool(await enabled if isawaitable(enabled) else enabled)
     except Exception:
-        _log.exception("the function that enables %s failed, so it is not shown", item.key)
+        _log.exception("the `enabled` function of %s failed, so the item is hidden", item.key)
         return False
 
 
@@ -63,7 +63,6 @@ async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) ->
 
 
 async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[str]:
-    """Return the known names or URIs of what a session has."""
     items = catalogue.registered[field].values()
     found = [item.key for item in items if await _shows(catalogue, item, session)]
     for mount in catalogue.mounts:
@@ -80,7 +79,7 @@ async def find(
         if await _shows(catalogue, item, session):
             return item
     is_taken = any(key in catalogue.registered[field] for field in FIELDS[kind])
-    # As in the list, a name of its own hides that of a remote server.
+    # As in the list, an own name hides that of a remote server.
     for mount in () if is_taken else catalogue.mounts:
         found = await mount.find(method, kind, key, session)
         if found is not None and await _shows(catalogue, found, session):
@@ -100,12 +99,12 @@ async def answer(catalogue: Catalogue, method: str, session: SessionBase, params
     found = await item_of(catalogue, method, kind, key, session)
     if found is not None:
         if method == COMPLETE and found.scopes:
-            # Which is no run of the item, that would ask for them.
+            # The item, which would check them, does not run.
             session.require_scopes(*found.scopes)
         return await found.answer(catalogue.owner, session, method, params)
     if method == "resources/read":
         known = [uri for field in FIELDS[kind] for uri in await keys(catalogue, field, session)]
-        # URIs that have nothing to do with each other begin alike.
+        # Unrelated URIs begin alike, so the match must be close.
         raise catalogue.models.not_found(key, closest(key, known, likeness=0.8))
     if method == COMPLETE:
         raise InvalidParams(f"Unknown reference: {key}")
@@ -120,7 +119,7 @@ async def subscribe(
     session: SessionBase,
     params: Any,
 ) -> Any:
-    """Subscribe to a resource, or unsubscribe, where it is; `own` is the user's handler."""
+    """Subscribe to a resource of its server, or unsubscribe; `own` is the user's handler."""
     uri: str = params.uri
     is_own = any(catalogue.own("resources/read", "resources", uri))
     for mount in catalogue.mounts if not is_own else ():
@@ -148,7 +147,7 @@ def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]
     found.sort(key=itemgetter("name"))
     if revision not in (None, own):
         package = package_of(type(owner))
-        package.load(revision)  # which says which there are
+        package.load(revision)  # raises an error that lists the revisions
         views = RevisionViews({own: owner}, package.REVISIONS)
         found = views[revision].table.carry_out(listing, "result", listed)["tools"]
     return found

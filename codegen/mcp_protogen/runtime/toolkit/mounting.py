@@ -20,7 +20,7 @@ from .offers import ToolkitRuntime
 
 
 class LocalMount(Mount):
-    """A toolkit of the same package, which may know further items of the kinds in `open`."""
+    """A toolkit of the same package; handlers may have further items of the kinds in `open`."""
 
     def __init__(
         self, above: ServerBase[Any], prefix: Prefix, server: ServerBase[Any], open: Collection[str]
@@ -159,11 +159,11 @@ def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> No
         for other in catalogue.mounts:
             if prefix.overlaps(other.prefix):
                 both = f"{prefix.text!r} and {other.prefix.text!r}"
-                wrong = f"what is mounted as {both} could have the same names"
+                wrong = f"servers mounted as {both} could have the same names"
                 raise ValueError(f"{wrong}: give another prefix or separator")
         if mounted.only_before_serving and _is_served(catalogue):
-            why = "it has to be entered, or connected to, with the server that it is mounted in"
-            raise RuntimeError(f"mount({prefix.text!r}): {why}: mount it before that is served")
+            why = "it must be opened together with the server that it is mounted in"
+            raise RuntimeError(f"mount({prefix.text!r}): {why}: mount it before serving")
         before, catalogue.mounts = catalogue.mounts, (*catalogue.mounts, mounted)
         try:
             catalogue.check_names()
@@ -182,19 +182,19 @@ def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> No
 def _mounted(owner: Handlers, prefix: Prefix, server: Any, target: Any) -> Mount:
     own, package = cast(ServerBase[Any], owner), package_of(type(owner))
     if server is None:
-        # Where the package was made without the part, this says so.
+        # A package without the bridge reports that here.
         return cast(Mount, package.Bridge.mounted(own, prefix, package.connect.opener(target)))
     where, called = f"mount({prefix.text!r})", name_of(server)
     if isinstance(server, type):
-        raise TypeError(f"{where}: {called} is a class, and a server is mounted: {called}()")
+        raise TypeError(f"{where}: {called} is a class: mount an object, {called}()")
     runtime = getattr(server, "__mcp_runtime__", None)
     if not isinstance(runtime, ToolkitRuntime):
-        advice = "what else there is can be connected to: connect_to=…"
-        raise TypeError(f"{where}: {called} is no server of a toolkit; {advice}")
+        advice = "reach other servers by a connection: connect_to=…"
+        raise TypeError(f"{where}: {called} is not a server of a toolkit; {advice}")
     if package_of(type(runtime.owner)) != package:
         raise TypeError(f"{where}: {called} is of another package: write connect_to=…")
     if own in runtime.parts():
-        raise ValueError(f"{where}: {name_of(own)} and {called} would be in each other")
+        raise ValueError(f"{where}: {name_of(own)} and {called} would contain each other")
     kinds = frozenset(filter(catalogue_of(server).is_open, FIELDS))
     if kinds and not prefix.text:
         why = f"it lists {', '.join(sorted(kinds))} by handlers of its own"

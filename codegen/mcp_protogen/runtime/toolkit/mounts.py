@@ -1,4 +1,4 @@
-"""Servers in servers: what a mounted one offers is there under a prefix, and answered by it."""
+"""Mounted servers: their items are offered under a prefix, and they answer the requests."""
 
 import re
 from abc import ABC, abstractmethod
@@ -29,7 +29,7 @@ _MEMBERS: Final = {"resources": "uri", "resource_templates": "uri_template"}
 
 
 class Prefix(NamedTuple):
-    """The text before the names of a mounted server and within its URIs, which may be empty."""
+    """The text before the names of a mounted server and within its URIs; may be empty."""
 
     text: str
     separator: str
@@ -42,7 +42,7 @@ class Prefix(NamedTuple):
         return f"{own[:at]}{start}{own[at:]}"
 
     def own(self, kind: str, key: str) -> str | None:
-        """Return the name or URI without the prefix; None if `key` does not have it."""
+        """Return the name or URI without the prefix; None if `key` lacks it."""
         if not self.text:
             return key
         at, start = self._start(kind, key)
@@ -60,10 +60,10 @@ class Prefix(NamedTuple):
         for part in filter(None, (self.text, self.separator)):
             if not _PREFIX.fullmatch(part):
                 allowed = "ASCII letters and digits, underscores, hyphens and dots"
-                wrong = f"{part!r} cannot be in names, which have {allowed}"
+                wrong = f"{part!r} must only contain {allowed}"
                 raise ValueError(f"mount({self.text!r}): {wrong}")
         if self.text and not self.separator:
-            raise ValueError(f"mount({self.text!r}): the separator is empty; write it as one, '_'")
+            raise ValueError(f"mount({self.text!r}): the separator must not be empty: write '_'")
 
     def overlaps(self, other: "Prefix") -> bool:
         # In URIs, a slash follows the text, whatever the separator is.
@@ -90,16 +90,13 @@ class Offered:
 
 
 class Mount(ABC):
-    """A server in another one, which is `above`; it may have anything, until it is asked."""
+    """A server mounted in `above`; until it is asked, it may have any item."""
 
     def __init__(self, above: ServerBase[Any], prefix: Prefix) -> None:
         prefix.check()
         self.above = above
         self.prefix = prefix
         self.full_uri = partial(prefix.key, "resources")
-        """Returns the URI that clients use."""
-
-    # Without a connection.
 
     @property
     def wants_scopes(self) -> bool:
@@ -114,11 +111,11 @@ class Mount(ABC):
         return True
 
     def names(self, field: str) -> Mapping[str, str]:
-        """Return the names that clients use, each with that of its server."""
+        """Return the names that clients use, each with the name of its server."""
         return {}
 
     def may_have(self, kind: str, key: str) -> bool:
-        """Return whether there may be an item that is not among its `names`."""
+        """Return whether there may be an item outside `names`."""
         return self.prefix.own(kind, key) is not None
 
     def parts(self) -> Iterable[ServerBase[Any]]:
@@ -126,7 +123,6 @@ class Mount(ABC):
         return ()
 
     def tool_schemas(self) -> Iterable[tuple[Offered, JSONObject]]:
-        """Return its tools as plain JSON, as far as they are known."""
         return ()
 
     def offers(self, field: str) -> bool:
@@ -144,8 +140,6 @@ class Mount(ABC):
     def has_tasks(self) -> bool:
         return False
 
-    # Its connections.
-
     @abstractmethod
     def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
         """Return the server for the client of a request; entering it may raise `McpError`."""
@@ -162,19 +156,16 @@ class Mount(ABC):
     def switched(self, connection: OpenConnection) -> SessionSwitches:
         return ()
 
-    # No abstract method: most mounts have nothing that could be switched.
     def switch_all(  # noqa: B027
         self, connection: OpenConnection, switched: SessionSwitches
     ) -> None:
-        """Switch in it what is said for it, in place of all that was before."""
-
-    # Its items.
+        """Replace all its switches."""
 
     async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
         return Offered(self, key) if self.may_have(kind, key) else None
 
     async def known(self, field: str, session: SessionBase) -> list[Offered]:
-        """Return its items for a session that are known without asking it."""
+        """Return its items for a session, as far as known without asking it."""
         return []
 
     async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
@@ -201,7 +192,7 @@ class Mount(ABC):
         return found
 
     def _with_full_ui(self, entry: Any) -> Any:
-        """Return an entry whose interface has the URI that clients know (extension apps)."""
+        """Return an entry whose interface has the URI that clients use (extension apps)."""
         meta: Mapping[str, Any] = declared(entry, "meta") or {}
         ui: object = meta.get("ui")
         uri: object = ui.get("resourceUri") if is_object(ui) else None

@@ -1,4 +1,4 @@
-"""The items that a request is about, as its params came: for scopes, and for tasks."""
+"""The items that a request refers to in its raw params: for scopes and tasks."""
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
@@ -20,13 +20,13 @@ _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
     "resources/subscribe": {"uri": "resources"},
     COMPLETE: {"uri": "resources", "name": "prompts"},
 }
-"""The kind of what a member names, by method."""
+"""The kind of item that a member names, by method."""
 
 
 async def named_items(
     catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
 ) -> AsyncIterator["Item | Offered"]:
-    """Yield the items of a session that a request is about, whose params are as they came."""
+    """Yield the items that a request refers to in its raw params."""
     for kind, key in _named_in(method, params):
         found = await item_of(catalogue, method, kind, key, session)
         if found is not None:
@@ -34,7 +34,6 @@ async def named_items(
 
 
 def _named_in(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the name or URI of each item that a request is about."""
     about = params.get("ref") if method == COMPLETE else params
     if method == _LISTEN:
         wanted = params.get("notifications")

@@ -1,4 +1,4 @@
-"""A server of a toolkit, as the runtime asks it."""
+"""The runtime's part of a toolkit server."""
 
 from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 OFFERED: Final = "_toolkit_lists"
 THREADS: Final = "_toolkit_threads"
-"""What a class has: its items and its threads."""
+"""The attributes of a class for its items and its threads."""
 
 _CALL: Final = "tools/call"
 _LOG: Final = "notifications/message"
@@ -30,7 +30,7 @@ _UPDATED: Final = "notifications/resources/updated"
 
 
 class ToolkitRuntime(ServerRuntime):
-    """The runtime's part of a server of a toolkit, which answers with what is in its catalogue."""
+    """The runtime's part of a toolkit server, which answers from its catalogue."""
 
     def __init__(self, owner: Handlers) -> None:
         super().__init__(owner)
@@ -38,10 +38,7 @@ class ToolkitRuntime(ServerRuntime):
         self.threads: Threads = getattr(owner, THREADS)
         self._declared = frozenset[str]()
 
-    # Changes.
-
     def add(self, kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
-        """Add a function as `options` say, or else its own marks."""
         marks = [one for one in marks_of(function) if one.kind == kind]
         if options or not marks:
             if kind == "resources" and "uri" not in options:
@@ -69,7 +66,7 @@ class ToolkitRuntime(ServerRuntime):
             self.announce(method, to)
 
     def carriers(self) -> Mapping[Relay, str | None]:
-        # What is mounted may be in the servers of several sessions, and is none of one alone.
+        # A server mounted in those of several sessions belongs to no single session.
         above = {relay: None for one in self._above() for relay in one.carriers()}
         return {**above, **self.relays}
 
@@ -81,8 +78,6 @@ class ToolkitRuntime(ServerRuntime):
     def _above(self) -> Iterator["ToolkitRuntime"]:
         for one in self.catalogue.mounted_in:
             yield cast(ToolkitRuntime, one.owner.__mcp_runtime__)
-
-    # Requests.
 
     async def page(self, field: str, session: SessionBase, params: Any) -> Any:
         from ..core.pagination import page
@@ -98,7 +93,7 @@ class ToolkitRuntime(ServerRuntime):
         result = catalogue.models.result(LISTS[field])
         return result(**{field: cut.items}, next_cursor=cut.next_cursor)
 
-    # As calls are frequent, what answers them is awaited without a step in between.
+    # Calls are frequent, so their answer is awaited without an intermediate step.
     def call(self, session: SessionBase, params: Any) -> Any:
         """Call a tool; the result may be `Written`."""
         tool = self.catalogue.lists["tools"].get(params.name)
@@ -122,8 +117,6 @@ class ToolkitRuntime(ServerRuntime):
     @property
     def wants_scopes(self) -> bool:
         return self.catalogue.wants_scopes
-
-    # The server together with those mounted in it.
 
     def parts(self) -> Iterator[ServerBase[Any]]:
         yield from super().parts()
@@ -171,13 +164,11 @@ class ToolkitRuntime(ServerRuntime):
                 stack.enter_context(mount.listening(context))
             yield
 
-    # Tasks.
-
     def has_tasks(self) -> bool:
         return self.catalogue.has_tasks()
 
     def wire_feature(self) -> Any:
-        """Return what the package has for tools with tasks, if there are any."""
+        """Return the package's support for tools with tasks, if any tool has them."""
         if not self.has_tasks():
             return None
         return package_of(type(self.owner)).__mcp_tool_tasks__(self)
@@ -188,13 +179,11 @@ class ToolkitRuntime(ServerRuntime):
 
     def begin(self, state: Any) -> None:
         for part in self.parts():
-            # Those of remote servers are none of ours.
+            # Remote servers check their own.
             if isinstance(part.__mcp_runtime__, ToolkitRuntime):
                 part.__mcp_runtime__.catalogue.check_offered()
         if tasks := self.wire_feature():
             tasks.begin(state)
-
-    # What is declared and handled.
 
     def declaration(self) -> JSONObject:
         declared, tasks = super().declaration(), self.wire_feature()
@@ -213,7 +202,7 @@ class ToolkitRuntime(ServerRuntime):
         ]
         if not catalogue.completes():
             idle.append(COMPLETE)
-        # A handler of the user's class is used even if nothing is on offer.
+        # A handler of the user's class is used even without items.
         return frozenset(method for method in catalogue.plain() if method.startswith(tuple(idle)))
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
@@ -223,7 +212,7 @@ class ToolkitRuntime(ServerRuntime):
         is_plain = _CALL in self.catalogue.plain() and handlers.get(_CALL) == owner.on_call_tool
         if not is_plain or revision != owner.TABLE.revision or self.middleware():
             return handlers
-        # Nobody else sees what answers a call, so it may be text.
+        # Without middleware the answer to a call may be text.
         return {**handlers, _CALL: self.call}
 
     def handlers(
@@ -246,7 +235,7 @@ class ToolkitRuntime(ServerRuntime):
         offers = self.catalogue.offers
         offered = [kind for kind, fields in FIELDS.items() if any(map(offers, fields))]
         found = {_LOG, *map(_changed, offered), *([_UPDATED] if "resources" in offered else ())}
-        # Some revisions may have no such notification.
+        # Some revisions may lack such a notification.
         return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
 
 

@@ -1,7 +1,7 @@
-"""Servers that are reached by a connection and mounted: one connection for each client.
+"""Mounted servers reached by a connection: one for each client.
 
-Over HTTP, requests of the stateless era share one if they have the same principal and capabilities.
-It is made when it is first needed, and made anew when it has broken.
+Over HTTP, requests of the stateless era share a connection if they have the same principal and
+capabilities. It is opened on demand, and again after it has broken.
 """
 
 from asyncio import CancelledError, Event, Future, Task, create_task, get_running_loop, shield, wait
@@ -27,10 +27,10 @@ from .mounts import Mount, Offered, Prefix
 
 _log: Final = getLogger(__name__)
 
-# The most shared connections; the one idle for longest makes room for another.
+# The most shared connections; the one idle for longest makes room.
 _MOST: Final = 100
 
-_GONE: Final = "The client is gone"
+_GONE: Final = "The client has gone"
 
 _Key: TypeAlias = tuple[str | None, bytes]
 """The id of the principal, and the capabilities of its client."""
@@ -49,7 +49,7 @@ class _Remote:
 
     def __init__(self) -> None:
         self.ready: Future[Link] = get_running_loop().create_future()
-        # asyncio would report a failure that nobody waits for.
+        # asyncio would log a failure without a listener.
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
         self.over = Event()
         self.used = 0
@@ -57,13 +57,13 @@ class _Remote:
     def end(self) -> None:
         self.over.set()
         if not self.ready.done():
-            # A task that is cancelled before its first step runs nothing, and no `finally`.
+            # A task cancelled before its first step runs nothing, not even `finally`.
             self.ready.set_exception(McpError(INTERNAL_ERROR, _GONE))
             self.work.cancel()
 
 
 class RemoteMount(Mount):
-    """A server to connect to, which is asked for all that it has."""
+    """A server reached by a connection, which is asked for its items."""
 
     def __init__(
         self, above: ServerBase[Any], prefix: Prefix, proxy: Proxy, opener: Opener
@@ -100,7 +100,7 @@ class RemoteMount(Mount):
     def _remote(self, outer: RequestContext) -> _Remote:
         connection = outer.connection
         known = self._remotes.get(connection, {})
-        # One that is over may take long to close.
+        # A closed one may take long to end.
         remotes = {key: one for key, one in known.items() if not one.over.is_set()}
         if remotes and not outer.meta and not connection.endpoint.connection.shared:
             return next(reversed(remotes.values()))
@@ -110,7 +110,7 @@ class RemoteMount(Mount):
         remote = remotes.pop(key, None)
         if remote is None:
             if connection.endpoint.broken is not None:
-                # Nothing would close what is opened now.
+                # Nothing would close a new connection.
                 raise McpError(INTERNAL_ERROR, _GONE)
             idle = (one for one, remote in remotes.items() if not remote.used)
             if len(remotes) >= _MOST and (oldest := next(idle, None)) is not None:
@@ -162,7 +162,7 @@ class RemoteMount(Mount):
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
         outer, meta = session.__mcp_runtime__, declared(params, "meta")
         if outer.spoken.era.remembers_client and not self.above.TABLE.era.remembers_client:
-            # The level that the client has set once is part of each request there.
+            # There, the level that the client has set is part of each request.
             meta = meta.model_copy(update={"log_level": outer.connection.level})
             params = params.model_copy(update={"meta": meta})
         return await super().answer(method, session, params)
@@ -171,7 +171,9 @@ class RemoteMount(Mount):
         try:
             return await super().entries(field, session)
         except ProtocolError as error:
-            _log.warning("what the server of %s has is not listed: %s", self.prefix.text, error)
+            _log.warning(
+                "the items of the server mounted as %s are not listed: %s", self.prefix.text, error
+            )
             return []
 
     async def _listed(

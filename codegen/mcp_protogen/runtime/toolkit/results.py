@@ -1,8 +1,8 @@
-"""Conversion of what a tool's function returns into the result that a client gets.
+"""Conversion of a tool's return value into a result.
 
-Any value but content is structured: it has an output schema, made from the return annotation, and
-is checked against it. The same JSON goes into a text block, for clients that do not know structured
-content (2025-11-25, server/tools, "Structured Content" and "Output Schema").
+Any value except content is structured: its output schema is made from the return annotation, and
+the value is checked against it. The same JSON goes into a text block, for clients without
+structured content (2025-11-25, server/tools, "Structured Content" and "Output Schema").
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..core.schema_validation import Check
 
 RESULT: Final = "result"
-"""Holds a value that is no JSON object, in revisions that require one."""
+"""Holds a value other than a JSON object, in revisions that require an object."""
 
 _PLAIN: Final = (bool, int, str)
 
@@ -162,7 +162,7 @@ def _refuse(found: list[Problem]) -> None:
 
 
 class StructuredOutput:
-    """Structured results. `write` gives JSON text or raises `UnfitResult`; `check` is for JSON.
+    """Structured results. `write` returns JSON text or raises `UnfitResult`; `check` is for JSON.
 
     With `plain`, all values are of a class in `_PLAIN`.
     """
@@ -210,7 +210,7 @@ class StructuredOutput:
         is_plain = isinstance(result, self._models.call_result)
         if self.schema is None or not is_plain or has_failed(result):
             return result
-        # An absent member and null differ where a value may be anything: look for the member.
+        # An absent member and null differ if a value may be anything.
         found = result.to_wire()
         for member in ("structuredContent", RESULT) if self._wraps else ("structuredContent",):
             if not is_object(found) or member not in found:
@@ -228,11 +228,11 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
     schema = schema_of(adapter.json_schema, where, mode="serialization")
     validator, to_json = adapter.validator, adapter.serializer.to_json
     to_python = partial(adapter.serializer.to_python, by_alias=True, warnings=False)
-    # For these there are no warnings, and asking for errors takes longer than writing.
+    # These cause no warnings, and asking for errors takes longer than writing.
     plain = annotation in _PLAIN
     warnings: Any = not plain and "error"
-    # If a value is written in the form in which it is read, it can be read again in strict mode.
-    # That finds an object that was changed after it was made.
+    # If values are written in the form in which they are read, they can be read again in strict
+    # mode. That finds an object that was changed after it was made.
     reads_again = schema == schema_of(adapter.json_schema, where, mode="validation")
     read = partial(validator.validate_json, strict=reads_again)
 
@@ -247,7 +247,6 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
                 if reads_again:
                     read(text)
                 if b"null" in text:
-                    # Pydantic writes infinities as null.
                     check_finite(to_python(valid))
         except (ValidationError, PydanticSerializationError, Unsendable) as error:
             raise _unfit(error, value, validator.validate_python) from None
@@ -266,7 +265,7 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
 
 
 def _wrapped(schema: Mapping[str, Any]) -> JSONObject:
-    """Return the schema of an object with one member; its definitions move up."""
+    """Return the schema of an object with one member; definitions move up."""
     inner = {key: value for key, value in schema.items() if key != "$defs"}
     outer: JSONObject = {"type": "object", "properties": {RESULT: inner}, "required": [RESULT]}
     return {**outer, "$defs": schema["$defs"]} if "$defs" in schema else outer

@@ -1,4 +1,4 @@
-"""The models of one revision that a toolkit uses, found in the revision's method table."""
+"""The models of one revision for a toolkit, found in its method table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -23,15 +23,14 @@ LISTS: Final[Mapping[str, str]] = {
     "resources": "resources/list",
     "resource_templates": "resources/templates/list",
 }
-"""The methods that list what is on offer, by the field with the entries."""
+"""The list methods, by the field with the entries."""
 
 
 class Media(ABC):
-    """Content that a function returns whatever the revision is: an image, a sound or a file."""
+    """Content that a function returns in any revision: an image, a sound or a file."""
 
     @abstractmethod
-    def block(self, kinds: Kinds) -> JSONObject:
-        """Return the block of content in a revision that has these `kinds` of blocks."""
+    def block(self, kinds: Kinds) -> JSONObject: ...
 
     @abstractmethod
     def contents(self, uri: str) -> JSONObject: ...
@@ -44,7 +43,7 @@ class RevisionModels:
 
     @cached_property
     def ui(self) -> ModuleType | None:
-        """Return what makes items with user interfaces, if the extension for those is there."""
+        """The makers of items with user interfaces, if the extension is there."""
         return next((one.items() for one in self._table.extensions if one.items), None)
 
     def result(self, method: str) -> type[Any]:
@@ -75,12 +74,12 @@ class RevisionModels:
 
     @cached_property
     def has_structured(self) -> bool:
-        """Return whether results may be structured (from 2025-06-18 on)."""
+        """Whether results may be structured (from 2025-06-18 on)."""
         return "structured_content" in fields_of(self.call_result)
 
     @cached_property
     def has_any_structured(self) -> bool:
-        """Return whether that may be any JSON value (from 2026-07-28 on)."""
+        """Whether structured content may be any JSON value (from 2026-07-28 on)."""
         result = fields_of(self.call_result)
         return self.has_structured and result["structured_content"].annotation is Any
 
@@ -118,7 +117,6 @@ class RevisionModels:
         return McpError(self.rules.resource_not_found, f"Resource not found{meant}", {"uri": uri})
 
     def read_result(self, members: bytes) -> Any:
-        """Read a result whose members are JSON text."""
         return self._empty_result[0](read_json(b"{%b}" % members))
 
 

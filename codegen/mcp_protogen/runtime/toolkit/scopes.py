@@ -1,7 +1,8 @@
-"""One call with what it depends on: functions run before it, and generators also after it.
+"""One call with its dependencies: functions before it, and the second halves of generators after
+it.
 
-Plain functions run in threads. Nobody can stop one there, so when a call is cancelled meanwhile,
-the thread itself lets the generators go on that are its own, as soon as the function has ended.
+Plain functions run in threads, where they cannot be stopped. If a call is cancelled meanwhile, the
+thread itself continues its own generators, as soon as the function has ended.
 """
 
 from asyncio import CancelledError
@@ -27,7 +28,7 @@ class Step:
     function: Function
     threaded: bool
     manager: Callable[..., Any] | None
-    """For a generator, what makes a context manager of it: an async one outside threads."""
+    """For a generator, makes a context manager: an async one outside threads."""
     sessions: tuple[str, ...]
     needs: Mapping[str, Function]
 
@@ -36,7 +37,7 @@ Steps: TypeAlias = Sequence[Step]
 
 
 class Scope:
-    """The values of one call, and the generators that go on after it."""
+    """The values of one call, and the generators that continue after it."""
 
     __slots__ = (
         *("_context", "_groups", "_is_abandoned", "_is_running", "_lock"),
@@ -48,14 +49,14 @@ class Scope:
         self._threads = threads
         self._session = session
         self._groups: list[tuple[bool, list[Any]]] = []
-        """What is to be left, in the order of entering, and whether that was in a thread."""
+        """Context managers to leave, in the order of entering, and whether that was in a thread."""
         self._context: Context | None = None
         self._lock = Lock()
         self._turn: object | None = None
         """The work that a thread does, or is about to do."""
         self._is_running = False
         self._is_abandoned = False
-        """Whether the call has ended, and a thread sees to the rest."""
+        """Whether the call has ended, and a thread leaves the managers."""
 
     async def enter(self, steps: Steps) -> None:
         """Run functions, all in a thread or all on the event loop."""
@@ -76,11 +77,11 @@ class Scope:
             self.values[step.function] = value
 
     def around(self, steps: Steps, names: Mapping[str, Function], function: Function) -> Function:
-        """Return what calls a function between both halves of `steps`, in one thread."""
+        """Return a wrapper that runs a function between both halves of `steps`, in one thread."""
         return self._turn_of(partial(self._call, steps, names, function))
 
     async def close(self, failed: BaseException | None) -> BaseException | None:
-        """Let the generators go on, and return the failure that there is then."""
+        """Continue the generators, and return the failure after that."""
         with self._lock:
             self._is_abandoned = self._is_running
             if not self._is_running:
@@ -110,8 +111,6 @@ class Scope:
         given = {name: self.values[function] for name, function in step.needs.items()}
         given.update(dict.fromkeys(step.sessions, self._session))
         return (step.manager or step.function)(**given)
-
-    # In a thread.
 
     def _enter(self, steps: Steps) -> None:
         entered: list[Any] = []
@@ -174,7 +173,7 @@ class Scope:
             if threaded:
                 left = _exit(managers, failed)
                 if left is not failed:
-                    _log.error("a dependency of a call that was cancelled failed", exc_info=left)
+                    _log.error("a dependency of a cancelled call failed", exc_info=left)
 
     def _carry_back(self) -> None:
         if self._context is not None:
@@ -182,7 +181,6 @@ class Scope:
 
 
 def _carry(context: Context) -> None:
-    """Set the context variables that differ."""
     for variable, value in context.items():
         if variable.get(_UNSET) is not value:
             variable.set(value)

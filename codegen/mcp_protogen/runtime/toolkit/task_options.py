@@ -1,4 +1,4 @@
-"""What the options of a tool say of tasks."""
+"""The task options of a tool."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
@@ -10,7 +10,7 @@ _FURTHER_CHOICES: Final = ("required", "deferred")
 
 
 class TaskMode(NamedTuple):
-    """How a tool becomes a task; `again` says that it may run twice."""
+    """How a tool becomes a task; `again` allows it to run twice."""
 
     choice: TaskChoice
     again: bool = False
@@ -23,7 +23,7 @@ class TaskMode(NamedTuple):
 def task_mode(options: Mapping[str, Any], where: str) -> TaskMode | None:
     choice = options["task"]
     if not isinstance(choice, bool) and choice not in _FURTHER_CHOICES:
-        raise TypeError(f'{where}: task is True, False, "required" or "deferred"')
+        raise TypeError(f'{where}: task must be True, False, "required" or "deferred"')
     if not choice:
         return None
     again = options.get("idempotent")

@@ -1,4 +1,4 @@
-"""A mounted server of another revision than that of the server above."""
+"""A mounted server of another revision than the server above."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
@@ -117,7 +117,6 @@ class TranslatedContext(MountedContext):
 
 
 class TranslatedLink(Link):
-    """A mounted server of another revision."""
 
     connection: TranslatedConnection
 
@@ -147,7 +146,7 @@ class TranslatedLink(Link):
         except McpError as error:
             code = table.code_to_send(method, error.code)
             if code == error.code:
-                # It may have more than its code, such as a status over HTTP.
+                # It may carry more than its code, such as a status over HTTP.
                 raise
             raise McpError(code, error.message, error.data) from error
         return context.carried_out(method, result)

@@ -1,7 +1,7 @@
-"""The functions that translate what tables cannot: what the target revision has no member for.
+"""Translations that tables cannot express, because the target revision lacks a member.
 
-Each takes a value that is valid in the source revision, and returns one that is valid there too but
-uses only what the target revision has.
+Each function takes a value that is valid in the source revision, and returns one that is still
+valid there but only uses members of the target revision.
 """
 
 import hashlib
@@ -18,14 +18,14 @@ from .report import Place, Report, pointer_of
 
 
 class Here(NamedTuple):
-    """The place of a value, where its losses are reported, and the reason for them."""
+    """The place of a value, the report of its losses, and their reason."""
 
     place: Place
     report: Report
     why: str
 
     def lose(self, what: What, *path: str | int, harmless: bool = False) -> None:
-        """Note the loss of the value, or of what is at `path` in it."""
+        """Report the loss of the value, or of its part at `path`."""
         self.report.lose(self._at(path), what, self.why, harmless=harmless)
 
     def without(self, value: JSONObject, member: str, *path: str) -> JSONObject:
@@ -34,7 +34,7 @@ class Here(NamedTuple):
         return {key: one for key, one in value.items() if key != member}
 
     def refuse(self, *path: str) -> Any:
-        """Raise `Untranslatable` for the value, or for what is at `path` in it."""
+        """Raise `Untranslatable` for the value, or for its part at `path`."""
         raise Untranslatable(pointer_of(self._at(path)), self.why)
 
     def _at(self, path: Iterable[str | int]) -> Place:
@@ -48,15 +48,12 @@ Conversion: TypeAlias = Callable[[Any, Here], Any]
 ConversionT = TypeVar("ConversionT", bound=Conversion)
 
 CONVERSIONS: Final[dict[str, Conversion]] = {}
-"""The functions by their names, as the generated tables call them."""
+"""The functions by name, as the generated tables call them."""
 
 
 def _listed(conversion: ConversionT) -> ConversionT:
     CONVERSIONS[conversion.__name__] = conversion
     return conversion
-
-
-# Content.
 
 
 @_listed
@@ -93,7 +90,7 @@ def _common(block: JSONObject) -> JSONObject:
 
 
 _RESULT: Final = "result"
-"""The member that holds a value which is no object, where servers have to send one."""
+"""The member that holds a value other than an object, where servers must send an object."""
 
 
 @_listed
@@ -137,16 +134,13 @@ def structured_content_of_objects_only(holder: JSONObject, here: Here) -> JSONOb
     return {**_with_text(holder), "structuredContent": {_RESULT: holder["structuredContent"]}}
 
 
-# Tools.
-
-
 @_listed
 def output_schema_of_objects_only(tool: JSONObject, here: Here) -> JSONObject:
-    """Wrap an output schema that no object fits, as its values are, and drop any other one."""
+    """Wrap an output schema that accepts no object, like its values, and drop any other one."""
     schema = tool.get("outputSchema")
     if schema is None or schema.get("type") == "object":
         return tool
-    # It may be one name, or several.
+    # A single name, or several.
     if "object" in str(schema.get("type", "object")) or not _is_movable(schema):
         return here.without(tool, "outputSchema")
     here.lose("replaced", "outputSchema", harmless=True)
@@ -158,7 +152,7 @@ def output_schema_of_objects_only(tool: JSONObject, here: Here) -> JSONObject:
 
 
 def _is_movable(schema: Any) -> bool:
-    """Return whether a schema means the same elsewhere, if its definitions stay at the root."""
+    """Return whether a schema keeps its meaning elsewhere, with its definitions at the root."""
     if is_array(schema):
         return all(map(_is_movable, schema))
     if not is_object(schema):
@@ -170,7 +164,7 @@ def _is_movable(schema: Any) -> bool:
 
 @_listed
 def tool_schemas_of_known_form(tool: JSONObject, here: Here) -> JSONObject:
-    """Drop the keywords of a tool's schemas that do not have the form the target requires."""
+    """Drop keywords of a tool's schemas whose form the target does not allow."""
     for member in ("inputSchema", "outputSchema"):
         schema: JSONObject = tool.get(member, {})
         for key, has_form in _FORMS.items():
@@ -186,9 +180,6 @@ _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
     and all(isinstance(one, (dict, bool)) for one in value.values()),
     "required": lambda value: is_array(value) and all(isinstance(one, str) for one in value),
 }
-
-
-# Sampling.
 
 
 @_listed
@@ -208,7 +199,7 @@ def one_block_per_message(params: JSONObject, here: Here) -> JSONObject:
 
 @_listed
 def one_block(result: JSONObject, here: Here) -> JSONObject:
-    """Reduce a message of several blocks to one: their texts together, or else the first block."""
+    """Reduce a message of several blocks to one: the joined texts, or the first block."""
     content = result["content"]
     if not is_array(content):
         return result
@@ -231,16 +222,11 @@ def no_tools(params: JSONObject, here: Here) -> JSONObject:
 
 @_listed
 def not_expressible(value: Any, here: Here) -> Any:
-    """Refuse a value that the target cannot express."""
     return here.refuse()
-
-
-# Elicitation.
 
 
 @_listed
 def forms_only(params: JSONObject, here: Here) -> JSONObject:
-    """Refuse an elicitation by URL."""
     return here.refuse("mode") if params.get("mode") == "url" else params
 
 
@@ -255,14 +241,14 @@ def forms_if_declared(capabilities: JSONObject, here: Here) -> JSONObject:
 
 @_listed
 def elicitation_id(params: JSONObject, here: Here) -> JSONObject:
-    """Add an id to a URL elicitation that has none: the same id for the same question."""
+    """Add an id to a URL elicitation without one: the same id for the same question."""
     question = to_json([params["message"], params["url"]])
     return {**params, "elicitationId": hashlib.sha256(question).hexdigest()[:32]}
 
 
 @_listed
 def plain_fields(field: JSONObject, here: Here) -> JSONObject:
-    """Return a form field as the first forms have it: without defaults, titles beside an enum."""
+    """Return a form field in the first shape: without defaults, titles beside an enum."""
     if field["type"] == "array":
         here.lose("replaced")
         return several_as_text(field)
@@ -301,9 +287,6 @@ def choices_as_text(result: JSONObject, here: Here) -> JSONObject:
     return {**result, "content": {**content, **joined}}
 
 
-# Completion.
-
-
 @_listed
 def at_most_100_values(completion: JSONObject, here: Here) -> JSONObject:
     """Cut suggestions to 100, and say that there are more."""
@@ -315,16 +298,10 @@ def at_most_100_values(completion: JSONObject, here: Here) -> JSONObject:
     return {"total": len(values), **completion, "values": values[:100], "hasMore": True}
 
 
-# Cancellation.
-
-
 @_listed
 def named_request_only(params: JSONObject, here: Here) -> JSONObject:
     """Refuse a cancellation without a request id: the target requires one."""
     return params if "requestId" in params else here.refuse("requestId")
-
-
-# Results.
 
 
 @_listed

@@ -1,8 +1,8 @@
-"""A method table whose wire carries another revision than its users speak.
+"""A method table for users of one revision over a wire of another.
 
-An incoming message is validated against the revision on the wire first, so that errors describe
-what the peer wrote. An outgoing message is translated last. Types that are the same in both
-revisions are not translated.
+An incoming message is validated against the revision on the wire first, so that errors describe the
+peer's own text. An outgoing message is translated last. Types that are the same in both revisions
+are not translated.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -30,19 +30,18 @@ P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-# The runtime negotiates with the peer in the revision of the wire.
+# The runtime negotiates in the revision of the wire.
 _LIFECYCLE = frozenset({"initialize", "notifications/initialized"})
 
 _CAPABILITIES: Final = ("ClientCapabilities", "ServerCapabilities")
 
 
 class TranslatingTable(MethodTable):
-    """The method table of `own`, over a wire that carries the revision of `wire`.
+    """The method table of `own`, over a wire in the revision of `wire`.
 
     Extensions of either are not translated: a method of the wire's extensions keeps its types, even
-    if `own` has one of the same name. Losses go to `losses`.
-
-    Raises `LookupError` if `package` has no translations between the two.
+    if `own` has one of the same name. Losses go to `losses`. Raises `LookupError` if `package` has
+    no translations between the two.
     """
 
     def __init__(
@@ -111,8 +110,6 @@ class TranslatingTable(MethodTable):
             )
         return out
 
-    # Reading.
-
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         method, native, read = spec.method, self._native(spec.method), validator_of(spec.params)
         if spec is native:
@@ -161,7 +158,7 @@ class TranslatingTable(MethodTable):
                 run, as_ours = kind
                 return as_ours(self._run(run, value, method, "result"))
             if type(checked) in kinds or isinstance(checked, claims):
-                return checked  # an input request, or a task: a kind that `own` does not have
+                return checked  # a kind of result that `own` lacks: an input request, or a task
             if show is not None:
                 show(value)
             kept = value if forgive is None else forgive(value)
@@ -170,7 +167,7 @@ class TranslatingTable(MethodTable):
         return translated
 
     def _kind(self, spec: AnyRequest, native: type[Any]) -> tuple[Run | None, Validate] | None:
-        """Return how to read a result that is not the plain one; None if `own` has none such."""
+        """Return how to read a result other than the plain one; None if `own` lacks it."""
         ours = {one.__name__: one for one in spec.results[1:]}
         with suppress(LookupError):
             kind = ours[self._inward.becomes(native.__name__)]
@@ -181,7 +178,7 @@ class TranslatingTable(MethodTable):
         translate = self._inward.message(spec.method, "result")
         return super().read_response(spec, self._run(translate, value, spec.method, "result"))
 
-    # Writing. What the wire's revision cannot express raises `Untranslatable`.
+    # Writing. Messages that the wire's revision cannot express raise `Untranslatable`.
 
     def _params_text(
         self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
@@ -190,7 +187,7 @@ class TranslatingTable(MethodTable):
             return params_text(spec, params, meta)
         ours = known[spec.method]
         if ours is self._native(spec.method) and spec.method not in _LIFECYCLE:
-            # What an extension calls so is something else.
+            # The extension's method of this name is something else.
             raise self._unknown(f"{spec.method} of {self.own.revision}")
         translate = self._outward.message(spec.method, "params")
         if translate is None:
@@ -222,9 +219,9 @@ class TranslatingTable(MethodTable):
         return write_result(id, text)
 
     def _result_writer(self, spec: AnyRequest, cls: type) -> Run | None:
-        """Return the translation of results of a class; None for those that the wire has as well.
+        """Return the translation of results of a class; None if the wire has it too.
 
-        Raises `LocalError` for a class that is not one of the method's results.
+        Raises `LocalError` for a class outside the method's results.
         """
         native = self._wire.requests[spec.method]
         if issubclass(cls, native.results) or issubclass(cls, self._wire.claims(spec.method)):
@@ -240,7 +237,7 @@ class TranslatingTable(MethodTable):
         raise LocalError(f"{cls.__name__} is not a result of {spec.method}")
 
     def _completed(self, method: str) -> Run | None:
-        """Return the translation of plain results, with what the runtime has to add."""
+        """Return the translation of plain results, including additions of the runtime."""
         translate, complete = (
             self._outward.message(method, "result"),
             self._untranslated.written.get(method),
@@ -262,10 +259,7 @@ class TranslatingTable(MethodTable):
             question["params"] = self.carry_out(spec.method, "params", question["params"])
         return question
 
-    # Other values.
-
     def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """Return params or a result from the wire, translated; raise `Untranslatable`."""
         return self._run(self._inward.message(method, part), value, method, part)
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
@@ -278,7 +272,7 @@ class TranslatingTable(MethodTable):
         return self._run(run, value, name, name)
 
     def _declared(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
-        # The wire's extensions are spoken here, so it has to be known who declares them.
+        # The wire's extensions are used here, so their declarations must be kept.
         given, kept = _divided(value, {one.identifier for one in self.extensions})
         out = self._run(run, given, name, name)
         return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
@@ -320,7 +314,7 @@ def _keeping(translate: Run, members: frozenset[str]) -> Run:
 
 
 def _divided(value: JSONObject, known: Collection[str]) -> tuple[JSONObject, JSONObject]:
-    """Return capabilities without the `known` extensions, and those."""
+    """Split capabilities into those without the `known` extensions, and these."""
     given: object = value.get(EXTENSIONS)
     declared: JSONObject = given if is_object(given) else {}
     others = {id: one for id, one in declared.items() if id not in known}

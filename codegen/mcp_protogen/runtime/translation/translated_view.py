@@ -1,4 +1,4 @@
-"""How a server or client appears in a revision that is not its own."""
+"""Views of a server or client in a revision other than its own."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING

@@ -1,8 +1,7 @@
-"""Translation of decoded JSON from one revision to another, by the plans of a generated table.
+"""Translation of decoded JSON between two revisions, by the plans of a generated table.
 
-Plans are compiled into functions when first needed. Such a function takes a value, its place, and a
-report for losses. It returns the same object if nothing must change, or a copy of the parts that
-do.
+Plans are compiled into functions on demand. Such a function takes a value, its place, and a report
+for losses. It returns the same object if nothing changes, or a copy of the changed parts.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -36,13 +35,11 @@ from .plans import (
 from .report import Place, Report
 
 Run: TypeAlias = Callable[[Any, Place, Report], Any]
-"""A function that translates one value."""
 
-_IS_EMPTY: Final = "Nothing is left in it."
+_IS_EMPTY: Final = "All its members were dropped."
 
 
 class Translator:
-    """A translator of values from one revision to another."""
 
     def __init__(self, direction: Direction) -> None:
         self.direction: Final = direction
@@ -60,7 +57,7 @@ class Translator:
     def of_type(self, name: str) -> Run | None:
         """Return the function for a type, by its name in the source; None if it does not change.
 
-        Raises `LookupError` for a type that the target does not have.
+        Raises `LookupError` for a type that the target lacks.
         """
         if name in self.direction.plans:
             return self._planned(name)
@@ -83,9 +80,9 @@ class Translator:
         return code if found is None else found[0]
 
     def translate(self, value: Any, name: str) -> Translated[Any]:
-        """Translate a value of the type `name`, and list what was lost.
+        """Translate a value of the type `name`, and list the losses.
 
-        Raises `LookupError` as `of_type` does, and `Untranslatable`.
+        Raises `LookupError` like `of_type`, and `Untranslatable`.
         """
         run = self.of_type(name)
         if run is None:
@@ -96,7 +93,7 @@ class Translator:
     def _planned(self, name: str) -> Run:
         run = self._runs.get(name)
         if run is None:
-            # A type may hold values of the same type, so its function may need itself.
+            # A type may be recursive, so its function may need itself.
             self._runs[name] = lambda value, at, report: self._runs[name](value, at, report)
             run = self._runs[name] = self._compiled(self.direction.plans[name])
         return run
@@ -143,7 +140,7 @@ def _members(
 ) -> Run:
     apply, finish = _conversions(plan.apply), _conversions(plan.finish)
     names, emptied = frozenset(removed), plan.emptied
-    # They are read from text each time, so that no two messages share a value.
+    # Decoded each time, so that messages share no values.
     add = [(member, to_json(value)) for member, value in plan.add.items()]
 
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
@@ -290,7 +287,7 @@ def translated(
     if isinstance(value, WireModel):
         name = _name_in(value, f"{package}.{module_name(source_id)}.models")
     elif type_name is None:
-        raise TypeError("decoded JSON does not name its type: pass type=…")
+        raise TypeError("the type of decoded JSON is unknown: pass type=…")
     else:
         name = type_name
     if source_id == target_id:

@@ -1,7 +1,7 @@
-"""Recordings of what passed on connections, and values that are not to be in them.
+"""Recordings of connections, and the redaction of values.
 
-A recording is a file of JSON Lines: what it is, and then a message in each line. `docs/bridge.md`
-has the format, and `schema/formats/traffic.schema.json` its schema.
+A recording is a file of JSON Lines: a header, and then one message per line. `docs/bridge.md` has
+the format, and `schema/formats/traffic.schema.json` its schema.
 """
 
 import re
@@ -22,7 +22,7 @@ _ROLES: Final = ("client", "server")
 
 
 class RecordingError(ValueError):
-    """A file that is no recording: the number of the line at fault, and the reason."""
+    """An invalid recording: the number of the faulty line, and the reason."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     """A message of a recording.
 
     `side` is the side of a bridge on which it passed, `client` or `server`, and `connection` the
-    name of one of its connections; None where nobody has said.
+    name of one of its connections; None if not recorded.
     """
 
     sender: Role
@@ -44,18 +44,18 @@ class Entry(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """A recording: what it says of itself, and its messages that are JSON."""
+    """A recording: its header, and its messages that are JSON."""
 
     about: dict[str, Any]
     entries: list[Entry]
 
 
 def read_recorded(path: str | PathLike[str]) -> Recorded:
-    """Return what a file has; raise `RecordingError`, and `OSError` if it cannot be read."""
+    """Read a recording; raise `RecordingError`, and `OSError` if the file cannot be read."""
     lines = Path(path).read_bytes().splitlines()
     about = _decoded(1, lines[0] if lines else b"")
     if about.get(HEAD) != FORMAT:
-        raise RecordingError(1, f'the first line has no "{HEAD}": {FORMAT}')
+        raise RecordingError(1, f'the first line must have "{HEAD}": {FORMAT}')
     return Recorded(about, list(_entries(lines)))
 
 
@@ -64,35 +64,35 @@ def _entries(lines: list[bytes]) -> Iterator[Entry]:
         said = _decoded(number, line)
         sender, side, connection = said.get("sender"), said.get("side"), said.get("connection")
         if sender not in _ROLES or side not in (None, *_ROLES):
-            raise RecordingError(number, '"sender" and "side" are client or server')
+            raise RecordingError(number, '"sender" and "side" must be client or server')
         if "message" in said:
             yield Entry(sender, said["message"], side, connection)
         elif not isinstance(said.get("text"), str):
-            raise RecordingError(number, 'it has neither "message" nor "text"')
+            raise RecordingError(number, 'either "message" or "text" is required')
 
 
 def _decoded(number: int, line: bytes) -> dict[str, Any]:
     try:
         said = read_json(line)
     except ValueError as error:
-        raise RecordingError(number, f"it is not JSON: {error}") from None
+        raise RecordingError(number, f"not JSON: {error}") from None
     if not is_object(said):
-        raise RecordingError(number, "it is no object")
+        raise RecordingError(number, "not an object")
     return said
 
 
 class Redaction:
-    """What replaces values: texts by `[redacted]`, numbers by 0 and booleans by false.
+    """Replaces values: texts by `[redacted]`, numbers by 0 and booleans by false.
 
-    Each of `places` is the name of members, wherever they are, or a JSON pointer into messages, in
-    which `*` stands for any member or index. JSON inside of texts is looked into as well. Raise
-    `ValueError` for what is neither.
+    Each of `places` is the name of members, wherever they are, or a JSON pointer into messages,
+    with `*` for any member or index. JSON inside texts is searched as well. Raise `ValueError` for
+    an invalid place.
     """
 
     def __init__(self, places: Iterable[str] = ()) -> None:
         self.places: Final = tuple(dict.fromkeys(places))
         if "" in self.places:
-            raise ValueError("a place is a name or a JSON pointer")
+            raise ValueError("a place must be a name or a JSON pointer")
         self._names = frozenset(one for one in self.places if not one.startswith("/"))
         pointers = [one for one in self.places if one.startswith("/")]
         patterns = [re.escape(one).replace(r"/\*", "/[^/]*") for one in pointers]
@@ -102,7 +102,7 @@ class Redaction:
         return bool(self.places)
 
     def __call__(self, value: Any, at: str = "") -> Any:
-        """Return a message, or what is `at` a pointer in one, without the values."""
+        """Return a message, or its part `at` a pointer, without the values."""
         if self._pointers is not None and self._pointers.fullmatch(at):
             return _blank(value)
         if is_object(value):
@@ -115,7 +115,6 @@ class Redaction:
         return self._inside(value) if isinstance(value, str) and self._names else value
 
     def _inside(self, text: str) -> str:
-        """Return a text without the values, if it is JSON that has some."""
         if not text.lstrip().startswith(("{", "[")):
             return text
         try:

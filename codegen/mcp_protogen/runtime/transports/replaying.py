@@ -1,8 +1,8 @@
-"""A server that is played back from a recording: the same requests get the same answers.
+"""A server played back from a recording: the same requests get the same answers.
 
-A request is found by its method and params. What belongs to a connection does not count: ids,
-progress tokens, and what the protocol has in `_meta`. What the server said beside an answer is said
-again, in the order of the recording, and without its pauses.
+A request is found by its method and params, ignoring the parts that belong to a connection: ids,
+progress tokens, and the protocol's members of `_meta`. Messages of the server beside an answer are
+sent again, in the order of the recording, without its pauses.
 """
 
 from collections import defaultdict
@@ -21,7 +21,7 @@ from ..transports.base import Opener, Transport
 from .recordings import Entry, Recorded, Redaction, read_recorded
 
 _OPENING: Final = frozenset({"initialize", "server/discover"})
-"""What opens a connection is answered whoever the client says that it is."""
+"""These are answered whatever the client declares."""
 
 _LISTEN: Final = "subscriptions/listen"
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
@@ -37,12 +37,12 @@ _Key: TypeAlias = tuple[str, bytes]
 
 
 def replaying(recording: str | PathLike[str]) -> Opener:
-    """Return an opener of connections to a server that is played back from a file.
+    """Return an opener of connections to a server played back from a file.
 
-    The file is what `mcp-gen bridge --record` has written. A request that is not in it gets an
-    error, which names the closest one. If a request is there several times, the answers are given
-    in their order, and the last one from then on; each connection begins anew. Raise `ValueError`
-    for a file that is no recording, and `OSError` if it cannot be read.
+    The file is one written by `mcp-gen bridge --record`. An unknown request gets an error that
+    names the closest one. If a request occurs several times, its answers are given in order, and
+    then the last one again; each connection begins anew. Raise `ValueError` for an invalid
+    recording, and `OSError` if the file cannot be read.
     """
     script = Script(read_recorded(recording))
 
@@ -53,7 +53,7 @@ def replaying(recording: str | PathLike[str]) -> Opener:
 
 
 class Exchange:
-    """A message of the client, and what the server said then, with the answer if there is one."""
+    """A message of the client, and the server's messages up to its answer, if any."""
 
     __slots__ = ("connection", "id", "method", "params", "steps", "token")
 
@@ -71,14 +71,14 @@ class Exchange:
 
 
 class Script:
-    """The exchanges of a recording, by what the client asked."""
+    """The exchanges of a recording, by the client's request."""
 
     def __init__(self, recorded: Recorded) -> None:
         places = recorded.about.get("redacted")
         self.redaction: Final = Redaction(places if is_array(places) else ())
         self.exchanges: Final[dict[_Key, list[Exchange]]] = defaultdict(list)
         self.prelude: Final = Exchange("", {})
-        """What the server said before anything was asked."""
+        """The server's messages before any request."""
         connections: dict[str | None, _Reader] = {}
         for entry in recorded.entries:
             if entry.side != "client":
@@ -88,13 +88,13 @@ class Script:
                         reader.take(entry, message)
 
     def key(self, method: str, params: JSONObject) -> _Key:
-        """Return what is the same for requests that get the same answer."""
+        """Return a key that is equal for requests with the same answer."""
         if method in _OPENING:
             return method, b""
         return method, json_text(_sorted(self.redaction(_asked(params), "/params")))
 
     def closest(self, method: str, params: JSONObject) -> tuple[Exchange, list[str]] | None:
-        """Return the request that is most like one, and pointers to where it differs."""
+        """Return the most similar recorded request, and pointers to the differences."""
         asked = self.redaction(_asked(params), "/params")
         same = [found[0] for key, found in self.exchanges.items() if key[0] == method]
         differing = [(one, [*_differences(_asked(one.params), asked)]) for one in same]
@@ -102,7 +102,7 @@ class Script:
 
 
 class _Reader:
-    """The messages of one connection, in their order."""
+    """The messages of one connection, in order."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -131,9 +131,9 @@ class _Reader:
             self._open[_known(exchange.id)] = exchange
 
     def _owner(self, method: str, params: JSONObject) -> Exchange:
-        """Return the exchange in which the server says something that is no answer.
+        """Return the exchange to which a message of the server belongs.
 
-        What comes on a stream, which stays open, belongs to what the client asked last.
+        A message on a listen stream, which stays open, belongs to the client's latest request.
         """
         token, stream = params.get(PROGRESS_TOKEN), _stream_of(params)
         if method == _ACKNOWLEDGED and (exchange := self._open.get(_known(stream))) is not None:
@@ -146,7 +146,7 @@ class _Reader:
 
 
 def _stream_of(said: Any) -> object:
-    """Return the id of the request that opened the stream to which something belongs."""
+    """Return the id of the request that opened the stream of a message."""
     return meta_in(said).get(SUBSCRIPTION_ID) if is_object(said) else None
 
 
@@ -156,7 +156,7 @@ def _known(id: object) -> object:
 
 
 def _asked(params: JSONObject) -> JSONObject:
-    """Return params without what belongs to a connection."""
+    """Return params without the members that belong to a connection."""
     own = {
         name: value
         for name, value in meta_in(params).items()
@@ -173,7 +173,7 @@ def _sorted(value: Any) -> Any:
 
 
 def _differences(recorded: Any, given: Any, at: str = "/params") -> Iterator[str]:
-    """Yield pointers to what differs between two values."""
+    """Yield pointers to the differences between two values."""
     if is_object(recorded) and is_object(given):
         for name in sorted({*recorded, *given}):
             pointer = f"{at}/{escaped(name)}"
@@ -189,18 +189,18 @@ def _differences(recorded: Any, given: Any, at: str = "/params") -> Iterator[str
 
 
 _Streams: TypeAlias = dict[object, RequestId | None]
-"""The ids of now of requests that have opened streams, by their connections and ids of then."""
+"""The current ids of requests that opened streams, by their recorded connections and ids."""
 
 
 class _Play:
-    """An exchange that is played, as far as it has come."""
+    """The playback of an exchange, as far as it has come."""
 
     def __init__(self, exchange: Exchange, id: RequestId | None, token: object) -> None:
         self.steps = iter(exchange.steps)
         self.exchange, self.id, self.token = exchange, id, token
 
     def adapted(self, step: JSONObject, streams: _Streams) -> JSONObject | None:
-        """Return a message with the ids of now; None for what nobody wants now."""
+        """Return a message with current ids; None if it belongs to no current request."""
         member = "params" if "method" in step else "result"
         adapted = dict(step) if "method" in step else {**step, "id": self.id}
         said = step.get(member)
@@ -227,16 +227,16 @@ class Playback:
         self._script = script
         self._given: dict[_Key, int] = defaultdict(int)
         self._waiting: dict[str, _Play] = {}
-        """What goes on when the client has answered, by the id of the question."""
+        """Exchanges that continue at the client's answer, by the id of the question."""
         self._ids = count(1)
         self._streams: _Streams = {}
 
     def begin(self) -> list[bytes]:
-        """Return what the server says first."""
+        """Return the server's first messages."""
         return self._played(_Play(self._script.prelude, None, None))
 
     def take(self, data: bytes) -> list[bytes]:
-        """Return what the server says to a message."""
+        """Return the server's messages after one of the client."""
         message = read_json(data)
         said: list[bytes] = []
         for one in message if is_array(message) else [message]:
@@ -267,7 +267,7 @@ class Playback:
         return self._played(_Play(exchange, id, meta_in(params).get(PROGRESS_TOKEN)))
 
     def _played(self, play: _Play) -> list[bytes]:
-        """Return what the server says until it waits for an answer."""
+        """Return the server's messages until it waits for an answer."""
         said: list[bytes] = []
         for step in play.steps:
             message = play.adapted(step, self._streams)
@@ -288,7 +288,7 @@ class Playback:
         closest = self._script.closest(method, params)
         if closest is None:
             known = sorted({key[0] for key in self._script.exchanges})
-            text = f"{method} was not recorded; there is {', '.join(known) or 'nothing'}"
+            text = f"{method} was not recorded; recorded methods: {', '.join(known) or 'none'}"
             return write_error(id, METHOD_NOT_FOUND, text)
         exchange, differences = closest
         shown = ", ".join(differences[:_MOST_DIFFERENCES])
@@ -300,7 +300,6 @@ class Playback:
 
 
 class _ReplayTransport:
-    """A connection to a server that is played back."""
 
     def __init__(self, playback: Playback) -> None:
         self._playback = playback

@@ -55,13 +55,13 @@ TARGET = DataclassesTarget()
 
 
 def _taken(ir: RevisionIR, options: TargetOptions) -> Iterator[Problem]:
-    """Yield a problem for each name that the code beside the classes needs for itself."""
+    """Yield a problem for each name that collides with the code beside the classes."""
     hint = "give it another name with --names"
     if options.layout == "package" and ir.module == "wire":
         yield Problem("name-collision", "a revision is called like the module wire", hint=hint)
     for type_ in ir.types:
         if isinstance(type_, ObjectIR) and any(one.name == EXTRA for one in type_.fields):
-            message = f"a member of {type_.name} is called {EXTRA}, as its undeclared members are"
+            message = f"a member of {type_.name} is called {EXTRA}, like its undeclared members"
             yield Problem("name-collision", message, ir.id, type_.origin, hint)
 
 
@@ -74,7 +74,7 @@ def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
     modules = {*_IMPORTS, *source.imports}
     none = frozenset[str]()
     imports = {one: _IMPORTS.get(one, none) | source.imports.get(one, none) for one in modules}
-    # Classes need their bases; how they are read and written is best left to the end.
+    # Classes need their bases before them; readers and writers come last.
     text = "\n\n\n".join((source.objects, text, source.functions))
     return Definitions(imports, text, (*names, *PUBLIC))
 
@@ -116,7 +116,7 @@ def _member(field: FieldIR) -> list[str]:
 
 
 def _default(field: FieldIR) -> str:
-    """Return the value of an attribute that is not given; empty if it has to be."""
+    """Return the default of an attribute; empty if it is required."""
     if isinstance(field.default, Filled):
         return f"field(default_factory={hint(field.type)})"
     if field.default is not None:

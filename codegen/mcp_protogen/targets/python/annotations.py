@@ -30,9 +30,9 @@ SCALARS: Mapping[str, str] = MappingProxyType(
 
 
 def hint(expr: TypeExpr, empty: str = "") -> str:
-    """Return the annotation of an expression; types are called by their names.
+    """Return the annotation of an expression, with types by name.
 
-    `empty` is the metadata that a library wants at a container in which no item is valid.
+    `empty` is the metadata of a library for a container without valid items.
     """
     match expr:
         case Ref(name):
@@ -63,7 +63,7 @@ def alias_hint(type_: UnionIR | AliasIR, empty: str = "") -> str:
 
 
 def optional(annotation: str) -> str:
-    """Return an annotation that takes None, too."""
+    """Return an annotation that also accepts None."""
     return annotation if annotation == "Any" else either((annotation, "None"))
 
 
@@ -74,5 +74,5 @@ def either(annotations: Iterable[str]) -> str:
 
 
 def _arms(annotation: str) -> list[str]:
-    """Return the alternatives of a union; those inside of brackets or quotes are not its own."""
+    """Return the alternatives of a union, not cut inside brackets or quotes."""
     return [annotation] if {"[", "(", '"', "'"} & set(annotation) else annotation.split(" | ")

@@ -6,10 +6,10 @@ from mcp_protogen.pipeline.ir import AliasIR, ObjectIR, RevisionIR, TypeIR, Unio
 
 
 def ordered(ir: RevisionIR) -> tuple[TypeIR, ...]:
-    """Return the types of a revision, each after those that it names.
+    """Return the types of a revision, each after the types that it names.
 
     In a cycle, a class comes before the aliases that it names: its annotations need not be
-    evaluated where it is defined. An alias comes before what it names only if it is `endless`.
+    evaluated at its definition. An alias comes before a type that it names only if it is `endless`.
     """
     types = {str(one.name): one for one in ir.types}
     circular = recursion.circular(ir.types)

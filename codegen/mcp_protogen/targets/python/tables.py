@@ -1,6 +1,6 @@
 """The tables of the layers `methods` and `capabilities`: plain data, for any runtime.
 
-Types are classes and aliases of the models, or their names where the models are not generated.
+Types are classes and aliases of the models, or names if the models are not generated.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ IMPORTS: Mapping[str, frozenset[str]] = MappingProxyType(
         "typing": frozenset({"Any", "Final", "Literal", "NamedTuple"}),
     }
 )
-"""What the tables may need to import."""
+"""The imports of the tables."""
 
 _MESSAGES: tuple[tuple[str, MessageKind, Role, str], ...] = (
     ("CLIENT_REQUESTS", "request", "client", "Requests that clients send"),
@@ -42,7 +42,7 @@ _CAPABILITIES = (
 
 @dataclass(frozen=True, slots=True)
 class MessageTable:
-    """A table from methods to types: its name, what it says, and an expression for each method."""
+    """A table from methods to types: its name, docstring, and an expression for each method."""
 
     name: str
     doc: str
@@ -62,7 +62,7 @@ class MethodRow:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Everything that the tables of a revision print."""
+    """The content of the tables of a revision."""
 
     ir: RevisionIR
     messages: tuple[MessageTable, ...]
@@ -75,7 +75,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class TypeExpressions:
-    """How tables name types: as an expression, and the annotations of a class and of any type."""
+    """The naming of types in tables: an expression, and annotations for a class and any type."""
 
     of: Callable[[str], str]
     class_hint: str
@@ -83,12 +83,12 @@ class TypeExpressions:
 
 
 def as_expressions(prefix: str) -> TypeExpressions:
-    """Return how tables name types that can be imported; `prefix` is their module, with a dot."""
+    """Return the naming of importable types; `prefix` is their module, with a dot."""
     return TypeExpressions(lambda name: f"{prefix}{name}", "type[Any]", "Any")
 
 
 def as_strings() -> TypeExpressions:
-    """Return how tables name types where there are none."""
+    """Return the naming of types without models."""
     return TypeExpressions(literal, "str", "str")
 
 

@@ -1,4 +1,4 @@
-"""From IR to the tables of a TypeScript module, as data: types, methods and capabilities."""
+"""The tables of a TypeScript module, from IR, as data: types, methods and capabilities."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ Data = dict[str, Any]
 
 
 class TableEntry(NamedTuple):
-    """An entry of a table, with what is said about it."""
+    """An entry of a table, with its description."""
 
     name: str
     value: object
@@ -39,7 +39,7 @@ class TableEntry(NamedTuple):
 
 
 def constants(ir: RevisionIR) -> Iterator[TableEntry]:
-    """Yield the constants that the specification's `schema.ts` has, and codes that it lacks."""
+    """Yield the constants of the specification's `schema.ts`, and further error codes."""
     yield TableEntry("LATEST_PROTOCOL_VERSION", ir.id, "The revision of these types.")
     yield TableEntry("JSONRPC_VERSION", "2.0", "The version of JSON-RPC that each message names.")
     for error in ir.errors:
@@ -57,7 +57,7 @@ def types(ir: RevisionIR) -> Iterator[TableEntry]:
                 yield TableEntry(one.name, _union(one, objects))
             case AliasIR():
                 shape = _shape(one.type)
-                # Uses of a type of every JSON value name it; this is its definition.
+                # A type of any JSON value is used by name; this is its definition.
                 yield TableEntry(one.name, "any" if shape == {"ref": one.name} else shape)
 
 
@@ -75,7 +75,7 @@ def _of_member(field: FieldIR) -> object:
 
 
 def _union(union: UnionIR, objects: Mapping[str, ObjectIR]) -> Data:
-    """Return the shape of a union: its arms by their constants if these tell them apart."""
+    """Return the shape of a union: its arms by their constants if these are distinct."""
     constants = [
         (value, arm.name)
         for arm in union.arms
@@ -149,7 +149,7 @@ def _error(one: ErrorIR) -> Data:
 
 
 def meta_keys(ir: RevisionIR) -> Iterator[TableEntry]:
-    """Yield the keys of `_meta` that have a meaning."""
+    """Yield the defined keys of `_meta`."""
     for one in ir.meta_keys:
         yield TableEntry(one.constant.removeprefix("META_"), _meta_key(one))
 
@@ -203,5 +203,5 @@ def _condition(one: ConditionIR) -> Data:
 
 
 def _some(**members: object) -> Data:
-    """Return the members that are there."""
+    """Return the members that are not None."""
     return {name: value for name, value in members.items() if value is not None}

@@ -1,7 +1,7 @@
 """A comparison as JSON, for programs.
 
-The form is public: `schema/formats/comparison.schema.json` describes it. Texts are not escaped for
-a terminal, and all changes are in it, whoever the reader is.
+The form is public: `schema/formats/comparison.schema.json` describes it. It has all changes for
+every reader, and its texts are not escaped for a terminal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,15 +16,12 @@ FORMAT = 1
 
 
 def render(comparison: Comparison, *, reader: Reader | None) -> str:
-    """Return the document, in the order of the other pages.
-
-    The worst change for `reader`, or for anybody, comes first.
-    """
+    """Return the document, with the worst change for `reader`, or for any reader, first."""
     return as_document(as_json(comparison, reader))
 
 
 def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
-    """Return the comparison as the JSON value that is published."""
+    """Return the comparison as a JSON value in the public form."""
     return {
         "format": FORMAT,
         "before": comparison.before,

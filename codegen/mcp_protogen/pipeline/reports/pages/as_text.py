@@ -1,8 +1,8 @@
 """A comparison as text for a terminal.
 
-The worst changes come first. Changes that break nothing and differ only in name, such as forty new
-types, are listed in one paragraph, so that they do not hide the others. The reason for a severity
-is given once for each kind of change. Notes are left out: they are problems, which go to stderr.
+The worst changes come first. Harmless changes that differ only in name, such as forty new types,
+are listed in one paragraph, so that they do not hide the others. The reason for a severity is given
+once for each kind of change. Notes are left out: they are problems, which go to stderr.
 """
 
 import re
@@ -66,7 +66,7 @@ def render(
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """The sections of the page; they say whom a change concerns if no reader was chosen."""
+    """The sections of the page; without a reader, they name the readers that a change concerns."""
 
     paint: Callable[[Colour, str], str]
     reader: Reader | None
@@ -146,7 +146,7 @@ class _Page:
         return [margin + text, margin + dim]
 
     def _label(self, entry: Ranked) -> str:
-        """Return the code, and the readers that it concerns if no reader was chosen."""
+        """Return the code, and the concerned readers if no reader was chosen."""
         code = entry.change.code
         return f"[{code}]" if self.reader else f"[{code}: {entry.concerns}]"
 
@@ -211,7 +211,7 @@ def _joined(before: str, after: str) -> str:
 
 
 def _tally(comparison: Comparison) -> Iterator[str]:
-    """Yield how many changes there are of each severity, a line for each reader."""
+    """Yield the number of changes of each severity, a line for each reader."""
     columns = [severity for severity in Severity if severity is not Severity.NONE]
     yield "for      " + "".join(f"{severity:>10}" for severity in columns)
     for reader in comparison.readers:
@@ -222,7 +222,7 @@ def _tally(comparison: Comparison) -> Iterator[str]:
 def _filled(text: str, width: int) -> list[str]:
     """Return the text as lines, broken after spaces and between the parts of a type.
 
-    A part that is longer than a line is not broken, so that it can be searched for and copied.
+    A part that is longer than a line is not broken, so that it can be found and copied.
     """
     lines: list[str] = []
     line = ""

@@ -21,7 +21,7 @@ _LEVELS: Mapping[Severity, str] = {
 
 
 def render(comparison: Comparison, *, reader: Reader | None) -> str:
-    """Return a line for each change that concerns `reader` (or anybody), and for each note."""
+    """Return a line for each note, and each change that concerns `reader` (or any reader)."""
     return "".join(f"{line}\n" for line in written(parts(comparison, reader)))
 
 
@@ -43,7 +43,7 @@ def parts(comparison: Comparison, reader: Reader | None) -> Iterator[Annotation 
 
 def _message(entry: Ranked, reader: Reader | None) -> str:
     change = entry.change
-    # An annotation stands alone in the list of a run: it has to say what it is about.
+    # An annotation appears alone in the list of a run, so it must name its subject.
     text = f"{change.item}: {change.message}"
     if change.before and change.after:
         text += f" ({change.before} -> {change.after})"

@@ -1,4 +1,4 @@
-"""Comparisons with texts that are safe to show; they come from schemas and packages of others."""
+"""Comparisons with printable texts; the originals come from foreign schemas and packages."""
 
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar, cast
@@ -9,7 +9,7 @@ Value = TypeVar("Value")
 
 
 def made_safe(value: Value) -> Value:
-    """Return a dataclass with every text in it, at any depth, on one line and printable."""
+    """Return a dataclass with all its texts, at any depth, on one line and printable."""
     shown: Any = value
     parts = {one.name: _safe(getattr(value, one.name)) for one in fields(shown)}
     safe: Value = replace(shown, **parts)

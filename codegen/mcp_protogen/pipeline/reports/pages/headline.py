@@ -1,4 +1,4 @@
-"""A comparison in one sentence: how much breaks for whom, and in which features."""
+"""A comparison in one sentence: the number of changes for each reader, and their features."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ _READERS: Mapping[Reader, str] = {
 
 
 def headline(comparison: Comparison, reader: Reader | None) -> str:
-    """Return the sentence, which is about the worst changes; empty if no feature is known."""
+    """Return a sentence about the worst changes; empty without known features."""
     entries = [entry for entry in concerning(comparison, reader) if entry.change.feature]
     if not entries or entries[0].severity is Severity.NONE:
         return ""
@@ -39,10 +39,7 @@ def headline(comparison: Comparison, reader: Reader | None) -> str:
 def _counts(
     entries: Sequence[Ranked], severity: Severity, judged: Sequence[Reader]
 ) -> Iterator[str]:
-    """Yield the number of changes that are so severe.
-
-    It is for clients and servers where they are judged, or else for all that are affected.
-    """
+    """Yield the number of changes of this severity for clients and servers, or for all readers."""
     found = Counter(
         one for entry in entries for one in judged if entry.change.severity_for(one) is severity
     )
@@ -55,7 +52,7 @@ def _counts(
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Statement:
-    """The text about a feature; removed ones come first, then changes that have a name."""
+    """The text about a feature; removed features come first, then named changes."""
 
     rank: int
     number: int

@@ -1,8 +1,8 @@
 """A comparison as one page for a browser, which loads nothing else.
 
 Style and script are in the page. All content is in the markup, so that the page can be read without
-its script, which only filters. Names and defaults come from schemas of others: they are escaped,
-and a content security policy allows only the one script, known by its digest.
+its script, which only filters. Names and defaults come from foreign schemas: they are escaped, and
+a content security policy allows only the page's script, by its digest.
 """
 
 import base64

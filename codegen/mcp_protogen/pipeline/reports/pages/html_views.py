@@ -1,4 +1,4 @@
-"""The content of the page, as values for its template, which only prints."""
+"""The content of the page, as values for its template."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ class CellMark(StrEnum):
 
 
 class ChangeView(NamedTuple):
-    """One change; `order` is its place among all changes when severity does not count."""
+    """One change; `order` is its position among all changes without regard to severity."""
 
     anchor: str
     order: int
@@ -48,7 +48,7 @@ class ChangeView(NamedTuple):
 
 
 class RowView(NamedTuple):
-    """A row of the matrix, with the mark and the detail of each cell; it may be all the same."""
+    """A row of the matrix, with the mark and detail of each cell; `moves` if it has changes."""
 
     name: str
     moves: bool
@@ -58,7 +58,7 @@ class RowView(NamedTuple):
 def sections_of(
     comparison: Comparison, reader: Reader | None
 ) -> Mapping[Severity, list[ChangeView]]:
-    """Return the changes of each severity, also of none, which another reader may fill."""
+    """Return the changes of each severity; empty ones are included, for other readers."""
     entries = sorted(ranked(comparison, reader), key=lambda entry: _by_item(entry.change))
     anchors = _anchors([entry.change for entry in entries])
     sections: dict[Severity, list[ChangeView]] = {severity: [] for severity in Severity}
@@ -73,10 +73,7 @@ def _by_item(change: ReportedChange) -> tuple[int, str, str, str]:
 
 
 def _anchors(changes: Sequence[ReportedChange]) -> Iterator[str]:
-    """Yield a link name for each change, after its item.
-
-    The name stays the same when other changes are added or removed.
-    """
+    """Yield a link name for each change, from its item, independent of most other changes."""
     taken: set[str] = set()
     for change in changes:
         name = f"change-{_UNSAFE.sub('-', f'{change.code}-{change.item}')}"

@@ -1,7 +1,7 @@
 """A comparison as a changelog in Markdown, to paste into a release note.
 
-Text from outside is escaped, so that a name with `*`, a backtick or a tag in it looks the same on
-the page as in the source.
+Foreign text is escaped, so that a name with `*`, a backtick or a tag looks the same on the page as
+in the source.
 """
 
 import re
@@ -108,7 +108,7 @@ def code(text: str) -> str:
     """Return a code span; its fence is longer than any run of backticks inside."""
     longest = max(map(len, _TICKS.findall(text)), default=0)
     fence = "`" * (longest + 1)
-    # One space on either side is taken off again; without it a backtick would join the fence.
+    # Markdown removes one space on either side; without it a backtick would join the fence.
     edge = " " if text[:1] in ("`", " ") or text[-1:] in ("`", " ") else ""
     return f"{fence}{edge}{text}{edge}{fence}"
 

@@ -1,7 +1,4 @@
-"""The order of changes on every page, and the number of changes of each kind.
-
-All pages share these: which severity counts, the worst first, and the words for it.
-"""
+"""The order, counts and words of changes on all pages."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -47,7 +44,7 @@ POSITION = {category: position for position, category in enumerate(Category)}
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A change with the severity it is shown with, and the readers for whom it is that severe."""
+    """A change with its shown severity, and the readers with that severity."""
 
     change: ReportedChange
     severity: Severity
@@ -55,13 +52,13 @@ class Ranked:
 
     @property
     def concerns(self) -> str:
-        """The readers for whom it is that severe, in words."""
+        """The readers with that severity, in words."""
         everybody = {*self.readers} >= self.change.severity.keys()
         return "everybody" if everybody else ", ".join(self.readers)
 
 
 def ranked(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
-    """Return all changes, the worst first; then by category, item and code."""
+    """Return all changes, the worst first, then by category, item and code."""
     found = [_ranked(change, reader) for change in comparison.changes]
     return tuple(sorted(found, key=_order))
 
@@ -81,7 +78,7 @@ def counts(severities: Iterable[Severity]) -> Mapping[Severity, int]:
 
 
 def counted(found: Mapping[Severity, int]) -> str:
-    """Return counts in words, such as `3 breaking, 1 warning, 40 info`; `none` is left out."""
+    """Return counts in words, such as `3 breaking, 1 warning, 40 info`, without `none`."""
     parts = [
         f"{number} {noun(severity, number)}"
         for severity, number in found.items()
@@ -91,7 +88,7 @@ def counted(found: Mapping[Severity, int]) -> str:
 
 
 def summary(comparison: Comparison, reader: Reader | None) -> str:
-    """Return one line: the number of changes, for whom, and how many were left out."""
+    """Return one line: the number of changes, the reader, and the number of omissions."""
     found = counts(entry.severity for entry in ranked(comparison, reader))
     line = counted(found)
     if reader is not None and comparison.changes:

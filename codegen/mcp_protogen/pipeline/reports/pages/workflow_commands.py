@@ -1,9 +1,9 @@
 """Workflow commands of GitHub Actions: lines of a log that become annotations.
 
-Their content is escaped, so that text from outside stays inside its annotation:
+Their content is escaped, so that foreign text stays inside its annotation:
 https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands GitHub shows some
-annotations, drops the others silently and cuts long ones. What does not fit is written into the
-log, and an annotation says so.
+annotations, drops the others silently and cuts long ones. The log has the rest, and an annotation
+mentions that.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ _LONGEST_TITLE = 255
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One annotation: `level` is error, warning or notice; `file` is the one it belongs to."""
+    """One annotation: `level` is error, warning or notice; `file` is its file."""
 
     level: str
     title: str
@@ -39,7 +39,7 @@ class Annotation:
 
     @property
     def fits(self) -> bool:
-        """Return whether nothing of it is cut."""
+        """Return whether the annotation fits into the limits."""
         return len(self.title) <= _LONGEST_TITLE and len(self.message) <= LONGEST
 
     @property
@@ -52,7 +52,7 @@ class Annotation:
 def written(parts: Iterable[Annotation | str]) -> Iterator[str]:
     """Yield the lines of a page: annotations as far as GitHub shows them, the rest for the log.
 
-    If there are more of a level than GitHub shows, the last one that is shown says so.
+    If GitHub would hide some of a level, the last annotation has their number.
     """
     found = list(parts)
     left = Counter(one.level for one in found if isinstance(one, Annotation))
@@ -77,7 +77,7 @@ def _more(level: str, number: int) -> Annotation:
 
 
 def log_line(text: str) -> str:
-    """Return a line of the log that is never a command, whatever it begins with."""
+    """Return a line of the log that is never a command."""
     return no_command(one_line(text))
 
 

@@ -10,13 +10,13 @@ from pydantic import create_model
 from .base import WireModel
 
 Added = tuple[type[WireModel], ...]
-"""Subclasses of classes of a revision, which have members besides."""
+"""Subclasses of a revision's classes with additional members."""
 
 
 def with_members(cls: Any, added: Added) -> Any:
-    """Return a subclass of the class `cls` that reads further members, its own or inside it.
+    """Return a subclass of `cls` that also reads added members, its own or nested ones.
 
-    Where nothing is added, return `cls`.
+    If nothing is added, return `cls`.
     """
     if found := [one for one in added if cls in one.__bases__]:
         return found[0] if len(found) == 1 else type(cls.__name__, tuple(found), {})
@@ -43,9 +43,9 @@ def _annotation(kind: Any, added: Added) -> Any:
 
 
 def plainly(model: Any, classes: Iterable[type[Any]]) -> Any:
-    """Return a model as one of `classes`, with all members; one of no such class as it is.
+    """Return a model converted to one of `classes`; other models are unchanged.
 
-    A class writes what the classes of its members declare, and leaves out what subclasses add.
+    A class writes the declared members of its members' classes, and leaves out those of subclasses.
     """
     for cls in classes:
         if isinstance(model, cls):

@@ -1,10 +1,11 @@
-"""Models that accept from the wire what the JSON Schema accepts, and are convenient in Python.
+"""Models that accept what the JSON Schema accepts, and are convenient in Python.
 
-Pydantic has one notion of "optional". In a JSON Schema a member may be absent, null, or both.
+Pydantic has one notion of "optional". A JSON Schema has three: a member may be absent, null, or
+both.
 
 * A constant (`type: Literal["text"] = "text"`), and any member marked `Implied`, is required on the
   wire and filled in for callers.
-* `None` in an optional member that may not be null means absent; a null from the wire is refused.
+* `None` in an optional member that may not be null means absent; a null from the wire is invalid.
 * A member marked `Nullable`, one of type `Any`, and undeclared members keep an explicit null.
 """
 
@@ -24,27 +25,26 @@ from .core_schema import absent_if_none, adjust, build_before, is_constant, is_i
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
 BUILDING: Final = RLock()
 
-# Classes whose build has begun. A class builds those it refers to before itself, each only once, so
+# Classes that are being built. A class builds the classes it refers to first, each only once, so
 # that instances are written by their own class.
 _under_way: set[type["WireModel"]] = set()
 
 _STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
 
-# Pydantic has no option against NaN and infinities where any value is allowed.
+# Pydantic has no option against NaN and infinities in members of type `Any`.
 _NO_NUMBERS: Final = SchemaValidator(cs.str_schema(pattern="NaN|Infinity"))
 
 Validate: TypeAlias = Callable[[Any], Any]
-"""A function that reads a decoded JSON value."""
 
 SUPPLIED: Final[Any] = object()
-"""The usual value of an object member: an object of usual values, which cannot be changed."""
+"""The default of an object member: an immutable object of default values."""
 
 
 class _Rules(NamedTuple):
     implied: tuple[tuple[str, str, Any], ...]  # name, wire name, value
     absent_if_none: frozenset[str]  # wire names and Python names
-    optional: frozenset[str]  # the Python names among these
-    names: Mapping[str, str]  # Python names by wire name, where they differ
+    optional: frozenset[str]  # the Python names in `absent_if_none`
+    names: Mapping[str, str]  # Python names by wire name, if they differ
     validate: Callable[..., Any]
 
 
@@ -52,7 +52,7 @@ class WireModel(BaseModel):
     """A JSON object of the protocol.
 
     Undeclared members are kept. Types are not coerced: `"1"` and `true` are not integers. Only the
-    constructor takes Python names as well as wire names.
+    constructor accepts Python names as well as wire names.
     """
 
     model_config = ConfigDict(
@@ -77,16 +77,16 @@ class WireModel(BaseModel):
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read JSON text; raise `pydantic.ValidationError`, as for NaN and infinities.
+        """Read JSON text; raise `pydantic.ValidationError`, also for NaN and infinities.
 
-        Of a member that occurs twice, the last one counts.
+        The last of duplicate members counts.
         """
         if not _NO_NUMBERS.isinstance_python(data):
             try:
                 model: Self = cls.__pydantic_validator__.validate_json(data)
                 return model
             except ValidationError:
-                pass  # The error may be in the first of two members, which does not count.
+                pass  # The error may be in the first of two duplicates, which does not count.
         try:
             value = read_json(data.encode() if isinstance(data, str) else data)
         except ValueError as error:
@@ -129,8 +129,8 @@ class WireModel(BaseModel):
                     raise TypeError(f"{error.title} is for request(methods.NAME, params)") from None
                 raise
 
-        # Without this mark Pydantic would call __init__ for every object it reads, which is slow,
-        # and would fill in constants on the wire too.
+        # Without this mark Pydantic would call __init__ for every object it reads, which is slow
+        # and would also fill in constants that are missing on the wire.
         __init__.__pydantic_base_init__ = True
 
         @property
@@ -204,14 +204,14 @@ class WireModel(BaseModel):
                         raise
                     build_before(cls, WireModel)
                     usual = getrecursionlimit()
-                    setrecursionlimit(max(usual, 6_000))  # a ring of classes needs it
+                    setrecursionlimit(max(usual, 6_000))  # for a cycle of classes
                     try:
                         return build(_parent_namespace_depth=depth, **options)
                     finally:
                         setrecursionlimit(usual)
                 finally:
                     _under_way.discard(cls)
-                    cls.__signature__ = _SIGNATURE  # in place of Pydantic's, by wire names
+                    cls.__signature__ = _SIGNATURE  # replaces Pydantic's, which has wire names
 
         @classmethod
         def __get_pydantic_core_schema__(
@@ -228,21 +228,21 @@ class WireModel(BaseModel):
 
 
 class _OnDemand:
-    # An attribute of model classes that a function of the module `members` makes.
+    # An attribute of model classes, computed by a function of the module `members`.
 
     def __init__(self, function: str) -> None:
         self._function = function
 
     def __get__(self, model: WireModel | None, cls: type[WireModel]) -> Any:
         if model is not None and self._function == "signature":
-            raise AttributeError(self._function)  # it would be that of calls of the instance
+            raise AttributeError(self._function)  # the instance itself is not callable
         from . import members
 
         return getattr(members, self._function)(cls)
 
 
 if not TYPE_CHECKING:
-    # In the body of the class, Pydantic would take them for members.
+    # In the class body, Pydantic would treat them as fields.
     WireModel.__signature__ = _SIGNATURE = _OnDemand("signature")
     WireModel.model_fields = _OnDemand("described")
 
@@ -250,14 +250,14 @@ _shared: dict[type, WireModel] = {}
 
 
 def supplied(value: object) -> bool:
-    """Return whether a value is what members that are not given share: `SUPPLIED`."""
+    """Return whether a value is a shared default object (`SUPPLIED`)."""
     return value is not None and _shared.get(type(value)) is value
 
 
 def _refuse_if_shared(model: WireModel) -> None:
     if supplied(model):
         name = type(model).__name__
-        raise AttributeError(f"this {name} is shared: pass one of your own to change it")
+        raise AttributeError(f"this {name} is a shared default: pass your own {name} to change it")
 
 
 def _leave_out(model: WireModel, name: str) -> None:
@@ -270,12 +270,12 @@ def _namesakes(model: WireModel) -> set[str]:
 
 
 def declared(model: object, name: str) -> Any:
-    """Return the declared member called `name` in Python; None if it is absent or not declared."""
+    """Return the declared member with the Python name `name`; None if absent or undeclared."""
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
 
 
 def required_members(cls: type[WireModel]) -> dict[str, Any]:
-    """Return the constants of members that are required on the wire, or `SUPPLIED`."""
+    """Return the members required on the wire: their constants, or `SUPPLIED`."""
     return {
         field.alias or name: field.default if is_constant(field) else SUPPLIED
         for name, field in cls.__pydantic_fields__.items()
@@ -309,7 +309,7 @@ def rules_of(cls: type[WireModel]) -> _Rules:
 
 @cache
 def validator_of(expression: Any) -> Validate:
-    """Return a function that reads decoded JSON as any type; it raises `ValidationError`."""
+    """Return a function that reads decoded JSON as any type and raises `ValidationError`."""
     with BUILDING:
         if isinstance(expression, type) and issubclass(expression, WireModel):
             expression.model_rebuild()
@@ -319,16 +319,16 @@ def validator_of(expression: Any) -> Validate:
 
 
 class ToolResult(WireModel):
-    """A result with content, some of it perhaps structured."""
+    """A result with content, perhaps structured."""
 
     @property
     def text(self) -> str:
-        """All blocks of text, joined by line breaks."""
+        """The text blocks, joined with line breaks."""
         return text_of(self)
 
     @property
     def data(self) -> Any:
-        """The structured content as it came, or None."""
+        """The structured content as received, or None."""
         return declared(self, "structured_content")
 
 

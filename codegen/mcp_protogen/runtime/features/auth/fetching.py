@@ -1,6 +1,6 @@
-"""Requests for authorization: bounded, and only to where the policy lets them go.
+"""Bounded requests for authorization, to hosts that the policy allows.
 
-The connection is made to the address that was checked: to look it up again could give another.
+The connection goes to the checked address: a second lookup could return another.
 """
 
 import asyncio
@@ -22,10 +22,10 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 # RFC 9110, section 15.4
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
-# No redirect takes them along to another origin (RFC 9110, section 15.4).
+# Not sent to another origin after a redirect (RFC 9110, section 15.4).
 _CREDENTIALS: Final = frozenset({"authorization", "cookie", "dpop", "proxy-authorization"})
 
-# Of the addresses of one host, that many are tried.
+# The addresses of one host that are tried.
 _MOST_ADDRESSES: Final = 4
 
 _PORTS: Final = {"http": 80, "https": 443}
@@ -39,16 +39,15 @@ async def resolved(host: str, port: int) -> list[str]:
 
 
 class Fetcher:
-    """Makes the requests of flows and of verifiers; see `FetchPolicy` for what it refuses.
+    """The HTTP client of flows and verifiers; `FetchPolicy` decides which URLs it refuses.
 
-    A GET follows redirects, each of which is checked like the first URL; a POST follows none, and
-    its 3xx is returned. Nothing is taken from the environment but trusted certificates, and no
-    cookie is kept.
+    A GET follows redirects and checks each one like the first URL; a POST returns its 3xx. Only
+    trusted certificates come from the environment, and cookies are not kept.
 
-    With `http` the requests go through a client of the user's, for its proxies or certificates.
-    Such a client looks up addresses by itself, so the addresses of names are not checked.
+    With `http`, requests go through that client, with its proxies and certificates. It looks up
+    addresses by itself, so the addresses of names are not checked.
 
-    Raise `ImportError` if httpx2 is not installed and there is no `http`.
+    Raise `ImportError` if httpx2 is not installed and `http` is None.
     """
 
     def __init__(
@@ -65,12 +64,12 @@ class Fetcher:
         self._resolve = resolve
 
     async def __call__(self, request: Fetch) -> Fetched:
-        """Return the response, whatever its status; raise `UnsafeUrl` and `Unreachable`."""
+        """Return the response, of any status; raise `UnsafeUrl` or `Unreachable`."""
         package = httpx2()
         try:
             url = package.URL(request.url)
         except package.InvalidURL:
-            raise UnsafeUrl("what should be fetched is not a URL") from None
+            raise UnsafeUrl("the URL to fetch is invalid") from None
         within = self._policy.timeout
         try:
             async with asyncio.timeout(within):
@@ -78,7 +77,7 @@ class Fetcher:
         except TimeoutError:
             raise Unreachable(f"{shown(url)} did not answer within {within:g} s") from None
         except (package.RequestError, package.InvalidURL, OSError, UnicodeError) as error:
-            # The text of an error may have the URL in it.
+            # The text of an error may contain the URL.
             kind = type(error).__name__
             raise Unreachable(f"{shown(url)} could not be fetched: {kind}") from None
 
@@ -109,11 +108,11 @@ class Fetcher:
         package = httpx2()
         host = host_of(url)
         addresses = await self._addresses(url, host, zone)
-        # HTTP asks for the name in the URL; a pinned one has an address there.
+        # The pinned URL has an address, so the field Host must have the name.
         named = replace(request, headers={**request.headers, "host": url.netloc.decode("ascii")})
         for address in addresses:
-            # A connection is verified for one name, so none is kept for the next request: that
-            # could be to another host with the same address.
+            # TLS has verified one name, so the connection is not reused: the next request may be
+            # for another host at the same address.
             client = package.AsyncClient(
                 verify=self._policy.ssl_context or trust(),
                 trust_env=False,
@@ -143,7 +142,7 @@ class Fetcher:
             made = client.build_request(
                 request.method,
                 url.copy_with(fragment=None),
-                # What a compressed body grows to is not known before it is read.
+                # The size of a compressed body is unknown until it is read.
                 headers={**request.headers, "accept-encoding": "identity"},
                 content=request.body,
                 extensions={} if name is None else {"sni_hostname": name},
@@ -153,12 +152,12 @@ class Fetcher:
                 body = await self._body(response)
             finally:
                 await response.aclose()
-        # The package has the names in lower case, and joins the values of one name by commas.
+        # httpx2 has the names in lower case, and joins repeated values by commas.
         return Fetched(status=response.status_code, headers=dict(response.headers), body=body)
 
     async def _body(self, response: Any) -> bytes:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise Unreachable("a response is compressed, although that was not asked for")
+            raise Unreachable("the response is compressed; expected identity")
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk

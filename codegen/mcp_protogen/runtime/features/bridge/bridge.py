@@ -1,6 +1,6 @@
 """A bridge between a client of one revision and a server of another, over any transports.
 
-It connects to the server once the client has said who it is, so that the server sees what the
+It connects to the server after the client has introduced itself, so that the server sees what the
 client can do.
 """
 
@@ -48,10 +48,10 @@ _IN_REQUEST: Final = ("/params/_meta", CLIENT_CAPABILITIES, CLIENT_INFO)
 
 
 class BridgeBase:
-    """Base of the generated `Bridge`, which knows its `REVISIONS`.
+    """Base of the generated `Bridge`, with its `REVISIONS`.
 
-    `client_transport` is the connection on which the client speaks, `server_opener` makes one to
-    the server. `client_revisions` and `server_revisions` are all that is ever agreed to with them.
+    `client_transport` leads to the client, `server_opener` opens a connection to the server.
+    `client_revisions` and `server_revisions` limit the revisions on each side.
     """
 
     REVISIONS: ClassVar[tuple[Revision, ...]]
@@ -75,8 +75,8 @@ class BridgeBase:
     async def run(self) -> None:
         """Carry messages until the client is gone.
 
-        Raises what `connect` raises if the server cannot be reached or agreed with. The transport
-        of the client is closed in any case.
+        Raises the errors of `connect` if the server cannot be reached, or no revision fits. The
+        client's transport is closed in any case.
         """
         try:
             while (caller := await self._arrival.first()) is not None:
@@ -92,7 +92,7 @@ class BridgeBase:
         async with AsyncExitStack() as stack:
             server = await self._connect(stack, caller)
             runtime = runtime_of(server, ProxyServerRuntime)
-            # Until the client, or the server, is gone.
+            # Until either side is gone.
             serving = asyncio.create_task(serve(server, self._arrival, options=self._options))
             gone = asyncio.create_task(runtime.until_gone())
             try:
@@ -104,7 +104,7 @@ class BridgeBase:
                 await asyncio.gather(serving, gone, return_exceptions=True)
 
     async def _connect(self, stack: AsyncExitStack, caller: "Caller") -> ServerBase[Any]:
-        """Connect to the server; give up soon after the client has closed its side."""
+        """Connect to the server; give up soon after the client has closed."""
         drain, loop = self._options.drain, asyncio.get_running_loop()
         watching = asyncio.create_task(self._arrival.until_gone(self._options.max_waiting))
         limit = asyncio.timeout(None)
@@ -125,10 +125,10 @@ class BridgeBase:
         except UnfitCaller:
             raise
         except Exception as error:
-            # Programs show their users an answer, and nothing of a connection that ends.
+            # Programs show their users an answer, but not a closed connection.
             await self._arrival.refuse(UNREACHABLE)
             if isinstance(error, TimeoutError) and limit.expired():
-                why = "the client was gone before the server answered"
+                why = "the client left before the server answered"
                 raise Disconnected(why) from error
             raise
         finally:
@@ -144,12 +144,12 @@ class BridgeBase:
         opener: Opener,
         options: Options = _USUAL,
     ) -> AbstractAsyncContextManager[ServerBase[Any]]:
-        """Connect to a server, and return one of `revision` in its place, for another to mount.
+        """Connect to a server and return a server of `revision` in its place, for mounting.
 
-        To the server it is a client that declares and is called what is given.
+        The other server sees a client with this declaration and info.
         """
         known = next(one for one in cls.REVISIONS if one.id == revision)
-        # Tasks are those of the server that mounts, and not of what is mounted.
+        # Tasks are those of the mounting server.
         caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
         return proxied(cls, caller, opener, cls.REVISIONS, options, carries=False)
 
@@ -174,9 +174,9 @@ async def proxied(
     views = _Views(caller, client, servers, options.on_loss)
     if caller.revision.id not in views.offer.eras:
         caller.check()
-    # The client's own revision loses nothing, so it goes before newer ones.
+    # The client's own revision loses nothing, so it is tried first.
     own = NegotiatedRevision(caller.revision.id, caller.revision.era)
-    # A mount reads the answers of its server; a client of the bridge gets them unread.
+    # A mount reads its server's answers; a bridge forwards them unread.
     lenient = options if carries else replace(options, lenient=True)
     async with connected(views, opener, lenient, own):
         server.instructions = to_server.connection.instructions
@@ -220,7 +220,7 @@ def _proxies(revision: Revision, carries: bool, tasks: CarriesTasks | None) -> t
 
 
 class UnfitCaller(Exception):
-    """A client that says of itself what cannot be translated; `error` answers it."""
+    """A client whose introduction cannot be translated; `error` answers it."""
 
     def __init__(self, error: RemoteError) -> None:
         super().__init__(str(error))
@@ -234,7 +234,7 @@ class Caller(NamedTuple):
     call: Call | None = None
 
     def check(self) -> None:
-        """Raise `UnfitCaller` unless the client can be understood in another revision."""
+        """Raise `UnfitCaller` if the client cannot be translated to another revision."""
         if self.call is not None:
             table: MethodTable = self.revision.load().methods.TABLE
             outcome = table.interpret(self.call, "client")
@@ -245,7 +245,7 @@ class Caller(NamedTuple):
 
 
 def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
-    """Return the client that sends a message; raise `InvalidParams` if it declares too much."""
+    """Return the sender of a message; raise `InvalidParams` if it declares too much."""
     remembers = revision.era == HANDSHAKE_ERA.name
     at, *names = _IN_HANDSHAKE if remembers else _IN_REQUEST
     given = call.params if remembers else call.meta
@@ -276,7 +276,7 @@ class Arrival:
         self._log = Throttle(getLogger(__name__))
 
     async def first(self) -> Caller | None:
-        """Return the client, once it has said who it is; None if it has gone."""
+        """Return the client after its introduction; None if it has gone."""
         while True:
             while self._seen:
                 caller = await self._look_at(self._seen[0])
@@ -293,7 +293,7 @@ class Arrival:
         return not self._has_ended
 
     async def until_gone(self, most: int) -> None:
-        """Keep messages for later; after `most` of them, read no more and never return."""
+        """Keep messages for later; after `most`, read no more and never return."""
         with suppress(Disconnected):
             while await self._take():
                 if len(self._seen) >= most:

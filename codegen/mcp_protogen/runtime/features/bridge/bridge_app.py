@@ -1,7 +1,7 @@
-"""A bridge as an ASGI application: clients come over HTTP, and the server is behind an opener.
+"""A bridge as an ASGI application: HTTP clients on one side, an opener for the server on the other.
 
-A session has a connection to the server of its own. Requests of the stateless era of one principal,
-whose clients are called the same and declare the same, share one.
+Each session has its own connection to the server. Stateless requests share one if principal, client
+info and declaration are the same.
 """
 
 from asyncio import (
@@ -58,7 +58,7 @@ _USUAL_HTTP: Final = HttpOptions()
 _GONE: Final = "the server is gone"
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
-"""A revision, the id of a principal, and what its client is called and declares."""
+"""A revision, the id of a principal, and its client's info and declaration."""
 
 
 def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
@@ -118,18 +118,18 @@ def bridge_app(
     http: HttpOptions = _USUAL_HTTP,
     tap: Tap | None = None,
 ) -> HttpApp:
-    """Return an ASGI application that passes on all that clients ask to a server.
+    """Return an ASGI application that forwards all requests of clients to a server.
 
-    `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are as there.
-    `opener` is called for each session, and once for all requests of the stateless era with the
-    same principal, name and capabilities of their client. There are `http.max_sessions` of both,
-    in all and for each principal, and they end when nobody has used them for
-    `http.session_lifetime`. `tap` is shown each message of the clients, and each one to them.
+    `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are its
+    parameters. `opener` is called for each session, and once for all stateless requests with the
+    same principal, client info and capabilities. `http.max_sessions` limits both kinds, in all and
+    per principal; unused ones end after `http.session_lifetime`. `tap` is shown each message from
+    and to the clients.
 
-    Raise `ValueError` for options that share sessions between workers, or have none.
+    Raise `ValueError` for options with shared sessions, or without sessions.
     """
     if http.shared is not None or not http.sessions:
-        raise ValueError("a bridge has the sessions of its servers, which cannot be shared")
+        raise ValueError("a bridge needs HttpOptions(sessions=True), without shared")
     spoken = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
     servers = tuple(bridge.REVISIONS if server_revisions is None else server_revisions)
     way = _Way(bridge, opener, spoken, servers, options)
@@ -146,7 +146,7 @@ class _Way(NamedTuple):
 
 class _BridgeApp(HttpApp):
     def __init__(self, way: _Way, http: HttpOptions, tap: Tap | None) -> None:
-        # What there is before a server is known: which revisions are spoken, and nothing else.
+        # Before a server is known, only the revisions count.
         self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
         self._way = way
         self._tap = tap
@@ -168,10 +168,10 @@ class _BridgeState(HttpState):
         self.way = way
         self.revisions: Final = {one.id: one for one in way.clients}
         self.alike: OrderedDict[_Key, _Alike] = OrderedDict()
-        """The connections that requests share, the one that was used last at the end."""
+        """The shared connections, the latest used at the end."""
         self.of_alike = quota_of(http, "max_sessions")
         self.connecting = Tasks()
-        """The connections themselves, which end after all that uses them."""
+        """The connections themselves, which end after their users."""
         self._of_sessions: dict[BoundServer, _Upstream] = {}
 
     async def session_server(
@@ -190,7 +190,7 @@ class _BridgeState(HttpState):
         return bound_server
 
     def servers_of(self, server: ServerBase[Any]) -> ServerState:
-        """Return what serves the clients of one connection; others have no part in its tasks."""
+        """Return the state for the clients of one connection; tasks are not shared with others."""
         shared = self.shared
         servers = ServerState(
             RevisionViews({server.TABLE.revision: server}), self.tasks, self.options
@@ -210,10 +210,10 @@ class _BridgeState(HttpState):
         return stack
 
     def _end_session(self, bound_server: BoundServer) -> None:
-        """End the session whose server is gone: its client has to begin another one."""
+        """End the session of a server that is gone: its client must begin another."""
         for session in self.sessions:
             if session.connection.bound_server is bound_server:
-                _log.warning("a session has ended, because its server is gone")
+                _log.warning("a session was ended: its server is gone")
                 self.tasks.start(self.sessions.remove(session))
                 return
 
@@ -246,13 +246,13 @@ def _report(error: Exception) -> None:
 
 
 class _Upstream:
-    """One connection to the server, in a task of its own, which has to leave what it enters."""
+    """One connection to the server, in its own task, which must exit what it enters."""
 
     def __init__(self, way: _Way, caller: Caller, tasks: Tasks) -> None:
         self._way, self._caller = way, caller
         self._over = Event()
         self._server: Future[ServerBase[Any]] = get_running_loop().create_future()
-        # asyncio would report a failure that nobody waits for.
+        # Otherwise asyncio would report a failure without a waiter.
         self._server.add_done_callback(lambda one: one.cancelled() or one.exception())
         self._task: Final = tasks.start(self._run())
 
@@ -275,20 +275,19 @@ class _Upstream:
             if not self._server.done():
                 self._server.set_exception(error)
         finally:
-            # Others may wait for what was cancelled.
+            # Waiters must learn of a cancelled attempt.
             if not self._server.done():
                 self._server.set_exception(Disconnected("the connection was not opened"))
 
     def when_over(self, work: Callable[[], None]) -> None:
-        """Do this if the connection ends, and nobody has closed it."""
         self._task.add_done_callback(lambda _: None if self._over.is_set() else work())
 
     async def opened(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
     ) -> ServerBase[Any]:
-        """Return what serves the client of a call; raise `HttpRefusal` if there is no server.
+        """Return the server for a client's call; raise `HttpRefusal` if there is none.
 
-        Call `give_up` if the client goes away before.
+        Call `give_up` if the client leaves before.
         """
         try:
             with exchange.watching(give_up):
@@ -321,7 +320,7 @@ class _Alike:
 
 
 class _BridgedStateless:
-    """The server of the revisions without a handshake, which is another one behind a connection."""
+    """The stateless revisions, whose server is behind a connection."""
 
     def __init__(self, state: _BridgeState) -> None:
         self._state = state
@@ -336,7 +335,7 @@ class _BridgedStateless:
             or message.method == server_negotiation.INITIALIZE
             or version != server_negotiation.named(message)
         ):
-            # There is something wrong with it, or it asks for nothing.
+            # It is invalid, or needs no server.
             await self._none.post(exchange, message)
             return
         state = self._state

@@ -1,8 +1,7 @@
-"""What passes between a client and a server of one revision: as it came, in both directions.
+"""Forwarding between a client and a server of one revision, unchanged in both directions.
 
-Ids, tokens for progress and ids of listen streams are those of each side. Messages keep their
-order. A notification that comes together with the end of a stream, or of the connection, is not
-lost.
+Request ids, progress tokens and ids of listen streams are replaced. Messages keep their order. A
+notification at the end of a stream or connection is not lost.
 """
 
 from asyncio import Lock
@@ -60,7 +59,7 @@ _ALWAYS: Final[Mapping[str, Any]] = {
 _ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
 
 OF_ONE_END: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
-"""The methods that the runtime sees to at either end by itself."""
+"""The methods that the runtime handles at each end by itself."""
 
 _log: Final = getLogger(__name__)
 
@@ -69,11 +68,11 @@ LOG: Final = "notifications/message"
 FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
 
 _MOST_ANSWERED: Final = 1000
-"""For how many requests that were answered a late report of progress is still passed on."""
+"""The most answered requests whose late progress is still forwarded."""
 
 
 class AboutRequest(dict[str, Any]):
-    """Params that name a request, by its id or by its token for progress."""
+    """Params that name a request by its id or its progress token."""
 
     @property
     def request_id(self) -> RequestId | None:
@@ -130,7 +129,7 @@ class CarryingTable(MethodTable):
         return lambda value: value
 
     def read_result(self, spec: RequestSpec[Any, Any, R], result: Any) -> R:
-        """Return the introduction of a server; raise `InvalidAnswer` unless it is an object."""
+        """Return a server's introduction; raise `InvalidAnswer` unless it is an object."""
         if not is_object(result):
             raise InvalidAnswer("Invalid introduction", [("/result", "Input should be an object")])
         return cast(R, _with_objects(result, "capabilities"))
@@ -152,13 +151,13 @@ class CarryingTable(MethodTable):
 
 
 def _with_objects(given: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """Return an object whose members of these names are objects, if need be empty ones."""
+    """Return an object whose named members are objects; others become empty ones."""
     empty: JSONObject = {name: {} for name in names if not is_object(given.get(name))}
     return {**given, **empty} if empty else given
 
 
 class EveryMethod(Mapping[str, T]):
-    """Handlers of any method, known or not, except those `OF_ONE_END`."""
+    """Handlers of all methods, known or not, except `OF_ONE_END`."""
 
     def __init__(self, handler_of: Callable[[str], T]) -> None:
         self._handler_of = handler_of
@@ -176,7 +175,7 @@ class EveryMethod(Mapping[str, T]):
 
 
 def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) -> McpError:
-    """Return the error for the side that is `asking`; who sent what cannot be read is at fault."""
+    """Return the error for the side that is `asking`."""
     other = "client" if asking == "server" else "server"
     if isinstance(error, Disconnected):
         return McpError(INTERNAL_ERROR, f"The {other} is gone: {error}")
@@ -191,17 +190,17 @@ def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) ->
 
 @dataclass(eq=False, slots=True)
 class _PassedOn:
-    """A request that was passed on: its id and its token at the sender, and where it went."""
+    """A forwarded request: the sender's id and token, and its destination."""
 
     id: RequestId
     token: object
     endpoint: Endpoint
     sink: MessageSink
     context: RequestContext | None = None
-    """What it is to the half that speaks to the client, if a client has sent it."""
+    """The context at the client's half, if a client has sent it."""
     sent_as: RequestId | None = None
     order: Lock | None = None
-    """Held while a report of progress is passed on, if any was asked for."""
+    """Held while progress is forwarded, if it was requested."""
 
     def cancel(self, params: Mapping[str, Any]) -> None:
         id, connection = self.sent_as, self.endpoint.connection
@@ -214,7 +213,7 @@ class _PassedOn:
 class _Requests:
     def __init__(self) -> None:
         self.open: dict[RequestId, _PassedOn] = {}
-        """By the ids that they have there."""
+        """By their ids at the destination."""
         self._answered = OrderedDict[RequestId, RequestId]()
         self._last = 0
 
@@ -229,7 +228,7 @@ class _Requests:
         if id is None:
             return
         del self.open[id]
-        # Of limited length, because many are kept.
+        # A token of limited length, because many are kept.
         token = id_of({"id": passed_on.token})
         if token is not None:
             self._answered[id] = token
@@ -243,7 +242,7 @@ class _Requests:
         return id in self.open or (isinstance(id, int) and 0 < id <= self._last)
 
     def token(self, id: RequestId | None) -> object:
-        """Return the token of the sender for reports under `id`; None if it is forgotten."""
+        """Return the sender's token for progress under `id`; None if forgotten."""
         if id is None:
             return None
         if (passed_on := self.open.get(id)) is not None:
@@ -272,7 +271,7 @@ class Forwarding:
     def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
         context: RequestContext = session.__mcp_runtime__
         if isinstance(params, WireModel):
-            # The runtime itself asks, to check a request.
+            # The runtime asks this, to check a request.
             return self._ask_for_runtime(method, context, params)
         if context.request_id is None:
             return self._notify_server(method, context, params)
@@ -281,7 +280,7 @@ class Forwarding:
         return self.ask_server(method, context, params)
 
     async def _answer_discover(self, context: RequestContext) -> JSONObject:
-        # Other revisions are translated, if they are spoken with clients.
+        # Other revisions are translated, if clients may speak them.
         connection: Any = context.connection
         supported = list(connection.state.offer.all)
         return {**self._to_server.introduction, "supportedVersions": supported}
@@ -302,7 +301,7 @@ class Forwarding:
         try:
             result = await endpoint.request(request_of(method), params, options, begun=begun)
             if request.order is not None and request.order.locked():
-                # A client that reads slowly still gets all reports before the answer.
+                # A slow client must get all progress before the answer.
                 async with request.order:
                     pass
         except FAILURES as error:
@@ -329,7 +328,7 @@ class Forwarding:
         asked, method = job.request, job.request.spec.method
         context = next(iter(self._to_client.contexts()), None)
         if context is None:
-            raise McpError(METHOD_NOT_FOUND, f"{method} belongs to no request of the client")
+            raise McpError(METHOD_NOT_FOUND, f"{method} needs an open request of the client")
         endpoint, token = context.endpoint, asked.meta.get(PROGRESS_TOKEN)
         sink = context.beside or endpoint.sink
         request = _PassedOn(asked.id, token, endpoint, sink)
@@ -378,14 +377,14 @@ class Forwarding:
 
     def _hearing(self, method: str) -> list[RequestContext]:
         if method == LOG and self._to_client.is_shared:
-            # It goes where entries were asked for, unless that could be the wrong client.
+            # It goes to the request that wants log entries, unless that is ambiguous.
             wanting = [context for context in self.under_way() if LOG_LEVEL in context.meta]
             return wanting if len(wanting) == 1 else []
         return self._to_client.contexts()
 
 
 _UNKNOWN: Final = AboutRequest()
-"""In place of the params of a report on a request that is not known any more."""
+"""In place of params about an unknown request."""
 
 
 def _with_token(params: AboutRequest, requests: _Requests) -> AboutRequest:
@@ -394,7 +393,7 @@ def _with_token(params: AboutRequest, requests: _Requests) -> AboutRequest:
 
 
 def _with_stream(params: Any, id: RequestId) -> Any:
-    """Return params, or a result, with the id of the client's listen stream, if they name one."""
+    """Return params, or a result, with the id of the client's listen stream, if they have one."""
     if _stream_in(params) is None:
         return params
     return {**params, "_meta": {**params["_meta"], SUBSCRIPTION_ID: id}}
@@ -407,7 +406,7 @@ def _stream_in(params: object) -> object:
 def _options(most: float, token: object, *, lasts: bool) -> CallOptions:
     options: CallOptions = {**NO_END} if lasts else {"timeout": most}
     if token is not None:
-        # It passes as any notification.
+        # It is forwarded like any notification.
         options["on_progress"] = lambda progress: None
     return options
 
@@ -429,4 +428,4 @@ async def _tell(endpoint: Endpoint, sink: MessageSink, method: str, params: Any)
     try:
         await sink.send(endpoint.connection.notify(notification_of(method), params))
     except Disconnected as error:
-        _log.info("a notification was not passed on: %s", error)
+        _log.info("a notification was not forwarded: %s", error)

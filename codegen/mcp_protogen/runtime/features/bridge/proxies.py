@@ -1,7 +1,7 @@
-"""The two halves of a bridge: one speaks to the server as its client would, one to the client.
+"""The two halves of a bridge: a client of the server, and a server for the client.
 
-What a half handles and declares is what the peer at the other end does. Where the server speaks the
-revision of the client, too, everything passes by `Forwarding`; else by models.
+Each half handles and declares what the peer at the other end does. If both ends speak one revision,
+`Forwarding` carries everything unchanged; otherwise messages pass as models.
 """
 
 from asyncio import wait
@@ -47,12 +47,12 @@ _related: Final[ContextVar[str | None]] = ContextVar("related task", default=Non
 
 Handler: TypeAlias = Callable[..., Any]
 
-# What the runtime sees to at either end by itself, where messages are translated.
+# Handled by the runtime at each end by itself, if messages are translated.
 _OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
-_NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
+_NOT_CARRIED: Final = "a bridge carries extensions only within one revision"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
-"""What a peer is called that does not say so."""
+"""The info of a peer that gives none."""
 
 
 def related_task() -> str | None:
@@ -75,20 +75,20 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
 
 
 class TaskCarrier(Layer, Protocol):
-    """What carries tasks for one client; `handlers` answer methods that are not passed on."""
+    """The tasks of one client; `handlers` answer the methods that are not forwarded."""
 
     def offered(self, server: Mapping[str, Any], /) -> JSONObject:
-        """Return what the client is told of tasks, in place of what its server declares."""
+        """Return the task capabilities for the client, in place of its server's."""
         ...
 
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions, /
     ) -> Any:
-        """Return the result of a tool, or the task that a call becomes."""
+        """Return the result of a tool, or the task that the call becomes."""
         ...
 
     def listed(self, result: Any, /) -> Any:
-        """Return a list of tools with what their entries say of tasks."""
+        """Return a list of tools with their support of tasks."""
         ...
 
     async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any:
@@ -96,19 +96,19 @@ class TaskCarrier(Layer, Protocol):
         ...
 
     def told(self) -> None:
-        """Take note that the server has notified of a task."""
+        """Note that the server has sent a task notification."""
 
 
 class CarriesTasks(Protocol):
-    """What a bridge needs to carry tasks; that of a package without tasks does not have it."""
+    """A bridge's support of tasks; packages without tasks do not have it."""
 
     @property
     def caller(self) -> Callable[[ClientRuntime], Caller]:
-        """Return what makes the calls of the half that speaks to the server."""
+        """Return the caller of the half that speaks to the server."""
         ...
 
     def between(self, client: Any, server: Any, /) -> TaskCarrier | None:
-        """Return what carries tasks between the two halves; None where no server has any."""
+        """Return the task carrier between the halves; None if the server has no tasks."""
         ...
 
 
@@ -118,8 +118,8 @@ RuntimeT = TypeVar("RuntimeT")
 
 
 def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
-    """Return what the runtime keeps of an object, made when it is first asked for."""
-    # A user's __init__ need not call ours.
+    """Return the runtime of an object; create it at the first use."""
+    # A user's __init__ need not call super().
     attributes: dict[str, Any] = owner.__dict__
     kept: RuntimeT | None = attributes.get(_RUNTIME)
     if kept is None:
@@ -132,7 +132,7 @@ def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
 
 
 class ProxyClientRuntime(ClientRuntime):
-    """The half that speaks to the server: it shows what the client at the other end is."""
+    """The half that speaks to the server: it appears as the client."""
 
     server: "ProxyServerRuntime"
     capabilities: JSONObject
@@ -142,15 +142,15 @@ class ProxyClientRuntime(ClientRuntime):
     task_options: TaskLimits | None
     tasks: CarriesTasks | None = None
     carries: bool
-    """Whether a client is served; if not, the server is mounted in another one."""
+    """Whether it serves a client; if not, the server is mounted in another one."""
     forwarding: Forwarding | None = None
-    """What everything passes by, where both sides speak the same revision."""
+    """Carries everything, if both sides speak one revision."""
     stream: ListenStream | None = None
-    """What all listen streams of clients share, where the bridge opens it by itself."""
+    """Shared by the clients' listen streams, if the bridge opens it by itself."""
     awaited = staticmethod(awaited)
 
     def declaration(self) -> JSONObject:
-        # The bridge listens for tasks by itself. Other requests declare what the client does.
+        # The bridge itself listens for tasks. Other requests declare the client's capabilities.
         form = task_form(self.owner.TABLE)
         return (
             merged(self.capabilities, tasks_declared(form, "client")) if form else self.capabilities
@@ -174,7 +174,7 @@ class ProxyClientRuntime(ClientRuntime):
         return forwarding_handlers(owner, server.ask_client, server.notify_client) | own
 
     def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
-        """Let questions know which task they belong to."""
+        """Let questions know their task."""
         if self.passes(connection.negotiated.revision):
             return EveryMethod(lambda _: self._ask)
 
@@ -209,7 +209,7 @@ class ProxyClientRuntime(ClientRuntime):
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
         if self.passes(self.revision):
             self.forwarding = Forwarding(connection, self.server)
-            # Each request has the declaration of its client.
+            # Each request carries its client's declaration.
             connection.endpoint.connection.envelope = None
             server = vars(self.server.owner)
             server["TABLE"] = connection.view.table
@@ -247,7 +247,7 @@ class ProxyClientRuntime(ClientRuntime):
         return self.connection.view.table.wire
 
     def declaring(self, extensions: object) -> bytes | None:
-        """Return the members of `_meta` that declare these extensions; None where none do."""
+        """Return the members of `_meta` that declare these extensions; None without any."""
         if self.spoken.era.remembers_client:
             return None
         capabilities = _without_extensions(self.connection.view.declared)
@@ -273,7 +273,7 @@ class ProxyClientRuntime(ClientRuntime):
 
 
 class ProxyServerRuntime(ServerRuntime):
-    """The half that speaks to the client: it shows what the server at the other end is."""
+    """The half that speaks to the client: it appears as the server."""
 
     client: ProxyClientRuntime
     carrier: TaskCarrier | None = None
@@ -321,8 +321,8 @@ class ProxyServerRuntime(ServerRuntime):
         forwarded = self._forwarded.get(key)
         if forwarded is None:
             if "requestState" in context.raw:
-                # To begin anew would do again what the server has done already.
-                raise McpError(INVALID_PARAMS, "The request was given up meanwhile")
+                # A new start would repeat the server's work.
+                raise McpError(INVALID_PARAMS, "requestState has expired: begin anew")
             self._make_room(context.endpoint.options.max_in_flight)
             forwarded = self._forwarded[key] = self._begin(spec, context, params)
         try:
@@ -331,7 +331,7 @@ class ProxyServerRuntime(ServerRuntime):
             if forwarded.over:
                 self._forwarded.pop(key, None)
             elif forwarded.waits:
-                # It waits for the client to come back, but not for ever.
+                # It waits for the client to come back, for a limited time.
                 forget = partial(self._forwarded.pop, key, None)
                 forwarded.expire(context.endpoint.options.max_timeout, forget)
 
@@ -345,10 +345,10 @@ class ProxyServerRuntime(ServerRuntime):
         if spec.method == RESULT:
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
-            # Progress is reported of what was sent, and so not before there is a request.
+            # Progress needs the request that was sent.
             options["on_progress"] = lambda progress: self._progressed(forwarded, progress)
         work = partial(self._result, context, spec, params, options)
-        # Between two revisions, reports come as seldom as the options say.
+        # Between revisions, reports are as rare as the options say.
         report = _report if self.client.same_revision else None
         forwarded = ForwardedRequest(spec.method, work, report)
         return forwarded
@@ -368,14 +368,14 @@ class ProxyServerRuntime(ServerRuntime):
         return result
 
     def declared_by(self, context: RequestContext) -> bytes | None:
-        """Return the members of `_meta` with the extensions that a request declares, if any."""
+        """Return the members of `_meta` with a request's extensions, if any."""
         if not self.client.same_revision:
             return None
         return self.client.declaring(client_capabilities(context.meta).get(EXTENSIONS))
 
     def _progressed(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.over:
-            self.client.lose(CALL, "", "the extension has no progress of tasks")
+            self.client.lose(CALL, "", "the extension has no progress for tasks")
         else:
             forwarded.progressed(progress)
 
@@ -392,23 +392,22 @@ class ProxyServerRuntime(ServerRuntime):
                     return await context.put(spec, params, options)
                 except (LocalError, RemoteError) as error:
                     raise error_for("server", spec.method, error) from error
-        # Which of several requests it belongs to nobody says: most likely the last whose client
-        # is there.
+        # Nothing names the request it belongs to: take the latest whose client is there.
         asking = [
             one
             for one in reversed(self._forwarded.values())
             if one.context is not None and one.context.questions.rounds is not None and not one.over
         ]
         if self.is_shared and len(asking) > 1:
-            # It could be put to the wrong one of several clients.
-            raise McpError(METHOD_NOT_FOUND, f"{spec.method} could belong to several requests")
+            # With several clients it could go to the wrong one.
+            raise McpError(METHOD_NOT_FOUND, f"{spec.method} is ambiguous: several requests wait")
         for forwarded in sorted(asking, key=lambda one: one.waits)[:1]:
             return await forwarded.ask(spec, params)
-        raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
+        raise McpError(METHOD_NOT_FOUND, f"{spec.method} needs an open request of the client")
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
         if self.carrier is not None and spec.method == CHANGED:
-            return  # what carries tasks of the extension looks at them itself
+            return  # the carrier looks at tasks of the extension itself
         capabilities: gate.Declared = {
             "server": self.declaration(),
             "client": self.client.capabilities,
@@ -425,12 +424,12 @@ class ProxyServerRuntime(ServerRuntime):
                 await context.reports.log(params.level, params.data, params.logger)
         else:
             for context in self.contexts():
-                # A client that has gone needs no notification.
+                # Clients that have left need no notification.
                 with suppress(Disconnected):
                     await context.session().notify(spec, params)
 
     def contexts(self) -> list[RequestContext]:
-        """Return one context for each connection: of its last request that is under way, if any."""
+        """Return one context per connection: of its latest open request, if any."""
         found: list[RequestContext] = []
         under_way = self._under_way()
         for connection in self.connections:
@@ -455,7 +454,7 @@ class ProxyServerRuntime(ServerRuntime):
         readers = self.contexts()
         if any(one.spoken.era.remembers_client for one in readers):
             return readers
-        # Which request an entry belongs to nobody says: it goes where one was asked for.
+        # Nothing names the request of an entry: take one that wants entries.
         wanting = self._under_way()
         return [] if self.is_shared and len(wanting) > 1 else wanting[:1]
 
@@ -473,7 +472,7 @@ class ProxyServerRuntime(ServerRuntime):
 
 
 def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:
-    """Return handlers that get the entry of the message first, by method."""
+    """Return handlers by method; each gets the entry of its message first."""
     return {
         method: partial(forward, spec)
         for forward, entries in (

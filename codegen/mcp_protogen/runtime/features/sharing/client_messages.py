@@ -1,4 +1,4 @@
-"""What clients say that is for other workers."""
+"""Client messages that are for other workers."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -23,13 +23,13 @@ from .worker_peers import WorkerPeers
 _log: Final = getLogger(__name__)
 
 _Write: TypeAlias = Callable[..., Awaitable[frozenset[str]]]
-"""Writes the record of a session; returns the other workers that have a copy."""
+"""Writes the record of a session; returns the other workers with a copy."""
 
 _OWN_ID: Final = re.compile(r"(s[A-Za-z0-9_-]{8})\.[0-9]{1,15}")
 
 
 class ClientMessages:
-    """The messages of clients that go to the worker, or workers, that they are for."""
+    """The forwarding of client messages to the workers they are for."""
 
     def __init__(
         self, peers: WorkerPeers, found: Callable[[str], SharedSession | None], write: _Write
@@ -42,13 +42,13 @@ class ClientMessages:
         peers.on(Answered, self._on_answered)
 
     async def hand_on(self, session: SharedSession, message: Parsed | Batch) -> bool:
-        """Hand on what is no request; return whether it is for another worker alone.
+        """Forward a notification or response; return whether it is for another worker only.
 
-        Raise `HttpRefusal` if who asked does not take in an answer.
+        Raise `HttpRefusal` if the worker that asked does not accept an answer.
         """
         if not isinstance(message, Batch):
             return await self._hand_on(session, message)
-        # Nothing is handed on of what is refused here.
+        # Forward nothing of a batch that is refused here.
         session.connection.endpoint.check_batch(message)
         for member in message.members:
             await self._hand_on(session, member)
@@ -68,7 +68,7 @@ class ClientMessages:
         text, fault = _written(message)
         letter = Answered(session=key, principal_id=session.principal_id, message=text, fault=fault)
         if await self._peers.tell_or_store([worker], letter):
-            raise HttpRefusal.for_now("Who has asked does not take in the answer")
+            raise HttpRefusal.for_now("The worker that asked does not accept the answer")
         return True
 
     async def _tell_of(self, session: SharedSession, notification: Call) -> None:
@@ -88,9 +88,9 @@ class ClientMessages:
         text = json_text(notification.message).decode()
         letter = Notified(session=copy.key, principal_id=session.principal_id, message=text)
         async with copy.changing:
-            # Who has a copy at this moment is said where a record is written.
+            # Writing the record returns the workers that have a copy now.
             others = await self._write(session)
-        # Answers do not wait until all know of it, as they do for what was chosen.
+        # Do not delay the answer until all know, unlike for choices.
         await self._peers.tell_or_store(others, letter)
 
     async def _on_notified(self, letter: Notified) -> None:
@@ -108,15 +108,15 @@ class ClientMessages:
             message.id is not None or message.method == INITIALIZED
         )
         if session is None or isinstance(message, Batch) or is_request:
-            self._log.info("a message of another worker is for nobody here")
+            self._log.info("a worker sent a message for an unknown session")
         elif session.principal_id != principal_id:
-            self._log.warning("a message of another worker is of another client")
+            self._log.warning("a worker sent a message of another principal")
         else:
             session.connection.endpoint.receive(message)
 
 
 def _asked_in(message: Parsed) -> RequestId | None:
-    """Return the id of the request of ours that a message answers, or reports the progress of."""
+    """Return the id of the server's request that a message answers or reports progress of."""
     if isinstance(message, Call):
         return message.params.get(PROGRESS_TOKEN) if message.id is None else None
     if isinstance(message, Malformed):
@@ -125,7 +125,6 @@ def _asked_in(message: Parsed) -> RequestId | None:
 
 
 def _written(message: Parsed) -> tuple[str, str]:
-    """Return the text of such a message, and what is wrong with it."""
     if isinstance(message, Call):
         return json_text(message.message).decode(), ""
     if isinstance(message, Malformed):

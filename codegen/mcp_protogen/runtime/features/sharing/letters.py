@@ -1,4 +1,4 @@
-"""Letters between the workers of an endpoint; `session` is always the key of a session."""
+"""Messages between the workers of an endpoint; `session` is the key of a session."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -12,7 +12,7 @@ from ...http.server.sessions.peers import Claimed, Taken
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """The record of a session was written: open it again."""
+    """The record of a session was written: read it again."""
 
     session: str
     kind: Literal["changed"] = "changed"
@@ -20,7 +20,7 @@ class Changed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A session was ended by its client."""
+    """A client ended a session."""
 
     session: str
     kind: Literal["ended"] = "ended"
@@ -28,7 +28,7 @@ class Ended:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notified:
-    """A client sent a notification, of which a handler here may have to know."""
+    """A client sent a notification for a handler of this worker."""
 
     session: str
     principal_id: str | None
@@ -38,19 +38,19 @@ class Notified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """A client answered a request of this worker, or reported progress of it."""
+    """A client answered a request of this worker, or reported its progress."""
 
     session: str
     principal_id: str | None
     message: str
     fault: str = ""
-    """What is wrong with an answer that cannot be told by its text."""
+    """The fault of an answer, if its text does not show it."""
     kind: Literal["answered"] = "answered"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wake:
-    """Something was appended to a stream."""
+    """Events were appended to a stream."""
 
     session: str
     stream: str
@@ -59,7 +59,7 @@ class Wake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Acknowledged:
-    """The letter of that number was dealt with."""
+    """A message was handled."""
 
     number: int
     answer: JSONObject | None = None
@@ -74,10 +74,10 @@ class Envelope:
     sender: str
     letter: Annotated[Letter, Discriminator("kind")]
     number: int | None = None
-    """The number under which the sender waits for an acknowledgement."""
+    """Set if the sender waits for an acknowledgement of this number."""
 
 
 @cache
 def envelopes() -> TypeAdapter[Envelope]:
-    # Not made where nobody sends letters.
+    # Created at the first use.
     return TypeAdapter(Envelope)

@@ -1,10 +1,9 @@
-"""Sessions that several workers serve: each has a copy of those that it is asked for.
+"""Sessions that several workers serve, each with copies of those it was asked for.
 
-A copy is valid without asking the engine as long as this worker hears the others: who changes or
-ends a session waits until all who have a copy know. After a gap, each copy is read again before its
-next use, and what was stored for this worker meanwhile is taken in before anything that comes
-later. A client's choices are stored before they are answered, so they hold wherever it asks
-next. Its messages for other workers are handed to them.
+A copy is valid without asking the engine while this worker receives messages: a worker that changes
+or ends a session waits until all copies are up to date. After a gap, each copy is read again before
+its next use, and messages stored for this worker come before later ones. A client's choices are
+stored before the answer, so they hold at every worker.
 """
 
 import re
@@ -37,13 +36,13 @@ _log: Final = getLogger(__name__)
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
-# Sessions that are let go of at the same time.
+# Sessions to leave at once.
 _AT_ONCE: Final = 100
 
-# Records live a little longer than sessions, which are refreshed each quarter of their time.
+# Records outlive sessions a little; they are refreshed every quarter of their lifetime.
 _LONGER: Final = 1.25
 
-# In the place of the number of gaps: the copy has to be read again.
+# As the number of gaps: the copy must be read again.
 _READ_AGAIN: Final = -1
 
 
@@ -57,7 +56,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         self._relay = servers.shared.relay = relay
         servers.shared.host.engine = lambda: peers.engine
         self._by_key: dict[str, SharedSession] = {}
-        # Who reads what is stored, or writes it, is alone with the session here.
+        # One reader or writer of a stored session at a time.
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lifetime = self._http.session_lifetime * _LONGER
         self._throttled = Throttle(_log)
@@ -74,8 +73,8 @@ class SharedSessions(SessionRegistry[SharedSession]):
         servers = self._servers
         if servers.offer.stateless and not servers.options.state_keys:
             _log.warning(
-                "without Options(state_keys=...), which all workers have, a request that asks"
-                " its client something can only go on in the process where it began"
+                "without Options(state_keys=...), the same in all workers, a request that asks its"
+                " client something must continue in the process where it began"
             )
         for server in servers.shared_servers:
             self._relay.add(server)
@@ -84,7 +83,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         await self._relay.close(self._servers.options.drain)
         await self._peers.close()
 
-    # What is known.
+    # Lookup.
 
     def _valid(self, id: str) -> SharedSession | None:
         session = self._sessions.get(id)
@@ -94,7 +93,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
     async def open(self, id: str) -> SharedSession | None:
         if not _ID.fullmatch(id):
-            # An engine is not asked for anything else.
+            # Such ids never reach the engine.
             return None
         async with self._lock(key_of(id)):
             return self._valid(id) or await self._read(id, begins=True)
@@ -103,14 +102,14 @@ class SharedSessions(SessionRegistry[SharedSession]):
         return self._locks.setdefault(key, Lock())
 
     async def _read(self, id: str, *, begins: bool = False) -> SharedSession | None:
-        """Return a session as it is stored now, if it is; with `begins`, begin a copy of it.
+        """Return a session as it is stored now; with `begins`, start a copy.
 
-        Raise `EngineUnavailable`, and what `begin` raises.
+        Raise `EngineUnavailable`, and the errors of `begin`.
         """
         as_of, name = self._peers.gaps, self._peers.name
         stored = await self._peers.engine.sessions.open(key_of(id), name)
         record = None if stored is None else self._understood(stored)
-        # Only a worker that had a copy before can be late.
+        # Only an existing copy can have missed messages.
         late = self._sessions.get(id)
         letters = (
             await self._peers.read_stored(key_of(id), late.copy.letters) if late and record else ()
@@ -122,7 +121,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             return None
         if session is None:
             if not begins:
-                # It had to make room while this was read.
+                # The copy was dropped meanwhile.
                 return None
             session = await self._revived(id, record)
         copy, before = session.copy, session.connection.subscriptions
@@ -132,7 +131,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
         has_new = not session.connection.subscriptions <= before
         if has_new and copy.as_of != self._peers.gaps and session.connection.is_owner:
-            # The cue after the gap was for the subscriptions before it.
+            # The notification after the gap did not cover the new ones.
             self._servers.tasks.start(session.connection.cue())
         copy.written_elsewhere |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
@@ -142,19 +141,19 @@ class SharedSessions(SessionRegistry[SharedSession]):
         return session
 
     def _renews(self, session: SharedSession, record: SessionRecord) -> bool:
-        """Have what was chosen elsewhere hold here; return False if that is impossible."""
+        """Apply choices made elsewhere; return False if that is impossible."""
         choices = session.choices.onto(session.copy.choices, record.choices)
         try:
             if (session.principal_id, session.revision) != (record.principal_id, record.revision):
-                raise ValueError("it has become that of another client")
+                raise ValueError("its principal or revision has changed")
             session.choose(choices)
         except (ValueError, ProtocolError) as error:
-            self._throttled.warning("a session that is stored is not served: %s", error)
+            self._throttled.warning("a stored session is not served: %s", error)
             return False
         return True
 
     async def _catch_up(self, key: str) -> SharedSession | None:
-        """Return a session after all that was stored for this worker was taken in.
+        """Return a session after handling the messages stored for this worker.
 
         Raise `EngineUnavailable`.
         """
@@ -165,9 +164,9 @@ class SharedSessions(SessionRegistry[SharedSession]):
         try:
             record = read_record(stored.record)
             if record.revision not in self._servers.offer.handshake:
-                raise ValueError(f"nobody here speaks {record.revision:.20}")
+                raise ValueError(f"revision {record.revision:.20} is not served here")
         except ValueError as error:
-            self._throttled.warning("a session that is stored is not served: %s", faults_in(error))
+            self._throttled.warning("a stored session is not served: %s", faults_in(error))
             return None
         return record
 
@@ -175,7 +174,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         bound_server = self._servers.bound_server(record.revision, own=True)
         connection = bound_server.connection()
         bound_server.remember(connection, record.capabilities, record.info)
-        # What its token allows, the request says that asks for it.
+        # The scopes come with each request's token.
         known = None if record.principal_id is None else Principal(record.principal_id)
         session = await self._add(NewSession(id, known, bound_server, connection))
         if not record.confirmed:
@@ -200,7 +199,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
     def _on_gap(self) -> None:
         for session in self:
-            # Nobody may ask for it, and yet it has streams that end when it does.
+            # Its streams must end with it, even without further requests.
             if session.under_way or session.connection.endpoint.connection.awaits:
                 self._servers.tasks.start(self._renew(session))
 
@@ -209,7 +208,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         while self._found(copy.key) is session:
             try:
                 async with self._lock(copy.key):
-                    # There may have been several gaps meanwhile.
+                    # More gaps may have occurred meanwhile.
                     is_old = changed or copy.as_of != self._peers.gaps
                     if is_old and self._found(copy.key) is session:
                         await self._read(session.id)
@@ -218,7 +217,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 copy.as_of = _READ_AGAIN
                 await self._streams.pause()
 
-    # How they begin and end.
+    # Begin and end.
 
     async def begin(self, new: NewSession) -> SharedSession:
         session = await self._add(new)
@@ -262,7 +261,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
     async def delete(self, session: SharedSession) -> None:
         copy, session.ended = session.copy, True
-        # Who is reading it must not go on with it afterwards.
+        # A reader must not revive it afterwards.
         async with self._lock(copy.key):
             try:
                 others = await self._peers.engine.sessions.end(copy.key, self._lifetime)
@@ -276,7 +275,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         try:
             await self._peers.tell(others, Ended(session=copy.key))
         except BaseException:
-            # Whose client comes again is not told who they were.
+            # A repeated request would not return the other workers.
             self._servers.tasks.start(self._end_again(copy.key))
             raise
 
@@ -296,14 +295,14 @@ class SharedSessions(SessionRegistry[SharedSession]):
         await session.close()
         async with self._lock(key):
             if self._by_key.get(key) is not session:
-                # It is used here again.
+                # It is in use here again.
                 return
             self._forget(key)
             try:
                 if self._peers.current:
                     await self._peers.engine.sessions.leave(key, self._peers.name)
             except EngineUnavailable:
-                self._throttled.info("a session is still said to be known here that is not")
+                self._throttled.info("this worker could not leave a session")
 
     async def close(self) -> None:
         at_once, sessions = Semaphore(_AT_ONCE), list(self)
@@ -321,7 +320,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             if (session := self._found(letter.session)) is not None:
                 await self.remove(session)
 
-    # Who writes its streams.
+    # Streams.
 
     async def _on_claimed(self, letter: Claimed) -> JSONObject | None:
         session = self._found(letter.session)
@@ -331,7 +330,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         if (session := self._found(letter.session)) is not None:
             await session.streams.taken(letter)
 
-    # What the client chooses.
+    # The client's choices.
 
     async def save(self, session: SharedSession) -> None:
         async with session.copy.changing:
@@ -343,12 +342,12 @@ class SharedSessions(SessionRegistry[SharedSession]):
             if session.unsaved and not session.ended:
                 await self.save(session)
         except (EngineUnavailable, HttpRefusal) as error:
-            self._throttled.info("what was chosen of a session is not saved: %s", error)
+            self._throttled.info("the choices of a session were not saved: %s", error)
 
     async def _write(self, session: SharedSession, *, confirmed: bool = False) -> frozenset[str]:
-        """Write the record of a session, and let those know who have a copy; return who they are.
+        """Write the record of a session and notify the workers with a copy; return them.
 
-        Raise `EngineUnavailable`, and `HttpRefusal` if the session is over.
+        Raise `EngineUnavailable`, and `HttpRefusal` if the session has ended.
         """
         copy = session.copy
         async with self._lock(copy.key):
@@ -357,7 +356,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
                     if await self._read(session.id) is not session:
                         raise _ended()
             except EngineUnavailable:
-                # It may have been written, and is not known to others then.
+                # It may have been written without others knowing.
                 copy.as_of, copy.unannounced = _READ_AGAIN, True
                 raise
         if copy.unannounced:
@@ -384,16 +383,16 @@ class SharedSessions(SessionRegistry[SharedSession]):
         async with self._lock(letter.session):
             session = self._found(letter.session)
         if session is not None:
-            # It may have a stream, on which all that was chosen has to hold from now on.
+            # An open stream must follow the choices at once.
             await self._renew(session, changed=True)
 
     async def share(self, session: SharedSession, message: Parsed | Batch) -> bool:
         is_elsewhere = await self._messages.hand_on(session, message)
-        # Another worker may have taken this one for gone meanwhile.
+        # Another worker may have taken this one for gone.
         if not is_elsewhere and await self._catch_up(session.copy.key) is not session:
             raise _ended()
         return is_elsewhere
 
 
 def _ended() -> HttpRefusal:
-    return HttpRefusal(404, "The session was ended; begin anew with initialize")
+    return HttpRefusal(404, "The session has ended: send initialize to begin another")

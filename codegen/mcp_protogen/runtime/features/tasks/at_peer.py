@@ -1,4 +1,4 @@
-"""Tasks that the peer works on."""
+"""Tasks that the peer runs."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ Look: TypeAlias = Callable[[], Awaitable[JSONObject]]
 
 
 class TaskCancelled(ProtocolError):
-    """A task was cancelled, by whomever, so that there is no result; `message` may say why."""
+    """The task was cancelled, so it has no result; `message` may say why."""
 
     def __init__(self, id: str, message: str | None) -> None:
         super().__init__(f"the task was cancelled{'' if message is None else f': {message}'}")
@@ -26,16 +26,16 @@ class TaskCancelled(ProtocolError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskState:
-    """Where a task stands, as the peer says. Times are ISO 8601, durations in seconds."""
+    """The state of a task at the peer. Times are ISO 8601, durations in seconds."""
 
     status: Status
     message: str | None = None
     created_at: str | None = None
     updated_at: str | None = None
     ttl: float | None = None
-    """For how long it is kept after its creation; None for no end."""
+    """How long it is kept after its creation; None for ever."""
     poll_interval: float | None = None
-    """How long to wait before asking again; None if the peer does not mind."""
+    """The wait before asking again; None if the peer does not say."""
 
     @property
     def has_ended(self) -> bool:
@@ -60,15 +60,15 @@ def _seconds(milliseconds: Any) -> float | None:
 async def payload(
     asking: Awaitable[WireModel], read: Callable[[JSONObject], T], id: str, look: Look
 ) -> T:
-    """Return what `read` makes of the answer to `tasks/result`; raise `TaskCancelled`."""
+    """Return the answer to `tasks/result` through `read`; raise `TaskCancelled`."""
     try:
         return read((await asking).to_wire())
     except (McpError, InvalidAnswer) as error:
-        # For a task that was cancelled, the official Python SDK answers with an empty result.
+        # The official Python SDK answers with an empty result for a cancelled task.
         try:
             task = await look()
         except (ProtocolError, Disconnected):
-            # What cannot be had any more says nothing else.
+            # The task is gone: keep the first error.
             raise error from None
         if task["status"] == Status.CANCELLED:
             raise TaskCancelled(id, task.get("statusMessage")) from None
@@ -76,10 +76,10 @@ async def payload(
 
 
 async def cancelled(asking: Awaitable[object], look: Look) -> None:
-    """Wait for the answer to `tasks/cancel`; what has ended already stays as it is."""
+    """Await the answer to `tasks/cancel`; accept a task that has ended."""
     try:
         await asking
     except McpError as error:
-        # 2025-11-25 refuses to cancel what has ended.
+        # 2025-11-25 refuses to cancel a task that has ended.
         if error.code != INVALID_PARAMS or not state_of(await look()).has_ended:
             raise

@@ -1,7 +1,7 @@
-"""The tasks of a server or client: created, found, changed one step at a time, and waited for.
+"""The tasks of a server or client: create, find, change, and wait for them.
 
-Every change reads a task, takes one step, and writes it if nobody else did meanwhile; else it
-begins again. When a task lapses is judged by the clock of the store.
+A change reads a task, takes one step, and writes it if no one else did meanwhile; otherwise it
+starts again. Expiry is judged by the clock of the store.
 """
 
 from asyncio import create_task, sleep, timeout
@@ -30,49 +30,48 @@ from .watch import Watch
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskOptions:
-    """What keeps the tasks of a server or client, and their limits. Times are in seconds.
+    """The store of tasks, and their limits. Times are in seconds.
 
-    Raise `ValueError` for a limit that lets nothing through, or has no end, and for a `ttl` beyond
-    `max_ttl`.
+    Raise `ValueError` for a limit that is not positive and finite, and for a `ttl` above `max_ttl`.
     """
 
     store: TaskStore | None = None
-    """What keeps them; without one, what workers share, or else the memory of the process."""
+    """The store; None for the one that workers share, or else memory."""
     ttl: float = 3600.0
-    """For how long a task is kept after its creation, if nobody asks for something else."""
+    """How long a task is kept after its creation, by default."""
     max_ttl: float = 86400.0
-    """The longest time that somebody can ask for."""
+    """The longest time that a request may ask for."""
     poll_interval: float = 1.0
-    """How long clients are told to wait before they ask again."""
+    """How long clients should wait before they ask again."""
     max_tasks: int = 1000
-    """Tasks of one principal, or of all who are not known, that are kept at the same time."""
+    """The most tasks at once per principal, or of all unknown callers."""
     lease: float = 10.0
-    """After this time, a worker that is not heard of counts as gone."""
+    """The silence after which a worker counts as gone."""
 
     def __post_init__(self) -> None:
         for name in ("ttl", "max_ttl", "poll_interval", "max_tasks", "lease"):
             if not 0 < getattr(self, name) < inf:
-                raise ValueError(f"{name} has to be more than 0, and finite")
+                raise ValueError(f"{name} must be more than 0, and finite")
         if self.ttl > self.max_ttl:
-            raise ValueError("ttl cannot be more than max_ttl")
+            raise ValueError("ttl must not exceed max_ttl")
 
 
 _log: Final = getLogger(__name__)
 
 _ORPHANS_AT_ONCE: Final = 20
-# So that whoever waits for an end that is near does not look all the time.
+# Prevents busy waiting for a near end.
 _SHORTEST_WAIT: Final = 0.01
 
 
 class UnknownTask(InvalidParams):
-    """There is no such task, it has lapsed, or it is somebody else's: nobody learns which."""
+    """The task is unknown, expired, or another principal's; the error does not tell which."""
 
     def __init__(self) -> None:
         super().__init__("Unknown task", [("/params/taskId", "no such task, or it has expired")])
 
 
 class TooManyTasks(McpError):
-    """The principal has as many tasks as it may have."""
+    """The principal has reached its limit of tasks."""
 
     def __init__(self, most: int) -> None:
         why = f"Too many tasks: {most} are kept at the same time, each for its ttl"
@@ -90,7 +89,7 @@ class _Read(NamedTuple):
 
     @property
     def wait(self) -> float | None:
-        """The seconds until time alone changes it; None for never."""
+        """The seconds until it changes by time alone; None for never."""
         task = self.task
         end = task.kept_until if has_ended(task) else task.ends_at
         return None if end is None else max(end - self.at, _SHORTEST_WAIT)
@@ -101,10 +100,10 @@ def new_task_id() -> str:
 
 
 class TaskBoard:
-    """The tasks in a store, as one worker has them; an application has one board.
+    """The tasks in a store, seen by one worker; an application has one board.
 
-    What another worker changes is found within `poll` seconds: the longest pause between two looks,
-    which are many at first. `clock` gives seconds since the epoch.
+    Changes by other workers are found within `poll` seconds, the longest pause between looks.
+    `clock` returns seconds since the epoch.
     """
 
     def __init__(
@@ -116,7 +115,7 @@ class TaskBoard:
         poll: float = 0.5,
     ) -> None:
         self.options: Final = options
-        # Where nobody shares the store, no other clock is needed than its own.
+        # A store in memory has its own clock.
         own = store.clock if isinstance(store, MemoryTaskStore) else time
         self.clock: Final = own if clock is None else clock
         self._store = store
@@ -140,7 +139,7 @@ class TaskBoard:
         )
 
     async def create(self, task: Task) -> Task:
-        """Keep a new task, which has to be held before a lease is over; raise `TooManyTasks`."""
+        """Store a new task, to be held within one lease; raise `TooManyTasks`."""
         record = to_record(task)
         created = await self._store.create(
             _key(task.id),
@@ -151,13 +150,13 @@ class TaskBoard:
             most=self.options.max_tasks,
         )
         if not created:
-            self._said.warning("%s has as many tasks as it may have", _who(task.principal_id))
+            self._said.warning("%s has reached max_tasks", _who(task.principal_id))
             raise TooManyTasks(self.options.max_tasks)
         _log.info("task %.10s of %s was created", _key(task.id), _who(task.principal_id))
         return from_record(record, 1)
 
     async def get(self, id: str, form: TaskForm, principal_id: str | None) -> Task:
-        """Return a task for who asks; raise `UnknownTask`."""
+        """Return a task for its principal; raise `UnknownTask`."""
         task = await self.find(id)
         owner = task.principal_id
         if owner != principal_id:
@@ -171,11 +170,11 @@ class TaskBoard:
         return task
 
     async def find(self, id: str) -> Task:
-        """Return a task, whoever may see it; raise `UnknownTask`."""
+        """Return a task of any principal; raise `UnknownTask`."""
         return (await self._read(id)).task
 
     async def change(self, id: str, step: Step) -> Task:
-        """Take a step of a task; raise `UnknownTask`, and what `step` does."""
+        """Apply a step to a task; raise `UnknownTask`, and the errors of `step`."""
         while True:
             task = await self.find(id)
             changed = step(task)
@@ -185,22 +184,22 @@ class TaskBoard:
                 return written
 
     async def changed(self, task: Task) -> Task:
-        """Wait until a task is not as `task` any more, and return it; raise `UnknownTask`.
+        """Wait until a task differs from `task`; return it; raise `UnknownTask`.
 
-        Who runs it, for how long, and what it has done once, is no change.
+        Its worker, lease and done work do not count.
         """
         before = _shown(task)
         return await self._until(task.id, lambda found: _shown(found) != before)
 
     async def ended(self, task: Task) -> Task:
-        """Wait as `changed` does until a task has ended, and return it; raise `UnknownTask`."""
+        """Wait until a task has ended; return it; raise `UnknownTask`."""
         return task if has_ended(task) else await self._until(task.id, has_ended)
 
     def heard(self, id: str) -> None:
         self._watch.ring(_key(id))
 
     async def page(self, principal_id: str | None, cursor: str | None, size: int) -> TaskPage:
-        """Return a page of the tasks of a principal, those of the form that can be listed."""
+        """Return a page of a principal's tasks in the form that has lists."""
         if cursor is not None and not _KEY.fullmatch(cursor):
             raise InvalidParams("Unknown cursor")
         after, tasks = cursor or "", dict[str, Task]()
@@ -216,14 +215,14 @@ class TaskBoard:
         return TaskPage([tasks[key] for key in keys[:size]], more)
 
     def alone(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
-        """Do something for a task when no other worker does; raise `EngineUnavailable`."""
+        """Exclude other workers while doing something for a task; raise `EngineUnavailable`."""
         return self._turns.taken(_key(f"{task.id} {what}"), task.kept_until)
 
     @asynccontextmanager
     async def holding(self, id: str, worker: str) -> "AsyncGenerator[Holding, None]":
-        """Hold a task that `worker` runs, whoever had it before; raise `UnknownTask`, `TaskEnded`.
+        """Hold a task that `worker` runs from now on; raise `UnknownTask`, `TaskEnded`.
 
-        If it has not ended then, it is given back: an orphan at once.
+        If it has not ended afterwards, it becomes an orphan at once.
         """
         due = self.clock() + self.options.lease
         task = await self.change(id, lambda found: held(found, worker, due))
@@ -239,11 +238,11 @@ class TaskBoard:
             await self._give_back(holding)
 
     async def orphans(self) -> "AsyncGenerator[Task, None]":
-        """Yield the tasks whose workers are gone, each to one worker, with a lease to hold it."""
+        """Yield tasks whose workers are gone, each to one worker, with a lease."""
         while found := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
             for stored in found:
                 if self._leases.holds(stored.key):
-                    # This process stood still for a lease, and has renewed it by this.
+                    # This process was stopped for a lease, and has just renewed it.
                     continue
                 if is_turn(stored):
                     await self._store.delete(stored.key)
@@ -252,7 +251,7 @@ class TaskBoard:
                 if (task := _task(stored)) is None:
                     continue
                 with suppress(UnknownTask):
-                    # It may have lapsed meanwhile, or ended.
+                    # It may have expired or ended.
                     if not has_ended(task := await self.find(task.id)):
                         yield task
 
@@ -267,7 +266,7 @@ class TaskBoard:
             holding.check(task)
             return held(task, None, None)
 
-        # Who is away, or has it, needs nothing of it.
+        # Ignore it if the task has ended, is gone, or has another worker.
         with suppress(TaskEnded, LeaseLost, UnknownTask, EngineUnavailable):
             while True:
                 task = await self.find(holding.task.id)
@@ -281,7 +280,7 @@ class TaskBoard:
                 try:
                     read = await self._read(id)
                 except EngineUnavailable:
-                    # Who waits for a change can wait for the store, too.
+                    # Waiting for a change includes waiting for the store.
                     await sleep(self._poll)
                     continue
                 if true(read.task):
@@ -306,7 +305,6 @@ class TaskBoard:
     async def _replace(
         self, task: Task, changed: Task, *, lease: float | None = None
     ) -> Task | None:
-        """Write a task in the place of what was read; None if that is not there any more."""
         record = to_record(changed)
         if not await self._store.replace(
             _key(task.id),
@@ -324,7 +322,7 @@ class TaskBoard:
         return from_record(record, task.version + 1)
 
     def _lease(self, task: Task) -> float | None:
-        # Whoever writes a task that goes on knows of nobody who is gone.
+        # Only workers that are gone may lose a lease.
         return None if has_ended(task) else self.options.lease
 
 
@@ -336,7 +334,7 @@ _KEY: Final = compile(r"[A-Za-z0-9_-]{43}")
 
 
 def _owner(principal_id: str | None) -> str:
-    # Nobody is no principal, whatever principals are called.
+    # "" is not a valid key, so it cannot be a principal's.
     return "" if principal_id is None else _key(principal_id)
 
 
@@ -345,13 +343,13 @@ def _shown(task: Task) -> Task:
 
 
 def _who(principal_id: str | None) -> str:
-    return "nobody known" if principal_id is None else f"{principal_id!r:.100}"
+    return "an unknown principal" if principal_id is None else f"{principal_id!r:.100}"
 
 
 def _task(stored: StoredTask) -> Task | None:
     try:
         return from_record(stored.record, stored.version)
     except (ValueError, TypeError, KeyError):
-        # What it holds may be private.
+        # Its content may be private.
         _log.error("the record %s is not a task", stored.key)
         return None

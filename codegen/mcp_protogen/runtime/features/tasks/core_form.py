@@ -1,4 +1,4 @@
-"""Tasks as 2025-11-25 has them: how they look on the wire, and what either side answers of them."""
+"""Tasks of 2025-11-25: their form on the wire, and the answers to its methods."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -26,7 +26,7 @@ Answer: TypeAlias = Callable[[TaskBoard, Mapping[str, Any], str | None], Awaitab
 
 
 def created(task: Task, immediate_response: str | None = None) -> JSONObject:
-    """Return the result that says which task a request has become; a model may be told a text."""
+    """Return the result that names a request's task, with an optional text for the model."""
     meta = related(task.id)
     if immediate_response is not None:
         meta[IMMEDIATE_RESPONSE] = immediate_response
@@ -42,7 +42,7 @@ def with_related(message: Mapping[str, Any], id: str) -> JSONObject:
 
 
 def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:
-    """Return for how many seconds a task is kept, so that it can be asked for."""
+    """Return the seconds to keep a task, long enough to ask for it."""
     asked: float | None = metadata.get("ttl")
     if asked is None:
         return options.ttl
@@ -50,7 +50,7 @@ def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:
 
 
 def outcome(task: Task) -> JSONObject:
-    """Return exactly what the request of a task would have returned; raise its error."""
+    """Return the result of the task's request; raise its error."""
     if task.error is not None:
         raise error_of(task.error)
     if task.result is None:
@@ -59,7 +59,7 @@ def outcome(task: Task) -> JSONObject:
 
 
 def refusal(error: ProtocolError) -> JSONObject:
-    """Return the answer to a question that stands for an error; no result looks like it."""
+    """Return the stored answer for an error; results never look like it."""
     return {"error": error_object(error)}
 
 
@@ -107,4 +107,4 @@ async def _result(
 ANSWERS: Final[Mapping[str, Answer]] = MappingProxyType(
     {GET: _get, LIST: _list, CANCEL: _cancel, RESULT: _result}
 )
-"""`tasks/result` waits for the end, and asks nothing."""
+"""`tasks/result` waits for the end, without asking the client."""

@@ -1,4 +1,4 @@
-"""A task in the hands of the worker that runs it, and the lease that says so to others."""
+"""Leases of tasks on the worker that runs them, and locks between workers."""
 
 from asyncio import Event, get_running_loop
 from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
@@ -18,11 +18,11 @@ Step = Callable[[Task], Task]
 
 
 class LeaseLost(Exception):
-    """Another worker runs the task by now, or may do so: it has not heard of this one in time."""
+    """Another worker runs the task, or may do so: this one was silent for too long."""
 
 
 class Holding:
-    """A task that a worker runs; `over` is set once it has to stop."""
+    """A task that a worker runs; `over` is set when it must stop."""
 
     def __init__(
         self, task: Task, worker: str, change: Callable[[str, Step], Awaitable[Task]]
@@ -31,9 +31,9 @@ class Holding:
         self.worker: Final = worker
         self.over: Final = Event()
         self.lost = False
-        """Whether another worker may run the task by now."""
+        """Whether another worker may run the task."""
         self.renewed = get_running_loop().time()
-        """By the clock of the event loop."""
+        """In the time of the event loop."""
         self._change = change
 
     async def change(self, step: Step) -> Task:
@@ -72,7 +72,7 @@ Renew = Callable[[Collection[str], float], Awaitable[None]]
 
 
 class Leases:
-    """Renews the leases of what a process holds, at a third of their time, many in one call."""
+    """Renews a process's leases at a third of their time, many per call."""
 
     def __init__(self, renew: Renew, seconds: float) -> None:
         self._renew = renew
@@ -91,7 +91,7 @@ class Leases:
         return key in self._held
 
     def remove(self, key: str, holding: Leased) -> None:
-        # The same process may have taken over what it had lost.
+        # The process may have taken over a task that it had lost.
         if self._held.get(key) is holding:
             del self._held[key]
             self._timers.forget(key)
@@ -130,9 +130,9 @@ class _Turn:
 
 
 class Turns:
-    """What only one at a time may do, of all workers that share a store of tasks.
+    """Locks between all workers that share a task store.
 
-    Whose turn it is has a record in the store; workers delete those that are overdue.
+    A lock is a record in the store; workers delete overdue ones.
     """
 
     def __init__(self, store: TaskStore, watch: Watch, leases: Leases) -> None:
@@ -142,7 +142,7 @@ class Turns:
 
     @asynccontextmanager
     async def taken(self, key: str, ends_at: float | None) -> AsyncGenerator[None, None]:
-        """Wait for the turn of a key, and have it until this ends."""
+        """Hold the lock of a key for the block."""
         turn = _Turn()
         await self._take(key, turn.record, ends_at)
         self._leases.add(key, turn)
@@ -150,7 +150,7 @@ class Turns:
             yield
         finally:
             self._leases.remove(key, turn)
-            # Who is away loses it in time.
+            # Without the store, the lock expires.
             with suppress(EngineUnavailable):
                 await self._leave(key, turn)
 
@@ -170,7 +170,7 @@ class Turns:
 
     async def _leave(self, key: str, turn: _Turn) -> None:
         kept = None if turn.lost else await self._store.get(key)
-        # By now it may be that of somebody else.
+        # Another worker may have it.
         if kept is not None and kept.record == turn.record:
             await self._store.delete(key)
             self._watch.ring(key)

@@ -1,7 +1,7 @@
-"""How tasks change: from which status to which, and what each change writes.
+"""Status transitions of tasks, and what each one writes.
 
-Functions return the changed task, and raise `TaskEnded` for one that has ended: it never changes
-again (2025-11-25, basic/utilities/tasks, "Task Status Lifecycle").
+Functions return the changed task, and raise `TaskEnded` for one that has ended, which is final
+(2025-11-25, basic/utilities/tasks, "Task Status Lifecycle").
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from ...core.json import JSONObject
 from ...core.models.base import has_failed, text_of
 from .task import Status, Task
 
-# How much of a text goes into a status message, in characters.
+# The longest text in a status message, in characters.
 _LONGEST: Final = 500
 
 _ENDS: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
@@ -33,9 +33,9 @@ LAPSED: Final = "The task was not done within its ttl"
 
 
 class Outcome(NamedTuple):
-    """The result of a request, as on the wire, or else the error that answers it.
+    """The result of a request, as on the wire, or its error.
 
-    In 2025-11-25 a failure is also the result of a tool that says so ("Task Execution Errors").
+    In 2025-11-25 a tool result with `isError` is a failure, too ("Task Execution Errors").
     """
 
     result: JSONObject | None = None
@@ -56,7 +56,7 @@ class Outcome(NamedTuple):
 
 
 def beginning_of(result: JSONObject) -> str | None:
-    """Return the beginning of what the result of a tool says in text."""
+    """Return the beginning of a tool result's text."""
     return text_of(result)[:_LONGEST] or None
 
 
@@ -70,7 +70,7 @@ def error_of(said: JSONObject) -> McpError:
 
 
 class TaskEnded(Exception):
-    """The task has ended, so that it cannot change any more."""
+    """The task has ended, and cannot change."""
 
 
 def has_ended(task: Task) -> bool:
@@ -78,7 +78,7 @@ def has_ended(task: Task) -> bool:
 
 
 def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
-    """Return a task that waits for answers, also to `questions`, by key; no key is used again."""
+    """Return a task that also waits for answers to `questions`; keys are never reused."""
     used = questions.keys() & (task.questions.keys() | task.answers.keys())
     if used:
         raise ValueError(f"the key {min(used)!r} was used before")
@@ -87,7 +87,7 @@ def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
 
 
 def answered(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
-    """Return a task with answers; those to what is not asked, or was answered, change nothing."""
+    """Return a task with answers; ignore answers to unknown or answered questions."""
     new = {key: answer for key, answer in answers.items() if key in task.questions}
     if not new:
         _check(task)
@@ -98,7 +98,7 @@ def answered(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
 
 
 def noted(task: Task, key: str, result: Any) -> Task:
-    """Return a task that knows the result of what is done only once; what it knows stays."""
+    """Return a task that records a result to be computed once; the first one stays."""
     _check(task)
     return task if key in task.done else replace(task, done={**task.done, key: result})
 
@@ -115,7 +115,7 @@ def failed(
     result: JSONObject | None = None,
     message: str | None = None,
 ) -> Task:
-    """Return a task that failed: by a JSON-RPC error, or by a result, in the form that has that."""
+    """Return a task that failed, by a JSON-RPC error or, in the core form, by a result."""
     return _ended(task, Status.FAILED, now, error=error, result=result, status_message=message)
 
 
@@ -131,7 +131,7 @@ def cancel_asked(task: Task, now: float) -> Task:
 
 
 def lapsed(task: Task, now: float) -> Task:
-    """Return a task that failed if its time was over (tasks page, "Response", on `ttlMs`)."""
+    """Return the task as failed if its time is over (tasks page, "Response", on `ttlMs`)."""
     if task.ends_at is None or now < task.ends_at or has_ended(task):
         return task
     return failed(task, now, error={"code": INTERNAL_ERROR, "message": LAPSED}, message=LAPSED)
@@ -150,7 +150,7 @@ def _to(task: Task, status: Status, now: float, **members: Any) -> Task:
     _check(task)
     if status != task.status and status not in TRANSITIONS[task.status]:
         raise ValueError(f"{status} cannot follow {task.status}")
-    # Clocks may be set back; what clients see goes forward.
+    # Clocks may go back; clients must see time go forward.
     return replace(task, status=status, updated_at=max(now, task.updated_at), **members)
 
 

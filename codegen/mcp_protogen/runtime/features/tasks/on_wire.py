@@ -1,4 +1,4 @@
-"""Tasks on the wire: requests and results are translated, tasks are the runtime's at both ends."""
+"""Tasks on the wire: requests and results are translated, tasks themselves are not."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from .task import Status, Task
 
 _TASK: Final = "task"
 
-# Only the core form has these members: a request for a task, and what a tool says of tasks.
+# Only the core form has these members.
 _OTHERWISE: Final = Untranslated(unlost=frozenset({(CALL, _TASK), (TOOLS, "execution")}))
 
 _DURATIONS: Final[Mapping[TaskForm, tuple[str, str]]] = {
@@ -27,7 +27,7 @@ _SAME: Final = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt
 
 
 class TasksOnWire:
-    """`core` is what 2025-11-25 alone has."""
+    """`core` has the members of 2025-11-25 only."""
 
     extension = "tasks"
     members = TASK_MEMBERS
@@ -51,7 +51,7 @@ class TasksOnWire:
 
 
 class ServersTasks(TasksOnWire):
-    """`support` returns how a tool stands to tasks in 2025-11-25; None is for "forbidden"."""
+    """`support` returns a tool's `taskSupport` in 2025-11-25; None for "forbidden"."""
 
     def __init__(self, support: Callable[[str], str | None]) -> None:
         def supporting(tool: JSONObject) -> JSONObject:
@@ -67,7 +67,7 @@ class ServersTasks(TasksOnWire):
 
 
 class ClientsTasks(TasksOnWire):
-    """`note_tools` is shown the tools of servers as they came."""
+    """`note_tools` gets the tools of servers as they came."""
 
     def __init__(self, note_tools: Callable[[Sequence[Any]], object]) -> None:
         def read(result: JSONObject) -> object:
@@ -78,7 +78,7 @@ class ClientsTasks(TasksOnWire):
 
 
 def wire_task(task: Task) -> JSONObject:
-    """Return what messages say of a task: times in ISO 8601, durations in milliseconds."""
+    """Return a task for messages: times in ISO 8601, durations in milliseconds."""
     ttl, poll_interval = _DURATIONS[task.form]
     said = {} if task.status_message is None else {"statusMessage": task.status_message}
     return {
@@ -93,9 +93,9 @@ def wire_task(task: Task) -> JSONObject:
 
 
 def to_core(task: Mapping[str, Any]) -> JSONObject:
-    """Return a task of the extension as 2025-11-25 writes it.
+    """Return a task of the extension in the form of 2025-11-25.
 
-    There, a result of a tool that is an error is a failure ("Task Execution Errors").
+    There, a tool result with `isError` is a failure ("Task Execution Errors").
     """
     core = _translated(task, "extension", "core")
     result, error = task.get("result"), task.get("error")

@@ -1,7 +1,7 @@
-"""HTTP with SSE, which later revisions call deprecated; off unless asked for.
+"""HTTP with SSE, the deprecated transport; off by default.
 
-A GET opens a stream, whose first event names where to post; whatever the server says comes over the
-stream (2024-11-05, basic/transports, "HTTP with SSE").
+A GET opens a stream, whose first event names where to post; all messages of the server come over
+the stream (2024-11-05, basic/transports, "HTTP with SSE").
 """
 
 from asyncio import wait
@@ -29,17 +29,17 @@ from .http_state import HttpState, RequestPlace
 from .sessions.registry import new_id
 
 _BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
-"""What may come before the handshake is complete."""
+"""The methods allowed before the handshake is complete."""
 
 _QUERY: Final = "session_id"
 
-# Messages that a client has posted and nobody has taken in yet.
+# The limits of posted messages that wait.
 _MOST: Final = 1000
 _LARGEST: Final = 16 * 1024 * 1024
 
 
 class LegacySse:
-    """The old transport, which serves the handshake revisions alone."""
+    """The old transport, for handshake revisions only."""
 
     def __init__(self, state: HttpState) -> None:
         self._state = state
@@ -67,7 +67,7 @@ class LegacySse:
             await transport.close()
             await wait([serving])
         finally:
-            # Whoever has cancelled this does not wait for it; then it ends by itself.
+            # If this was cancelled, nothing waits for the serving task; it ends by itself.
             transport.abort()
             del self._transports[id]
 
@@ -77,7 +77,7 @@ class LegacySse:
         (id,) = parse_qs(query).get(_QUERY, [""])[:1]
         transport = self._transports.get(id)
         if transport is None or transport.principal_id != exchange.principal_id:
-            raise HttpRefusal(404, "There is no such session; open a stream first")
+            raise HttpRefusal(404, "Unknown session: open a stream first")
         bodies = self._state.bodies
         try:
             body = await bodies.read(exchange)
@@ -98,13 +98,13 @@ class LegacySse:
         for message in read_messages(body):
             members += message.members if isinstance(message, Batch) else [message]
         if len(members) > (most := self._state.options.max_waiting):
-            raise InvalidRequest(f"a batch of more than {most}")
+            raise InvalidRequest(f"a batch must have at most {most} messages")
         calls = [one for one in members if isinstance(one, Call)]
         if connection is None:
-            # Only then it is known what there is for whom.
+            # Items are known only after the handshake.
             wants = any(one.__mcp_runtime__.wants_scopes for one in transport.servers)
             if wants and any(call.method not in _BEFORE for call in calls):
-                raise HttpRefusal(400, "The handshake is not complete; begin with initialize")
+                raise HttpRefusal(400, "The handshake is not complete: send initialize first")
             scopes.check_methods(calls, exchange)
         else:
             await scopes.check(connection, calls, exchange, None)
@@ -138,13 +138,12 @@ class _SseTransport:
         router.authenticated(self._principal)
 
     def authenticated(self, principal: Principal | None) -> None:
-        """Take note of who has posted, whose token may allow something else by now."""
+        """Note the principal of the latest POST, whose scopes may have changed."""
         self._principal = principal
         if self._router is not None:
             self._router.authenticated(principal)
 
     def take(self, message: bytes) -> None:
-        """Take in a message that was posted; raise `HttpRefusal` if too much waits already."""
         if len(self._messages) >= _MOST or self._waiting + len(message) > _LARGEST:
             raise HttpRefusal.for_now("Too many messages at once")
         self._messages.append(message)

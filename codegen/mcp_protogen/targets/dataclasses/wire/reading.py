@@ -1,4 +1,4 @@
-"""Reading: a function for each type, put together from annotations at its first use."""
+"""Reading: a function for each type, made from annotations at its first use."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import MISSING
@@ -30,11 +30,11 @@ _Read: TypeAlias = Callable[[Any], Any]
 _Object: TypeAlias = dict[str, Any]
 
 _readers: dict[Any, _Read] = {}
-# Classes whose readers are being put together; they may contain themselves.
+# Classes whose readers are being made; they may contain themselves.
 _under_way: set[type] = set()
 _LOCK: Final = RLock()
 
-# Types whose values are read as they are; a float may be no number.
+# Types whose values stay unchanged; a float may be NaN.
 _PLAIN: Final = frozenset({str, bool, int, NoneType})
 
 
@@ -57,17 +57,17 @@ def _reader_of(kind: Any) -> _Read:
 
 
 def _resolved(reference: ForwardRef) -> Any:
-    """Return what an alias that contains itself stands for."""
+    """Return the target of a recursive alias."""
     module: Any = reference.__forward_module__
     return eval(reference.__forward_arg__, vars(modules[module]))
 
 
 def _compiled(arms: tuple[Any, ...]) -> _Read:
-    """Return what reads a value as one of `arms`."""
+    """Return a reader of a value as one of `arms`."""
     if len(arms) == 1:
         return _single(arms[0])
     if float in arms:
-        arms = tuple(arm for arm in arms if arm is not int)  # which every number would pass first
+        arms = tuple(arm for arm in arms if arm is not int)  # it would accept every number first
     classes = [arm for arm in arms if _is_class(arm)]
     readers = [_single(arm) for arm in arms if not _is_class(arm)]
     if classes:
@@ -99,7 +99,7 @@ def _single(hint: Any) -> _Read:
         case _ if isinstance(hint, ForwardRef):
             return lambda value: _reader_of(hint)(value)
         case _:
-            raise TypeError(f"{hint!r} is no type of JSON values")
+            raise TypeError(f"{hint!r} is not a type of JSON values")
 
 
 def _is_class(hint: Any) -> bool:
@@ -152,7 +152,7 @@ def _object(cls: type[WireObject]) -> _Read:
 
 
 def _entry(member: WireMember) -> tuple[str, Any, _Read]:
-    """Return the attribute of a member, a type whose values need no reading, and what reads it."""
+    """Return the attribute of a member, a type that needs no reading, and a reader."""
     read = _compiled(member.arms)
     if member.limits is not None:
         return member.name, None, _limited(read, member.limits)
@@ -161,7 +161,7 @@ def _entry(member: WireMember) -> tuple[str, Any, _Read]:
 
 
 def _complete(cls: type[WireObject]) -> Callable[[_Object, _Object], None] | None:
-    """Return what checks all members of an object together; None if there is nothing to check."""
+    """Return a check of all members of an object together, or None."""
     any_of, closed = cls.ANY_OF_REQUIRED, issubclass(cls, ClosedObject)
     if not any_of and not closed:
         return None
@@ -176,7 +176,7 @@ def _complete(cls: type[WireObject]) -> Callable[[_Object, _Object], None] | Non
 
 
 def _objects(classes: Sequence[type[WireObject]]) -> _Read:
-    """Return what reads an object as one of some classes: by a constant, or by its members."""
+    """Return a reader of an object as one of some classes: by a constant, or by its members."""
     if len(classes) == 1:
         return _class(classes[0])
     known = [cls for cls in classes if cls is not UnknownContent]
@@ -189,7 +189,7 @@ def _objects(classes: Sequence[type[WireObject]]) -> _Read:
 
     def read(value: Any) -> Any:
         given = _object_of(value).keys()
-        # The one that declares most of what came: others may accept it as undeclared members.
+        # The class that declares most of the members: others may accept them as undeclared.
         ranked = sorted(choices, key=lambda choice: -len(choice[0] & given))
         return _first((one for _, one in ranked), value)
 
@@ -214,7 +214,7 @@ def _tagged(tag: str, readers: Mapping[object, _Read], is_open: bool) -> _Read:
 
 
 def _first(readers: Iterable[_Read], value: Any) -> Any:
-    """Return the first reading that succeeds, or raise the error that came furthest."""
+    """Return the first successful reading, or raise the error at the deepest place."""
     errors: list[WireError] = []
     for read in readers:
         try:

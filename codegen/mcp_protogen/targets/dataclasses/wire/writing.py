@@ -17,9 +17,9 @@ def to_wire(value: WireObject) -> dict[str, Any]: ...
 @overload
 def to_wire(value: Any) -> Any: ...
 def to_wire(value: Any) -> Any:
-    """Return the JSON value to send; raise `TypeError` for what is none.
+    """Return the JSON value to send; raise `TypeError` for a value that is not JSON.
 
-    It is for type checkers to see whether members have the right types.
+    Types of members are not checked: type checkers do that.
     """
     match value:
         case WireObject():
@@ -33,7 +33,7 @@ def to_wire(value: Any) -> Any:
         case None | str() | int() | float():
             return value
         case _:
-            raise TypeError(f"{type(value).__qualname__} is no type of JSON values")
+            raise TypeError(f"{type(value).__qualname__} is not a type of JSON values")
 
 
 def _object_to_wire(value: WireObject) -> dict[str, Any]:

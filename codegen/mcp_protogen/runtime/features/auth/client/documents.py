@@ -1,4 +1,4 @@
-"""Documents of resources and authorization servers: read strictly; null stands for no member."""
+"""Documents of resources and authorization servers: read strictly; null counts as missing."""
 
 import re
 from dataclasses import fields
@@ -22,7 +22,7 @@ def resource_metadata(body: bytes) -> ResourceMetadata:
     document = _Document(body, "metadata of a resource")
     servers = document.needed("authorization_servers", document.texts("authorization_servers"))
     if not servers:
-        raise document.invalid("authorization_servers", "names no server")
+        raise document.invalid("authorization_servers", "must not be empty")
     return ResourceMetadata(
         resource=document.needed("resource", document.text("resource")),
         authorization_servers=servers,
@@ -31,7 +31,7 @@ def resource_metadata(body: bytes) -> ResourceMetadata:
 
 
 def server_metadata(body: bytes) -> ServerMetadata:
-    """Read the metadata of an authorization server (RFC 8414, section 2), whoever's they are."""
+    """Read authorization server metadata (RFC 8414, section 2); the issuer is not checked."""
     document = _Document(body, "metadata of an authorization server")
     rest: dict[str, Any] = {
         member.name: (document.flag if member.type is bool else document.texts)(member.name)
@@ -63,7 +63,7 @@ def registered_client(body: bytes, issuer: str) -> ClientInformation:
 
 
 def error_in(body: bytes) -> OAuthError | None:
-    """Return the error that a body describes, if it does (RFC 6749, section 5.2)."""
+    """Return the error that a body describes, if any (RFC 6749, section 5.2)."""
     try:
         document = _Document(body, "error")
         error = document.text("error")
@@ -75,13 +75,13 @@ def error_in(body: bytes) -> OAuthError | None:
 
 
 def printable(text: str) -> str:
-    """Return a text of a server, bounded and on one line, for a message to people."""
+    """Return a server's text, shortened and on one line, for a message."""
     shown = "".join(character if character.isprintable() else " " for character in text[:_LONGEST])
     return " ".join(shown.split())
 
 
 def shown(url: str) -> str:
-    """Return a URL for a message, without its query, which may be secret."""
+    """Return a URL without its query, which may be secret, for a message."""
     return printable(re.split(r"[?#]", url, maxsplit=1)[0])
 
 
@@ -93,7 +93,7 @@ class _Document:
         except ValueError:
             raise InvalidMetadata(f"The {of} is not JSON") from None
         if not is_object(members):
-            raise InvalidMetadata(f"The {of} is no JSON object")
+            raise InvalidMetadata(f"The {of} is not a JSON object")
         self._members: Final = members
 
     def invalid(self, name: str, why: str) -> InvalidMetadata:
@@ -107,7 +107,7 @@ class _Document:
     def text(self, name: str) -> str | None:
         value = self._members.get(name)
         if value is not None and (type(value) is not str or not value):
-            raise self.invalid(name, "is no text")
+            raise self.invalid(name, "must be a non-empty string")
         return value
 
     def shown(self, name: str) -> str | None:
@@ -115,10 +115,10 @@ class _Document:
         return (printable(value) or None) if isinstance(value, str) else None
 
     def url(self, name: str) -> str | None:
-        """Return the URL of an endpoint, which has no fragment (RFC 6749, sections 3.1, 3.2)."""
+        """Return the URL of an endpoint, without a fragment (RFC 6749, sections 3.1 and 3.2)."""
         value = self.text(name)
         if value is not None and (split_url(value) is None or "#" in value):
-            raise self.invalid(name, "is no URL of an endpoint")
+            raise self.invalid(name, "must be an http(s) URL without a fragment")
         return value
 
     def texts(self, name: str) -> tuple[str, ...] | None:
@@ -126,17 +126,17 @@ class _Document:
         if value is None:
             return None
         if not is_array(value) or any(type(one) is not str or not one for one in value):
-            raise self.invalid(name, "is no list of texts")
+            raise self.invalid(name, "must be a list of non-empty strings")
         return tuple(value)
 
     def flag(self, name: str) -> bool:
         value = self._members.get(name)
         if value is not None and type(value) is not bool:
-            raise self.invalid(name, "is neither true nor false")
+            raise self.invalid(name, "must be true or false")
         return bool(value)
 
     def number(self, name: str) -> float | None:
         value = self._members.get(name)
         if value is not None and type(value) not in (int, float):
-            raise self.invalid(name, "is no number")
+            raise self.invalid(name, "must be a number")
         return value

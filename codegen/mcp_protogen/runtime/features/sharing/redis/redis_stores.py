@@ -1,4 +1,4 @@
-"""What is kept: letters and changes, sessions, and streams of events."""
+"""The stores of messages and changes, sessions, and event streams."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
@@ -9,16 +9,16 @@ from . import scripts
 from .connection import Argument, RedisCalls
 from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, RedisScript, milliseconds
 
-# About the most bytes of events that are read in one go, for which the calls of others wait.
+# About the most bytes of events in one read, which delays other calls.
 _MOST_BYTES: Final = 1024 * 1024
-# When so many workers more have a copy of a session, it is seen which of them are gone.
+# After this many new copies, workers that are gone are removed.
 _COPIES: Final = 8
-# Sessions that are refreshed in one call.
+# Sessions per refresh call.
 _REFRESHED: Final = 500
 
 
 class RedisWorkers:
-    """Letters to workers, and changes for all of them."""
+    """Messages to workers, and changes for all workers."""
 
     def __init__(self, calls: RedisCalls, namespace: str) -> None:
         self._calls = calls
@@ -35,7 +35,7 @@ class RedisWorkers:
         return frozenset(letters[i][0] for i in gone)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
-        # Of some it may be heard meanwhile, of which it need not be asked then.
+        # Copied: the caller's set may change meanwhile.
         names = tuple(workers)
         if not names:
             return frozenset()
@@ -50,7 +50,7 @@ class RedisWorkers:
 
 
 class RedisSessions:
-    """Sessions, each of which is one value."""
+    """Sessions, one value each."""
 
     def __init__(self, calls: RedisCalls, workers: RedisWorkers, namespace: str) -> None:
         self._calls = calls
@@ -63,7 +63,7 @@ class RedisSessions:
             return None
         *known, copies, opened = found
         if copies:
-            # Workers that end in order leave; there are others.
+            # Workers leave when they end in order; others may be gone.
             names = _names(copies)
             gone = names - await self._workers.alive(names)
             await self._run(scripts.GONE, key, opened, *gone - {worker})
@@ -111,7 +111,7 @@ def _names(workers: Iterable[Any]) -> frozenset[str]:
 
 
 class RedisEvents:
-    """Streams of events, each of which is one list."""
+    """Event streams, one list each."""
 
     def __init__(self, calls: RedisCalls, namespace: str, most: int) -> None:
         self._calls = calls

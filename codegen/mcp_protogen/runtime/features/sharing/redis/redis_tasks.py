@@ -1,4 +1,4 @@
-"""Tasks, each of which is one hash."""
+"""Tasks, one hash each."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil
@@ -11,7 +11,7 @@ from .scripts import RedisScript
 
 
 class RedisTasks:
-    """The store of tasks; all of them have one hash tag."""
+    """The store of tasks; all share one hash tag."""
 
     def __init__(self, calls: RedisCalls, namespace: str) -> None:
         self._calls = calls
@@ -35,7 +35,7 @@ class RedisTasks:
         return _stored([found])[0] if found else None
 
     async def versions(self, keys: Collection[str]) -> Mapping[str, int]:
-        # Some may not be asked for any more when the answer comes.
+        # Copied: the caller's set may change meanwhile.
         names = tuple(keys)
         found = await self._run(scripts.VERSIONS, *names) if names else ()
         return {key: int(one) for key, one in zip(names, found, strict=True) if one}

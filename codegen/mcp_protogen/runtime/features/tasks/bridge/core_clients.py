@@ -1,7 +1,7 @@
-"""Clients of 2025-11-25, whose server has tasks of the extension.
+"""Clients of 2025-11-25 whose server has tasks of the extension.
 
-The id of a task is that of its server. What is kept here are the tasks that a server has answered
-at once, and which ones the client has cancelled: in its revision, such a task stays so.
+Tasks keep their server's ids. Kept here are tasks that the server answered at once, and those that
+the client has cancelled: in its revision they stay cancelled.
 """
 
 from collections import OrderedDict
@@ -32,7 +32,7 @@ from ..on_wire import to_core, wire_task
 from ..task import Task
 from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks
 
-# For how many tasks it is known that the client has cancelled them.
+# The most cancelled tasks to remember.
 _MOST: Final = 1000
 
 
@@ -56,7 +56,7 @@ class CoreClients(PlainClients):
     def listed(self, result: Any) -> Any:
         if not self.handlers:
             return result
-        # Any call may become a task: the server decides ("Tool-Level Negotiation").
+        # Any call may become a task, as the server decides ("Tool-Level Negotiation").
         wire = result.to_wire()
         tools = [{**one, "execution": {"taskSupport": "optional"}} for one in wire["tools"]]
         return self.answer(methods.TOOLS, {**wire, "tools": tools})
@@ -68,9 +68,9 @@ class CoreClients(PlainClients):
         if metadata is None or not self.handlers:
             return await super().call(context, spec, params, options)
         if declared(metadata, "ttl") is not None:
-            why = "in the extension the server alone decides for how long it keeps a task"
+            why = "in the extension, the server decides how long it keeps a task"
             self.client.lose(methods.CALL, "/params/task/ttl", why)
-        # In the extension, a request says only that it may become a task.
+        # In the extension, a request only allows a task.
         plain = {name: one for name, one in params.to_wire().items() if name != "task"}
         extensions = self.client.declaring({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
@@ -82,9 +82,9 @@ class CoreClients(PlainClients):
         return created.from_wire({"task": task, "_meta": core_form.related(task["taskId"])})
 
     async def _kept(self, metadata: WireModel, result: WireModel) -> JSONObject:
-        """Return a new task that has ended with a result, which came although a task was asked for.
+        """Return a new task that has ended with a result, for a call that asked for a task.
 
-        What is told of it first is that it works ("Task Status Lifecycle").
+        It is first reported as working ("Task Status Lifecycle").
         """
         board, revision = self._answered_at_once, self.server.owner.TABLE.revision
         ttl = core_form.ttl_asked(metadata.to_wire(), board.options)
@@ -113,7 +113,7 @@ class CoreClients(PlainClients):
         if await self._found(id) is not None or state_of(await self._state(id)).has_ended:
             raise core_form.already_ended()
         await self.asked(methods.CANCEL, taskId=id)
-        # The work may still come to another end, which the client does not see any more.
+        # The work may still end otherwise, but the client does not see that.
         self._cancelled[id] = None
         while len(self._cancelled) > _MOST:
             self._cancelled.popitem(last=False)
@@ -133,7 +133,7 @@ class CoreClients(PlainClients):
         with suppress(TaskCancelled):
             result = await self.client.awaited(handle.outcome(inf, inf))
         if result is None or id in self._cancelled:
-            raise McpError(INVALID_PARAMS, "The task has no result: it is cancelled")
+            raise McpError(INVALID_PARAMS, "The task has no result: it was cancelled")
         return self.answer(methods.RESULT, core_form.with_related(result.to_wire(), id))
 
     async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
@@ -153,7 +153,7 @@ class _CarriedTask(TaskHandle):
                 with self.relating(self.id):
                     return await work()
             except McpError:
-                # Only a form has an answer that says "no".
+                # Only a form has an answer for "no".
                 if asked["method"] != ELICIT:
                     raise
                 table = self._wire.table.wire

@@ -1,4 +1,4 @@
-"""Clients that have no tasks, or ask for none: a task of the server is waited for by the bridge."""
+"""Clients without tasks: the bridge waits for the tasks of the server."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager

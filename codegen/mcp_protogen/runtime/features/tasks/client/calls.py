@@ -1,4 +1,4 @@
-"""Clients whose calls of tools may be tasks: they wait for the result by themselves."""
+"""Clients whose tool calls may be tasks: they wait for the result by themselves."""
 
 from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
@@ -21,7 +21,7 @@ from .handle import PollTiming, TaskHandle, TaskWire, heard_within
 
 _LISTEN: Final = "subscriptions/listen"
 CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
-"""What a server declares that has tools as tasks."""
+"""The capability of a server that runs tools as tasks."""
 
 
 class TaskCaller:
@@ -35,7 +35,7 @@ class TaskCaller:
     @property
     def wire(self) -> TaskWire:
         if self._wire is None:
-            raise LocalError("not connected")
+            raise LocalError("the client is not connected")
         return self._wire
 
     def adopt(self, connection: ClientConnection) -> None:
@@ -58,14 +58,14 @@ class TaskCaller:
         wire = self.wire
         seconds = options.get("max_timeout", self._runtime.endpoint.options.max_timeout)
         due = self.timing.now() + seconds
-        # A task need not be kept for longer than it is waited for.
+        # Keep the task no longer than the caller waits.
         wants = declared(params, "task") is not None
         if not wants and self._supports_tasks and self._support(params.name) == "required":
             params = as_task(spec, params, seconds)
         try:
             result: Any = await self._runtime.request(spec, params, options)
         except McpError as error:
-            # So a server refuses a plain call of a tool that is always a task.
+            # The server refuses a plain call of a tool that must be a task.
             if error.code != METHOD_NOT_FOUND or wants or not self._supports_tasks:
                 raise
             name = params.name
@@ -82,7 +82,7 @@ class TaskCaller:
         wire, name = self.wire, params.name
         if wire.form == "core":
             if self._supports_tasks and not await self.may_be_task(name):
-                raise LocalError(f"{name} is no tool that can be called as a task")
+                raise LocalError(f"the tool {name} cannot be called as a task")
             params = as_task(spec, params, ttl)
 
         async def send(params: Any) -> Any:
@@ -90,7 +90,7 @@ class TaskCaller:
 
         result = await send(params)
         if "may_require_input" in spec.traits:
-            # What is asked before there is a task, is asked in rounds.
+            # Questions before there is a task come in rounds.
             result = await wire.connection.complete(spec, params, result, send)
         handle = self._handle_of(name, result)
         return TaskHandle.answered(wire, name, result.to_wire()) if handle is None else handle
@@ -148,7 +148,7 @@ class TaskCaller:
 
 
 def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
-    """Return the params of a call that asks for a task, to be kept for `ttl` seconds, if finite."""
+    """Return call params that request a task, kept for `ttl` seconds if finite."""
     metadata = {} if ttl in (None, inf) else {"ttl": round(ttl * 1000)}
     return spec.params.from_wire({**params.to_wire(), "task": metadata})
 
@@ -159,7 +159,7 @@ async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float
     except (McpError, TaskCancelled):
         raise
     except (CancelledError, Exception):
-        # Nobody waits for what the server says to it.
+        # The outcome of cancelling does not matter.
         wire.connection.endpoint.tasks.start(handle.cancel_quietly())
         raise
 
@@ -173,8 +173,8 @@ def _caller(client: ClientBase) -> TaskCaller:
 class TaskCalls(ClientBase):
     """A mixin for clients whose calls may be tasks: `class Mine(TaskCalls, mcp.Client)`.
 
-    `call_tool` waits for the result of a task, and answers what it asks. The options of the call
-    bound that: `max_timeout` the whole, `timeout` only its first answer.
+    `call_tool` waits for a task's result and answers its questions. Of the call's options,
+    `max_timeout` limits the whole, `timeout` only the first answer.
     """
 
     __mcp_caller__: ClassVar[Callable[[ClientRuntime], Caller] | None] = TaskCaller
@@ -187,11 +187,11 @@ class TaskCalls(ClientBase):
         ttl: float | None = None,
         **options: Unpack[CallOptions],
     ) -> TaskHandle:
-        """Call a tool as a task, and return it as soon as the server has begun.
+        """Call a tool as a task; return when the server has begun.
 
-        In 2025-11-25 the client asks for a task, to be kept for `ttl` seconds; raise `LocalError`
-        for a tool that cannot be one. In the extension the server alone decides that, and for how
-        long; what is answered at once is a handle with its result. Raise what `request` raises.
+        In 2025-11-25 the client requests a task, kept for `ttl` seconds; raise `LocalError` for a
+        tool that cannot be one. In the extension the server decides both; an immediate answer
+        gives a handle with its result. Raise the errors of `request`.
         """
         spec = self.TABLE.requests[CALL]
         given = {} if arguments is None else {"arguments": dict(arguments)}
@@ -199,21 +199,21 @@ class TaskCalls(ClientBase):
         return await _caller(self).start(spec, params, ttl, options)
 
     async def listen_to_tasks(self, *handles: TaskHandle) -> None:
-        """Let the server notify of changes of tasks, until the stream ends; cancel it to end it.
+        """Let the server notify of task changes until the stream ends; cancel it to end it.
 
-        Their handles then ask less often. Raise `LocalError` where tasks have no listen streams:
+        The handles then poll less often. Raise `LocalError` if tasks have no listen streams:
         servers of 2025-11-25 notify without being asked.
         """
         caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
         if spec is None or caller.wire.form != "extension":
-            raise LocalError("there are no listen streams of tasks here")
+            raise LocalError("tasks have no listen streams in this revision")
         ids = {one.id for one in handles if one.id is not None}
         wanted = spec.params(notifications={TASK_IDS: sorted(ids)})
         await self.request(spec, wanted)
 
     def task(self, stored: Mapping[str, Any]) -> TaskHandle:
-        """Take up a task that `TaskHandle.to_json` has kept; raise `LocalError` for anything else.
+        """Resume a task from `TaskHandle.to_json`; raise `LocalError` for other values.
 
-        The server has to know it still, and this client as the one who began it.
+        The server must still know it, as a task of this client.
         """
         return TaskHandle.stored(_caller(self).wire, stored)

@@ -1,4 +1,4 @@
-"""Tasks on a server as 2025-11-25 has them (basic/utilities/tasks): the answers to its methods."""
+"""Tasks of 2025-11-25 on a server (basic/utilities/tasks): the handlers of its methods."""
 
 from asyncio import FIRST_COMPLETED, create_task, wait
 from asyncio import Task as Running
@@ -31,19 +31,19 @@ _SESSION: Final = "mcp-session-id"
 
 
 async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> Task:
-    """Put the questions of a task to its client, until it has ended, and return it.
+    """Put a task's questions to its client until it has ended; return it.
 
-    In one session, a client may wait for the same task on several streams, at several workers, and
-    is asked on one of them. Of several sessions each is asked, and the first answer counts.
+    A client may wait for the task on several streams and workers: one of them asks. Several
+    sessions are all asked, and the first answer counts.
     """
     asking = dict[str, Running[None]]()
     try:
         while not has_ended(task):
-            # A set would not keep the order in which they were asked.
+            # In the order of the questions.
             for key in [one for one in task.questions if one not in asking]:
                 asking[key] = create_task(_put(board, task, key, session, ask))
             for key in asking.keys() - task.questions.keys():
-                # No key is used again.
+                # Keys are never reused.
                 asking[key].cancel()
             task = await _changed(board, task, [one for one in asking.values() if not one.done()])
     finally:
@@ -55,7 +55,6 @@ async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> T
 
 
 async def _changed(board: TaskBoard, task: Task, asking: list[Running[None]]) -> Task:
-    """Wait until a task has changed, and return it; raise what comes of asking meanwhile."""
     changed = create_task(board.changed(task))
     try:
         left = {changed, *asking}
@@ -70,7 +69,7 @@ async def _changed(board: TaskBoard, task: Task, asking: list[Running[None]]) ->
 
 
 async def _put(board: TaskBoard, task: Task, key: str, session: str, ask: Ask) -> None:
-    # It may be too late for a question, or for its answer.
+    # The task may have ended meanwhile.
     with suppress(TaskEnded, UnknownTask):
         async with board.alone(task, f"{key} {session}"):
             question = (await board.find(task.id)).questions.get(key)
@@ -88,11 +87,11 @@ async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
 
 
 async def result(session: SessionBase, params: WireModel) -> Any:
-    """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then."""
+    """Answer `tasks/result`: wait for the end of a task, and put its questions."""
     context, board = session.__mcp_runtime__, board_of(session)
     task = await known_task(session, "core")
     request = context.http_request
-    # Without HTTP, there is one for all that a server hears.
+    # Without HTTP, there is only one client.
     session_id = "" if request is None else request.headers.get(_SESSION, "")
     task = await until_ended(board, task, session_id, partial(ask, context, task.id))
     return _model(context, RESULT, core_form.outcome(task))
@@ -104,13 +103,13 @@ def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
 
 
 async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObject:
-    """Ask the client what a task has to know, on the stream of the request of `context`."""
+    """Put a task's question to the client, on the stream of the request in `context`."""
     spec = context.spoken.wire.requests[question["method"]]
     given = question.get("params")
     params = None if given is None else validator_of(spec.params)(given)
     meta = members(core_form.related(id))
     try:
-        # It waits for as long as its task does: the stream that carries it may end before.
+        # No timeout: it waits as long as its task, even if the stream ends before.
         answer: WireModel = await context.endpoint.request(
             spec, params, NO_END, meta, context.beside
         )
@@ -122,7 +121,7 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
 
 
 async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
-    """Notify the client of each status of a task, while its session lives."""
+    """Notify the client of each task status, while its session lives."""
     endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):

@@ -1,4 +1,4 @@
-"""Tasks in the form of the extension `io.modelcontextprotocol/tasks`: answers to its methods."""
+"""Tasks of the extension `io.modelcontextprotocol/tasks` on a server: its handlers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
@@ -27,9 +27,9 @@ async def follow(
 ) -> None:
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
     spec = endpoint.connection.table.notifications[CHANGED]
-    with suppress(UnknownTask):  # It has lapsed.
+    with suppress(UnknownTask):  # It has expired.
         while True:
-            # By its status, a task is of one class or another.
+            # Its class depends on its status.
             params = validator_of(spec.params)(detailed(task))
             await endpoint.notify(spec, params, meta=meta, about=request)
             if has_ended(task):
@@ -51,7 +51,7 @@ def detailed(task: Task) -> JSONObject:
 def read_answers(
     asked: Mapping[str, tuple[JSONObject, AnyRequest]], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the answers to questions, by key; raise `InvalidParams` if one does not fit."""
+    """Return the answers by question key; raise `InvalidParams` if one is invalid."""
     faults, answers = list[Problem](), dict[str, Any]()
     for key, (question, spec) in asked.items():
         if key in given:
@@ -68,7 +68,7 @@ async def get(session: SessionBase, params: Any) -> Any:
 
 
 async def update(session: SessionBase, params: Any) -> Any:
-    """Take the answers to what the task asks; others change nothing ("Task Update Requests")."""
+    """Take answers to the task's questions; ignore others ("Task Update Requests")."""
     context = session.__mcp_runtime__
     task = await known_task(session, "extension")
     given: JSONObject = context.raw.get("inputResponses", {})
@@ -76,14 +76,14 @@ async def update(session: SessionBase, params: Any) -> Any:
     questions = task.questions.items()
     asked = {key: (one, specs[one["method"]]) for key, one in questions if key in given}
     answers = {key: one.to_wire() for key, one in read_answers(asked, given).items()}
-    # Its questions are gone with a task that has ended.
+    # An ended task has no questions.
     with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.answered(one, answers, board.clock()))
     return _result(session, UPDATE, {})
 
 
 async def cancel(session: SessionBase, params: Any) -> Any:
-    """Ask the work to end, which it may have done by itself ("Task Cancellation")."""
+    """Ask the work to end; it may have ended already ("Task Cancellation")."""
     task, board = await known_task(session, "extension"), board_of(session)
     with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.cancel_asked(one, board.clock()))
@@ -92,7 +92,7 @@ async def cancel(session: SessionBase, params: Any) -> Any:
 
 def _result(session: SessionBase, method: str, said: JSONObject) -> Any:
     wire = session.__mcp_runtime__.spoken.wire
-    # By its status, a task is of one class or another.
+    # Its class depends on its status.
     return wire.read_result(wire.requests[method], {"resultType": "complete", **said})
 
 

@@ -1,7 +1,6 @@
-"""Requests that become tasks: which do, and how they are answered.
+"""Requests that become tasks.
 
-In 2025-11-25 a request asks to be a task, in the extension it says that its sender can deal with
-one.
+In 2025-11-25 a request asks for a task; in the extension it declares that its sender supports them.
 """
 
 from asyncio import (
@@ -69,8 +68,8 @@ class Requests(Layer):
         tasks = declared.get("tasks")
         if not self.hidden or not is_object(tasks):
             return declared
-        # Who cannot be told from others is not shown what there is (2025-11-25,
-        # basic/utilities/tasks, "Task Isolation and Access Control").
+        # Callers that cannot be told apart must not list tasks (2025-11-25, basic/utilities/tasks,
+        # "Task Isolation and Access Control").
         return {**declared, "tasks": {name: one for name, one in tasks.items() if name != "list"}}
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
@@ -103,7 +102,7 @@ class Requests(Layer):
         if self._form != "extension":
             return found
         if self._wanted_form(request) is None:
-            raise needs_extension("Tasks are of an extension")
+            raise needs_extension("Tasks need the extension")
         board = begin(connection.state).board
         principal = RequestContext(connection, request).principal_id
         for id in sorted(ids):
@@ -126,7 +125,7 @@ class Requests(Layer):
             return
         if self._form == "extension":
             raise needs_extension(f"{name} can only be run as a task")
-        why = "" if self._form == "core" else ", which is not possible in this revision"
+        why = "" if self._form == "core" else ", and this revision has none"
         raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
 
 
@@ -213,7 +212,7 @@ class TaskCall:
             return await outcome_of(self._connection, self._job, handling)
 
         async def become() -> Task:
-            # A handler may do several things at once, each of which wants a task.
+            # Several calls of a handler may want a task at once.
             async with becoming:
                 if not became.done():
                     became.set_result(
@@ -240,13 +239,13 @@ class ToolTasks(ServersTasks):
         self._runtime = runtime
 
     def begin(self, state: ServerState) -> None:
-        """Begin to run tasks; raise `TypeError` for a server or options that cannot have any."""
+        """Start running tasks; raise `TypeError` for an unfit server or options."""
         if self._runtime.catalogue.makes_tasks():
             check_form(self._runtime.owner)
         begin(state)
 
     def declaration(self) -> JSONObject:
-        # What the tools say counts only then (2025-11-25, basic/utilities/tasks).
+        # Required for the tools' own declarations to count (2025-11-25, basic/utilities/tasks).
         said: JSONObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
         return said if RESULT in self._runtime.owner.TABLE.requests else {}
 
