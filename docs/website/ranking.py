@@ -1,7 +1,7 @@
-"""The order of search results: sections of changelogs and tables of codes come last.
+"""The order of search results: sections of the changelog and of tables of codes come last.
 
-zensical ranks by the field that matches, titles first. It has no setting that lowers a page, so the
-script that searches gets a second order, which goes before its own.
+zensical ranks matches in titles first, but has no setting that lowers a page. So its script gets
+another order, which goes before its own.
 """
 
 import re
@@ -29,7 +29,8 @@ def lower(site: Path) -> None:
     (script,) = site.glob("assets/javascripts/workers/search.*.js")
     text = script.read_text(encoding="utf-8")
     for place, added in _ADDED.items():
-        text, times = re.subn(place, lambda _, added=added: added, text)
-        if times != 1:
+        parts = re.split(place, text)
+        if len(parts) != 2:
             raise RuntimeError(f"{script.name} has changed: adapt {Path(__file__).name} to it")
+        text = added.join(parts)
     script.write_text(text, encoding="utf-8")

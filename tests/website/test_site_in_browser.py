@@ -76,7 +76,7 @@ def test_the_search_index_is_loaded_when_a_reader_begins_to_search(chromium: Pag
 def test_search_ranks_titles_first_and_changelog_and_severities_last(chromium: Page) -> None:
     found = [("severities-of-changes.html#a", "Echo"), ("changelog.html#b", "Echo"), ("c", "Else")]
     found += [("d.html", "An echo"), ("changelog.html", "Changes of echo")]
-    items = [
+    items: list[dict[str, object]] = [
         {"location": location, "title": title, "text": "echo", "path": [], "tags": []}
         for location, title in found
     ]
