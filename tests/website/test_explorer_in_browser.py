@@ -257,7 +257,7 @@ def test_a_pasted_message_has_a_verdict_of_every_revision(page: Page) -> None:
     assert texts(page, ".verdict h3") == [f"{one} refused" for one in reversed(REVISIONS)]
     fault = texts(page, ".verdict:last-child tbody tr *")
     assert fault[:3] == ["/params/nameline 4, column 21", "/params/name", "line 4, column 21"]
-    assert "has to be string, and is number" in fault
+    assert "must be string, not number" in fault
     page.click(".share button")
     until(page, "location.hash.includes('m=')")
     visit(page, page.evaluate("location.hash"))

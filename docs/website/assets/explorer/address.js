@@ -39,7 +39,7 @@ export function address(view, name = "", query = {}) {
 }
 
 /**
- * Write what was chosen on a page into its address, without another step back.
+ * Write a choice into the address, without a new entry in the history.
  * @param {Record<string, string>} chosen
  */
 export function remember(chosen) {

@@ -118,7 +118,7 @@ function markNavigation(view) {
 function search() {
   const text = field.value.trim();
   const target = text ? address("search", "", { q: text }) : address("methods");
-  // Only the first letter is a step back.
+  // Only the first letter gets an entry in the history.
   if (current().view === "search") location.replace(target);
   else location.hash = target;
 }
@@ -130,7 +130,7 @@ document.querySelector("#search")?.addEventListener("submit", (event) => {
   if (current().view === "search") first?.focus();
 });
 document.querySelector(".skip")?.addEventListener("click", (event) => {
-  event.preventDefault(); // the fragment says what is shown
+  event.preventDefault(); // the fragment names the view
   main.focus();
 });
 addEventListener("hashchange", () => show(true));

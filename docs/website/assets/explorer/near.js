@@ -13,18 +13,20 @@ const LONGEST = 80;
 /**
  * A question with links to the two items whose names are most like an unknown one, if any are.
  * @param {Index} index
- * @param {string} name
+ * @param {string} text
  */
-export function didYouMean(index, name) {
-  const unknown = name.trim().toLowerCase();
+export function didYouMean(index, text) {
+  const unknown = text.trim().toLowerCase();
   if (unknown.length > LONGEST) return [];
-  const items = KINDS.flatMap(({ kind, view }) => index.items[kind].map((item) => ({ view, item })));
+  const items = KINDS.flatMap(({ kind, view }) =>
+    index.items[kind].map(({ name }) => ({ view, name })),
+  );
   const links = items
-    .map(({ view, item }) => ({ view, item, alike: likeness(unknown, item.name.toLowerCase()) }))
+    .map((item) => ({ ...item, alike: likeness(unknown, item.name.toLowerCase()) }))
     .filter(({ alike }) => alike >= ENOUGH)
     .sort((a, b) => b.alike - a.alike)
     .slice(0, 2)
-    .map(({ view, item }) => el("a", { href: address(view, item.name) }, named(item.name)));
+    .map((item) => el("a", { href: address(item.view, item.name) }, named(item.name)));
   const [first, second] = links;
   if (!first) return [];
   return [el("p", {}, "Did you mean ", first, ...(second ? [" or ", second] : []), "?")];

@@ -48,7 +48,7 @@ export function searchView(index, place) {
 }
 
 /**
- * Items with all words in their names, then those with some in their texts.
+ * Items with all words in their names, then those with some words in their texts.
  * @param {Item[]} items
  * @param {string} text
  */
