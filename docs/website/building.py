@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from website import explorer, llms, navigation
+from website import explorer, llms, navigation, ranking
 from website.drawings.svg import UndrawnError
 from website.finishing import finish_page
 from website.links import DeadLinkError
@@ -16,7 +16,7 @@ from website.staging import stage
 
 
 class BuildError(Exception):
-    """The site could not be built, for the reason in its text."""
+    """The site could not be built; the text says why."""
 
 
 def build(
@@ -24,7 +24,7 @@ def build(
 ) -> None:
     """Build the site into a folder and replace its content; raise `BuildError`.
 
-    `url` is the address of the site. Without it there is no map, which needs whole addresses.
+    `url` is the address of the site. A site without it has no map, which needs whole addresses.
     """
     with TemporaryDirectory() as temporary:
         try:
@@ -48,6 +48,7 @@ def _built(folder: Path, url: str) -> Path:
         file = built / f"{name}.html"
         text = finish_page(file.name, file.read_text(encoding="utf-8"), edits.get(name, ""))
         file.write_text(text, encoding="utf-8")
+    ranking.lower(built)
     llms.write(built, pages)
     if not url:
         (built / "sitemap.xml").unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from typing import Final
 
 _INFORMATION: Final = re.compile(r"^( *```\w+) [^\n]*$", re.M)
 _ROW: Final = re.compile(r"^\|.*$", re.M)
-_CODE: Final = re.compile(r"`[^`]+`")
+_CODE: Final = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 _ANCHOR: Final = re.compile(r"^(#+ .*?) \{ #\S+ \}$", re.M)
 
 

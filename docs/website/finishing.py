@@ -1,8 +1,10 @@
-"""Additions to built pages: heads of tables, properties for links, and edit links."""
+"""Changes to built pages: heads of tables, shell numbers, link previews and edit links."""
 
 import re
 from typing import Final
 
+_SHELL_NUMBER: Final = re.compile(r'<span class="m">([^<]*)</span>')
+"""Numbers of shells, which have no types: other languages have the classes `mi` and `mf`."""
 _COLUMN: Final = re.compile(r"<th(?=[ >])(?! scope)")
 _HEAD: Final = re.compile(
     r'<meta name="description" content="(?P<about>[^"]*)">.*?<title>(?P<title>[^<]*)</title>', re.S
@@ -17,11 +19,15 @@ _ROWS: Final = re.compile(
 def finish_page(name: str, page: str, edit: str = "") -> str:
     """Return a page with heads for columns and rows, and with properties for previews of links.
 
-    `edit` is the address for editing its text, if known.
+    In commands, dates and versions lose the colour of numbers. `edit` is the address for editing
+    the text of the page, if known.
 
     Screen readers announce the head of a cell (WAI, "Tables Tutorial", scope). Sites that show a
     link read its Open Graph properties (https://ogp.me), and programs the Markdown of the page.
     """
+    # Pages that are files cannot load it, and their redirects are pages anyway.
+    page = page.replace('"redirect":"./redirect.json"', '"redirect":null')
+    page = _SHELL_NUMBER.sub(r"\1", page)
     page = _COLUMN.sub('<th scope="col"', page)
     page = _ROW.sub(r'\g<row><th scope="row"\g<attributes>>\g<text></th>', page)
     page = _ROWS.sub(_across, page)

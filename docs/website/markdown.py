@@ -19,5 +19,5 @@ def cell(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return code for a cell of a table, with bars that do not end the cell."""
-    return f"`{cell(text)}`"
+    """Return code for a cell of a table; it may have bars and backticks."""
+    return f"`` {cell(text)} ``" if "`" in text else f"`{cell(text)}`"

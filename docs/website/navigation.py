@@ -26,6 +26,9 @@ FILES: Final = {
 }
 """The files of pages whose text is not directly in `docs/`."""
 
+RENAMED: Final = {"call": "command-call", "calling": "client-calls", "hooks": "middleware"}
+"""Former names of pages; the site redirects from them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -11,7 +11,7 @@ from website.dialect import for_zensical, plain
 from website.drawings.svg import with_drawings
 from website.links import FILES_PAGE, DeadLinkError, Links
 from website.made import MADE, files
-from website.navigation import EXPLORER, START, SUMMARY, Page, pages, sections
+from website.navigation import EXPLORER, RENAMED, START, SUMMARY, Page, pages, sections
 from website.places import ASSETS, HERE, ROOT
 from website.scripts import libraries
 
@@ -67,7 +67,10 @@ def _about(page: Page, text: str) -> str:
 
 
 def _settings(url: str) -> str:
-    """Return the settings of zensical with the navigation; JSON of strings and lists is TOML."""
+    """Return the settings of zensical with navigation and redirects.
+
+    JSON of strings and lists is TOML.
+    """
     tool = f"{{{json.dumps(EXPLORER.title)} = {json.dumps(EXPLORER.address)}}}"
     entries = [
         _entry(START),
@@ -76,7 +79,9 @@ def _settings(url: str) -> str:
     ]
     text = (HERE / "zensical.toml").read_text(encoding="utf-8")
     place = f"site_url = {json.dumps(url)}\n" if url else ""
-    return text.replace("nav = []\n", f"{place}nav = [{', '.join(entries)}]\n")
+    text = text.replace("nav = []\n", f"{place}nav = [{', '.join(entries)}]\n")
+    renamed = (f'"{old}.md" = "{new}.md"' for old, new in RENAMED.items())
+    return text.replace("redirect_maps = {}", f"redirect_maps = {{{', '.join(renamed)}}}")
 
 
 def _section(title: str, pages: Iterable[Page]) -> str:

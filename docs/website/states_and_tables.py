@@ -25,14 +25,14 @@ _PHASES: Final[Mapping[Phase, str]] = {
 _RULES: Final = {
     "batching": "arrays of messages may be received",
     "server_requests": "servers send requests of their own",
-    "polling": "a server may close a stream for the client to come back to it",
-    "bad_arguments": "arguments that do not fit a tool are answered with",
-    "resource_not_found": "the code for a resource that is not there",
+    "polling": "a server may close a stream, and the client reconnects",
+    "bad_arguments": "invalid arguments of a tool are answered with",
+    "resource_not_found": "the code for an unknown resource",
 }
 """Texts of the rules that differ."""
 _ERA: Final = {
     "opened_by": "the server answers with its capabilities to",
-    "has_handshake": "a connection has to be opened first",
+    "has_handshake": "a connection must be opened first",
     "remembers_client": "the client's capabilities hold for its connection",
     "has_listen_streams": "changes go to streams that asked for them",
     "signs_results": "results name their server",
@@ -78,7 +78,7 @@ def _drawn(name: str) -> str:
 
 
 def _senders(senders: Iterable[Role]) -> str:
-    return " and ".join(sorted(senders)) or "nobody"
+    return " and ".join(sorted(senders)) or "neither"
 
 
 def _may_pass() -> str:

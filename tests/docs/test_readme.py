@@ -97,6 +97,12 @@ def test_readme_and_contributing_are_short() -> None:
             assert len((ROOT / name).read_bytes()) <= 8 * 1024
 
 
+def test_readme_begins_with_why_and_install_and_its_commands_fit_80_columns() -> None:
+    assert re.findall(r"^## (.+)$", README, re.MULTILINE)[:2] == ["Why", "Install"]
+    commands = re.findall(r"^    (\S.*)$", README, re.MULTILINE)
+    assert commands and [line for line in commands if len(line) > 80] == []
+
+
 def test_figures_are_the_recorded_ones() -> None:
     text = " ".join(README.split())
     legs = record("conformance")["legs"]

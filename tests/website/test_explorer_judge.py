@@ -106,7 +106,7 @@ UNREAD: Final = (
     (r'"\x"', 1, 2, "an unknown escape"),
     ("[01]", 1, 3, "a comma or ] is expected"),
     ("1e999", 1, 1, "a number that is too large"),
-    ("{} {}", 1, 4, "something follows the value"),
+    ("{} {}", 1, 4, "text follows the value"),
     ("NaN", 1, 1, "this begins no JSON value"),
     ("[" * 500, 1, 402, "this is nested more than 400 deep"),
 )
@@ -151,7 +151,7 @@ def _faults_of(verdict: Json) -> list[tuple[str, str]]:
 
 RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...]] = (
     # the revision, the message, its sender, the fault and its place
-    ("2026-07-28", _call("ping"), "", "unknown", ("/method", "is no method of 2026-07-28")),
+    ("2026-07-28", _call("ping"), "", "unknown", ("/method", "is not a method of 2026-07-28")),
     ("2025-11-25", _call("ping"), "client", "accepted", None),
     (
         "2025-11-25",
@@ -167,7 +167,7 @@ RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...
         "refused",
         (
             "/id",
-            "is not allowed: notifications/initialized is a notification, which nobody answers",
+            "is not allowed: notifications/initialized is a notification, which has no answer",
         ),
     ),
     (
@@ -182,7 +182,7 @@ RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...
         _call("roots/list", params={"_meta": _META}),
         "",
         "refused",
-        ("/method", "is no message of its own here: it is sent inside of a result"),
+        ("/method", "is not a message here: it is sent inside a result"),
     ),
     (
         "2025-06-18",
@@ -200,21 +200,21 @@ RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...
         [_call("ping"), {"jsonrpc": "2.0", "id": 1, "result": {}}],
         "",
         "refused",
-        ("", "has requests and answers, which are batches of their own"),
+        ("", "has requests and answers, which need separate batches"),
     ),
     (
         "2025-03-26",
         [_call("initialize")],
         "",
         "refused",
-        ("/0/method", "is never in a batch: nothing is sent before it"),
+        ("/0/method", "must not be in a batch: it is the first message"),
     ),
     (
         "2025-11-25",
         _call("ping", result={}),
         "",
         "refused",
-        ("/result", "and a method are never in one message"),
+        ("/result", "must not be in a message with a method"),
     ),
     ("2025-11-25", _call("constructor"), "", "unknown", ("/method", None)),
     ("2025-11-25", _call("__proto__"), "", "unknown", ("/method", None)),
@@ -224,28 +224,28 @@ RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...
         {"jsonrpc": "2.0", "id": 1, "method": 1},
         "",
         "refused",
-        ("/method", "has to be the name of a method, a string"),
+        ("/method", "must be the name of a method, a string"),
     ),
     (
         "2025-11-25",
         {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": ""}},
         "",
         "refused",
-        ("/error", "and a result are never in one response"),
+        ("/error", "must not be in a response with a result"),
     ),
     (
         "2025-11-25",
         _call("tools/call", params={"name": 3}),
         "",
         "refused",
-        ("/params/name", "has to be string, and is number"),
+        ("/params/name", "must be string, not number"),
     ),
     (
         "2025-11-25",
         {"jsonrpc": "1.0", "id": 1, "result": {"tools": []}},
         "server",
         "refused",
-        ("/jsonrpc", 'has to be "2.0"'),
+        ("/jsonrpc", 'must be "2.0"'),
     ),
 )
 
@@ -299,7 +299,7 @@ def test_a_message_that_says_it_is_of_another_revision_is_noted() -> None:
     meta = {**_META, "io.modelcontextprotocol/protocolVersion": "2026-01-01"}
     verdict = _verdict("2026-07-28", _call("tools/list", params={"_meta": meta}))
     assert [note["text"] for note in verdict["notes"]] == [
-        "Its _meta says that it is of 2026-01-01, and not of 2026-07-28."
+        "Its _meta names 2026-01-01, not 2026-07-28."
     ]
 
 
@@ -309,13 +309,13 @@ def test_the_alternative_that_was_meant_is_explained() -> None:
     assert _faults_of(_verdict("2026-07-28", answer)) == [
         ("/result", "lacks “resultType”"),
         ("/result/content/0", "lacks “text”"),
-        ("/result/isError", "has to be boolean, and is string"),
+        ("/result/isError", "must be boolean, not string"),
     ]
     answer["result"] = {"content": [{"type": "smell"}]}
     (fault,) = _verdict("2024-11-05", answer, method="tools/call")["faults"]
     assert fault == {
         "pointer": "/result/content/0/type",
-        "message": 'has to be one of "text", "image", "resource"',
+        "message": 'must be one of "text", "image", "resource"',
         "rule": "/$defs/CallToolResult/properties/content/items/anyOf",
         "type": "CallToolResult",
     }

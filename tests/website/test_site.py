@@ -11,7 +11,7 @@ from mcp_protogen.cli.explanations import explanations
 from mcp_protogen.pipeline.settings import setting_names
 from support.tables import case
 from support.website.built import WHOLE, content, content_of, dead, page, search_index, site
-from website import marks, navigation, speed
+from website import marks, navigation, ranking, speed
 from website.finishing import finish_page
 from website.links import Links
 from website.places import address
@@ -20,6 +20,7 @@ from website.reference.topics import PAGES
 
 STRUCTURE = ("h1", "h2", "h3", "h4", "li", "table", "tr", "pre", "blockquote")
 HTML = [f"{listed.name}.html" for listed in navigation.pages()]
+HEAD = '<meta name="description" content="a"><title>b</title></head>'
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +47,16 @@ def test_each_page_leads_to_all_others_and_nothing_is_loaded_from_elsewhere(buil
             loaded = shown.loaded
             assert [url for url in loaded if re.match(r"[a-z]+:|//", url)] == []
             assert [url for url in loaded if not (built / url).is_file()] == []
+
+
+def test_explorer_links_to_the_start_page_and_to_each_section(built: Path) -> None:
+    explorer = built / navigation.EXPLORER.address
+    links = page(explorer).links
+    assert "../index.html" in links
+    for section in navigation.sections():
+        assert f"../{section.pages[0].name}.html" in links
+    files = [link for link in links if not link.startswith("#")]
+    assert [link for link in files if not (explorer.parent / link).is_file()] == []
 
 
 def test_each_page_has_a_title_and_a_description_of_its_own(built: Path) -> None:
@@ -135,12 +146,36 @@ def test_drawings_say_what_they_show_and_tables_what_heads_a_cell(built: Path) -
             assert re.findall(r"<th(?! scope)[ >]", text) == []
 
 
+def test_shell_commands_have_no_highlighted_numbers(built: Path) -> None:
+    for name in HTML:
+        with case(name):
+            assert '<span class="m">' not in (built / name).read_text(encoding="utf-8")
+    code = '<span class="m">2025</span>-11-25<span class="mi">3</span>'
+    assert finish_page("x.html", f"{HEAD}{code}").endswith('2025-11-25<span class="mi">3</span>')
+
+
+def test_renamed_pages_redirect_to_existing_ones(built: Path) -> None:
+    for old, new in navigation.RENAMED.items():
+        with case(old):
+            assert old not in {page.name for page in navigation.pages()}
+            assert f"{new}.html" in HTML
+            text = (built / f"{old}.html").read_text(encoding="utf-8")
+            assert f'http-equiv="refresh" content="0; url={new}.html"' in text
+
+
+def test_build_fails_if_the_search_script_has_changed(tmp_path: Path) -> None:
+    folder = tmp_path / "assets" / "javascripts" / "workers"
+    folder.mkdir(parents=True)
+    (folder / "search.1.js").write_text("handlers:[]")
+    with pytest.raises(RuntimeError, match=r"search\.1\.js has changed: adapt ranking\.py"):
+        ranking.lower(tmp_path)
+
+
 def test_a_row_that_says_what_those_below_it_are_about_has_one_cell() -> None:
-    head = '<meta name="description" content="a"><title>b</title></head>'
     row = "<tr>\n<td>{}</td>\n<td></td>\n<td>{}</td>\n</tr>"
-    page = finish_page("x.html", head + row.format("<strong>c</strong>", ""))
+    page = finish_page("x.html", HEAD + row.format("<strong>c</strong>", ""))
     assert '<tr>\n<th scope="rowgroup" colspan="3"><strong>c</strong></th>\n</tr>' in page
-    page = finish_page("x.html", head + row.format("<strong>c</strong>", "d"))
+    page = finish_page("x.html", HEAD + row.format("<strong>c</strong>", "d"))
     assert '<th scope="row"><strong>c</strong></th>\n<td></td>\n<td>d</td>' in page
 
 
@@ -159,10 +194,10 @@ def test_pages_can_be_edited_once_the_project_has_an_address(tmp_path: Path) -> 
     project.write_text('[project.urls]\nSource = "https://git.example/a/"\n')
     assert address("Source", project) == "https://git.example/a"
     assert address("Documentation", project) == ""
-    head = '<meta name="description" content="a"><title>b</title></head><article></article>'
+    page = f"{HEAD}<article></article>"
     edit = "https://git.example/a/edit/main/docs/x.md"
-    assert f'<a rel="edit" href="{edit}">' in finish_page("x.html", head, edit)
-    assert 'rel="edit"' not in finish_page("x.html", head)
+    assert f'<a rel="edit" href="{edit}">' in finish_page("x.html", page, edit)
+    assert 'rel="edit"' not in finish_page("x.html", page)
 
 
 def test_the_page_of_speed_shows_the_benchmarks_that_were_recorded() -> None:

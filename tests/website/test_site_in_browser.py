@@ -1,5 +1,6 @@
 """The built site in a real browser, opened as files: width, landmarks, keyboard and search."""
 
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
@@ -70,6 +71,28 @@ def test_the_search_index_is_loaded_when_a_reader_begins_to_search(chromium: Pag
         # The word is marked in the page that was found.
         chromium.open(f"{address}/protocol.html?h=OPEN_PENDING")
         assert wait_for_list(chromium, "[...document.querySelectorAll('mark')]")
+
+
+def test_search_ranks_titles_first_and_changelog_and_severities_last(chromium: Page) -> None:
+    found = [("severities-of-changes.html#a", "Echo"), ("changelog.html#b", "Echo"), ("c", "Else")]
+    found += [("d.html", "An echo"), ("changelog.html", "Changes of echo")]
+    items: list[dict[str, object]] = [
+        {"location": location, "title": title, "text": "echo", "path": [], "tags": []}
+        for location, title in found
+    ]
+    index = {"config": {"lang": ["en"], "separator": r"[\s\-]+"}, "items": items}
+    (script,) = site().glob("assets/javascripts/workers/search.*.js")
+    with web_server(site()) as address:
+        chromium.open(f"{address}/call.html")
+        order = chromium.evaluate(
+            "new Promise(done => {"
+            f" const worker = new Worker({json.dumps(f'/{script.relative_to(site())}')});"
+            " worker.onmessage = ({data: {type, data}}) => type === 1"
+            " ? worker.postMessage({type: 2, data: {input: 'echo'}})"
+            " : done(data.items.map(item => item.id));"
+            f" worker.postMessage({{type: 0, data: {json.dumps(index)}}}); }})"
+        )
+    assert order == [3, 4, 2, 0, 1]
 
 
 def indexes(page: Page) -> list[str]:

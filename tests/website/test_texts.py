@@ -1,6 +1,8 @@
 """The page of texts has each text as the code has it."""
 
 from support.tables import case
+from website.dialect import for_zensical
+from website.markdown import code
 from website.reference.texts import Text, texts, texts_of
 
 
@@ -19,3 +21,9 @@ def test_page_has_texts_of_commands_and_of_the_runtime() -> None:
     page = texts()
     assert "| not-json | `this is not JSON: {reason}` |" in page
     assert "## `runtime/http/server`" in page
+
+
+def test_code_in_cells_may_have_backticks_and_bars() -> None:
+    cell = code("give `--x` | not both")
+    assert cell == "`` give `--x` \\| not both ``"
+    assert for_zensical(f"| {cell} | `a\\|b` |") == "| `` give `--x` | not both `` | `a|b` |"

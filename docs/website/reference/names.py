@@ -71,7 +71,7 @@ def generator() -> str:
     lines = [
         "# Reference: the generator\n",
         f"What a [target of your own]({_TARGETS}.md#a-target-of-your-own) imports. One number,"
-        " `CONTRACT`, covers both modules: it rises when a target has to change.\n",
+        " `CONTRACT`, covers both modules: it rises when targets must change.\n",
     ]
     for module in GENERATOR:
         described, found = declared_in(module)
@@ -85,7 +85,7 @@ def messages() -> str:
     """Return the page of message functions and of the base of models."""
     lines = [
         "# Reference: messages\n",
-        "What each revision of a package has to read, check and write messages, here that of"
+        "How each revision of a package reads, checks and writes messages, here that of"
         f" `pkg.{REVISIONS[-1]}`. [Models](models.md) explains its types.\n",
     ]
     checks = declared_in(f"{PACKAGE}.{REVISIONS[-1]}.capabilities")[1]
