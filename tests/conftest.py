@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from support import failures, missing, remembered, scheduling, tables
+from support import failures, memo, missing, scheduling, tables
 from support.coroutines import run
 from support.http import behind
 from support.quick import limits
@@ -59,7 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = TemporaryDirectory(prefix="made-once-")
         config.add_cleanup(folder.cleanup)
         os.environ["MADE_ONCE"] = folder.name
-    remembered.remember()
+    memo.remember()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

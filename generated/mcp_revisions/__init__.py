@@ -125,12 +125,12 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.skills.folder import InvalidSkill as InvalidSkill
     from mcp_protogen.runtime.features.skills.folder import ServesSkills as ServesSkills
     from mcp_protogen.runtime.features.skills.folder import SkillFolder as SkillFolder
-    from mcp_protogen.runtime.features.tasks.at_peer import TaskCancelled as TaskCancelled
-    from mcp_protogen.runtime.features.tasks.at_peer import TaskState as TaskState
     from mcp_protogen.runtime.features.tasks.board import TaskOptions as TaskOptions
     from mcp_protogen.runtime.features.tasks.client.calls import TaskCalls as TaskCalls
     from mcp_protogen.runtime.features.tasks.client.handle import TaskHandle as TaskHandle
     from mcp_protogen.runtime.features.tasks.client.receiver import TaskReceiver as TaskReceiver
+    from mcp_protogen.runtime.features.tasks.remote_tasks import TaskCancelled as TaskCancelled
+    from mcp_protogen.runtime.features.tasks.remote_tasks import TaskState as TaskState
     from mcp_protogen.runtime.features.tasks.server.requested import RequestedTask as RequestedTask
     from mcp_protogen.runtime.features.tasks.server.requests import (
         __mcp_tool_tasks__ as __mcp_tool_tasks__,
@@ -383,12 +383,12 @@ _MODULES = {
     "InvalidSkill": "features.skills.folder",
     "ServesSkills": "features.skills.folder",
     "SkillFolder": "features.skills.folder",
-    "TaskCancelled": "features.tasks.at_peer",
-    "TaskState": "features.tasks.at_peer",
     "TaskOptions": "features.tasks.board",
     "TaskCalls": "features.tasks.client.calls",
     "TaskHandle": "features.tasks.client.handle",
     "TaskReceiver": "features.tasks.client.receiver",
+    "TaskCancelled": "features.tasks.remote_tasks",
+    "TaskState": "features.tasks.remote_tasks",
     "RequestedTask": "features.tasks.server.requested",
     "__mcp_tool_tasks__": "features.tasks.server.requests",
     "Telemetry": "features.telemetry",

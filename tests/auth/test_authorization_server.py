@@ -21,9 +21,7 @@ from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour, Place
 from support.auth.clients import ASSERTION, Client
 from support.auth.hosting import authorization_server
-from support.auth.messages import Request, Response
-from support.auth.resource import Resource
-from support.auth.signed import (
+from support.auth.jwts import (
     claims_of,
     digest,
     jwks_of,
@@ -34,6 +32,8 @@ from support.auth.signed import (
     unsigned_token,
     verify_token,
 )
+from support.auth.messages import Request, Response
+from support.auth.resource import Resource
 from support.auth.tokens import ID_JAG, ID_TOKEN, JWT_BEARER, TOKEN_EXCHANGE, TrustedIssuer
 from support.auth.world import World
 from support.coroutines import run

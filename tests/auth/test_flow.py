@@ -29,10 +29,10 @@ from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour
 from support.auth.clients import Client
 from support.auth.fuzzing import bent_documents
+from support.auth.jwts import claims_of, key_of, private_pem, public_jwk, sign_token
 from support.auth.messages import Response, json_response
 from support.auth.playing import Given, play, urls
 from support.auth.resource import Resource
-from support.auth.signed import claims_of, key_of, private_pem, public_jwk, sign_token
 from support.auth.token_requests import REDIRECT_URI, redirect_back
 from support.auth.tokens import JWT_BEARER, TrustedIssuer
 from support.auth.visiting import Visit

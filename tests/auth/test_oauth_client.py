@@ -13,8 +13,8 @@ import pytest
 from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.behaviour import Behaviour
 from support.auth.clients import Client
-from support.auth.signed import key_of, private_pem, public_jwk
-from support.auth.visited import GuardedServer, User, echo, serve_guarded
+from support.auth.guarded_server import GuardedServer, User, echo, serve_guarded
+from support.auth.jwts import key_of, private_pem, public_jwk
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, pkg, tools

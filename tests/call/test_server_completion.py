@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.cli.bash_words import rejoin
-from mcp_protogen.servers.call import completing, remembered
+from mcp_protogen.servers.call import completing, list_cache
 from mcp_protogen.servers.call.completing import CompletionWord, fitting, tool_arguments
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.connect.server_target import ServerTarget
@@ -109,7 +109,7 @@ def test_lists_are_asked_for_again_when_they_are_old(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [1000.0]
-    for module in (completing, remembered):
+    for module in (completing, list_cache):
         monkeypatch.setattr(module, "time", lambda: now[0])
     mcp_gen("list", SHOP)
     complete("call shop.py ")
@@ -169,8 +169,8 @@ def test_a_name_that_only_json_can_give_is_not_offered() -> None:
 
 def test_too_much_is_not_remembered(fresh: None) -> None:
     target = ServerTarget(name=SHOP)
-    remembered.remember(target, {Kind.TOOLS: [{"name": "x" * 600_000}]})
-    assert remembered.recall(target) == {}
+    list_cache.remember(target, {Kind.TOOLS: [{"name": "x" * 600_000}]})
+    assert list_cache.recall(target) == {}
 
 
 def test_another_program_of_the_same_name_in_a_file_is_another_server(
@@ -179,10 +179,10 @@ def test_another_program_of_the_same_name_in_a_file_is_another_server(
     file = tmp_path / "mcp.json"
     file.write_text('{"mcpServers": {"a": {"command": "one"}}}')
     target = ServerTarget(name="a", config=file)
-    remembered.remember(target, {})
-    assert remembered.recall(target) == {}
+    list_cache.remember(target, {})
+    assert list_cache.recall(target) == {}
     file.write_text('{"mcpServers": {"a": {"command": "two"}}}')
-    assert remembered.recall(target) is None
+    assert list_cache.recall(target) is None
 
 
 LINES = {

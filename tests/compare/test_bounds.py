@@ -5,7 +5,7 @@ from typing import Any
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.fields import bound_change
 from support import tables
-from support.compare.made_up import result
+from support.compare.code_cases import result
 
 TIGHTENED, LOOSENED, CHANGED = "bound-tightened", "bound-loosened", "bound-changed"
 

@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.config import GivenFile
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.reports.change import Comparison, Reader, ReportedChange
 from support import tables
-from support.compare.made_up import ref
+from support.compare.code_cases import ref
 from support.revisions import NEWEST, REVISIONS
 
 Json = dict[str, Any]

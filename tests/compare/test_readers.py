@@ -9,7 +9,7 @@ from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.revisions import ComparedRevision
 from mcp_protogen.pipeline.reports.change import Reader, ReportedChange, Severity
 from support import tables
-from support.compare.made_up import (
+from support.compare.code_cases import (
     ASK,
     RULES,
     STRING,

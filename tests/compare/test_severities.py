@@ -9,7 +9,7 @@ from mcp_protogen.pipeline.reports.change import PROTOCOL, Severity
 from mcp_protogen.pipeline.reports.severities import severities
 from support import tables
 from support.compare.cases import CASES
-from support.compare.made_up import result
+from support.compare.code_cases import result
 
 
 def test_each_kind_of_change_is_found_as_its_row_says_and_nothing_else() -> None:

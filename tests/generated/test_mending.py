@@ -13,9 +13,9 @@ from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import validator_of
 from mcp_protogen.runtime.messages.codec import Request
-from mcp_protogen.runtime.messages.forgiving import reinterpret
 from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
-from mcp_protogen.runtime.messages.mending import mend
+from mcp_protogen.runtime.messages.lenient_params import reinterpret
+from mcp_protogen.runtime.messages.lenient_results import mend
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from support import tables
 from support.generated import oracle

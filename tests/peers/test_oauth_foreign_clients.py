@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.auth.signed import header_of
+from support.auth.jwts import header_of
 from support.peers.oauth_visits import (
     DOCUMENT,
     GuardedServer,

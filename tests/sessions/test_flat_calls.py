@@ -35,7 +35,7 @@ from support.sessions.echoing import (
     split,
 )
 from support.sessions.talking import pkg
-from support.vectors.made import vectors
+from support.vectors.vector_sets import vectors
 
 DECLINED = {"action": "decline"}  # An answer that fits every form.
 TRANSLATED = [(own, spoken) for own in REVISIONS for spoken in REVISIONS if own != spoken]

@@ -28,7 +28,7 @@ from support.generated.golden_package import load
 from support.revisions import ERAS, REVISIONS
 from support.sessions.echoing import classes_of, members_of, method_of, signature_of, split
 from support.tables import case
-from support.vectors.made import vectors
+from support.vectors.vector_sets import vectors
 
 m = handshake.models
 

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.features.sharing.letters import ClientAnswered
+from mcp_protogen.runtime.features.sharing.worker_messages import ClientAnswered
 from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
 from mcp_protogen.runtime.http.server.sessions import peers
 from mcp_protogen.runtime.storage.engine import GAP, Change, Letter

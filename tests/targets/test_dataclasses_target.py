@@ -17,7 +17,7 @@ from support.generated import made_up_forms, oracle, spec_examples
 from support.generated.differential import same
 from support.targets import differential
 from support.targets.forms import module_of_forms
-from support.targets.made import module
+from support.targets.target_modules import module
 from support.unit import schemas
 
 pytestmark = pytest.mark.long

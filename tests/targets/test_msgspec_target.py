@@ -24,7 +24,7 @@ from support.generated.spec_examples import examples
 from support.targets import differential
 from support.targets.differential import SETTINGS, Difference
 from support.targets.forms import module_of_forms
-from support.targets.made import module
+from support.targets.target_modules import module
 from support.unit import schemas
 
 Json = dict[str, Any]

@@ -10,7 +10,7 @@ from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from pydantic import TypeAdapter, ValidationError
 from support import tables
 from support.targets import differential
-from support.targets.made import folder, module
+from support.targets.target_modules import folder, module
 
 pytestmark = pytest.mark.long
 

@@ -16,7 +16,7 @@ from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
 from support.tables import some
 from support.targets.forms import module_of_forms
-from support.targets.made import folder
+from support.targets.target_modules import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
 
 pytestmark = pytest.mark.long

@@ -8,7 +8,7 @@ import pytest
 from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from pydantic import TypeAdapter, ValidationError
 from support.targets import differential
-from support.targets.made import module
+from support.targets.target_modules import module
 from typing_extensions import TypedDict
 
 pytestmark = pytest.mark.long

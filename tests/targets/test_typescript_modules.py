@@ -20,7 +20,7 @@ from mcp_protogen.targets.typescript.types import definition, hint
 from mcp_protogen.targets.typescript.typescript_tables import types
 from support.revisions import REVISIONS
 from support.tables import case
-from support.targets import made
+from support.targets import target_modules
 from support.targets.typescript import (
     compile_project,
     complaints,
@@ -102,13 +102,13 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_passes_a_strict_compiler(form: str) -> None:
-    folder = prepare(made.folder(FORMS[form]))
+    folder = prepare(target_modules.folder(FORMS[form]))
     assert len(modules(folder)) > len(REVISIONS)
     assert complaints(folder, *modules(folder)) == []
 
 
 def test_inline_objects_have_no_names_but_the_validator_knows_them() -> None:
-    folder = prepare(made.folder(FORMS["inline objects"]))
+    folder = prepare(target_modules.folder(FORMS["inline objects"]))
     text = (folder / "v2025_11_25.ts").read_text()
     assert "export interface CompleteRequestParamsArgument" not in text
     assert "\n  argument: {\n" in text and "logging?: object;" in text

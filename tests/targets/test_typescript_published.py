@@ -18,7 +18,7 @@ from support.missing import SHARED, skip_untested
 from support.peers.places import Command, run_command
 from support.revisions import REVISIONS
 from support.tables import case
-from support.targets import made
+from support.targets import target_modules
 from support.targets.typescript import RENAMED, complaints, prepare, write_program
 
 pytestmark = pytest.mark.long
@@ -87,7 +87,7 @@ def published_types(revision: str) -> str:
 @cache
 def folder(form: TargetOptions) -> Path:
     """A folder with the modules of all revisions."""
-    return prepare(made.folder(form))
+    return prepare(target_modules.folder(form))
 
 
 def not_assignable(

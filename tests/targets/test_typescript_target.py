@@ -29,7 +29,7 @@ from support.targets.typescript import (
     run,
     write_program,
 )
-from support.vectors.made import vectors
+from support.vectors.vector_sets import vectors
 
 pytestmark = pytest.mark.long
 

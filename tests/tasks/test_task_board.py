@@ -27,7 +27,7 @@ from mcp_protogen.runtime.features.tasks.board import (
     UnknownTask,
     new_task_id,
 )
-from mcp_protogen.runtime.features.tasks.holding import LeaseLost, Step
+from mcp_protogen.runtime.features.tasks.leases import LeaseLost, Step
 from mcp_protogen.runtime.features.tasks.lifecycle import (
     TaskEnded,
     add_answers,

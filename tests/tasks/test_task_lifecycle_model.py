@@ -17,7 +17,7 @@ from mcp_protogen.runtime.features.tasks.board import (
     TooManyTasks,
     UnknownTask,
 )
-from mcp_protogen.runtime.features.tasks.holding import Holding, LeaseLost, Step
+from mcp_protogen.runtime.features.tasks.leases import Holding, LeaseLost, Step
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Task
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from support.coroutines import run

@@ -11,7 +11,7 @@ from mcp_protogen.instep.update.candidates import Candidate, Wanted, look
 from mcp_protogen.instep.update.dependents import Basis, dependents, packages_below, packages_in
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, find_open_decisions
-from mcp_protogen.pipeline.inputs.ledger import Fit, apply_fitting
+from mcp_protogen.pipeline.inputs.patch_fit import Fit, apply_fitting
 from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of

@@ -16,7 +16,7 @@ from mcp_protogen.instep.update.pages import UpdateFormat, render
 from mcp_protogen.instep.update.pages.as_json import render_failure
 from mcp_protogen.instep.update.undecided import OpenDecisions
 from mcp_protogen.instep.update.updating import News, UpdateOptions, UpdateResult
-from mcp_protogen.pipeline.inputs.ledger import Fit, PatchFit
+from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.reports.change import (
     PROTOCOL,

@@ -13,11 +13,11 @@ import pytest
 from support.folders import GENERATED
 from support.revisions import NEWEST, REVISIONS
 from support.running import Run
-from support.vectors import made
-from support.vectors.made import ODD, document
+from support.vectors import vector_sets
 from support.vectors.processes import is_running
+from support.vectors.vector_sets import ODD, document
 
-GOLDEN = shlex.join(made.GOLDEN)
+GOLDEN = shlex.join(vector_sets.GOLDEN)
 
 
 def test_vectors_go_to_stdout_as_one_document(mcp_gen: Run) -> None:

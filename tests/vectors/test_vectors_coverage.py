@@ -14,8 +14,8 @@ from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from support import missing, tables
 from support.revisions import REVISIONS
-from support.vectors.made import SETS, document, schemas_of, vectors
 from support.vectors.tracing import Document, Fact, Json
+from support.vectors.vector_sets import SETS, document, schemas_of, vectors
 
 # The keyword of an arm itself: a value that fits no arm violates it in every arm at once.
 OF_AN_ARM = re.compile(r".*/(anyOf|oneOf)/\d+/[^/]+")

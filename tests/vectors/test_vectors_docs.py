@@ -16,7 +16,7 @@ from mcp_protogen.instep.vectors.running import run_vectors
 from mcp_protogen.instep.vectors.writing import document as as_document
 from support.docs.pages import block_texts, indented_block, page, run
 from support.revisions import REVISIONS
-from support.vectors.made import document, vectors
+from support.vectors.vector_sets import document, vectors
 
 PAGE = page("vectors.md")
 (READER,) = block_texts("vectors.md", "python", "reader")

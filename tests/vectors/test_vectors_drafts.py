@@ -6,7 +6,7 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.vectors.vector import Vector
 from support import tables
-from support.vectors.made import draft, of_type
+from support.vectors.vector_sets import draft, of_type
 
 TEXT = {"type": "string"}
 

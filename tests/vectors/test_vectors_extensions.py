@@ -6,7 +6,7 @@ from pathlib import Path
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, snapshot_file
 from support import forms
 from support.running import Run
-from support.vectors.made import GOLDEN, vectors
+from support.vectors.vector_sets import GOLDEN, vectors
 
 TASKS = vectors("2026-07-28+tasks")
 

@@ -18,7 +18,7 @@ from mcp_protogen.instep.vectors.outcome_changes import comparison, findings, it
 from mcp_protogen.pipeline.reports.change import Category, Reader, ReportedChange, Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
 from support import forms, tables
-from support.vectors.made import find_vector, vectors
+from support.vectors.vector_sets import find_vector, vectors
 
 REVISION = "2025-11-25"
 

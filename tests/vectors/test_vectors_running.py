@@ -24,8 +24,8 @@ from mcp_protogen.instep.vectors.vector import VectorSet
 from support import tables
 from support.folders import TESTS
 from support.revisions import NEWEST
-from support.vectors.made import GOLDEN, ODD, find_vector, vectors
 from support.vectors.processes import ends, is_running
+from support.vectors.vector_sets import GOLDEN, ODD, find_vector, vectors
 
 ID = "Tool/valid/full"
 

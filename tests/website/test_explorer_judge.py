@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import pytest
 from support import tables
-from support.vectors.made import SETS, vectors
+from support.vectors.vector_sets import SETS, vectors
 from support.website.explorer import data, explorer, judge_cases
 from website.explorer.findings import is_valid
 

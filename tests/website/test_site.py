@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from mcp_protogen.cli.explanations import explanations
 from mcp_protogen.pipeline.settings import setting_names
 from support.tables import case
-from support.website.built import WHOLE, content, content_of, dead, page, search_index, site
+from support.website.site_pages import WHOLE, content, content_of, dead, page, search_index, site
 from website import marks, navigation, ranking, speed
 from website.finishing import finish_page
 from website.links import Links

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.pages.browser import Page
 from support.tables import case
-from support.website.built import site
+from support.website.site_pages import site
 
 pytestmark = pytest.mark.xdist_group("chromium")
 

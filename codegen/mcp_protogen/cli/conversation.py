@@ -81,8 +81,8 @@ class ConversationOptions(ServerOptions):
         Raise `KeyboardInterrupt` if the user interrupts it, after telling the server.
         """
         from mcp_protogen.servers.call.connections import Abilities, connect_client
+        from mcp_protogen.servers.call.list_cache import remember
         from mcp_protogen.servers.call.listing import document
-        from mcp_protogen.servers.call.remembered import remember
         from mcp_protogen.servers.connect.failures import ERRORS, failure_of, mended_problems
 
         mended: list[Loss] = []

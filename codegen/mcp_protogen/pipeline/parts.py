@@ -146,10 +146,11 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "extensions", "forms", "http_request"),
-                *("losses", "middleware", "models", "options", "pagination", "places", "tasks"),
+                *("json_pointers", "losses", "middleware", "models", "options", "pagination"),
+                "tasks",
             ),
             "messages": (
-                *("envelope", "extended_table", "forgiving", "method_table", "reading"),
+                *("envelope", "extended_table", "lenient_params", "method_table", "reading"),
                 "repairing",
             ),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
@@ -173,7 +174,7 @@ CONTENTS: Final = (
         {
             "core": ("form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
             "server": (
-                *("answers", "asked_forms", "base", "connection", "context", "layers", "lifespan"),
+                *("answers", "base", "connection", "context", "form_check", "layers", "lifespan"),
                 *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
                 *("thread_waits", "waiting_strategies"),
             ),
@@ -200,7 +201,7 @@ CONTENTS: Final = (
                 *("libraries", "many_errors", "recent_names", "schema_patterns"),
                 *("schema_validation", "subscriptions"),
             ),
-            "messages": ("mending",),
+            "messages": ("lenient_results",),
             "rules": ("client_negotiation",),
         },
         (
@@ -281,11 +282,11 @@ CONTENTS: Final = (
                 "uri_templates",
             ),
             "toolkit": (
-                *("app", "catalogue", "completed_items", "completions", "decorators"),
-                *("dependencies", "docstrings", "failures", "functions", "items", "links"),
-                *("lookup", "media", "middleware", "mounting", "mounts", "named_items", "offers"),
-                *("results", "revision_models", "scopes", "server", "switching", "task_options"),
-                *("threads", "uri_templates", "visibility"),
+                *("app", "call_scope", "catalogue", "completions", "decorators", "dependencies"),
+                *("docstrings", "failures", "functions", "items", "links", "lookup", "media"),
+                *("middleware", "mounting", "mounts", "prompts_and_resources", "request_items"),
+                *("results", "revision_models", "server", "switching", "task_options", "threads"),
+                *("toolkit_runtime", "uri_templates", "visibility"),
             ),
             **_MARKS,
         },
@@ -339,14 +340,14 @@ CONTENTS: Final = (
         {
             "core": ("base64url", "clocks", "files"),
             "features.tasks": (
-                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire"),
+                *("board", "core_form", "leases", "lifecycle", "on_wire", "remote_tasks"),
                 *("task", "watch"),
             ),
             "rules": ("task_forms", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
-            ("features.tasks.at_peer", ("TaskCancelled", "TaskState")),
+            ("features.tasks.remote_tasks", ("TaskCancelled", "TaskState")),
             ("features.tasks.board", ("TaskOptions",)),
             ("storage.memory_tasks", ("MemoryTaskStore",)),
             ("storage.task_files", ("FileTaskStore",)),
@@ -471,8 +472,8 @@ CONTENTS: Final = (
             frozenset({"http-server", engine}),
             {
                 "features.sharing": (
-                    *("client_messages", "letters", "record", "relay", "shared"),
-                    *("shared_sessions", "worker_peers"),
+                    *("client_messages", "record", "relay", "shared"),
+                    *("shared_sessions", "worker_messages", "worker_peers"),
                 )
             },
             (("features.sharing.shared", ("Shared",)),),

@@ -447,7 +447,7 @@ class Connection:
             return self._take_answer(answer)
         outcome = self.table.interpret(message, self.peer)
         if isinstance(outcome, InvalidParams):
-            from .messages.forgiving import reinterpret
+            from .messages.lenient_params import reinterpret
 
             outcome = reinterpret(self.table, message, outcome, self.peer)
         if isinstance(outcome, Request):

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from support.auth.behaviour import GOOD, Behaviour, Endpoint, Place
 from support.auth.clients import Client, Clients
+from support.auth.jwts import SignatureKey, jwks_of, key_of
 from support.auth.messages import (
     NOT_FOUND,
     Fault,
@@ -24,7 +25,6 @@ from support.auth.messages import (
     replace_members,
 )
 from support.auth.proofs import ALGORITHMS, ProofChecks
-from support.auth.signed import SignatureKey, jwks_of, key_of
 from support.auth.tokens import Grant, TokenEndpoint, TrustedIssuer
 
 _ENDPOINTS: tuple[Endpoint, ...] = ("authorize", "token", "register", "jwks", "introspect")

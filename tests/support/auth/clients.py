@@ -10,8 +10,8 @@ from urllib.parse import unquote_plus, urlsplit
 
 from joserfc.jwk import KeySet
 
+from support.auth.jwts import claims_of, verify_token
 from support.auth.messages import Fault, Request
-from support.auth.signed import claims_of, verify_token
 
 ASSERTION: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from joserfc.jwk import KeySet
 
+from support.auth.jwts import claims_of, digest, header_of, thumbprint, verify_token
 from support.auth.messages import Fault, Request
-from support.auth.signed import claims_of, digest, header_of, thumbprint, verify_token
 
 ALGORITHMS: Final = ("ES256", "EdDSA", "RS256")
 

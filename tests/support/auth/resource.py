@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from joserfc.jwk import KeySet
 
 from support.auth.authorization_server import AuthorizationServer
+from support.auth.jwts import claims_of, verify_token
 from support.auth.messages import (
     NOT_FOUND,
     Fault,
@@ -17,7 +18,6 @@ from support.auth.messages import (
     replace_members,
 )
 from support.auth.proofs import ProofChecks
-from support.auth.signed import claims_of, verify_token
 
 Where: TypeAlias = Literal["header", "path", "root"]
 """How clients learn of the metadata: from challenges, or at a well-known place (RFC 9728)."""

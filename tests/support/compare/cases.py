@@ -6,7 +6,7 @@ from typing import Any
 from mcp_protogen.instep.compare.revisions import ComparedRevision
 from mcp_protogen.pipeline.ir import ConditionIR
 
-from support.compare.made_up import (
+from support.compare.code_cases import (
     RULES,
     STRING,
     answer_type,

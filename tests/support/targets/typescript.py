@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 
 from support.conformance.kit import kit
 from support.peers.places import Command, node_modules
-from support.targets import made
+from support.targets import target_modules
 
 RENAMED: Final = {"Annotated": "AnnotatedObject"}
 """Types whose names Python itself has."""
@@ -37,7 +37,7 @@ RESOLUTIONS: Final = {
 @cache
 def project(layout: Literal["single", "package"] = "single") -> Path:
     """Return a folder with all layers of all revisions, and the programs of tests."""
-    return prepare(made.folder(TargetOptions("typescript", LAYERS, layout)))
+    return prepare(target_modules.folder(TargetOptions("typescript", LAYERS, layout)))
 
 
 @cache

@@ -11,7 +11,7 @@ from mcp_protogen.instep.audit.member_types import leaves
 from mcp_protogen.instep.vectors.envelope import ENVELOPE_PREFIX
 from mcp_protogen.instep.vectors.vector import title
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended import extend_revision
+from mcp_protogen.pipeline.derive.extended_revision import extend_revision
 from mcp_protogen.pipeline.derive.recursion import names_in, uses
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, sources

@@ -19,8 +19,8 @@ from mcp_protogen.instep.compare.revisions import (
 )
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive import skeleton
-from mcp_protogen.pipeline.derive.extended import extend_revision
-from mcp_protogen.pipeline.inputs import extensions, ledger, sources
+from mcp_protogen.pipeline.derive.extended_revision import extend_revision
+from mcp_protogen.pipeline.inputs import extensions, patch_fit, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import ObjectIR
@@ -81,7 +81,7 @@ def fitting(
 ) -> tuple[ExtensionSource, tuple[Problem, ...]]:
     """Return an extension as it is read if its schema is not the pinned one, with notes."""
     types: Json = extension.schema.get("$defs", {})
-    mended = ledger.apply_fitting(
+    mended = patch_fit.apply_fitting(
         extension.schema, extension.ledger, extension.ledger_place, core.schema["$defs"]
     )
     note = partial(_note, extension.facts_place)

@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive import methods
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.derive.types import Context
-from mcp_protogen.pipeline.inputs import facts, ledger, sources
+from mcp_protogen.pipeline.inputs import facts, patch_fit, sources
 from mcp_protogen.pipeline.inputs.pins import Pins
 from mcp_protogen.pipeline.inputs.snapshot import structure_in
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
@@ -145,7 +145,7 @@ def as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...
     # Patches and methods are found by the words of the pinned schema.
     known = sources.load_pinned(source.facts.revision, schema_folder()).schema
     schema = reword(source.schema, known)
-    mended = ledger.apply_fitting(schema, source.ledger, source.ledger_place)
+    mended = patch_fit.apply_fitting(schema, source.ledger, source.ledger_place)
     # Borrowed facts may contradict the schema: that is a difference, not an error.
     stated = source.facts
     document = facts.as_shown(schema_folder(), stated.document, schema)

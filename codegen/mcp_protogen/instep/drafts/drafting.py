@@ -20,7 +20,7 @@ from mcp_protogen.pipeline.derive.revision import derive_revision, normal_form
 from mcp_protogen.pipeline.inputs import patches, sources
 from mcp_protogen.pipeline.inputs.facts import Facts, chain, load
 from mcp_protogen.pipeline.inputs.forms import wrong_form
-from mcp_protogen.pipeline.inputs.ledger import Fit, PatchFit, apply_fitting
+from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit, apply_fitting
 from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import changing, load_pins, pin_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp_protogen.base.canonical import canonical
-from mcp_protogen.pipeline.derive import filled
+from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.derive.revision import Derived
 from mcp_protogen.pipeline.inputs.rules import (
     DIRECTIONS,
@@ -109,4 +109,4 @@ def _values(at: str, there: Derived) -> list[Any]:
     while "$ref" in listed:
         listed = definitions[target(listed["$ref"])]
     values = [listed["const"]] if "const" in listed else listed.get("enum", _PLAINEST)
-    return [value for value in values if filled.fits(value, schema, definitions)]
+    return [value for value in values if fillings.fits(value, schema, definitions)]

@@ -7,7 +7,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.instep.drafts.method_facts import SchemaFacts
-from mcp_protogen.pipeline.derive import filled
+from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.pipeline.normalise.references import target
@@ -145,13 +145,13 @@ def leniency(stated: Json, shown: SchemaFacts) -> Json:
 def _is_readable(fact: Json, shown: SchemaFacts) -> bool:
     owner, _, member = fact["where"].partition(".")
     schema = _member(owner, member, shown)
-    return schema is not None and filled.fits(fact["value"], schema, shown.definitions)
+    return schema is not None and fillings.fits(fact["value"], schema, shown.definitions)
 
 
 def producer(stated: Json, shown: SchemaFacts) -> Json:
     """Return the extra rules for senders that the schema allows and does not state itself."""
     facts = Facts(shown.revision, {"producer": stated}, shown.revision)
-    unkept = {filling.fact for filling in filled.impossible_fillings(shown.definitions, facts)}
+    unkept = {filling.fact for filling in fillings.impossible_fillings(shown.definitions, facts)}
     return {
         name: fact
         for name, fact in stated.items()

@@ -9,7 +9,7 @@ from mcp_protogen.instep.update.candidates import Candidate
 from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, find_open_decisions
 from mcp_protogen.pipeline.config import GivenFile
 from mcp_protogen.pipeline.inputs import metacheck
-from mcp_protogen.pipeline.inputs.ledger import PatchFit, apply_fitting
+from mcp_protogen.pipeline.inputs.patch_fit import PatchFit, apply_fitting
 from mcp_protogen.pipeline.inputs.pins import EXTENSION, nearest_revision, read_snapshot
 from mcp_protogen.pipeline.inputs.snapshot import differences, structure_in
 from mcp_protogen.pipeline.reports.change import Comparison

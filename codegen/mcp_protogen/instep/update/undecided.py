@@ -13,10 +13,10 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.compare.extensions import fitting
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended import extend_revision
+from mcp_protogen.pipeline.derive.extended_revision import extend_revision
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
-from mcp_protogen.pipeline.inputs.ledger import apply_fitting
+from mcp_protogen.pipeline.inputs.patch_fit import apply_fitting
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
     REVISION,

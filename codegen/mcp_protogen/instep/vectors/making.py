@@ -16,16 +16,16 @@ from mcp_protogen.base.canonical import canonical, digest
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.vectors.cases import Case
+from mcp_protogen.instep.vectors.invalid_cases import wrong
 from mcp_protogen.instep.vectors.places import Place, PlaceWalk
-from mcp_protogen.instep.vectors.right import right
 from mcp_protogen.instep.vectors.samples import NoSampleError, Samples
 from mcp_protogen.instep.vectors.shapes import Shapes
 from mcp_protogen.instep.vectors.subjects import Topic, topics
 from mcp_protogen.instep.vectors.tolerance import Tolerance, whereabouts
+from mcp_protogen.instep.vectors.valid_cases import right
 from mcp_protogen.instep.vectors.vector import Subject, Vector, VectorSet
-from mcp_protogen.instep.vectors.wrong import wrong
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended import ExtendedRevision, extend_revision
+from mcp_protogen.pipeline.derive.extended_revision import ExtendedRevision, extend_revision
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.inputs import extensions, sources
 from mcp_protogen.pipeline.inputs.sources import RevisionSource

@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.pipeline.derive import filled
+from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.inputs.facts import Facts, era_of
 from mcp_protogen.pipeline.ir import ROLES
@@ -175,13 +175,13 @@ def _duties(definitions: Json, facts: Facts) -> Iterator[_Finding]:
         for key, fact in facts.document.get(section, {}).items():
             yield from _member(definitions, fact["where"], jsonpointer.join(section, key))
     hint = "give a value that the schema allows, or remove the entry with null"
-    for filling in filled.impossible_fillings(definitions, facts):
+    for filling in fillings.impossible_fillings(definitions, facts):
         message = f"{filling.member} cannot be filled in: the schema does not allow this value"
         yield "facts-disagree", message, filling.fact, hint
     for key, fact in facts.document.get("leniency", {}).items():
         owner, _, member = fact["where"].partition(".")
         schema = definitions.get(owner, {}).get("properties", {}).get(member)
-        if schema is not None and not filled.fits(fact["value"], schema, definitions):
+        if schema is not None and not fillings.fits(fact["value"], schema, definitions):
             message = f"{member} cannot be read as {fact['value']!r:.80}"
             yield "facts-disagree", message, jsonpointer.join("leniency", key), hint
 

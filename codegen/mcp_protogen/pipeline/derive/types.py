@@ -7,7 +7,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raising
-from mcp_protogen.pipeline.derive.filled import Filling, fillings
+from mcp_protogen.pipeline.derive.fillings import Filling, fillings
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions, add_deprecation
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.ir import (

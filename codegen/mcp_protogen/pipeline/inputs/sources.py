@@ -9,7 +9,7 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile, GivenPatches
-from mcp_protogen.pipeline.inputs import descriptions, facts, ledger, metacheck, patches
+from mcp_protogen.pipeline.inputs import descriptions, facts, metacheck, patch_fit, patches
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import pinned_structure
@@ -128,7 +128,7 @@ def _ledger(
     own = patches.load_patches(folder, merged.revision)
     if own or not merged.inherited:
         return own, ()
-    tried = ledger.apply_inherited(schema, folder, merged.revision, merged.basis)
+    tried = patch_fit.apply_inherited(schema, folder, merged.revision, merged.basis)
     return tried.entries, tried.notes
 
 

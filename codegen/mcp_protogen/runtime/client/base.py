@@ -106,7 +106,7 @@ class ClientConnection:
             endpoint.set_paused(received.id, received.held)
         messages = messages_in(received, endpoint.log)
         if self.mended is not None and isinstance(received, bytes):
-            from ..messages.mending import mend_messages
+            from ..messages.lenient_results import mend_messages
 
             messages = mend_messages(messages, received, self.mended)
         for message in messages:

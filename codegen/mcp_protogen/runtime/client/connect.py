@@ -139,7 +139,7 @@ async def open_client(
         adopted = await negotiator.run(negotiated)
         view = views[adopted.negotiated.revision]
         if negotiator.mended is not None:
-            from ..messages.mending import lenient
+            from ..messages.lenient_results import lenient
 
             view = replace(view, table=lenient(view.table, negotiator.mended))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
@@ -288,7 +288,7 @@ class Negotiator:
             return None
         messages = messages_in(received, self._log)
         if self.mended is not None and isinstance(received, bytes):
-            from ..messages.mending import mend_messages
+            from ..messages.lenient_results import mend_messages
 
             messages = mend_messages(messages, received, self.mended)
         for message in messages:

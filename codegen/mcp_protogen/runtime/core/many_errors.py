@@ -12,9 +12,9 @@ from pydantic_core import ErrorDetails
 
 from .errors import Problem
 from .json import is_array, is_object
+from .json_pointers import ABSENT, steps_of, value_at
 from .models.validation_errors import problem_of, problems
 from .options import MANY
-from .places import ABSENT, steps_of, value_at
 
 # The sizes of the parts that are tried if there are more errors.
 _PARTS: Final = (1_000, 2_000, 4_000, 8_000)

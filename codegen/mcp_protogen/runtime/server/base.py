@@ -257,7 +257,7 @@ def check_forms(function: object) -> None:
     inner = unwrap(function) if type(function) is FunctionType else None
     codes = [*_codes(inner.__code__)] if type(inner) is FunctionType else []
     if any(name in code.co_names for code in codes for name in _ASKING):
-        from .asked_forms import check_asked
+        from .form_check import check_asked
 
         check_asked(cast(FunctionType, inner), codes)
 

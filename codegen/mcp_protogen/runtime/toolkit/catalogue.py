@@ -220,7 +220,7 @@ def _item(marked: Marked, models: RevisionModels) -> Item:
         raise TypeError(f"{function_name(marked.function)}: {wrong}: {advice}")
     if kind == "tools":
         return Tool(marked, models)
-    from .completed_items import Prompt, Resource
+    from .prompts_and_resources import Prompt, Resource
 
     return (Prompt if kind == "prompts" else Resource)(marked, models)
 

@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from ..core.errors import InvalidParams, Problem
 from ..core.json import json_text
+from ..core.json_pointers import ABSENT, steps_of, unescape_step, value_at
 from ..core.many_errors import first_problems, problems_within
 from ..core.options import MANY, count_values, has_long_paths
-from ..core.places import ABSENT, steps_of, unescape_step, value_at
 from ..core.sendable import Unsendable
 from ..core.spec import Rules
 

@@ -16,7 +16,7 @@ from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, catalogue_of
 from .items import name_of
 from .links import Link, MountedConnection, MountedContext
 from .mounts import Mount, MountedItem, Prefix
-from .offers import ToolkitRuntime
+from .toolkit_runtime import ToolkitRuntime
 
 
 class LocalMount(Mount):

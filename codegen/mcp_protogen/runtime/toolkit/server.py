@@ -14,9 +14,9 @@ from ..transports.base import Target
 from .catalogue import Lists, check, marked_in, register
 from .decorators import PromptOptions, ResourceOptions, ToolOptions
 from .items import COMPLETE
-from .offers import OFFERED, THREADS, ToolkitRuntime
 from .revision_models import LISTS, revision_models
 from .threads import Threads
+from .toolkit_runtime import OFFERED, THREADS, ToolkitRuntime
 
 SEPARATOR: Final = "_"
 

@@ -11,8 +11,8 @@ from .catalogue import FIELDS, LOCK, Catalogue
 from .failures import closest
 from .links import MountedConnection
 from .lookup import tags_of
-from .offers import ToolkitRuntime
 from .revision_models import LISTS
+from .toolkit_runtime import ToolkitRuntime
 from .visibility import Switches
 
 

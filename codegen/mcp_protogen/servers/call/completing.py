@@ -19,8 +19,8 @@ from mcp_protogen.servers.call.connections import (
 )
 from mcp_protogen.servers.call.input_schemas import read_schema
 from mcp_protogen.servers.call.kinds import Kind
+from mcp_protogen.servers.call.list_cache import recall, remember
 from mcp_protogen.servers.call.listing import listing
-from mcp_protogen.servers.call.remembered import recall, remember
 from mcp_protogen.servers.connect.server_target import ServerTarget
 
 T = TypeVar("T")

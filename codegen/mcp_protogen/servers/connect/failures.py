@@ -23,7 +23,7 @@ from mcp_protogen.runtime.core.errors import (
 )
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
-from mcp_protogen.runtime.features.tasks.at_peer import TaskCancelled
+from mcp_protogen.runtime.features.tasks.remote_tasks import TaskCancelled
 
 NO_CONNECTION: Final = "no-connection"
 REQUEST_TIMEOUT: Final = "request-timeout"

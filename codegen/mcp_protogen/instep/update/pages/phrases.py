@@ -8,7 +8,7 @@ from mcp_protogen.instep.update.candidates import Candidate, CandidateState, is_
 from mcp_protogen.instep.update.dependents import Basis, Dependent
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.updating import UpdateResult
-from mcp_protogen.pipeline.inputs.ledger import Fit, PatchFit
+from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit
 from mcp_protogen.pipeline.inputs.pins import Publication
 from mcp_protogen.pipeline.reports.pages.ranking import summary as change_summary
 

@@ -24,8 +24,8 @@ from ...core.throttle import Throttle
 from ...messages import jsonrpc
 from ...messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ...messages.extended_table import table_with
-from ...messages.forgiving import reinterpret
 from ...messages.jsonrpc import Call, Malformed
+from ...messages.lenient_params import reinterpret
 from ...messages.method_table import HANDSHAKE_ERA, MethodTable
 from ...messages.reading import messages_in
 from ...rules import server_negotiation

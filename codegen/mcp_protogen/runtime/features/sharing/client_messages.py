@@ -16,8 +16,8 @@ from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Call, Malformed, Parsed
 from ...messages.reading import Batch
 from ...rules.lifecycle import State
-from .letters import ClientAnswered, ClientNotified
 from .record import SharedSession
+from .worker_messages import ClientAnswered, ClientNotified
 from .worker_peers import WorkerPeers
 
 _log: Final = getLogger(__name__)

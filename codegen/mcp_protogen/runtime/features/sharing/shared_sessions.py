@@ -27,9 +27,9 @@ from ...messages.reading import Batch
 from ...rules.lifecycle import State
 from ...storage.engine import EngineUnavailable, Saved, StoredSession
 from .client_messages import ClientMessages
-from .letters import SessionChanged, SessionEnded
 from .record import SessionCopy, SessionRecord, SharedSession, read_record
 from .relay import ChangeRelay
+from .worker_messages import SessionChanged, SessionEnded
 from .worker_peers import WorkerPeers
 
 _log: Final = getLogger(__name__)

@@ -30,7 +30,7 @@ from ...http.server.sessions.peers import Peers, StreamClaimed, StreamTaken, fau
 from ...storage.engine import GAP, Appended, Change, Delivery, Engine, EngineUnavailable
 from ...storage.engine import Event as StoredEvent
 from ...storage.engine import Letter as Delivered
-from .letters import (
+from .worker_messages import (
     Acknowledged,
     ClientAnswered,
     ClientNotified,

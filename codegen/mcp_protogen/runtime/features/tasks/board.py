@@ -22,7 +22,7 @@ from ...core.throttle import Throttle
 from ...rules.task_forms import TaskForm
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
-from .holding import Holding, LeaseLost, Leases, SharedLocks, Step, is_lock
+from .leases import Holding, LeaseLost, Leases, SharedLocks, Step, is_lock
 from .lifecycle import TaskEnded, assign, fail_if_lapsed, has_ended
 from .task import Task, from_record, to_record
 from .watch import Watch

@@ -11,10 +11,10 @@ from ...core.json import JSONObject, is_array, is_object
 from ...core.models.base import WireModel, declared_member
 from ...messages.method_table import EXTENSIONS
 from ...server.base import SessionBase
-from ...toolkit.completed_items import Resource
 from ...toolkit.decorators import Mark, Marked
 from ...toolkit.functions import function_name
 from ...toolkit.items import Item, Tool
+from ...toolkit.prompts_and_resources import Resource
 from ...toolkit.revision_models import RevisionModels
 from .constants import APPS, KEY, MIME_TYPE, SCHEME
 

@@ -24,11 +24,11 @@ from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form
-from ..at_peer import TaskCancelled, state_of
 from ..board import TaskBoard, TaskOptions, UnknownTask
 from ..client.handle import TaskHandle
 from ..lifecycle import Outcome
 from ..on_wire import to_core, wire_task
+from ..remote_tasks import TaskCancelled, state_of
 from ..task import Task
 from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks
 

@@ -29,11 +29,11 @@ from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
 from .. import core_form
-from ..at_peer import state_of
 from ..client.calls import CORE_CALLS, as_task
 from ..client.handle import wait_within
 from ..lifecycle import error_object
 from ..on_wire import to_extension
+from ..remote_tasks import state_of
 from ..server.extension_form import read_answers
 from ..task import Status
 from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks

@@ -15,9 +15,9 @@ from ....rules.handlers import Handlers
 from ....rules.task_forms import TASK_IDS, TASKS_EXTENSION
 from ....server.context import RequestContext
 from ....server.layers import Layer
-from ..at_peer import TaskCancelled
 from ..client.calls import TaskCaller
 from ..client.handle import TaskWire
+from ..remote_tasks import TaskCancelled
 
 EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
 

@@ -15,8 +15,8 @@ from ....core.spec import AnyRequest, Capability
 from ....rpc.peer import all_items
 from ....rules.task_forms import TASK_IDS
 from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
-from ..at_peer import TaskCancelled
 from ..on_wire import ClientsTasks
+from ..remote_tasks import TaskCancelled
 from .handle import PollTiming, TaskHandle, TaskWire, wait_within
 
 _LISTEN: Final = "subscriptions/listen"

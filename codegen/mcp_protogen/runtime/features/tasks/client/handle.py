@@ -28,7 +28,7 @@ from ....core.tasks import Signal, together
 from ....messages.method_table import MethodTable
 from ....rules.task_forms import task_form
 from ....rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
-from ..at_peer import TaskCancelled, TaskState, confirm_cancel, payload, state_of
+from ..remote_tasks import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status
 
 _USUAL: Final = CallOptions()

@@ -9,7 +9,7 @@ from ....core.models.base import WireModel, validator_of
 from ....core.options import CallOptions
 from ....rpc.peer import Peer
 from ....rules.task_methods import CANCEL, GET, RESULT
-from ..at_peer import TaskState, confirm_cancel, payload, state_of
+from ..remote_tasks import TaskState, confirm_cancel, payload, state_of
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 

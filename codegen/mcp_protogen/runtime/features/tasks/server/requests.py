@@ -32,9 +32,9 @@ from ....server.context import RequestContext
 from ....server.layers import Follow, Following, Layer
 from ....server.waiting_strategies import in_tasks
 from ....storage.engine import EngineUnavailable
-from ....toolkit.named_items import find_items
-from ....toolkit.offers import ToolkitRuntime
+from ....toolkit.request_items import find_items
 from ....toolkit.task_options import TaskMode
+from ....toolkit.toolkit_runtime import ToolkitRuntime
 from ..board import UnknownTask
 from ..core_form import creation_result, ttl_asked
 from ..lifecycle import Outcome

@@ -16,7 +16,7 @@ from ....core.tasks import Tasks
 from ....storage.engine import EngineUnavailable
 from .. import lifecycle
 from ..board import TaskBoard, UnknownTask
-from ..holding import Holding, LeaseLost
+from ..leases import Holding, LeaseLost
 from ..lifecycle import Outcome, TaskEnded
 from ..task import Task
 

@@ -29,7 +29,7 @@ from ....server.context import Reports, RequestContext, SessionSwitches
 from ....server.rounds import QuestionKeys
 from .. import core_form, lifecycle
 from ..board import TaskBoard, UnknownTask
-from ..holding import Step
+from ..leases import Step
 from ..lifecycle import TaskEnded, has_ended
 from ..task import Task
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from ..core.errors import InvalidParams, RemoteError
 from ..core.json import JSONObject, is_object
-from ..core.places import steps_of, value_at
+from ..core.json_pointers import steps_of, value_at
 from ..core.spec import Role
 from .codec import Notification, Request, Understood
 from .jsonrpc import Call, message_of

@@ -15,11 +15,11 @@ from pydantic import ValidationError
 
 from ..core.errors import ParseError
 from ..core.json import is_array, is_object
+from ..core.json_pointers import steps_of, value_at
 from ..core.losses import Loss, LossReport
 from ..core.models.base import Validate
 from ..core.models.validation_errors import pointer_to, problems
 from ..core.options import count_values
-from ..core.places import steps_of, value_at
 from ..core.spec import AnyRequest
 from .codec import Error, Result
 from .envelope import SERVER_INFO

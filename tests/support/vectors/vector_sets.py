@@ -10,7 +10,7 @@ from mcp_protogen.instep.vectors.making import make
 from mcp_protogen.instep.vectors.subjects import topics
 from mcp_protogen.instep.vectors.vector import Subject, Vector, VectorSet, title
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
-from mcp_protogen.pipeline.derive.extended import extend_revision
+from mcp_protogen.pipeline.derive.extended_revision import extend_revision
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions

@@ -3,7 +3,7 @@
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_protogen.pipeline.derive.filled import fillings, fits, impossible_fillings
+from mcp_protogen.pipeline.derive.fillings import fillings, fits, impossible_fillings
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.ir import FieldIR, Filled, ObjectIR
 from support import tables

@@ -109,7 +109,7 @@ class ToolkitRuntime(ServerRuntime):
     async def scopes_of(
         self, method: str, params: Mapping[str, Any], session: SessionBase
     ) -> frozenset[str]:
-        from .named_items import find_items
+        from .request_items import find_items
 
         items = [item async for item in find_items(self.catalogue, method, params, session)]
         return frozenset[str]().union(*(item.scopes for item in items))
