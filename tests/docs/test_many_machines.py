@@ -1,15 +1,12 @@
 """The page on many machines: its programs run, and its statements about engines are true."""
 
 import inspect
-import re
 from contextlib import AsyncExitStack
 from dataclasses import fields
 from typing import Any
 
 import mcp_revisions as package
 import pytest
-from mcp_protogen.runtime.features.sharing import redis as redis_engine
-from mcp_protogen.runtime.storage import engine as interfaces
 from support.docs.pages import example, page
 from support.engines import PostgresServer, RedisServer
 from support.http.serving import calling, run_app
@@ -93,35 +90,6 @@ async def test_an_engine_around_another_says_who_comes_and_goes(
         assert (await site.http.get("/ready")).status_code == 200
     begins, ended = capsys.readouterr().out.splitlines()
     assert begins.removeprefix("begins: ") == ended.removeprefix("has ended: ")
-
-
-def test_the_interfaces_have_the_methods_that_the_page_lists() -> None:
-    table = page(NAME).split("| interface |")[1].split("\n\n")[0]
-    for name in ("SessionStore", "EventStore", "Mail", "Bus"):
-        row = next(line for line in table.splitlines() if f"`{name}`" in line).split("|")[2]
-        interface: type[Any] = getattr(interfaces, name)
-        members: dict[str, Any] = dict(vars(interface))
-        methods = {argument for argument, value in members.items() if inspect.isfunction(value)}
-        assert set(re.findall(r"`(\w+)`", row)) == {
-            method for method in methods if method[0] != "_"
-        }
-
-
-def test_the_tables_of_the_page_are_those_of_the_database() -> None:
-    section = page(NAME).split("## PostgreSQL")[1].split("\n## ")[0]
-    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| `")]
-    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
-    made = package.PostgresEngine("postgresql://localhost/x").schema_sql()
-    assert named == set(re.findall(r'create (?:unlogged )?table if not exists "mcp"\.(\w+)', made))
-    unlogged = {n for row in rows if "(unlogged)" in row for n in re.findall(r"`(\w+)`", row)}
-    assert unlogged == set(re.findall(r'create unlogged table if not exists "mcp"\.(\w+)', made))
-
-
-def test_the_keys_of_the_page_are_those_of_the_engine() -> None:
-    table = page(NAME).split("| key | type |")[1].split("\n\n")[0]
-    assert redis_engine.__doc__ is not None
-    said = {key.replace(":W", ":WORKER") for key in re.findall(r"mcp:\S+", redis_engine.__doc__)}
-    assert set(re.findall(r"`(mcp:[^`]+)`", table)) == said
 
 
 def test_the_arguments_of_engines_are_those_that_the_page_has() -> None:

@@ -59,10 +59,8 @@ OTHERS: Final[dict[str, set[str]]] = {
     "bridge.md": {"Host", "Origin"},
     "deployment.md": {"Authorization"},
     "inspect.md": {"Origin"},
-    # The interfaces of engines are not among the names of a package.
-    "many-machines.md": {
-        *("Bus", "Change", "Engine", "EventStore", "GAP", "Letter", "Mail", "SessionStore"),
-    },
+    # The interface of engines is not among the names of a package.
+    "many-machines.md": {"Engine"},
     "first-client.md": {"Forecast"},
     "http.md": {
         *("Accept", "Authorization", "Host", "Origin", "Vary", "json"),
