@@ -170,7 +170,7 @@ def _versions(topics: Mapping[str, Json]) -> str:
         name: [f"Python=={topic['machine']['python']}", *topic["versions"]]
         for name, topic in topics.items()
     }
-    shared = [version for version in next(iter(used.values()), []) if _in_all(version, used)]
+    shared = [version for version in next(iter(used.values())) if _in_all(version, used)]
     others: dict[str, list[str]] = {}
     for name, versions in used.items():
         rest = ", ".join(version for version in versions if version not in shared)
