@@ -120,10 +120,10 @@ def tables(topics: Mapping[str, Json]) -> str:
     parts = [fill(text, _WIDTH, break_on_hyphens=False)]
     for name, topic in topics.items():
         load = topic["machine"]["load"]
-        how = "" if load is None else f", with load {load:.1f}"
+        how = "" if load is None else f", load {load:.1f}"
         parts += [
             f"## {_TITLES[name]}",
-            f"`{name}`, measured {_when(topic)}{how}:",
+            f"`{name}`, {topic['date']}{how}:",
             f"{_HEAD}{''.join(_lines(topic['rows']))}",
         ]
     return "\n\n".join(map(str.rstrip, parts)) + "\n"
@@ -165,14 +165,23 @@ def _when(topic: Json) -> str:
 
 
 def _versions(topics: Mapping[str, Json]) -> str:
-    """Return the versions once if all topics have the same, else with the topics of each."""
-    alike: dict[str, list[str]] = {}
-    for name, topic in topics.items():
-        versions = [f"Python=={topic['machine']['python']}", *topic["versions"]]
-        alike.setdefault(", ".join(versions).replace("==", " "), []).append(f"`{name}`")
-    if len(alike) == 1:
-        return next(iter(alike))
-    return "; ".join(f"{text} ({', '.join(names)})" for text, names in alike.items())
+    """Return the versions that all topics share, then the others with their topics."""
+    used = {
+        name: [f"Python=={topic['machine']['python']}", *topic["versions"]]
+        for name, topic in topics.items()
+    }
+    shared = [version for version in next(iter(used.values())) if _in_all(version, used)]
+    others: dict[str, list[str]] = {}
+    for name, versions in used.items():
+        rest = ", ".join(version for version in versions if version not in shared)
+        if rest:
+            others.setdefault(rest, []).append(f"`{name}`")
+    parts = [", ".join(shared), *(f"{', '.join(names)}: {rest}" for rest, names in others.items())]
+    return "; ".join(parts).replace("==", " ")
+
+
+def _in_all(version: str, used: Mapping[str, Sequence[str]]) -> bool:
+    return all(version in versions for versions in used.values())
 
 
 def _lines(rows: Sequence[Json]) -> Iterator[str]:

@@ -46,7 +46,7 @@ def test_page_states_default_revisions() -> None:
 
 def test_the_files_that_are_shown_are_those_that_are_made() -> None:
     shown = re.findall(
-        r"^ {4}(?: {2})?([\w./-]+) {2,}\S", PAGE.split("## What is made")[1], re.MULTILINE
+        r"^ {4}(?: {2})?([\w./-]+) {2,}\S", PAGE.split("## The files")[1], re.MULTILINE
     )
     choices = ProjectChoices(
         project_name("word-clock"),

@@ -325,11 +325,10 @@ _PINNED: Final = {
 }
 
 
-def row(client: str, visits: Visits) -> str:
-    """Return the page's row for a client: its version, its revision, and its servers."""
+def row(client: str) -> str:
+    """Return the page's row for a client: its version and its revision."""
     name, file = _PINNED[client]
     pins = (PEERS / file).read_text(encoding="utf-8")
     found = re.search(rf'^ *"?{re.escape(name)}(?:==|": ")([\d.]+)', pins, re.MULTILINE)
     assert found is not None, name
-    cells = [", ".join(way for way in TRANSPORTS if (server, way) in visits) for server in USES]
-    return f"| `{name}` {found[1]} | {NEWEST[client]} | {' | '.join(cells)} |"
+    return f"| `{name}` {found[1]} | {NEWEST[client]} |"
