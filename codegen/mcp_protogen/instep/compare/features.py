@@ -49,7 +49,7 @@ class Features:
         return tuple(sorted(was - now))
 
     def marked(self, changes: Iterable[ReportedChange]) -> Iterator[ReportedChange]:
-        """Yield the changes with the feature of each."""
+        """Yield the changes, each with its feature."""
         found = [(change, self._of(change)) for change in changes]
         alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for change, feature in found:

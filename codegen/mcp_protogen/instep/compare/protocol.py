@@ -26,7 +26,7 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diffe
 def _pairs(
     before: Iterable[_T], after: Iterable[_T], key: Callable[[_T], str], text: Callable[[_T], str]
 ) -> Iterator[tuple[str, _T | None, _T | None, tuple[str, str]]]:
-    """Yield what differs in its text, by key: before, after, and both texts."""
+    """Yield the items whose texts differ, by key: before, after, and both texts."""
     was, now = {key(one): one for one in before}, {key(one): one for one in after}
     for name in sorted({*was, *now}):
         old, new = was.get(name), now.get(name)
@@ -70,7 +70,7 @@ def _written(one: MetaKeyIR) -> str:
 def _writers(
     old: MetaKeyIR | None, new: MetaKeyIR | None, before: ComparedRevision, after: ComparedRevision
 ) -> Senders:
-    """Return the senders of the messages that have a key, now or else before."""
+    """Return the senders of the messages that have a key now; without such, of those before."""
     keys = ((new, after), (old, before))
     return next((found for key, revision in keys if key and (found := _on(key, revision))), NOBODY)
 
