@@ -297,7 +297,7 @@ def test_tasks_are_waited_for_in_both_forms(shop: Run, monkeypatch: pytest.Monke
             assert servers.cancelled == ["burn", "burn"]
             sent.clear()
     ran = shop("call", SHOP, "bake", "--as-task", "--revision", "2025-06-18")
-    assert ran.code == 2 and "there are no tasks in revision 2025-06-18" in ran.err
+    assert ran.code == 2 and "tasks do not exist in revision 2025-06-18" in ran.err
 
 
 def test_a_call_that_takes_too_long_is_given_up(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:

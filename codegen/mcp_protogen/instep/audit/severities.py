@@ -1,6 +1,6 @@
 """The findings of an audit, and the severities of each kind, by the table in `severities.md`.
 
-The findings that vectors show have a table of their own.
+The findings from vectors have a separate table.
 """
 
 from dataclasses import dataclass

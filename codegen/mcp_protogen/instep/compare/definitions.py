@@ -276,7 +276,7 @@ def _envelope(side: ComparedRevision, kind: str, called: str) -> _Members:
 
 
 def _has_other_content(types: Types, pair: fields.MemberPair) -> bool:
-    """Return whether the content of an envelope or base differs in what is not compared."""
+    """Return whether the content of an envelope or base differs in parts that are not compared."""
     before, after = pair.before, pair.after
     if before is None or after is None or pair.path.rpartition(".")[2] not in _CONTENTS:
         return False

@@ -239,7 +239,7 @@ _RESTRICTIONS = (
 
 
 def bound_change(keyword: str, was: Any, now: Any) -> str | None:
-    """Return the code of a change of one constraint; None if there is none.
+    """Return the code of a change of one constraint; None without a change.
 
     `keyword` begins with `items/` if it is about the items of a list.
     """

@@ -119,7 +119,7 @@ def _header(one: Header) -> str:
 class _Rule:
     """One rule as text, with its name; the two values of a switch are more and less.
 
-    `senders` are the sides that do what it allows.
+    `senders` are the sides that use it.
     """
 
     name: str

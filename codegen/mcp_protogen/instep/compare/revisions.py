@@ -1,7 +1,7 @@
 """One side of a comparison: the whole meaning of a revision, read from a pin or a file.
 
-A published file has no facts of its own. It takes the facts of the revision it stands for, and
-those of its patches that fit.
+A published file has no facts. It takes the facts of the revision it stands for, and those of its
+patches that fit.
 """
 
 from dataclasses import dataclass, field, replace
@@ -80,7 +80,7 @@ class ComparedRevision:
 
 
 def compared_pin(revision: str) -> ComparedRevision:
-    """Return a revision as it is pinned; raise `ProblemError` for an unknown one."""
+    """Return a pinned revision; raise `ProblemError` for an unknown one."""
     return compared_file(revision, None)
 
 

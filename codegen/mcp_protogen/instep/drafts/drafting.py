@@ -117,7 +117,7 @@ class _Files:
         self.after: dict[str, Json] = {}
 
     def before(self, path: str) -> Json | None:
-        """Return a file, or None if there is none; raise `ProblemError` if its form is wrong."""
+        """Return a file, or None without one; raise `ProblemError` if its form is wrong."""
         if path not in self.read:
             self.read[path] = self._read(path)
         return self.read[path]

@@ -74,7 +74,7 @@ class Shown:
 
     @property
     def server_requests(self) -> bool:
-        """Return whether servers send requests of their own."""
+        """Return whether servers send requests."""
         found = self.methods.values()
         return any(one.kind == "request" and "server" in one.senders for one in found)
 

@@ -44,7 +44,7 @@ class RevisionPair:
 def rules_file(own: Json | None, step: RevisionPair) -> Json:
     """Return the rules file of the newer revision, with an entry for each undecided difference.
 
-    An entry that nobody has edited is removed once its difference is gone.
+    An unedited entry is removed once its difference is gone.
     """
     newer = step.newer.ir.id
     document = own or {"older": step.older.ir.id, "became": {}, "rules": [], "errors": []}

@@ -22,10 +22,10 @@ class Finding:
     """A candidate, and the facts for the decision to accept it.
 
     `basis` is the pinned revision it is compared with: itself, or the nearest one for a new
-    revision. `pointers` are the places in the snapshot that differ from the basis; there are none
-    if only prose differs. `comparison` is None if the file could not be understood;
-    `undecided.wrong` then has the reason. `patches` are those of the basis: a new revision may
-    repeat a mistake that was corrected there.
+    revision. `pointers` are the places in the snapshot that differ from the basis; empty if only
+    prose differs. `comparison` is None if the file could not be understood; `undecided.wrong` then
+    has the reason. `patches` are those of the basis: a new revision may repeat a mistake that was
+    corrected there.
     """
 
     candidate: Candidate

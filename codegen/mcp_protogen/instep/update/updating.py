@@ -62,7 +62,7 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class UpdateResult:
-    """The result of a look; `accepted` is the pin as it is now, if one was moved."""
+    """The result of a look; `accepted` is the new pin, if one was moved."""
 
     options: UpdateOptions
     source: SchemaSource
@@ -166,7 +166,7 @@ _DIGEST = re.compile(rf"[0-9a-f]{{{SHORTEST},64}}")
 def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
     """Return the one candidate whose digest begins with `accepted`.
 
-    A candidate that is already pinned is returned only if there is no other. Raise `ProblemError`:
+    A candidate that is already pinned is returned only as the last choice. Raise `ProblemError`:
     `bad-digest`, or `unknown-candidate` with the existing ones. If the source has changed since the
     digest was shown, nothing matches.
     """

@@ -28,7 +28,7 @@ class Verdict(StrEnum):
 
     @property
     def is_failure(self) -> bool:
-        """Return whether there was no answer at all."""
+        """Return whether no answer came."""
         return self in (Verdict.CRASHED, Verdict.HUNG)
 
 

@@ -218,7 +218,7 @@ def _change(faults: Sequence[_Fault]) -> ReportedChange:
 
 
 def _senders(vector: Vector) -> Senders:
-    """Return who sends the value of a vector: either role, if it is not a message."""
+    """Return the senders of the value of a vector: both roles if it is not a message."""
     return frozenset(role for role in ROLES if role == vector.subject.sender) or BOTH
 
 

@@ -173,7 +173,7 @@ def run(main: Coroutine[Any, Any, _Value]) -> _Value:
     try:
         return asyncio.run(_cancelled_by(received, main))
     finally:
-        if received:  # the loop is closed: the signal does now what it does by default
+        if received:  # the loop is closed: now the signal has its default effect
             signal.raise_signal(received[0])
 
 

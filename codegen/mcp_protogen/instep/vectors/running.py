@@ -87,7 +87,7 @@ class _Responder:
     timeout: float
 
     async def greet(self, vectors: VectorSet) -> protocol.Introduction:
-        """Return what the program says about itself; raise `ProblemError` if it does not answer."""
+        """Return the program's introduction; raise `ProblemError` if it does not answer."""
         try:
             line = await self._ask(protocol.hello(vectors.revision, vectors.extension), "the hello")
         except _NoAnswerError as error:

@@ -79,7 +79,7 @@ class ResolvedSchema:
 
     @cached_property
     def common(self) -> Node:
-        """The parts that apply to all alternatives; there may be none."""
+        """The parts that apply to all alternatives; may be empty."""
         if self._united is None:
             return Node(self.parts)
         united, keyword = self._united

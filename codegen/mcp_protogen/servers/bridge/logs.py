@@ -19,7 +19,7 @@ _SAID: Final = "said"
 
 
 def begin_log(level: str, form: LogFormat) -> None:
-    """Write what is logged to standard error, from a level on."""
+    """Write log entries to standard error, from a level on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if form == "json" else _Text())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -116,7 +116,7 @@ class ToolCall:
         self, client: Client, screen: Screen, limit: CallTimeout, options: Mapping[str, Any]
     ) -> WireModel:
         if not hasattr(client, "start_task"):
-            raise LocalError(f"there are no tasks in revision {client.revision}")
+            raise LocalError(f"tasks do not exist in revision {client.revision}")
         handle = await self._begun(client, limit, options)
         if handle.id is None:
             result: WireModel = await handle.result()

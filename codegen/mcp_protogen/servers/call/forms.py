@@ -48,7 +48,7 @@ class Choice:
 
     @property
     def text(self) -> str:
-        """The value as it is typed."""
+        """The value in its typed form."""
         return self.value if isinstance(self.value, str) else json.dumps(self.value)
 
 

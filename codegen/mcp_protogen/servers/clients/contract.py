@@ -36,7 +36,7 @@ _OF_KIND: Final[Mapping[Kind, frozenset[str]]] = {
 
 
 class TaskSupport(StrEnum):
-    """Whether a tool can be called as a task (2025-11-25, basic/utilities/tasks)."""
+    """A tool's support of calls as tasks (2025-11-25, basic/utilities/tasks)."""
 
     FORBIDDEN = "forbidden"
     OPTIONAL = "optional"

@@ -1,6 +1,6 @@
 """Schemas of tools in the form for making models.
 
-Each schema becomes definitions of its own: the schema itself, and what it defines. References lead
+Each schema becomes separate definitions: the schema itself, and those inside it. References lead
 only to these; any other reference is never followed, and stands for any value.
 """
 

@@ -1,4 +1,4 @@
-"""The contract of a server that runs: connect, list what it offers, and leave."""
+"""The contract of a running server: connect, list its offers, and leave."""
 
 import asyncio
 from collections.abc import Iterator

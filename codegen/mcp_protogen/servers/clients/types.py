@@ -124,7 +124,7 @@ def typed_server(
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One schema of a tool, as definitions under names of its own."""
+    """One schema of a tool, as definitions under its own names."""
 
     offer: ServerOffer
     is_output: bool

@@ -90,7 +90,7 @@ def is_terminal() -> bool:
 
 
 def browser() -> webbrowser.BaseBrowser | None:
-    """Return the user's browser; None if there is none, or only a text browser.
+    """Return the user's browser; None without one, or with only a text browser.
 
     A program of a host has no terminal for a text browser. The environment variable `BROWSER` takes
     precedence.
@@ -146,7 +146,7 @@ class WhereAllowed:
         try:
             return self.authorization.authorizer(url)
         except ValueError:
-            # The user has not asked for tokens: without them, the server will answer what it wants.
+            # The user has not asked for tokens: without them, the server decides.
             return FixedFields()
 
 

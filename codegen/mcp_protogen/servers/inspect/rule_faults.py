@@ -70,7 +70,7 @@ def short(value: Any) -> str:
 
 
 def members(value: Any, *path: str) -> dict[str, Any]:
-    """Return the object at a place in a message; empty if there is none."""
+    """Return the object at a place in a message; empty without one."""
     for name in path:
         value = value.get(name) if is_object(value) else None
     return value if is_object(value) else {}

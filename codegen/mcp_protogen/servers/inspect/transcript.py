@@ -121,7 +121,7 @@ class Exchange:
 
     @cached_property
     def answer(self) -> dict[str, Any]:
-        """The answer to the first message; empty if there is none."""
+        """The answer to the first message; empty without one."""
         first = next(self._texts("client"), TranscriptText(b"", ()))
         wanted = next(first.ids, None) if first.flaws else self.request.get("id")
         answers = (one for one in self.received if "method" not in one)
@@ -130,13 +130,13 @@ class Exchange:
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """The result in the answer; None if there is none."""
+        """The result in the answer; None without one."""
         found = self.answer.get("result")
         return found if is_object(found) else None
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error in the answer, or one without an id; empty if there is none."""
+        """The error in the answer, or one without an id; empty without an error."""
         answers = [self.answer, *(one for one in self.received if one.get("id") is None)]
         found: dict[str, Any] = {}
         return next((one["error"] for one in answers if is_object(one.get("error"))), found)
@@ -228,7 +228,7 @@ class Session:
 
     @property
     def negotiated(self) -> str:
-        """The revision that the server agreed to, or offered; empty if there is none."""
+        """The revision that the server agreed to, or offered; may be empty."""
         offered = self.opening.get("supportedVersions")
         if is_array(offered):
             return self.revision if self.revision in offered else ""

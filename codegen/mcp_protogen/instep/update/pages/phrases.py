@@ -45,7 +45,7 @@ def where(outcome: UpdateResult) -> str:
 
 
 def headline(finding: Finding) -> str:
-    """Return what has happened to a revision, in a few words."""
+    """Return the state of a revision, in a few words."""
     candidate = finding.candidate
     if candidate.state is CandidateState.NEW or candidate.state is CandidateState.COPY:
         text = f"{candidate.revision} is {'not pinned' if is_draft(candidate.revision) else 'new'}"
