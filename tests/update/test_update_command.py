@@ -197,7 +197,7 @@ def test_a_schema_of_something_else_is_shown_with_what_is_wrong(mcp_gen: Run, sp
     ran = mcp_gen("update", *HERE)
     assert ran.code == 1
     assert "with unknown effects" in ran.out
-    assert "nothing can be generated from it as it is:\n" in ran.out
+    assert "nothing can be generated from this schema:\n" in ran.out
     assert "the schema does not define ClientRequest" in ran.out
 
 

@@ -18,7 +18,7 @@ def write(revision: str, folder: Path | None = None) -> RunReport:
 
 
 def check(revision: str, folder: Path | None = None) -> RunReport:
-    """Return a report: is everything drafted and decided?"""
+    """Return a report of missing drafts and open decisions."""
     made = drafting.draft(revision, folder or schema_folder())
     problems = (*made.contradictions, *made.undecided)
     report = _report(

@@ -166,7 +166,7 @@ _DIGEST = re.compile(rf"[0-9a-f]{{{SHORTEST},64}}")
 def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
     """Return the one candidate whose digest begins with `accepted`.
 
-    A candidate that is already pinned is returned only as the last choice. Raise `ProblemError`:
+    A candidate that is already pinned is returned only if no other matches. Raise `ProblemError`:
     `bad-digest`, or `unknown-candidate` with the existing ones. If the source has changed since the
     digest was shown, nothing matches.
     """
