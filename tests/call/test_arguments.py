@@ -280,7 +280,7 @@ REFUSED: dict[str, tuple[list[str], str, str, str]] = {
 }
 
 UNFIT: dict[str, tuple[dict[str, Any], str, str, str]] = {
-    "unknown": ({"text": "x", "cuont": 1}, "/properties", "cuont: there is no", "mean count"),
+    "unknown": ({"text": "x", "cuont": 1}, "/properties", "no argument cuont", "mean count"),
     "missing": ({}, "/required", "the argument text is missing", "add text=… (str)"),
     "too small": ({"text": "x", "count": 0}, "/properties/count", "count: 0 is less than", ""),
     "inside": ({"text": "", "place": {"x": "y"}}, "/properties/place", "place/x: 'y' is not", ""),

@@ -69,7 +69,7 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
     ),
     "a resource": (["read", SHOP, "memo://today"], 0, "buy milk", ""),
     "a template": (["read", SHOP, "memo://{day}/list", "day=1 May"], 0, "nothing on 1 May", ""),
-    "a template without": (["read", SHOP, "memo://{day}/list"], 2, "", "the argument day is missing"),
+    "a template without": (["read", SHOP, "memo://{day}/list"], 2, "", "argument day is missing"),
     "a template with more": (
         ["read", SHOP, "memo://{day}/list", "dy=1"],
         2,
