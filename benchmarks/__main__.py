@@ -115,7 +115,9 @@ def _record(rows: Iterable[Row]) -> None:
         },
         "versions": _versions(),
     }
-    speed.updated({topic: {**conditions, "rows": measured} for topic, measured in found.items()})
+    speed.update_record(
+        {topic: {**conditions, "rows": measured} for topic, measured in found.items()}
+    )
     topics = speed.read()
     marks.write(ROOT / "README.md", speed.MARK, speed.section(topics))
     speed.PAGE.write_text(speed.page(topics), encoding="utf-8")

@@ -79,21 +79,21 @@ async def call(app: Any, revision: str, *fields: str) -> Call:
     """A call with these header fields, in a session that is begun here if the revision has any."""
     requests, lines = Requests(_PORT), "".join(f"{field}\r\n" for field in fields).encode()
 
-    def posted(request: bytes) -> Call:
+    def send_request(request: bytes) -> Call:
         first, end, rest = request.partition(b"\r\n")
         return post(app, first + end + lines + rest)
 
     if revision == STATELESS:
-        return posted(requests.call_alone() % FIRST_ID)
-    begun, _ = await posted(requests.initialize())()
+        return send_request(requests.call_alone() % FIRST_ID)
+    begun, _ = await send_request(requests.initialize())()
     session = dict(begun["headers"])[b"mcp-session-id"].decode()
-    await posted(requests.initialized(session))()
-    return posted(requests.call_in_session(session) % FIRST_ID)
+    await send_request(requests.initialized_notification(session))()
+    return send_request(requests.call_in_session(session) % FIRST_ID)
 
 
 async def calls() -> dict[str, Call]:
     """All that is measured."""
-    es256, rs256 = PrivateKey.generated("ES256"), PrivateKey.generated("RS256")
+    es256, rs256 = PrivateKey.generate("ES256"), PrivateKey.generate("RS256")
     static = static_tokens({_STATIC: Principal("ada", frozenset({"read", "write"}))})
     token, bound = token_of(es256), token_of(es256, cnf={"jkt": es256.public.thumbprint})
     bearer, proofs = f"Authorization: Bearer {token}", DPoPProofs(max_age=24 * 3600)
@@ -123,7 +123,7 @@ def actions(runner: asyncio.Runner) -> dict[str, Action]:
 
         return lambda: runner.run(run())
 
-    return {name: several(one) for name, one in runner.run(calls()).items()}
+    return {name: several(entry) for name, entry in runner.run(calls()).items()}
 
 
 def main(rounds: int) -> None:

@@ -21,7 +21,7 @@ from .http_requests import FIRST_ID, Requests
 from .http_servers import Servers
 from .places import REVISION, ROOT, environment, node_peers, package, peers, tool
 from .rows import Row, Unit
-from .serve_load import Server, started
+from .serve_load import Server, start_server
 from .timing import in_turns, loads_in_turns
 
 TOPIC: Final = "bridge"
@@ -61,7 +61,7 @@ def rows(rounds: int) -> Iterator[Row]:
 def _calls_from_stdio(commands: Mapping[str, Command], rounds: int) -> Iterator[Row]:
     with ExitStack() as stack:
         servers = {
-            name: stack.enter_context(started(command, environment()))
+            name: stack.enter_context(start_server(command, environment()))
             for name, command in commands.items()
         }
         for server in servers.values():
@@ -83,7 +83,7 @@ def _each(server: Server, number: int, depth: int) -> float:
 
 def _starts(commands: Mapping[str, Command]) -> Iterator[Row]:
     def start(command: Command) -> None:
-        with started(command, environment()) as server:
+        with start_server(command, environment()) as server:
             server.hello()
             server.call()
 
@@ -130,7 +130,7 @@ class _Client:
         session = self._ask(requests.initialize(), 200).getheader("mcp-session-id")
         if session is None:
             raise RuntimeError("a bridge has begun no session")
-        self._ask(requests.initialized(session), 202)
+        self._ask(requests.initialized_notification(session), 202)
         self._call = requests.call_in_session(session)
 
     def _ask(self, request: bytes, status: int) -> HTTPResponse:

@@ -12,7 +12,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from .places import REVISION, ROOT, environment, published, revisions, tool
+from .places import REVISION, ROOT, environment, published_schema, revisions, tool
 from .rows import Row
 from .timing import Action, Samples, command, in_turns
 
@@ -27,14 +27,14 @@ def rows(rounds: int) -> Iterator[Row]:
     with TemporaryDirectory() as folder:
         actions = _actions(Path(folder))
         ours_spent, peer_spent = list[float](), list[float]()
-        actions[_ONE] = _counted(actions[_ONE], ours_spent)
-        actions[REVISION] = _counted(actions[REVISION], peer_spent)
+        actions[_ONE] = _count_processor_time(actions[_ONE], ours_spent)
+        actions[REVISION] = _count_processor_time(actions[REVISION], peer_spent)
         samples = in_turns(actions, rounds)
     peer_one = median(samples[REVISION])
     peer_all = _median_of_sums(samples)
     number = len(revisions())
     peer = "datamodel-codegen"
-    if ROOT in published(REVISION).parents:
+    if ROOT in published_schema(REVISION).parents:
         peer += " (schema/, not the published files)"
     ours = {name: median(taken) for name, taken in samples.items()}
     # The first run of each does not count.
@@ -48,7 +48,7 @@ def rows(rounds: int) -> Iterator[Row]:
     yield Row(TOPIC, f"check all {number}, up to date", ours[_CHECK], one, peer_one, 0.05)
 
 
-def _counted(action: Action, spent: list[float]) -> Action:
+def _count_processor_time(action: Action, spent: list[float]) -> Action:
     """The action, which also says how much processor time its processes have spent."""
 
     def run() -> None:
@@ -105,7 +105,7 @@ def peer(revision: str, folder: Path) -> Action:
     model = "pydantic_v2.BaseModel"
     options: list[str | Path] = [
         "--input",
-        published(revision),
+        published_schema(revision),
         "--output",
         out,
         "--output-model-type",

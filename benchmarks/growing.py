@@ -84,7 +84,9 @@ def _definition(index: int, first: int) -> dict[str, Any]:
         return {"allOf": [_to(f"Made{index - 1}"), more]}
     another = first + index * index % max(1, index - first)
     members: dict[str, Any] = {"kind": {"const": f"made{index}", "type": "string"}}
-    members |= {f"member{one}": _SCALARS[(index + one) % len(_SCALARS)] for one in range(4)}
+    members |= {
+        f"member{number}": _SCALARS[(index + number) % len(_SCALARS)] for number in range(4)
+    }
     members["others"] = {"type": "array", "items": _to(f"Made{another}")}
     if index % 5 == 0:
         members["inner"] = _object({"x": {"type": "number"}, "owner": _to(f"Made{index}")}, "x")

@@ -34,7 +34,7 @@ def post(app: Any, request: bytes) -> Callable[[], Awaitable[list[Any]]]:
     async def receive() -> Any:
         return event
 
-    async def posted() -> list[Any]:
+    async def post() -> list[Any]:
         messages: list[Any] = []
 
         async def send(message: Any) -> None:
@@ -45,7 +45,7 @@ def post(app: Any, request: bytes) -> Callable[[], Awaitable[list[Any]]]:
             raise SystemExit(f"a call failed: {messages}")
         return messages
 
-    return posted
+    return post
 
 
 async def call_in_session() -> Callable[[], Awaitable[Any]]:
@@ -53,7 +53,7 @@ async def call_in_session() -> Callable[[], Awaitable[Any]]:
     app, requests = http_app(server_of(REVISION)), Requests(80)
     begun, _ = await post(app, requests.initialize())()
     session = dict(begun["headers"])[b"mcp-session-id"].decode()
-    await post(app, requests.initialized(session))()
+    await post(app, requests.initialized_notification(session))()
     return post(app, requests.call_in_session(session) % FIRST_ID)
 
 
@@ -67,12 +67,12 @@ def models_alone(revision: str, request: bytes) -> Callable[[], Awaitable[Any]]:
     body = (request % FIRST_ID).partition(b"\r\n\r\n")[2]
     methods, server = load(revision).methods, server_of(revision)
 
-    async def answered() -> Any:
+    async def answer() -> Any:
         call = methods.parse_request(body, sender="client")
         result = await server.on_call_tool(None, call.params)
         return methods.serialise_result(call.spec, call.id, result)
 
-    return answered
+    return answer
 
 
 def main(rounds: int) -> None:

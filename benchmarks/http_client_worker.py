@@ -38,7 +38,7 @@ async def measure(rounds: int, ports: Mapping[str, int]) -> dict[str, float]:
     """Connect all clients, then let them call in turns."""
     async with AsyncExitStack() as stack:
         calls: dict[str, _Call] = {
-            "stdio ours": await _ours(stack, REVISION, _launched()),
+            "stdio ours": await _ours(stack, REVISION, _launch()),
             "stdio sdk": await _sdks(stack, REVISION, _stdio_parameters()),
         }
         for revision, port in ports.items():
@@ -72,7 +72,7 @@ def _client(revision: str) -> Any:
     return mcp_revisions.load(revision).Client()
 
 
-def _launched() -> Any:
+def _launch() -> Any:
     opener = mcp_revisions.stdio_client(_PROGRAM, inherit=True)
     return mcp_revisions.connect(opener, _client(REVISION))
 

@@ -79,7 +79,7 @@ class Caller:
     def open_session(self) -> str:
         """Make the handshake; gives the session's id."""
         session = self.ask(self._requests.initialize()).header("mcp-session-id")
-        accepted = self.ask(self._requests.initialized(session))
+        accepted = self.ask(self._requests.initialized_notification(session))
         if accepted.status != 202:
             raise RuntimeError(f"initialized was not accepted: {accepted}")
         return session
@@ -112,7 +112,7 @@ class Caller:
         self.sent = perf_counter()
         self._socket.sendall(self._call % next(self._ids))
 
-    def answered(self) -> bool:
+    def read_answer(self) -> bool:
         """Read what is there; whether it completes the answer. Raises `RuntimeError` if refused."""
         data = self._whole()
         if not data:
@@ -179,7 +179,7 @@ def load(connections: Sequence[Caller], number: int) -> Load:
             idle += waited
             for descriptor, _ in ready:
                 caller = by_descriptor[descriptor]
-                if caller.answered():
+                if caller.read_answer():
                     taken.append(perf_counter() - caller.sent)
                     if unsent:
                         unsent -= 1

@@ -46,7 +46,7 @@ class Requests:
         """The request that opens a session."""
         return self._post({}, _message("initialize", _INITIALIZE, FIRST_ID - 1))
 
-    def initialized(self, session: str) -> bytes:
+    def initialized_notification(self, session: str) -> bytes:
         """The notification that completes the handshake."""
         return self._post(_in_session(session), _message("notifications/initialized"))
 

@@ -64,7 +64,7 @@ def _loads(rounds: int) -> Iterator[Row]:
             started["bare", revision] = servers.bare(ours, revision)
         taken = _in_turns(
             {
-                _Subject(name, revision, number): _connected(stack, server, number, name, revision)
+                _Subject(name, revision, number): _connect(stack, server, number, name, revision)
                 for number in _CONNECTIONS
                 for (name, revision), server in started.items()
             },
@@ -76,7 +76,7 @@ def _loads(rounds: int) -> Iterator[Row]:
     yield _own_work(taken)
 
 
-def _connected(
+def _connect(
     stack: ExitStack, server: Server, number: int, name: str, revision: str
 ) -> list[Caller]:
     # The bare application opens no sessions; it is sent one's id like the others.

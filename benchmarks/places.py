@@ -36,7 +36,7 @@ def revisions() -> list[str]:
     return sorted(path.parent.name for path in ROOT.glob("schema/*/schema.json"))
 
 
-def published(revision: str) -> Path:
+def published_schema(revision: str) -> Path:
     """The schema to give to a peer: the published one if it lies beside the checkout."""
     beside = ROOT.parent / "shared" / "published" / f"{revision}.schema.json"
     return beside if beside.is_file() else ROOT / "schema" / revision / "schema.json"

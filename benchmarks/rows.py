@@ -63,11 +63,11 @@ def as_table(rows: Iterable[Row]) -> str:
     rows = list(rows)
     cells = [_HEAD, *map(_cells, rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(_HEAD))]
-    lines = [_aligned(_HEAD, widths)]
+    lines = [_align(_HEAD, widths)]
     for index, row in enumerate(rows):
         if index == 0 or row.topic != rows[index - 1].topic:
             lines += ["", row.topic]
-        lines.append(_aligned(_cells(row), widths))
+        lines.append(_align(_cells(row), widths))
     return "\n".join(lines)
 
 
@@ -88,7 +88,7 @@ def _amount(measured: float, unit: Unit) -> str:
     return f"{amount:,.{0 if amount >= 100 or not unit else 1}f} {unit}".rstrip()
 
 
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
     columns = [
         cell.rjust(width) if column in _RIGHT else cell.ljust(width)
         for column, (cell, width) in enumerate(zip(cells, widths, strict=True))

@@ -106,7 +106,7 @@ def _id_of(line: bytes) -> int:
 
 
 @contextmanager
-def started(
+def start_server(
     command: Sequence[str | Path], environment: Mapping[str, str]
 ) -> Generator[Server, None, None]:
     """A server process before anything was said to it."""

@@ -58,10 +58,12 @@ def commands(server: Engine) -> int:
     """Return the number of commands that Redis was sent by workers."""
     assert isinstance(server, RedisServer)
     told: dict[str, dict[str, int]] = server.command("INFO", "commandstats")
-    return sum(each["calls"] for name, each in told.items() if name[len("cmdstat_") :] in _SENT)
+    return sum(
+        command["calls"] for name, command in told.items() if name[len("cmdstat_") :] in _SENT
+    )
 
 
-def kept(server: Engine | None) -> int:
+def stored_bytes(server: Engine | None) -> int:
     """Return the bytes that an engine holds for what workers share."""
     if server is None:
         return 0
@@ -76,9 +78,9 @@ def sizes(server: Engine) -> dict[str, int]:
     if isinstance(server, RedisServer):
         return {
             "used_memory": server.command("INFO", "memory")["used_memory"],
-            "MEMORY USAGE": kept(server),
+            "MEMORY USAGE": stored_bytes(server),
         }
     for (table,) in server.run("select tablename from pg_tables where schemaname = 'mcp'"):
         # What changes have left behind is taken away now, as autovacuum does in time.
         server.run(f"vacuum mcp.{table}")
-    return {"tables": kept(server)}
+    return {"tables": stored_bytes(server)}

@@ -56,7 +56,7 @@ class Stream:
         self._rest = b"" if found else data
         return data if found else b""
 
-    def streamed(self, request: bytes) -> bytes:
+    def read_stream(self, request: bytes) -> bytes:
         """Make a call whose answer is a stream, and give all of it."""
         self.send(request)
         return self.until(_LAST_CHUNK)
@@ -65,7 +65,9 @@ class Stream:
         self._socket.close()
 
 
-def opened(stack: ExitStack, ports: Sequence[int], number: int, *, sessions: bool) -> list[Stream]:
+def open_streams(
+    stack: ExitStack, ports: Sequence[int], number: int, *, sessions: bool
+) -> list[Stream]:
     """Open so many streams, evenly at all ports: of sessions, or those that need none."""
     streams = list[Stream]()
     for first in range(0, number, _AT_ONCE):
@@ -74,19 +76,19 @@ def opened(stack: ExitStack, ports: Sequence[int], number: int, *, sessions: boo
             stack.callback(stream.close)
         if sessions:
             pairs = zip(some, open_sessions(some), strict=True)
-            _ask(some, (one.requests.stream(id) for one, id in pairs), b"id: ")
+            _ask(some, (pair.requests.stream(id) for pair, id in pairs), b"id: ")
         else:
-            _ask(some, (one.requests.listen() for one in some), b"acknowledged")
+            _ask(some, (stream.requests.listen() for stream in some), b"acknowledged")
         streams += some
     return streams
 
 
 def open_sessions(streams: Sequence[Stream]) -> list[str]:
     """Open a session at each; gives their ids."""
-    answers = _ask(streams, (one.requests.initialize() for one in streams), _RESULT)
+    answers = _ask(streams, (stream.requests.initialize() for stream in streams), _RESULT)
     ids = [_session_in(answer) for answer in answers]
     pairs = zip(streams, ids, strict=True)
-    _ask(streams, (one.requests.initialized(id) for one, id in pairs), _HEAD_END)
+    _ask(streams, (pair.requests.initialized_notification(id) for pair, id in pairs), _HEAD_END)
     return ids
 
 
@@ -129,7 +131,8 @@ class Publisher:
         self._streams = [stack.enter_context(closing(Stream(port))) for port in ports]
         ids = open_sessions(self._streams) if sessions else [None] * len(ports)
         self._calls = [
-            (one, one.requests.publish(id)) for one, id in zip(self._streams, ids, strict=True)
+            (stream, stream.requests.publish(id))
+            for stream, id in zip(self._streams, ids, strict=True)
         ]
 
     def publish(self) -> None:

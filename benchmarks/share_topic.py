@@ -20,8 +20,8 @@ from .http_requests import FIRST_ID, STATELESS
 from .http_servers import Server, Servers
 from .places import REVISION
 from .rows import Row
-from .share_engines import Engine, commands, engines, kept
-from .share_streams import Publisher, Stream, open_sessions, opened, time_to_last
+from .share_engines import Engine, commands, engines, stored_bytes
+from .share_streams import Publisher, Stream, open_sessions, open_streams, time_to_last
 from .timing import Action, in_turns
 
 TOPIC = "share"
@@ -66,10 +66,10 @@ def rows(rounds: int) -> Iterator[Row]:
             fleets = {_ALONE: _fleet(serving)}
             fleets |= {name: _fleet(serving, engine) for name, engine in found.items()}
             yield from _loads(fleets, rounds)
-            yield from _one_by_one(fleets, rounds)
+            yield from _publish_in_turn(fleets, rounds)
         if (redis := found.get("Redis")) is not None:
             yield from _commands(redis)
-            yield from _published(redis)
+            yield from _publish(redis)
         yield from _memory(found)
 
 
@@ -121,12 +121,12 @@ def _callers(stack: ExitStack, subject: _Subject, servers: Sequence[Server]) -> 
 
 def _computed_for(servers: Sequence[Server], connections: Sequence[Caller], calls: int) -> float:
     """Seconds that the workers together compute for each of so many calls."""
-    before = sum(map(_computed, servers))
+    before = sum(map(_processor_seconds, servers))
     load(connections, calls)
-    return (sum(map(_computed, servers)) - before) / calls
+    return (sum(map(_processor_seconds, servers)) - before) / calls
 
 
-def _computed(server: Server) -> float:
+def _processor_seconds(server: Server) -> float:
     """The seconds that the main thread of a process has computed."""
     return int(Path(f"/proc/{server.pid}/schedstat").read_text().split()[0]) / 1e9
 
@@ -146,7 +146,7 @@ def _rows_of(subject: _Subject, times: Mapping[_Subject, float]) -> Iterator[Row
 # One call after another.
 
 
-def _one_by_one(fleets: _Fleets, rounds: int) -> Iterator[Row]:
+def _publish_in_turn(fleets: _Fleets, rounds: int) -> Iterator[Row]:
     with ExitStack() as stack:
         saying = {name: _saying(stack, fleet) for name, fleet in fleets.items()}
         begun = {name: _beginning(stack, name, fleet) for name, fleet in fleets.items()}
@@ -168,7 +168,7 @@ def _saying(stack: ExitStack, servers: Sequence[Server]) -> Action:
 
     def say() -> None:
         for _ in range(_SOME):
-            if b'"result"' not in stream.streamed(call % next(ids)):
+            if b'"result"' not in stream.read_stream(call % next(ids)):
                 raise RuntimeError("a call that reports has failed")
 
     return say
@@ -176,7 +176,7 @@ def _saying(stack: ExitStack, servers: Sequence[Server]) -> Action:
 
 def _beginning(stack: ExitStack, engine: str, servers: Sequence[Server]) -> Action:
     first, second = servers[0], servers[0 if engine == _ALONE else 1]
-    callers = [stack.enter_context(closing(Caller(one.port))) for one in (first, second)]
+    callers = [stack.enter_context(closing(Caller(fleet.port))) for fleet in (first, second)]
 
     def begin() -> None:
         for _ in range(_SOME):
@@ -227,11 +227,11 @@ def _memory(found: Mapping[str, Engine]) -> Iterator[Row]:
             caller = stack.enter_context(closing(Caller(server.port)))
             for _ in range(_FIRST_SESSIONS):
                 caller.open_session()
-            before, kept_before = server.memory(), kept(engine)
+            before, kept_before = server.memory(), stored_bytes(engine)
             for _ in range(_SESSIONS):
                 caller.open_session()
             grown[name] = server.memory() - before
-            stored[name] = kept(engine) - kept_before
+            stored[name] = stored_bytes(engine) - kept_before
     what, alone = f"memory for {_SESSIONS:,} idle sessions", grown[_ALONE]
     for name in found:
         yield Row(TOPIC, f"{what}, in {name}", stored[name], _WORKER, alone, None, "MiB")
@@ -241,18 +241,18 @@ def _memory(found: Mapping[str, Engine]) -> Iterator[Row]:
 # What all clients hear.
 
 
-def _published(engine: Engine) -> Iterator[Row]:
+def _publish(engine: Engine) -> Iterator[Row]:
     for what, sessions in (("streams of sessions", True), ("listen streams", False)):
         times = list[float]()
         for shared in (None, engine):
             with ExitStack() as stack:
                 servers = _fleet(stack, shared)
                 ports = [server.port for server in servers]
-                streams = opened(stack, ports, _STREAMS, sessions=sessions)
+                streams = open_streams(stack, ports, _STREAMS, sessions=sessions)
                 # Who shares says it once, and the others all do.
                 publishing = ports if shared is None else ports[:1]
                 publisher = Publisher(stack, publishing, sessions=sessions)
-                times.append(median(_heard(streams, publisher) for _ in range(_PUBLISHED)))
+                times.append(median(_time_to_hear(streams, publisher) for _ in range(_PUBLISHED)))
         alone, time = times
         what = f"a change, until {_STREAMS:,} {what} of {max(_NUMBERS)} workers have it"
         yield Row(TOPIC, what, time, _ALONE, alone, None)
@@ -261,7 +261,7 @@ def _published(engine: Engine) -> Iterator[Row]:
         )
 
 
-def _heard(streams: Sequence[Stream], publisher: Publisher) -> float:
+def _time_to_hear(streams: Sequence[Stream], publisher: Publisher) -> float:
     time = time_to_last(streams, publisher.publish)
     publisher.settle()
     return time

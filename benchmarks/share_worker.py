@@ -39,14 +39,14 @@ def server_that_talks(revision: str) -> Any:
     return Talking()
 
 
-def _shared(url: str, lease: str) -> Shared:
+def _open_shared(url: str, lease: str) -> Shared:
     engine = RedisEngine(url) if url.startswith("redis") else PostgresEngine(url)
     return Shared(engine=engine, lease=float(lease))
 
 
 if __name__ == "__main__":
     options = HttpOptions(
-        shared=_shared(*sys.argv[1:]) if len(sys.argv) > 1 else None,
+        shared=_open_shared(*sys.argv[1:]) if len(sys.argv) > 1 else None,
         keep_alive=_SILENCE,
         max_sessions=_MOST,
         max_streams=_MOST,

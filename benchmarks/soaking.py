@@ -15,7 +15,7 @@ from .http_load import callers, load
 from .http_servers import Servers
 from .places import REVISION, environment, package, peers
 from .rows import Row
-from .serve_load import started
+from .serve_load import start_server
 
 TOPIC = "soak"
 ROUNDS = 100
@@ -52,7 +52,7 @@ def rows(rounds: int) -> Iterator[Row]:
 @contextmanager
 def _over_stdio() -> Generator[_Server, None, None]:
     command: list[str | Path] = [peers(), Path(__file__).with_name("serve_ours.py")]
-    with started(command, environment(PYTHONPATH=str(package()))) as server:
+    with start_server(command, environment(PYTHONPATH=str(package()))) as server:
         server.hello()
 
         def call() -> None:

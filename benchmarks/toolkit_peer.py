@@ -20,7 +20,7 @@ def plain(text: str) -> str:
     return text
 
 
-def made(module: str, name: str, kind: str) -> Any:
+def make_server(module: str, name: str, kind: str) -> Any:
     """The server, whose tool is a coroutine function or a plain one."""
     server: Any = getattr(import_module(module), name)("echo")
     server.tool(name="echo")(echo if kind == "async" else plain)
@@ -40,7 +40,7 @@ def application(server: Any) -> Any:
 if __name__ == "__main__":
     transport, kind, module, name = sys.argv[1:]
     logging.disable(logging.INFO)
-    server = made(module, name, kind)
+    server = make_server(module, name, kind)
     if transport == "http":
         from .http_uvicorn import serve
 

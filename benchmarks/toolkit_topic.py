@@ -15,7 +15,7 @@ from .http_requests import STATELESS
 from .http_servers import Servers
 from .places import FASTMCP, FASTMCP_3, REQUIREMENTS, REVISION, ROOT, environment, package, peers
 from .rows import Row
-from .serve_load import started
+from .serve_load import start_server
 from .timing import command, loads_in_turns
 
 TOPIC: Final = "toolkit"
@@ -90,7 +90,7 @@ def _commands(transport: str, kind: str, revision: str) -> dict[str, list[str | 
     return found
 
 
-def _compared(what: str, taken: Mapping[str, float]) -> Iterator[Row]:
+def _compare(what: str, taken: Mapping[str, float]) -> Iterator[Row]:
     for label, theirs in taken.items():
         if label != _OURS:
             yield Row(TOPIC, what, taken[_OURS], label, theirs, _BESIDE_PEERS, "µs")
@@ -101,7 +101,7 @@ def _stdio(rounds: int) -> Iterator[Row]:
     for kind, function in _KINDS.items():
         with ExitStack() as stack:
             servers = {
-                label: stack.enter_context(started(line, seen))
+                label: stack.enter_context(start_server(line, seen))
                 for label, line in _commands("stdio", kind, REVISION).items()
             }
             for server in servers.values():
@@ -113,7 +113,7 @@ def _stdio(rounds: int) -> Iterator[Row]:
                     for label, server in servers.items()
                 }
                 where = f"stdio, {depth} at a time"
-                yield from _compared(f"{where}, {function}", loads_in_turns(loads, rounds))
+                yield from _compare(f"{where}, {function}", loads_in_turns(loads, rounds))
 
 
 def _http(rounds: int) -> Iterator[Row]:
@@ -125,7 +125,7 @@ def _http(rounds: int) -> Iterator[Row]:
                     label: _http_load(stack, servers.of(line).port, revision)
                     for label, line in _commands("http", kind, revision).items()
                 }
-                yield from _compared(f"HTTP, {revision}, {function}", loads_in_turns(loads, rounds))
+                yield from _compare(f"HTTP, {revision}, {function}", loads_in_turns(loads, rounds))
 
 
 def _http_load(stack: ExitStack, port: int, revision: str) -> Callable[[], float]:

@@ -162,7 +162,7 @@ _CALL = (
 )
 
 
-async def connected(server: Any) -> Wire:
+async def connect(server: Any) -> Wire:
     """A server after its handshake."""
     wire = Wire()
     asyncio.get_running_loop().create_task(mcp_revisions.serve(server, wire))
@@ -176,7 +176,7 @@ async def connected(server: Any) -> Wire:
 def calls() -> Generator[dict[str, Action], None, None]:
     """So many calls of each server at once."""
     with asyncio.Runner() as runner:
-        wires = {name: runner.run(connected(server)) for name, server in servers().items()}
+        wires = {name: runner.run(connect(server)) for name, server in servers().items()}
         answers = {name: runner.run(wire.ask(_CALL)) for name, wire in wires.items()}
         if len({json.dumps(json.loads(answer)) for answer in answers.values()}) > 1:
             raise SystemExit(f"the servers answer differently: {answers}")
@@ -198,10 +198,10 @@ def direct() -> dict[str, Action]:
     """A tool and a handler, each called without anything around it."""
     params = _models.CallToolRequestParams(name="echo", arguments={"text": "hello"})
     made = {"toolkit": toolkit(plain, thread=False), "by hand": by_hand()}
-    return {f"direct {name}": partial(_answered, one, params) for name, one in made.items()}
+    return {f"direct {name}": partial(_answer, entry, params) for name, entry in made.items()}
 
 
-def _answered(server: Any, params: Any) -> Any:
+def _answer(server: Any, params: Any) -> Any:
     call = server.on_call_tool(None, params)
     try:
         call.send(None)

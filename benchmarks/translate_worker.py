@@ -52,7 +52,7 @@ def call_of(client: Any, kind: str) -> Callable[[], Awaitable[Any]]:
     return lambda: client.complete(reference, argument)
 
 
-async def connected(stack: AsyncExitStack, revision: str, own: str) -> Any:
+async def connect(stack: AsyncExitStack, revision: str, own: str) -> Any:
     """A client of one revision at a server class of another."""
     client: Any = pkg.load(revision).Client()
     talk = pkg.connect_in_memory(server_of(own), client, revisions=pkg.REVISIONS)
@@ -66,7 +66,7 @@ def main(rounds: int) -> None:
         calls: dict[str, Callable[[], Any]] = {}
         for name, (revision, across, kind) in _CASES.items():
             for way, own in (("within", revision), ("across", across)):
-                client = runner.run(connected(stack, revision, own))
+                client = runner.run(connect(stack, revision, own))
                 calls[f"{name} {way}"] = partial(_run, runner, call_of(client, kind))
         taken = calls_in_turns(calls, rounds)
         runner.run(stack.aclose())

@@ -35,7 +35,7 @@ def rows(rounds: int) -> Iterator[Row]:
     """Compare one call of ours with one of each peer; without the peers, tell ours alone."""
     theirs = _of_peers(rounds)
     for case, (what, beside) in _WALKS.items():
-        ours = _walked(Path(sys.executable), case, rounds)
+        ours = _walk(Path(sys.executable), case, rounds)
         for peer in beside:
             found = theirs.get(peer)
             name = _PEERS[peer] if found else f"{_PEERS[peer]}: NOT INSTALLED"
@@ -50,10 +50,10 @@ def _of_peers(rounds: int) -> dict[str, dict[str, int]]:
     except RuntimeError as error:
         print(f"measuring without peers: {error}", file=sys.stderr)
         return {}
-    return {case: _walked(interpreter, case, rounds) for case in _PEERS}
+    return {case: _walk(interpreter, case, rounds) for case in _PEERS}
 
 
-def _walked(interpreter: Path, case: str, rounds: int) -> dict[str, int]:
+def _walk(interpreter: Path, case: str, rounds: int) -> dict[str, int]:
     worker: list[str | Path] = [interpreter, "-m", "benchmarks.walk_worker", case, str(rounds)]
     printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
     figures: dict[str, int] = json.loads(printed)

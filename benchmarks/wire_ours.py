@@ -65,12 +65,12 @@ def pydantic_alone() -> dict[str, Action]:
     alone: dict[str, Action] = {}
     for name, (data, member, model) in zip(("call", "result", "tools"), members, strict=True):
         value = model.from_wire(from_json(data)[member])
-        alone[f"read {name}"] = partial(_parsed, data, member, model)
+        alone[f"read {name}"] = partial(_parser, data, member, model)
         alone[f"write {name}"] = value.to_json
     return alone
 
 
-def _parsed(data: bytes, member: str, model: Any) -> Any:
+def _parser(data: bytes, member: str, model: Any) -> Any:
     return model.__pydantic_validator__.validate_python(from_json(data)[member])
 
 

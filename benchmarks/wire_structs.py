@@ -33,7 +33,7 @@ def read_tools(data: bytes) -> Any:
     return _structs.decode_result("tools/list", _structs.decode(data).result)
 
 
-def written(read: Action) -> bytes:
+def writer(read: Action) -> bytes:
     """What was read, as JSON: a request as a whole, of an answer its result."""
     text: bytes = _json.encode(read())
     return text

@@ -39,13 +39,13 @@ def calls() -> dict[str, Action]:
 
 def check(found: Mapping[str, Action]) -> None:
     """Raise `SystemExit` unless both sides write what they read: only then is it the same work."""
-    answer = wire_structs.written(found["read result method"])
+    answer = wire_structs.writer(found["read result method"])
     if json.loads(answer) != json.loads(messages.RESULT)["result"]:
         raise SystemExit("structs: the answer to a known method does not come back as it was")
     for name, data, _ in _MESSAGES:
         found[f"read {name} exact"]()  # the first time builds the class
         message = json.loads(data)
-        structs = wire_structs.written(found[f"read {name} structs"])
+        structs = wire_structs.writer(found[f"read {name} structs"])
         if json.loads(structs) != message.get("result", message):
             raise SystemExit(f"structs: the message {name} does not come back as it was")
         for side in ("ours", "sdk"):

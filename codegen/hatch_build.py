@@ -43,7 +43,10 @@ class DataFolders(BuildHookInterface):
 
 def contents(version: str, schema: Path) -> dict[str, Any]:
     """Return what a wheel of this version contains, as a document of CycloneDX 1.6."""
-    components = [*pinned(schema / "pins.json"), *pinned(schema / "extensions" / "pins.json")]
+    components = [
+        *components_of(schema / "pins.json"),
+        *components_of(schema / "extensions" / "pins.json"),
+    ]
     ours = component("mcp-protogen", version, "library", "Apache-2.0")
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -55,7 +58,7 @@ def contents(version: str, schema: Path) -> dict[str, Any]:
     }
 
 
-def pinned(pins: Path) -> Iterator[dict[str, Any]]:
+def components_of(pins: Path) -> Iterator[dict[str, Any]]:
     """Yield a component for each pin of a file of pins, with the digest of the published file."""
     document = json.loads(pins.read_bytes())
     for kind in ("revisions", "extensions"):

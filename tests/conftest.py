@@ -66,7 +66,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = terminalreporter.getreports("skipped")
     for line in missing.lines(report.longrepr[2] for report in skipped):
         terminalreporter.write_line(line, yellow=True)
-    for line in (*behind.described(), tables.described()):
+    for line in (*behind.describe_run(), tables.describe_sampling()):
         terminalreporter.write_line(line)
 
 
@@ -94,11 +94,15 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     scheduling.set_apart(items)
-    left_out = tables.left_out(items) + behind.left_out(items) + limits.find_left_out(config, items)
+    left_out = (
+        tables.tests_left_out(items)
+        + behind.tests_left_out(items)
+        + limits.find_left_out(config, items)
+    )
     row: str | None = config.getoption("--of")
     if row is not None:
         tests = (item for item in items if isinstance(item, pytest.Function))
-        left_out += [test for test in tests if not tables.joined(test, row)]
+        left_out += [test for test in tests if not tables.is_row_of(test, row)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         away = {item.nodeid for item in left_out}
@@ -126,7 +130,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 @pytest.fixture(scope="session")
-def published() -> Callable[[str], bytes]:
+def published_bytes() -> Callable[[str], bytes]:
     """The published bytes of a revision."""
     folder = missing.reference("published", "what becomes of published files")
     return lambda revision: (folder / f"{revision}.schema.json").read_bytes()
@@ -165,7 +169,7 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Generator["Page", None
 
     program = executable()
     if program is None:
-        missing.untested("chromium", "comparisons, the site and the explorer in a browser")
+        missing.skip_untested("chromium", "comparisons, the site and the explorer in a browser")
     with browser(program, tmp_path_factory.mktemp("profile")) as page:
         yield page
 
@@ -221,7 +225,7 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def _unmoved(tmp_path_factory: pytest.TempPathFactory) -> "Spec":
+def _pinned_spec(tmp_path_factory: pytest.TempPathFactory) -> "Spec":
     """Our snapshots are schemas as well, so that they can play what is published."""
     from mcp_protogen.base.resources import schema_folder
     from mcp_protogen.instep.update.adoption import Origin, add
@@ -238,11 +242,11 @@ def _unmoved(tmp_path_factory: pytest.TempPathFactory) -> "Spec":
 
 
 @pytest.fixture
-def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
+def spec(_pinned_spec: "Spec", tmp_path: Path) -> "Spec":
     """Pins, and a specification in which nothing has moved since; a copy for one test."""
-    shutil.copytree(_unmoved.folder, tmp_path / "spec")
-    shutil.copytree(_unmoved.schema, tmp_path / "schema-folder")
-    return type(_unmoved)(tmp_path / "spec", tmp_path / "schema-folder")
+    shutil.copytree(_pinned_spec.folder, tmp_path / "spec")
+    shutil.copytree(_pinned_spec.schema, tmp_path / "schema-folder")
+    return type(_pinned_spec)(tmp_path / "spec", tmp_path / "schema-folder")
 
 
 @pytest.fixture
@@ -251,7 +255,7 @@ def little(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from support.generating import generate_little, trying_nothing
 
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate_little)
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.trying", trying_nothing)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", trying_nothing)
 
 
 @pytest.fixture

@@ -53,12 +53,12 @@ def write_assets(assets: Path, tree: Path, version: str, dist: Path, epoch: str)
     report = page(record, version)
     (assets / f"mcp-gen-{version}-conformance.json").write_bytes(record)
     (assets / f"mcp-gen-{version}-conformance.md").write_text(report, encoding="utf-8")
-    for one in DISTRIBUTIONS:
-        wheel = dist / f"{one.name}-{version}-py3-none-any.whl"
+    for distribution in DISTRIBUTIONS:
+        wheel = dist / f"{distribution.name}-{version}-py3-none-any.whl"
         check_inside(wheel)
         with TemporaryDirectory(prefix="needs-") as work:
             bill = bill_of(wheel, tree / "requirements-dev.lock", Path(work), epoch)
-        (assets / f"{one.name}-{version}.cdx.json").write_text(bill, encoding="utf-8")
+        (assets / f"{distribution.name}-{version}.cdx.json").write_text(bill, encoding="utf-8")
     print("what they need is listed, as CycloneDX", flush=True)
 
 

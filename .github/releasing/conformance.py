@@ -43,5 +43,5 @@ def _impossible(legs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if by_reason:
         yield from ("Impossible:", "")
     for why, scenarios in by_reason.items():
-        yield f"- {why}: {', '.join(f'`{one}`' for one in sorted(scenarios))}"
+        yield f"- {why}: {', '.join(f'`{scenario}`' for scenario in sorted(scenarios))}"
     yield ""

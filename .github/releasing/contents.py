@@ -41,8 +41,8 @@ DISTRIBUTIONS: Final = (
             ("schema", "mcp_protogen/schema"),
         ),
         sdist=(
-            *((one, one) for one in ("codegen", "generated", "templates", "schema")),
-            *((one, one) for one in ("README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md")),
+            *((folder, folder) for folder in ("codegen", "generated", "templates", "schema")),
+            *((file, file) for file in ("README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md")),
             ("pyproject.toml", "pyproject.toml"),
         ),
         metadata=_USUAL | {"entry_points.txt", "licenses/LICENSE", "sboms/mcp-protogen.cdx.json"},
@@ -58,7 +58,7 @@ DISTRIBUTIONS: Final = (
 )
 
 
-def _mapped(tree: Path, places: Iterable[tuple[str, str]], left_out: frozenset[str]) -> set[str]:
+def _map_files(tree: Path, places: Iterable[tuple[str, str]], left_out: frozenset[str]) -> set[str]:
     found: set[str] = set()
     for source, target in places:
         root = tree / source
@@ -74,15 +74,15 @@ def _is_source(path: Path) -> bool:
     return path.is_file() and "__pycache__" not in path.parts
 
 
-def wanted_in_wheel(one: Distribution, version: str, tree: Path) -> set[str]:
+def wheel_files(one: Distribution, version: str, tree: Path) -> set[str]:
     """Return the names of the files that the wheel has to have, of a tree of the sources."""
     metadata = {f"{one.name}-{version}.dist-info/{name}" for name in one.metadata}
-    return _mapped(tree, one.wheel, one.left_out) | metadata
+    return _map_files(tree, one.wheel, one.left_out) | metadata
 
 
-def wanted_in_sdist(one: Distribution, version: str, tree: Path) -> set[str]:
+def sdist_files(one: Distribution, version: str, tree: Path) -> set[str]:
     """Return the names of the files that the sdist has to have, of a tree of the sources."""
-    files = _mapped(tree, one.sdist, frozenset()) | _ADDED
+    files = _map_files(tree, one.sdist, frozenset()) | _ADDED
     return {f"{one.name}-{version}/{name}" for name in files}
 
 
@@ -98,18 +98,22 @@ def wrong_contents(one: Distribution, version: str, dist: Path, tree: Path) -> l
     with tarfile.open(sdist) as packed:
         in_sdist = {member.name for member in packed.getmembers()}
     return [
-        *_compared(wheel, in_wheel, wanted_in_wheel(one, version, tree)),
-        *_compared(sdist, in_sdist, wanted_in_sdist(one, version, tree)),
+        *_compare(wheel, in_wheel, wheel_files(one, version, tree)),
+        *_compare(sdist, in_sdist, sdist_files(one, version, tree)),
     ]
 
 
-def _compared(path: Path, found: set[str], wanted: set[str]) -> list[str]:
+def _compare(path: Path, found: set[str], wanted: set[str]) -> list[str]:
     missing = [f"{path.name}: {name} is missing" for name in sorted(wanted - found)]
     return missing + [f"{path.name}: {name} is too much" for name in sorted(found - wanted)]
 
 
 def check_contents(dist: Path, version: str, tree: Path) -> None:
     """Raise `NotReleasable` with all that is wrong with the contents of what was built."""
-    wrong = [one for each in DISTRIBUTIONS for one in wrong_contents(each, version, dist, tree)]
+    wrong = [
+        problem
+        for distribution in DISTRIBUTIONS
+        for problem in wrong_contents(distribution, version, dist, tree)
+    ]
     if wrong:
         raise NotReleasable("\n".join(wrong))

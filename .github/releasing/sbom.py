@@ -47,7 +47,7 @@ def bill_of(wheel: Path, lock: Path, work: Path, epoch: str) -> str:
         cwd=work,
         SOURCE_DATE_EPOCH=epoch,
     )
-    document = completed(json.loads(listed), wheel, installed(report))
+    document = complete_sbom(json.loads(listed), wheel, read_installed(report))
     text = json.dumps(document, indent=2) + "\n"
     check_bill(text, f"what {name} {version} needs")
     return text
@@ -81,17 +81,21 @@ class Installed:
     def needs(self, extra: str) -> list[Requirement]:
         """Return what is needed with an extra; with an empty one, what is always needed."""
         env = {"extra": extra}
-        return [one for one in self.requirements if not one.marker or one.marker.evaluate(env)]
+        return [
+            requirement
+            for requirement in self.requirements
+            if not requirement.marker or requirement.marker.evaluate(env)
+        ]
 
 
-def installed(report: Path) -> dict[NormalizedName, Installed]:
+def read_installed(report: Path) -> dict[NormalizedName, Installed]:
     """Return what pip installed, by the name, from its report."""
     return {
-        canonicalize_name(one["metadata"]["name"]): Installed(
-            one["download_info"]["archive_info"]["hashes"]["sha256"],
-            tuple(map(Requirement, one["metadata"].get("requires_dist", ()))),
+        canonicalize_name(package["metadata"]["name"]): Installed(
+            package["download_info"]["archive_info"]["hashes"]["sha256"],
+            tuple(map(Requirement, package["metadata"].get("requires_dist", ()))),
         )
-        for one in json.loads(report.read_bytes())["install"]
+        for package in json.loads(report.read_bytes())["install"]
     }
 
 
@@ -118,25 +122,27 @@ def needing(
     return edges
 
 
-def completed(
+def complete_sbom(
     document: dict[str, Any], wheel: Path, known: Mapping[NormalizedName, Installed]
 ) -> dict[str, Any]:
     """Return a document whose subject is the wheel, with digests, scopes and what needs what."""
     name = canonicalize_name(wheel.name.partition("-")[0])
-    components = {canonicalize_name(one["name"]): one for one in document["components"]}
+    components = {
+        canonicalize_name(component["name"]): component for component in document["components"]
+    }
     always, edges = needing(known, name), needing(known, name, extras(wheel))
-    for called, one in components.items():
-        one["hashes"] = [{"alg": "SHA-256", "content": known[called].digest}]
-        one["purl"] = f"pkg:pypi/{called}@{one['version']}"
-        one["scope"] = "required" if called in always else "optional"
-    refs = {called: one["bom-ref"] for called, one in components.items()}
+    for called, component in components.items():
+        component["hashes"] = [{"alg": "SHA-256", "content": known[called].digest}]
+        component["purl"] = f"pkg:pypi/{called}@{component['version']}"
+        component["scope"] = "required" if called in always else "optional"
+    refs = {called: component["bom-ref"] for called, component in components.items()}
     document["metadata"]["component"] = ours = components.pop(name)
     # It is what all is about. Where it was installed from is a folder of this machine.
     del ours["scope"]
     ours.pop("externalReferences", None)
     dependencies = [
-        {"ref": refs[one], "dependsOn": sorted(refs[other] for other in found)}
-        for one, found in sorted(edges.items())
+        {"ref": refs[name], "dependsOn": sorted(refs[dependency] for dependency in found)}
+        for name, found in sorted(edges.items())
     ]
     return {**document, "components": [*components.values()], "dependencies": dependencies}
 

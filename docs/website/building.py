@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 from website import explorer, llms, navigation
 from website.drawings.svg import UndrawnError
-from website.finishing import finished
+from website.finishing import finish_page
 from website.links import DeadLinkError
 from website.places import address
 from website.scripts import run
@@ -46,7 +46,7 @@ def _built(folder: Path, url: str) -> Path:
     edits = _edits(address("Source"))
     for name in pages:
         file = built / f"{name}.html"
-        text = finished(file.name, file.read_text(encoding="utf-8"), edits.get(name, ""))
+        text = finish_page(file.name, file.read_text(encoding="utf-8"), edits.get(name, ""))
         file.write_text(text, encoding="utf-8")
     llms.write(built, pages)
     if not url:

@@ -14,7 +14,7 @@ _ROWS: Final = re.compile(
 )
 
 
-def finished(name: str, page: str, edit: str = "") -> str:
+def finish_page(name: str, page: str, edit: str = "") -> str:
     """Return a page with the heads of its columns and rows, and with what others show of it.
 
     `edit` is where its text can be edited, if that is known.
@@ -28,7 +28,7 @@ def finished(name: str, page: str, edit: str = "") -> str:
     if edit:
         page = page.replace("</article>", f'<p><a rel="edit" href="{edit}">Edit</a></p></article>')
     link = f'<link rel="alternate" type="text/markdown" href="{name}.md">'
-    return page.replace("</head>", f"{_shown(page)}{link}</head>", 1)
+    return page.replace("</head>", f"{_link_preview(page)}{link}</head>", 1)
 
 
 def _across(row: re.Match[str]) -> str:
@@ -37,7 +37,7 @@ def _across(row: re.Match[str]) -> str:
     return f'<th scope="rowgroup" colspan="{columns}">{row["text"]}</th>'
 
 
-def _shown(page: str) -> str:
+def _link_preview(page: str) -> str:
     """The properties by which others show a link to the page."""
     head = _HEAD.search(page)
     if head is None:

@@ -35,15 +35,15 @@ class Links:
     folders: set[str] = field(default_factory=set[str])
     dead: list[str] = field(default_factory=list[str])
 
-    def changed(self, text: str, file: str) -> str:
+    def rewrite(self, text: str, file: str) -> str:
         """Return the text of a file, whose links are those of the site."""
 
-        def titled(link: re.Match[str]) -> str:
+        def add_title(link: re.Match[str]) -> str:
             page = _PAGES.get(_place(link["path"], file))
             return f"[{page.title}]({link['path']}" if page else link[0]
 
         def change(prose: str) -> str:
-            return _LINK.sub(lambda link: self._target(link[0], file), _NAMED.sub(titled, prose))
+            return _LINK.sub(lambda link: self._target(link[0], file), _NAMED.sub(add_title, prose))
 
         return outside_code(text, change)
 

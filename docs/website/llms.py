@@ -16,14 +16,14 @@ _PAGE: Final = re.compile(r"(?<=\]\()(?P<name>[\w-]+)\.md(?=[#)])")
 
 def write(folder: Path, pages: Mapping[str, str]) -> None:
     """Write all of them into the folder of the site, from the pages by name."""
-    texts = {name: _linked(text) for name, text in pages.items()}
+    texts = {name: _add_links(text) for name, text in pages.items()}
     for name, text in texts.items():
         (folder / f"{name}.html.md").write_text(text, encoding="utf-8")
     (folder / "llms.txt").write_text(_overview(), encoding="utf-8")
     (folder / "llms-full.txt").write_text(_everything(texts), encoding="utf-8")
 
 
-def _linked(text: str) -> str:
+def _add_links(text: str) -> str:
     """A page with links to the Markdown of others."""
     return outside_code(text, lambda prose: _PAGE.sub(r"\g<name>.html.md", prose))
 

@@ -27,7 +27,7 @@ def files(links: Links) -> str:
     """Return the page of folders that other pages link to, and note the files in them."""
     lines = ["# Files", "", "Files of the project that pages name as a folder."]
     for folder in sorted(links.folders):
-        found = sorted(one.name for one in (ROOT / folder).iterdir() if one.is_file())
+        found = sorted(path.name for path in (ROOT / folder).iterdir() if path.is_file())
         links.files.update(f"{folder}/{name}" for name in found)
         lines += ["", f'## {folder} {{ id="{heading_id(folder)}" }}', ""]
         lines += [f"- [{name}](files/{folder}/{name})" for name in found]

@@ -211,7 +211,7 @@ SECTIONS: Final = (
 def sections() -> Iterator[Section]:
     """Yield the sections with the pages that there are."""
     for section in SECTIONS:
-        there = [one for one in section.pages if one.made or (ROOT / one.file).is_file()]
+        there = [page for page in section.pages if page.made or (ROOT / page.file).is_file()]
         yield Section(section.title, there)
 
 
@@ -227,7 +227,7 @@ def title_of(name: str) -> str:
     return next(page.title for page in pages() if page.name == name)
 
 
-def unlisted() -> set[str]:
+def unlisted_pages() -> set[str]:
     """Return the files of `docs/` that no page shows."""
     listed = {page.file for page in pages()}
     return {f"docs/{file.name}" for file in DOCS.glob("*.md")} - listed

@@ -25,7 +25,7 @@ _OPTIONS: Final = (
 )
 
 
-def bundled(scripts: Mapping[Path, Path], options: Sequence[str] = _OPTIONS) -> None:
+def bundle(scripts: Mapping[Path, Path], options: Sequence[str] = _OPTIONS) -> None:
     """Write a script for each module, with all that it imports.
 
     Raise `RuntimeError` if a module cannot be read, or if nothing can be installed.

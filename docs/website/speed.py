@@ -100,7 +100,7 @@ def read(file: Path = RECORD) -> Json:
     return topics
 
 
-def updated(topics: Mapping[str, Json], file: Path = RECORD) -> None:
+def update_record(topics: Mapping[str, Json], file: Path = RECORD) -> None:
     """Write topics into the record, in place of those that it has of them."""
     kept = read(file) if file.exists() else {}
     text = json.dumps({"topics": {**kept, **topics}}, indent=2, ensure_ascii=False)
@@ -112,16 +112,16 @@ def section(topics: Mapping[str, Json]) -> str:
 
     Raises `ValueError` if it would show a row that was not measured.
     """
-    rows = [row for one in topics.values() for row in one["rows"]]
+    rows = [row for topic in topics.values() for row in topic["rows"]]
     goals = [row for row in rows if row["target"] is not None]
     missed = sum(not row["met"] for row in goals)
     text = (
-        f"Measured {', '.join(sorted({_when(one) for one in topics.values()}))}. Of {len(goals)}"
+        f"Measured {', '.join(sorted({_when(topic) for topic in topics.values()}))}. Of {len(goals)}"
         f" goals, {missed} are missed. [docs/speed.md](docs/speed.md) has all {len(rows)} rows,"
         " with the versions of the peers and the load of the machine."
     )
     tables = (
-        f"| **{_TITLES[name]}** | | | | | |\n" + "".join(_lines(_shown(name, topics)))
+        f"| **{_TITLES[name]}** | | | | | |\n" + "".join(_lines(_shown_rows(name, topics)))
         for name in _SHOWN
     )
     return f"{fill(text, _WIDTH, break_on_hyphens=False)}\n\n{_HEAD}{''.join(tables)}"
@@ -136,7 +136,7 @@ def page(topics: Mapping[str, Json]) -> str:
         "[How it is measured](../benchmarks/README.md) stands beside the benchmarks.",
         f"Versions: {_versions(topics)}.",
     )
-    lines = ["# Speed", *(fill(one, _WIDTH, break_on_hyphens=False) for one in paragraphs)]
+    lines = ["# Speed", *(fill(group, _WIDTH, break_on_hyphens=False) for group in paragraphs)]
     for name, topic in topics.items():
         load = topic["machine"]["load"]
         how = "" if load is None else f", with load {load:.1f}"
@@ -148,7 +148,7 @@ def page(topics: Mapping[str, Json]) -> str:
     return "\n\n".join(map(str.rstrip, lines)) + "\n"
 
 
-def _shown(name: str, topics: Mapping[str, Json]) -> list[Json]:
+def _shown_rows(name: str, topics: Mapping[str, Json]) -> list[Json]:
     rows: list[Json] = topics[name]["rows"]
     for what in _SHOWN[name]:
         if all(row["what"] != what for row in rows):
@@ -168,7 +168,7 @@ def _versions(topics: Mapping[str, Json]) -> str:
         alike.setdefault(", ".join(versions).replace("==", " "), []).append(f"`{name}`")
     if len(alike) == 1:
         return next(iter(alike))
-    return "; ".join(f"{one} ({', '.join(names)})" for one, names in alike.items())
+    return "; ".join(f"{version} ({', '.join(names)})" for version, names in alike.items())
 
 
 def _lines(rows: Sequence[Json]) -> Iterator[str]:

@@ -53,7 +53,7 @@ def _text(page: Page, links: Links) -> str:
         return files(links)
     if page.made:
         return MADE[page.name]()
-    return links.changed((ROOT / page.file).read_text(encoding="utf-8"), page.file)
+    return links.rewrite((ROOT / page.file).read_text(encoding="utf-8"), page.file)
 
 
 def _about(page: Page, text: str) -> str:
@@ -72,7 +72,7 @@ def _settings(url: str) -> str:
     entries = [
         _entry(START),
         tool,
-        *(_section(one.title, one.pages) for one in sections() if one.pages),
+        *(_section(section.title, section.pages) for section in sections() if section.pages),
     ]
     text = (HERE / "zensical.toml").read_text(encoding="utf-8")
     place = f"site_url = {json.dumps(url)}\n" if url else ""

@@ -16,7 +16,7 @@ from mcp_protogen.runtime.features.auth.steps import Fetched
 from mcp_protogen.runtime.http.server.authentication import ProofRequest, TokenRefused
 from support import tables
 from support.auth.fuzzing import bent, bent_documents
-from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, forged, proof
+from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, forge_token, proof
 from support.tables import case
 
 CLOCK = Clock()
@@ -39,7 +39,7 @@ def bound(thumbprint: object = KEY.public.thumbprint) -> Principal:
     return Principal("ada", claims={"cnf": {"jkt": thumbprint}})
 
 
-def asked(shown: str) -> ProofRequest:
+def proof_request(shown: str) -> ProofRequest:
     return ProofRequest(
         proofs=(shown,), method="POST", url=RESOURCE, token="t" * 20, principal=bound()
     )
@@ -63,14 +63,18 @@ def objects(seed: Mapping[str, Any], amount: int) -> list[dict[str, Any]]:
 @pytest.mark.shows("TK-03")
 async def test_tokens_that_are_bent_are_refused() -> None:
     good = [Issuer(clock=CLOCK).token(), KEY.sign(CLAIMS, kid="first")]
-    seeds = [*good, forged({"alg": "ES256"}, CLAIMS, bytes(64)), proof(KEY, "POST", "x", "t", 1)]
+    seeds = [
+        *good,
+        forge_token({"alg": "ES256"}, CLAIMS, bytes(64)),
+        proof(KEY, "POST", "x", "t", 1),
+    ]
     verify = verifier()
     several = Issuers(verify)
     for token in bent(seeds, PIECES, tables.count(3_000, 200_000)):
-        for one in (verify, several):
+        for check in (verify, several):
             with case(token):
                 try:
-                    await one(token)
+                    await check(token)
                 except TokenRefused as refusal:
                     assert refusal.error == "invalid_token"
                 else:
@@ -101,21 +105,23 @@ async def test_headers_that_are_bent_are_refused() -> None:
     for header in objects(seed, tables.count(3_000, 100_000)):
         with case(header):
             with pytest.raises(TokenRefused):
-                await verify(forged(header, CLAIMS, bytes(64)))
+                await verify(forge_token(header, CLAIMS, bytes(64)))
             with pytest.raises(TokenRefused):
-                await proofs.check(asked(forged({**header, "typ": "dpop+jwt"}, {}, bytes(64))))
+                await proofs.check(
+                    proof_request(forge_token({**header, "typ": "dpop+jwt"}, {}, bytes(64)))
+                )
 
 
 @pytest.mark.shows("DP-04")
 async def test_proofs_that_are_bent_are_refused() -> None:
     proofs = DPoPProofs(clock=CLOCK)
     good = proof(KEY, "POST", RESOURCE, "t" * 20, CLOCK())
-    await proofs.check(asked(good))
-    seeds = [good, forged({"typ": "dpop+jwt", "alg": "ES256", "jwk": JWK}, {}, bytes(64))]
+    await proofs.check(proof_request(good))
+    seeds = [good, forge_token({"typ": "dpop+jwt", "alg": "ES256", "jwk": JWK}, {}, bytes(64))]
     for shown in bent(seeds, PIECES, tables.count(3_000, 200_000)):
         with case(shown):
             try:
-                await proofs.check(asked(shown))
+                await proofs.check(proof_request(shown))
             except TokenRefused as refusal:
                 assert refusal.error in ("invalid_dpop_proof", "invalid_token")
             else:

@@ -49,14 +49,14 @@ def server(_issuer: str = ISSUER, **members: Any) -> Fetched:
     return document({"issuer": _issuer, **endpoints, **members})
 
 
-def refused(*values: str) -> Refusal:
+def refusal_of(*values: str) -> Refusal:
     """A response without a token, and its challenges."""
     return Refusal(status=401, www_authenticate=values)
 
 
 def naming(url: str, scheme: str = "Bearer") -> Refusal:
     """A response that names the metadata of the resource."""
-    return refused(f'{scheme} error="invalid_token", resource_metadata="{url}"')
+    return refusal_of(f'{scheme} error="invalid_token", resource_metadata="{url}"')
 
 
 @pytest.mark.shows("PR-05", "PR-06", "PR-07")
@@ -86,7 +86,12 @@ def test_without_a_name_metadata_is_at_the_path_of_the_endpoint_or_at_the_root()
         (ORIGIN, {AT_ROOT: resource(ORIGIN)}, [AT_ROOT]),
         (f"{ORIGIN}/", {AT_ROOT: resource(ORIGIN)}, [AT_ROOT]),
     ]:
-        for refusal in (None, refused(), refused('Bearer realm="x"'), refused("nonsense,,=")):
+        for refusal in (
+            None,
+            refusal_of(),
+            refusal_of('Bearer realm="x"'),
+            refusal_of("nonsense,,="),
+        ):
             asked: list[Step] = []
             found = play(find_resource(url, refusal), answers, asked)
             with case((url, places)):
@@ -103,7 +108,7 @@ def test_the_well_known_places_are_asked_if_there_is_nothing_where_the_server_sa
 
 
 def test_there_is_no_metadata_only_if_both_well_known_places_say_so() -> None:
-    assert play(find_resource(URL, refused("Bearer")), {}) is None
+    assert play(find_resource(URL, refusal_of("Bearer")), {}) is None
     for answer in (Fetched(status=401), Fetched(status=500), PAGE):
         for place in (AT_PATH, AT_ROOT):
             with case((answer, place)), pytest.raises(Unreachable, match=place):
@@ -239,7 +244,7 @@ def test_the_metadata_of_an_authorization_server_is_in_one_of_its_places_in_thei
 
 
 @pytest.mark.shows("AM-08")
-def test_what_the_metadata_of_an_authorization_server_says_is_taken_over() -> None:
+def test_server_metadata_is_read() -> None:
     members: dict[str, Any] = {
         "registration_endpoint": f"{ISSUER}/register",
         "scopes_supported": ["a", "offline_access"],
@@ -266,7 +271,7 @@ def test_what_the_metadata_of_an_authorization_server_says_is_taken_over() -> No
 
 @pytest.mark.shows("AM-13")
 def test_metadata_of_another_issuer_is_not_used() -> None:
-    for issuer, other in [
+    for issuer, stated in [
         (ISSUER, "https://honest.example"),
         (ISSUER, f"{ISSUER}/"),
         (f"{ISSUER}/", ISSUER),
@@ -277,15 +282,15 @@ def test_metadata_of_another_issuer_is_not_used() -> None:
         (TENANT, f"{ISSUER}/tenant%31"),
     ]:
         asked: list[Step] = []
-        with case((issuer, other)), pytest.raises(InvalidMetadata, match="that of another"):
-            play(find_server(issuer), [server(other)], asked)
+        with case((issuer, stated)), pytest.raises(InvalidMetadata, match="that of another"):
+            play(find_server(issuer), [server(stated)], asked)
 
 
 @pytest.mark.shows("AM-13")
-def test_one_option_accepts_a_slash_at_the_end_and_nothing_else(
+def test_issuer_option_accepts_only_trailing_slash(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    for issuer, other, is_accepted in [
+    for issuer, stated, is_accepted in [
         (ISSUER, f"{ISSUER}/", True),
         (f"{ISSUER}/", ISSUER, True),
         (ISSUER, f"{ISSUER}//", False),
@@ -301,15 +306,15 @@ def test_one_option_accepts_a_slash_at_the_end_and_nothing_else(
         (ISSUER, f"{ISSUER}/?", False),
         (ISSUER, "http://login.example/", False),
     ]:
-        with case((issuer, other)):
+        with case((issuer, stated)):
             flow = find_server(issuer, trailing_slash=True)
             if is_accepted:
                 # The document says what the issuer is called in all that follows.
-                assert play(flow, [server(other)]).issuer == other
-                assert f"{other} and {issuer} are taken for the same" in caplog.messages[-1]
+                assert play(flow, [server(stated)]).issuer == stated
+                assert f"{stated} and {issuer} are taken for the same" in caplog.messages[-1]
             else:
                 with pytest.raises(InvalidMetadata):
-                    play(flow, [server(other)])
+                    play(flow, [server(stated)])
 
 
 def test_malformed_metadata_of_an_authorization_server_is_refused() -> None:
@@ -405,7 +410,7 @@ def test_no_error_shows_the_query_of_a_url() -> None:
         assert "mcp" in str(error.value)
 
 
-def test_what_cannot_be_fetched_ends_the_search() -> None:
+def test_unreachable_metadata_ends_search() -> None:
     asked: list[Step] = []
     with pytest.raises(Unreachable, match="no answer"):
         play(find_server(TENANT), [Unreachable("no answer")], asked)
@@ -419,7 +424,7 @@ def test_no_document_and_no_challenge_does_any_harm() -> None:
         {},
     ]
     challenges = bent([*naming(NAMED).www_authenticate], ['"', ",", "https://", "\\"], 10_000)
-    refusals = cycle([refused(one) for one in challenges])
+    refusals = cycle([refusal_of(challenge) for challenge in challenges])
     used = Counter[str]()
     for body in bent_documents(seeds, count(3000, 1_000_000)):
         answer = Fetched(status=200, body=body)

@@ -12,10 +12,10 @@ from mcp_protogen.runtime.features.auth.server.jwt import JwtVerifier
 from mcp_protogen.runtime.features.auth.server.keys import StaticKeys
 from mcp_protogen.runtime.features.auth.signing import InvalidKey, PrivateKey, PublicKey
 from mcp_protogen.runtime.http.server.authentication import TokenRefused
-from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer, forged
+from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer, forge_token
 from support.tables import case
 
-OTHER = PrivateKey.generated()
+OTHER = PrivateKey.generate()
 HOUR = 3600.0
 
 
@@ -49,7 +49,7 @@ async def test_a_token_of_the_issuer_for_this_server_is_accepted() -> None:
     assert principal.claims["aud"] == RESOURCE
 
 
-def test_what_is_not_installed_is_said_before_any_token_comes(
+def test_missing_dependency_is_reported_at_construction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     makers: list[tuple[str, str, Callable[[], object]]] = [
@@ -64,7 +64,7 @@ def test_what_is_not_installed_is_said_before_any_token_comes(
                 make()
 
 
-async def test_what_a_token_says_cannot_be_changed_for_the_next_request() -> None:
+async def test_claims_are_read_only() -> None:
     issuer = Issuer()
     claims: Any = (await verifier(issuer)(issuer.token())).claims
     with pytest.raises(TypeError):
@@ -136,7 +136,7 @@ async def test_a_token_is_valid_for_its_time_and_a_little_longer() -> None:
 
 
 @pytest.mark.shows("TK-04")
-async def test_one_of_several_audiences_is_enough() -> None:
+async def test_any_of_several_audiences_is_accepted() -> None:
     issuer = Issuer()
     token = issuer.token(aud=["https://other.example", RESOURCE])
     assert (await verifier(issuer)(token)).id == f"{ISSUER}|ada"
@@ -193,7 +193,7 @@ async def test_a_token_for_another_purpose_is_refused() -> None:
                     assert await refusal(verify, token) == "The token is not an access token"
 
 
-async def test_what_is_no_signed_jwt_is_refused() -> None:
+async def test_malformed_jwt_is_refused() -> None:
     issuer = Issuer()
     verify, good = verifier(issuer), issuer.token()
     head, body, signature = good.split(".")
@@ -202,11 +202,11 @@ async def test_what_is_no_signed_jwt_is_refused() -> None:
         *(f"{head}.{body}.", f"{head}..{signature}", f".{body}.{signature}", "." * 100_000),
         *(f"{'A' * 100_000}.{body}.{signature}", f"{head}.{'A' * 1_000_000}.{signature}"),
         *(f" {good}", f"{good}=", f"{good}\n"),
-        forged({"alg": "ES256", "kid": ["first"]}, {}),
-        forged({"alg": ["ES256"], "kid": "first"}, {}),
-        forged({"kid": "first"}, {}),
-        forged({"alg": "ES256", "kid": "first"}, {}),
-        forged({"alg": "ES256", "kid": "first", "crit": ["exp"], "exp": 1}, {}),
+        forge_token({"alg": "ES256", "kid": ["first"]}, {}),
+        forge_token({"alg": ["ES256"], "kid": "first"}, {}),
+        forge_token({"kid": "first"}, {}),
+        forge_token({"alg": "ES256", "kid": "first"}, {}),
+        forge_token({"alg": "ES256", "kid": "first", "crit": ["exp"], "exp": 1}, {}),
     ):
         with case(token[:60]):
             assert await refusal(verify, token) in (
@@ -216,12 +216,12 @@ async def test_what_is_no_signed_jwt_is_refused() -> None:
 
 
 async def test_a_type_that_is_no_text_is_refused() -> None:
-    token = forged({"alg": "ES256", "typ": ["at+jwt"]}, {})
+    token = forge_token({"alg": "ES256", "typ": ["at+jwt"]}, {})
     assert await refusal(verifier(Issuer()), token) == "The token is not an access token"
 
 
 async def test_only_the_algorithms_of_the_list_are_accepted() -> None:
-    rsa = PrivateKey.generated("RS256")
+    rsa = PrivateKey.generate("RS256")
     issuer = Issuer(keys={"first": KEY, "rsa": rsa})
     for algorithms, kid, accepted in (
         (["ES256"], "first", True),

@@ -36,7 +36,7 @@ def engine(request: pytest.FixtureRequest) -> Callable[[], Engine]:
     return partial(PostgresEngine, url, schema=place)
 
 
-async def test_one_process_remembers_what_has_not_expired() -> None:
+async def test_memory_replays_remember_until_expiry() -> None:
     clock = Clock()
     replays = MemoryReplays(clock=clock)
     assert await replays.first(key(1), 60)

@@ -304,7 +304,7 @@ def test_a_word_is_read_as_the_schema_says() -> None:
         with case(name):
             read = reader().read(words)
             assert read == arguments
-            assert [type(one) for one in read.values()] == [*map(type, arguments.values())]
+            assert [type(value) for value in read.values()] == [*map(type, arguments.values())]
 
 
 def test_members_references_and_types_of_all_schemas_are_read() -> None:
@@ -400,8 +400,8 @@ def test_a_pattern_of_a_server_cannot_hold_a_call_up() -> None:
 def test_a_tool_is_shown_as_a_signature() -> None:
     properties = SCHEMA["properties"]
     shown = {
-        name: signature({"name": "t", "inputSchema": {**SCHEMA, "properties": {name: one}}})
-        for name, one in properties.items()
+        name: signature({"name": "t", "inputSchema": {**SCHEMA, "properties": {name: schema}}})
+        for name, schema in properties.items()
     }
     assert shown["text"] == 't(text: str = "world")'
     assert shown["count"] == "t(count: int = …)"

@@ -92,7 +92,7 @@ def test_commands_end_as_they_say(shop: Run) -> None:
             assert err in ran.err if err else ran.err == ""
 
 
-def test_nothing_is_sent_where_arguments_do_not_fit(shop: Run) -> None:
+def test_invalid_arguments_are_not_sent(shop: Run) -> None:
     assert shop("call", SHOP, "order", "kind=milk", "sizes=1").code == 2
     assert shop("call", SHOP, "order", "kind=tea", "sizes=1", "sizes=2").out == (
         '{\n  "kind": "tea",\n  "sizes": [\n    1,\n    2\n  ]\n}\n'
@@ -217,16 +217,16 @@ def test_an_interrupted_call_is_cancelled_at_the_server(
 def test_an_interruption_before_anything_is_done_is_one_too(
     shop: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(work: Coroutine[None, None, None]) -> None:
+    def interrupt(work: Coroutine[None, None, None]) -> None:
         work.close()
         raise asyncio.CancelledError
 
-    def unchanged(*_: object) -> None:
+    def leave_unchanged(*_: object) -> None:
         """Leave logs and signals of the tests alone."""
 
-    monkeypatch.setattr(asyncio, "run", interrupted)
-    monkeypatch.setattr(logs, "begin_log", unchanged)
-    monkeypatch.setattr(signal, "signal", unchanged)
+    monkeypatch.setattr(asyncio, "run", interrupt)
+    monkeypatch.setattr(logs, "begin_log", leave_unchanged)
+    monkeypatch.setattr(signal, "signal", leave_unchanged)
     assert shop("call", SHOP, "greet") == Ran(130, "", "")
     assert shop("bridge", "--to", SHOP) == Ran(0, "", "")
 
@@ -246,7 +246,7 @@ def test_a_page_has_to_be_visited_before_a_call(shop: Run, monkeypatch: pytest.M
     assert "error[error-response]: shop.py: sign in first" in shop(*line).err
     monkeypatch.setattr(Terminal, "can_ask", True)
     monkeypatch.setattr(Terminal, "read_line", read_line)
-    monkeypatch.setattr(questions, "_opened", open_page)
+    monkeypatch.setattr(questions, "_open_page", open_page)
     ran = shop(*line)
     assert (ran.code, ran.out, opened) == (0, "paid\n", [servers.PAGE])
     assert "It wants to open a page at bank.example:" in ran.err

@@ -102,7 +102,7 @@ def test_a_field_says_what_may_be_entered() -> None:
         },
         "required": ["colour"],
     }
-    shown = {one.name: ([*one.described()], one.prompt()) for one in fields(schema)}
+    shown = {field.name: ([*field.describe()], field.prompt()) for field in fields(schema)}
     assert shown == {
         "size": (["Size (whole number, 1 to 9, optional)", "  How large?"], "size [3]: "),
         "colour": (["colour (number or value)", "  1  Red (r)", "  2  Green (2)"], "colour: "),

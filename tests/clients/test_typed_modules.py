@@ -155,7 +155,7 @@ def test_names_that_meet_are_told_apart_and_said() -> None:
 
 def test_whatever_a_server_says_stays_text() -> None:
     source = text_of(
-        *(one for text in HOSTILE for one in hostile(text)),
+        *(schema for text in HOSTILE for schema in hostile(text)),
         prompts=[
             {"name": text, "title": text, "description": text, "arguments": [{"name": text}]}
             for text in HOSTILE

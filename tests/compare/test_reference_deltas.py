@@ -42,7 +42,7 @@ def changes(older: str, newer: str) -> tuple[ReportedChange, ...]:
 # The rows of the list as they are compared.
 
 
-def listed(delta: Json) -> Row:
+def row_of(delta: Json) -> Row:
     """A row of the list: category, item, change, and what it says of both sides."""
     category, item, change = delta["cat"], delta["item"], delta["change"]
     if category == "union":
@@ -73,7 +73,7 @@ def _listed_method(delta: Json) -> Row:
 # Our changes in the same form.
 
 
-def projected(older: str, newer: str) -> Iterator[Row]:
+def project_changes(older: str, newer: str) -> Iterator[Row]:
     """Our changes, as far as the list speaks of such things."""
     for change in changes(older, newer):
         if change.code in UNLISTED or _of_params_meta(change):
@@ -169,9 +169,9 @@ def _requires(older: str, newer: str) -> Iterator[Row]:
             method.method: " ".join(
                 sorted(
                     {
-                        ".".join(one.path)
-                        for one in method.requires
-                        if one.path[0] != "tasks" and one.role != one.sender
+                        ".".join(require.path)
+                        for require in method.requires
+                        if require.path[0] != "tasks" and require.role != require.sender
                     }
                 )
             )
@@ -189,9 +189,9 @@ def test_the_differences_are_those_of_the_list(
     reference: Mapping[str, Sequence[Json]], older: str, newer: str
 ) -> None:
     if newer not in reference:
-        missing.untested(f"differences to {newer} in ../shared", "that they are those we have")
-    wanted = sorted(listed(one) for one in reference[newer] if one["cat"] != "behaviour")
-    found = sorted(projected(older, newer))
+        missing.skip_untested(f"differences to {newer} in ../shared", "that they are those we have")
+    wanted = sorted(row_of(delta) for delta in reference[newer] if delta["cat"] != "behaviour")
+    found = sorted(project_changes(older, newer))
     assert {"missing": sorted({*wanted} - {*found}), "extra": sorted({*found} - {*wanted})} == {
         "missing": [],
         "extra": [],

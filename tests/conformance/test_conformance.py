@@ -58,7 +58,7 @@ def test_the_suite_finds_nothing_wrong_with_a_server_of_one_old_revision(
 
 
 def test_the_official_python_sdk_has_no_tasks_for_the_suite_to_find(tmp_path: Path) -> None:
-    tasks = [one for one in STATELESS_SERVER if one.startswith("tasks-")]
+    tasks = [scenario for scenario in STATELESS_SERVER if scenario.startswith("tasks-")]
     assert len(tasks) == 9
     few = tables.some(tasks, 2, "tasks of the official SDK")
     leg = Leg("server", "2026-07-28", tuple(few), topic="tasks")
@@ -71,7 +71,9 @@ def test_every_scenario_that_the_suite_lists_is_played_or_is_named_as_not_ours()
     listed = set(re.findall(r"^  - (\S+) \[", said, re.MULTILINE))
     played = {scenario for leg in LEGS for scenario in leg.scenarios}
     assert played <= listed
-    assert [one for one in listed - played if not one.startswith(OTHERS)] == []
+    assert [
+        scenario_name for scenario_name in listed - played if not scenario_name.startswith(OTHERS)
+    ] == []
 
 
 def part_of(leg: Leg, few: int) -> Leg:

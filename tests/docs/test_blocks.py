@@ -11,9 +11,9 @@ from typing import Final
 import pytest
 import yaml
 from mcp_protogen.pipeline.settings import load_settings
-from support.docs.accounting import PAGES, taken, taken_by
+from support.docs.accounting import PAGES, all_taken_blocks, blocks_taken_by
 from support.docs.commands import faults, is_shell
-from support.docs.pages import Block, blocks, indented, page
+from support.docs.pages import Block, blocks, indented_block, page
 from support.folders import ROOT
 from support.generated.package_copy import copied_package
 from support.running import Run
@@ -59,22 +59,22 @@ RECORDED: Final = {
 }
 
 
-def parsed(text: str) -> None:
+def parse_toml(text: str) -> None:
     """Read TOML; what is said to `mcp-gen` has to be settings that it has."""
     if "mcp-gen" in tomllib.loads(text).get("tool", {}):
         Path("pyproject.toml").write_text(text)
         load_settings(Path("pyproject.toml"))
 
 
-def typed(text: str) -> None:
+def check_commands(text: str) -> None:
     """Have all lines be commands that can be typed."""
     assert list(faults(text)) == []
 
 
 def values(text: str) -> None:
     """Read JSON; a record of traffic has a value on each line."""
-    for one in text.splitlines() if text.startswith('{"traffic"') else [text]:
-        json.loads(one)
+    for line in text.splitlines() if text.startswith('{"traffic"') else [text]:
+        json.loads(line)
 
 
 def drawn(text: str) -> None:
@@ -86,34 +86,34 @@ def drawn(text: str) -> None:
 CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "json": values,
     "mermaid": drawn,
-    "sh": typed,
-    "toml": parsed,
+    "sh": check_commands,
+    "toml": parse_toml,
     "yaml": yaml.safe_load,
 }
 
 
-def named(block: Block) -> list[tuple[str, str]]:
+def table_entries(block: Block) -> list[tuple[str, str]]:
     """Where the two tables have a block without a kind that is no command."""
     known = (*COMPARED, *RECORDED)
-    return [one for one in known if one[0] == block.page and block.text.startswith(one[1])]
+    return [entry for entry in known if entry[0] == block.page and block.text.startswith(entry[1])]
 
 
 def test_every_block_is_run_or_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = taken()
+    run = all_taken_blocks()
     unused = {*COMPARED, *RECORDED}
     for block in chain(*map(blocks, PAGES)):
         with case(block.place):
             if check := CHECKS.get(block.kind):
                 check(block.text)
-            elif not block.kind and (places := named(block)):
+            elif not block.kind and (places := table_entries(block)):
                 unused.difference_update(places)
             elif not block.kind and is_shell(block.text):
-                typed(block.text)
+                check_commands(block.text)
             else:
                 assert block in run, "no test takes this block from support.docs.pages"
     assert unused == set()
-    for file in {one for one in COMPARED.values() if one != "a drawing"}:
+    for file in {reason for reason in COMPARED.values() if reason != "a drawing"}:
         assert (ROOT / file).exists()
 
 
@@ -126,14 +126,14 @@ def test_commands_in_sentences_have_the_options_that_there_are() -> None:
 
 
 def test_a_block_that_nobody_takes_is_found() -> None:
-    some = list(taken_by('PAGE: Final = "http.md"\nexample(PAGE, "routes")'))
+    some = list(blocks_taken_by('PAGE: Final = "http.md"\nexample(PAGE, "routes")'))
     assert [(block.kind, block.label) for block in some] == [("python", "routes")]
-    assert list(taken_by("for name in PAGES: programs(name)")) == []
-    assert len(list(taken_by('defined("http.md")'))) > 3
-    (config,) = taken_by('shown("connecting.md", "json")')
+    assert list(blocks_taken_by("for name in PAGES: programs(name)")) == []
+    assert len(list(blocks_taken_by('defined("http.md")'))) > 3
+    (config,) = blocks_taken_by('shown("connecting.md", "json")')
     assert config.kind == "json"
     with pytest.raises(ValueError, match="does not say which"):
-        list(taken_by('example("http.md", name)'))
+        list(blocks_taken_by('example("http.md", name)'))
 
 
 def test_commands_that_cannot_be_typed_are_found() -> None:
@@ -150,22 +150,26 @@ def test_commands_that_cannot_be_typed_are_found() -> None:
     for line, fault in rows.items():
         with case(line):
             assert is_shell(line)
-            assert [one.partition(": ")[2] for one in faults(line) if fault in one]
+            assert [
+                found_fault.partition(": ")[2]
+                for found_fault in faults(line)
+                if fault in found_fault
+            ]
     assert not is_shell("What comes\nof it")
 
 
-def test_what_commands_are_shown_to_print_is_what_they_print(mcp_gen: Run) -> None:
-    command, _, listed = indented("extensions.md", "$ mcp-gen ext").partition("\n")
+def test_shown_output_of_commands_is_real(mcp_gen: Run) -> None:
+    command, _, listed = indented_block("extensions.md", "$ mcp-gen ext").partition("\n")
     assert mcp_gen(*command.split()[2:]).out == listed
-    assert mcp_gen("new").err == indented("command.md", "error[")
+    assert mcp_gen("new").err == indented_block("command.md", "error[")
     printed = " ".join(mcp_gen("diff", "2025-11-25", "2026-07-28").out.split())
-    headline = indented("diff.md", "2026-07-28 against").partition("\n\n")[0]
+    headline = indented_block("diff.md", "2026-07-28 against").partition("\n\n")[0]
     for part in " ".join(headline.split()).split(" … and "):
         assert part in printed
 
 
 def test_the_names_that_are_shown_are_read(mcp_gen: Run) -> None:
-    Path("names.json").write_text(indented("targets.md", "{"))
+    Path("names.json").write_text(indented_block("targets.md", "{"))
     said = ("--revision", "2025-11-25", "--only", "models", "--names", "names.json")
     assert mcp_gen(*said, "--out", "types").code == 0
     assert "class Argument" in Path("types/_v2025_11_25.py").read_text()
@@ -183,9 +187,9 @@ def paths(tree: str) -> Iterator[str]:
 
 
 def test_the_files_that_are_shown_are_in_a_package() -> None:
-    command, _, tree = indented("extensions.md", "mcp-gen --rev").partition("\n\n")
+    command, _, tree = indented_block("extensions.md", "mcp-gen --rev").partition("\n\n")
     assert list(faults(command)) == []
-    for shown in (tree, indented("README.md", "pkg/\n")):
+    for shown in (tree, indented_block("README.md", "pkg/\n")):
         found = [path.removeprefix("pkg/") for path in paths(shown)]
         assert len(found) > 5
         for path in found:

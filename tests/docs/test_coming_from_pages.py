@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import pytest
 from support.docs import names
-from support.docs.pages import find_pieces, programs, shown
+from support.docs.pages import block_texts, find_pieces, programs
 from support.folders import environment
 from support.peers.places import python_with
 from support.tables import case
@@ -96,8 +96,8 @@ SDK_2: Final = Other(
 OTHERS: Final = (FASTMCP, SDK_1, SDK_2)
 # Ours, and theirs, of which the newest is shown first.
 PROGRAMS: Final = {
-    "from-fastmcp.md": (programs("from-fastmcp.md"), shown("from-fastmcp.md", "py")),
-    "from-mcp-sdk.md": (programs("from-mcp-sdk.md"), shown("from-mcp-sdk.md", "py")),
+    "from-fastmcp.md": (programs("from-fastmcp.md"), block_texts("from-fastmcp.md", "py")),
+    "from-mcp-sdk.md": (programs("from-mcp-sdk.md"), block_texts("from-mcp-sdk.md", "py")),
 }
 
 
@@ -127,7 +127,7 @@ def run(program: str, python: str | Path = sys.executable) -> subprocess.Complet
     )
 
 
-def printed(done: subprocess.CompletedProcess[str]) -> list[str]:
+def output_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -137,18 +137,18 @@ def printed(done: subprocess.CompletedProcess[str]) -> list[str]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_programs_do_the_same(name: str) -> None:
     (ours,), theirs = PROGRAMS[name]
-    expected = printed(run(ours))
+    expected = output_lines(run(ours))
     assert len(expected) >= 4
-    peers = [other for other in reversed(OTHERS) if other.page == name]
-    for other, program in zip(peers, theirs, strict=True):
-        with case(other.requirements):
-            python = python_with(other.requirements)
-            assert printed(run(program, python)) == expected
+    peers = [page for page in reversed(OTHERS) if page.page == name]
+    for counterpart, program in zip(peers, theirs, strict=True):
+        with case(counterpart.requirements):
+            python = python_with(counterpart.requirements)
+            assert output_lines(run(program, python)) == expected
             modern = program.replace(', mode="legacy"', "")
             # Where there are clients of 2026-07-28, they cannot be asked there.
-            assert (modern == program) == (other is SDK_1)
+            assert (modern == program) == (counterpart is SDK_1)
             assert modern == program or run(modern, python).returncode != 0
     modern = ours.replace("User())", f"User(), revisions={PACKAGE}.REVISIONS)")
     assert modern != ours
     # There the handler runs again, up to the question.
-    assert [*dict.fromkeys(printed(run(f"import {PACKAGE}\n{modern}")))] == expected
+    assert [*dict.fromkeys(output_lines(run(f"import {PACKAGE}\n{modern}")))] == expected

@@ -25,7 +25,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
 from pydantic import BaseModel
 from support.docs.pages import find_pieces
 from support.folders import environment
-from support.http.serving import booted
+from support.http.serving import run_app
 
 TOKEN: Final = "0123456789abcdef"
 ELSEWHERE: Final = re.compile(r"example\.|\burl\b")
@@ -185,7 +185,7 @@ async def evaluate(piece: str, names: dict[str, Any]) -> None:
     if endless := ENDLESS.match(piece):
         names["_bind"] = inspect.signature(eval(endless[1], names)).bind
         piece = f"_bind({piece[endless.end() :]}"
-    source = completed(piece)
+    source = complete_piece(piece)
     code = compile(source, piece, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     ran = eval(code, names)
     if inspect.iscoroutine(ran):
@@ -196,7 +196,7 @@ async def evaluate(piece: str, names: dict[str, Any]) -> None:
             pass
 
 
-def completed(piece: str) -> str:
+def complete_piece(piece: str) -> str:
     """Return a piece as a program: a decorator needs a function, a parameter a tool."""
     if piece.startswith("@"):
         parameters = re.findall(r"{\+?(\w+)}", piece) + re.findall(r'completions={"(\w+)"', piece)
@@ -241,7 +241,7 @@ async def run_pieces(program: Program, pieces: list[str]) -> dict[str, BaseExcep
     app.middleware = [note_call]
     verify = pkg.static_tokens({TOKEN: pkg.Principal("ada")})
     http = app.http(http=pkg.HttpOptions(authentication=pkg.Authentication(verify=verify)))
-    async with booted(http) as port:
+    async with run_app(http) as port:
         authorized = {"Authorization": f"Bearer {TOKEN}"}
         url = f"http://127.0.0.1:{port}/mcp"
         async with pkg.connect_http(url, program.client(), headers=authorized) as client:

@@ -11,19 +11,19 @@ import mcp_revisions as package
 import pytest
 import yaml
 from support import missing
-from support.docs.pages import example, page, shown
-from support.http.serving import booted, calling, text_in
+from support.docs.pages import block_texts, example, page
+from support.http.serving import calling, run_app, text_in
 from support.tables import case
 
 NAME = "deployment.md"
 PAGE = page(NAME)
-(PROGRAM,) = shown(NAME)
-(DOCKERFILE,) = shown(NAME, "dockerfile")
-(UNIT,) = shown(NAME, "ini")
-(NGINX,) = shown(NAME, "nginx")
-(CADDY,) = shown(NAME, "caddyfile")
-(HAPROXY,) = shown(NAME, "haproxy")
-COMPOSE, TRAEFIK, KUBERNETES = map(yaml.safe_load, shown(NAME, "yaml"))
+(PROGRAM,) = block_texts(NAME)
+(DOCKERFILE,) = block_texts(NAME, "dockerfile")
+(UNIT,) = block_texts(NAME, "ini")
+(NGINX,) = block_texts(NAME, "nginx")
+(CADDY,) = block_texts(NAME, "caddyfile")
+(HAPROXY,) = block_texts(NAME, "haproxy")
+COMPOSE, TRAEFIK, KUBERNETES = map(yaml.safe_load, block_texts(NAME, "yaml"))
 READ = set(re.findall(r'environ\.get\("(\w+)"', PROGRAM))
 
 
@@ -31,7 +31,7 @@ async def test_the_program_serves_under_its_own_names(monkeypatch: pytest.Monkey
     monkeypatch.setenv("ALLOWED_HOSTS", "mcp.example.com,other.example")
     monkeypatch.setenv("STATE_KEYS", "k" * 16)
     served: Any = example(NAME, "serve")["served"]()
-    async with booted(served) as port, calling(port) as site:
+    async with run_app(served) as port, calling(port) as site:
         for host, status in (
             ("mcp.example.com", 200),
             ("other.example", 200),
@@ -55,7 +55,7 @@ def test_a_worker_with_an_engine_shares_it(monkeypatch: pytest.MonkeyPatch) -> N
     assert isinstance(shared.engine, package.RedisEngine)
 
 
-def test_what_is_set_is_what_the_program_reads() -> None:
+def test_page_lists_variables_that_program_reads() -> None:
     table = PAGE.split("| variable |")[1].split("\n\n")[0]
     named = {name for cell in re.findall(r"^\| (`.*?) \|", table, re.M) for name in _words(cell)}
     assert named == READ | {"FORWARDED_ALLOW_IPS"}
@@ -63,7 +63,7 @@ def test_what_is_set_is_what_the_program_reads() -> None:
     (pod,) = KUBERNETES["spec"]["template"]["spec"]["containers"]
     for place, settings in (
         ("compose", {*worker["environment"]}),
-        ("Kubernetes", {one["name"] for one in pod["env"]}),
+        ("Kubernetes", {variable["name"] for variable in pod["env"]}),
         ("Dockerfile", {*re.findall(r"(\w+)=", DOCKERFILE.partition("ENV")[2].partition("\n")[0])}),
         ("systemd", {*re.findall(r"^Environment=(\w+)=", UNIT, re.M)}),
     ):
@@ -121,7 +121,7 @@ def test_limits_of_proxies_are_those_of_the_server() -> None:
 def test_systemd_can_read_the_unit(tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze")
     if program is None:
-        missing.untested("systemd-analyze", "that it can read the unit for deployment")
+        missing.skip_untested("systemd-analyze", "that it can read the unit for deployment")
     unit = tmp_path / "clock.service"
     unit.write_text(UNIT.replace("/opt/clock/.venv/bin/python", sys.executable))
     done = subprocess.run(

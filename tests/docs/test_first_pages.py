@@ -11,16 +11,16 @@ from typing import Any
 import pytest
 from mcp_revisions import connect
 from mcp_revisions import v2025_11_25 as mcp
-from support.docs.pages import beside_package, blocks, page, run, shown
+from support.docs.pages import beside_package, block_texts, blocks, page, run
 from support.folders import ROOT
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.sessions.talking import pkg
 from support.tables import case
 
-SERVER, TRY_IT = shown("first-server.md")
-CLIENT, GREETER, HOST = shown("first-client.md")
-(PRINTED,) = shown("first-client.md", "text")
-(START,) = shown("index.md")
+SERVER, TRY_IT = block_texts("first-server.md")
+CLIENT, GREETER, HOST = block_texts("first-client.md")
+(PRINTED,) = block_texts("first-client.md", "text")
+(START,) = block_texts("index.md")
 PYTHON, FILE, URL = "/path/to/.venv/bin/python", "/path/to/server.py", "http://127.0.0.1:8000/mcp"
 NOTES = {"command": PYTHON, "args": [FILE]}
 # Of these the copies of their documentation that there are have no servers over HTTP in a file.
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return beside_package(tmp_path_factory.mktemp("first"), files)
 
 
-def printed(folder: Path, *command: str) -> str:
+def run_command(folder: Path, *command: str) -> str:
     done = subprocess.run(
         [sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -51,10 +51,10 @@ def printed(folder: Path, *command: str) -> str:
 
 
 def test_the_programs_print_what_the_pages_say(folder: Path) -> None:
-    last = printed(folder, "try_it.py").splitlines()[-1]
+    last = run_command(folder, "try_it.py").splitlines()[-1]
     assert f"the last line is `{last}`" in page("first-server.md")
-    assert printed(folder, "client.py", "greeter.py") == PRINTED
-    assert printed(folder, "client.py", "start.py") == PRINTED
+    assert run_command(folder, "client.py", "greeter.py") == PRINTED
+    assert run_command(folder, "client.py", "start.py") == PRINTED
 
 
 async def test_a_client_that_answers_is_asked() -> None:
@@ -84,7 +84,7 @@ def hosts() -> dict[str, dict[str, dict[str, Any]]]:
     return found
 
 
-async def test_what_hosts_are_told_reaches_the_server(folder: Path) -> None:
+async def test_host_settings_reach_server(folder: Path) -> None:
     told = hosts()
     assert len(told) == page("first-server.md").count("<!-- host: ") == 10
     for host, servers in told.items():
@@ -93,8 +93,10 @@ async def test_what_hosts_are_told_reaches_the_server(folder: Path) -> None:
             assert (servers == {}) == (host in STDIO_ONLY)
             assert all(server.pop("url") == URL for server in servers.values())
             assert all(server in ({}, {"type": "http"}) for server in servers.values())
-    async with booted(run(SERVER)["app"].http()) as port:
-        text = next(one.text for one in blocks("first-server.md") if one.label == "Claude Code")
+    async with run_app(run(SERVER)["app"].http()) as port:
+        text = next(
+            block.text for block in blocks("first-server.md") if block.label == "Claude Code"
+        )
         places = {PYTHON: sys.executable, FILE: str(folder / "server.py")}
         for old, new in {**places, URL: f"http://127.0.0.1:{port}/mcp"}.items():
             text = text.replace(old, new)
@@ -107,14 +109,14 @@ async def test_what_hosts_are_told_reaches_the_server(folder: Path) -> None:
                 assert answer.text == "There is no note tea. There are: milk."
 
 
-def test_what_is_needed_is_what_is_said() -> None:
+def test_page_states_real_requirements() -> None:
     said = page("install.md")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert f"Python {project['requires-python'].removeprefix('>=')} or later" in said
     runtime = (ROOT / "codegen/mcp_protogen/runtime/pyproject.toml").read_text(encoding="utf-8")
     extras = tomllib.loads(runtime)["project"]["optional-dependencies"]
-    for one in (one for wanted in extras.values() for one in wanted):
-        assert one.partition(">")[0] in said
+    for requirement in (requirement for wanted in extras.values() for requirement in wanted):
+        assert requirement.partition(">")[0] in said
     # This sentence is another one as soon as a registry has it.
     assert "It is not in any package registry yet" in said
 
@@ -132,7 +134,7 @@ async def test_a_note_is_read_by_its_uri() -> None:
 def test_a_client_finds_the_revision_of_the_servers_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, again, server = shown("negotiation.md")
+    first, again, server = block_texts("negotiation.md")
     monkeypatch.chdir(beside_package(tmp_path, {"server.py": server}))
     asyncio.run(run(first)["main"]())
     asyncio.run(run(again)["again"]())

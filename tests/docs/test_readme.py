@@ -8,14 +8,14 @@ import sys
 import tomllib
 from pathlib import Path
 
-from support.docs.pages import anchors, beside_package, page, shown
+from support.docs.pages import anchors, beside_package, block_texts, page
 from support.folders import ROOT
 
 README = page("README.md")
 
 
 def test_the_server_and_the_client_run_as_they_stand(tmp_path: Path) -> None:
-    server, client = shown("README.md")
+    server, client = block_texts("README.md")
     assert server.count("\n") <= 10
     assert client.count("\n") <= 15
     beside_package(tmp_path, {"server.py": server, "client.py": client})
@@ -36,7 +36,7 @@ def test_the_server_and_the_client_run_as_they_stand(tmp_path: Path) -> None:
 
 
 def test_the_configuration_of_a_host_is_json() -> None:
-    (configuration,) = shown("README.md", "json")
+    (configuration,) = block_texts("README.md", "json")
     (server,) = json.loads(configuration)["mcpServers"].values()
     assert server.keys() == {"command", "args", "env"}
 

@@ -30,7 +30,7 @@ SETTINGS = settings(
 
 
 @pytest.fixture(autouse=True)
-def counted(record_property: Callable[[str, object], None]) -> Generator[None, None, None]:
+def count_verdicts(record_property: Callable[[str, object], None]) -> Generator[None, None, None]:
     """Tell who records a run how many verdicts a test compared."""
     verdicts.clear()
     yield
@@ -61,7 +61,11 @@ def test_type_and_schema_accept_the_same_values(revision: str) -> None:
 
 def test_an_undeclared_member_is_no_declared_one_though_it_is_called_like_its_attribute() -> None:
     tried = 0
-    subjects = [(one, subject) for one in REVISIONS for subject in oracle.subjects(one).values()]
+    subjects = [
+        (any_revision, subject)
+        for any_revision in REVISIONS
+        for subject in oracle.subjects(any_revision).values()
+    ]
     for revision, subject in subjects:
         model = getattr(load(revision).models, subject.name)
         for attribute, field in getattr(model, "model_fields", {}).items():
@@ -69,8 +73,10 @@ def test_an_undeclared_member_is_no_declared_one_though_it_is_called_like_its_at
             if wire_name == attribute:
                 continue
             tried += 1
-            least = oracle.required(revision, subject)
-            without = {member: one for member, one in least.items() if member != wire_name}
+            least = oracle.smallest_request(revision, subject)
+            without = {
+                member: least_value for member, least_value in least.items() if member != wire_name
+            }
             for value in ({**least, attribute: 5}, {**without, attribute: None}):
                 assert disagreement(revision, subject, value, exact=True) is None
             read = model.from_wire({**least, attribute: 5})

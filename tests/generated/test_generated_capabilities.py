@@ -36,7 +36,7 @@ def test_a_server_declares_what_its_methods_need() -> None:
             assert declare(reversed(methods)).to_wire() == expected
 
 
-def test_nothing_to_answer_is_nothing_to_declare() -> None:
+def test_empty_methods_declare_empty_capabilities() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
             capabilities = load(revision).capabilities
@@ -57,7 +57,7 @@ def test_a_client_declares_what_it_answers_and_sends() -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_what_is_declared_for_a_method_is_what_its_check_asks(revision: str) -> None:
+def test_declared_capability_satisfies_check_of_method(revision: str) -> None:
     """Every method of the table, from each side that may send it, with nothing and with enough."""
     package = load(revision)
     tables = (
@@ -127,7 +127,7 @@ def test_sampling_with_tools_needs_the_capability_for_tools() -> None:
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_what_only_should_be_declared_is_not_enforced(revision: str) -> None:
+def test_recommended_capability_is_not_enforced(revision: str) -> None:
     params: Json = {"messages": [], "maxTokens": 1, "includeContext": "allServers"}
     sampling: Json = {"sampling": {}}
     assert (

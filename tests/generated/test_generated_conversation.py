@@ -133,7 +133,7 @@ def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_what_is_not_declared_is_not_sent(revision: str) -> None:
+def test_undeclared_request_is_not_sent(revision: str) -> None:
     async def talk(client: Any, server: Any) -> None:
         with pytest.raises(MissingCapability, match=r"server\.prompts"):
             await client.request(

@@ -43,7 +43,7 @@ Gate = tuple[str, str, str, str, frozenset[str]]
 def _facts(revision: str) -> Json:
     facts: dict[str, Json] = shared_json(FACTS, "what the tables of methods say")["revisions"]
     if revision not in facts:
-        missing.untested(f"facts of {revision} in ../shared", "what the tables of methods say")
+        missing.skip_untested(f"facts of {revision} in ../shared", "what the tables of methods say")
     return facts[revision]
 
 
@@ -286,7 +286,7 @@ TOOLKIT = {"disable", "enable", "max_threads", "mount", "page_size", "tool_schem
 }
 
 
-def _found(cls: type[Any]) -> set[str]:
+def _names_of(cls: type[Any]) -> set[str]:
     """All names of a class but those that Python itself looks for."""
     return {name for name in dir(cls) if not name.startswith("__")} - {"_is_protocol"}
 
@@ -304,15 +304,15 @@ def test_users_find_nothing_of_the_runtime_in_the_classes_they_use(revision: str
         expected = usual | (IN_RESULTS[side] if asks_in_results else set[str]())
         # The docstring of a stub names its method in the first line.
         first = {name: (getattr(cls, name).__doc__ or "").split("\n")[0] for name in vars(cls)}
-        stubs = {name for name, line in first.items() if any(one in line for one in methods)}
+        stubs = {name for name, line in first.items() if any(method in line for method in methods)}
         assert stubs.isdisjoint(expected), side
-        assert _found(cls) - stubs == expected, side
+        assert _names_of(cls) - stubs == expected, side
 
 
 def test_marked_functions_share_a_class_with_few_other_names() -> None:
     handlers = {name for name in dir(load(REVISIONS[-1]).Server) if name.startswith("on_")}
-    assert _found(mcp_revisions.Toolkit) - handlers == TOOLKIT
-    assert _found(mcp_revisions.CheckedResults) == {"request"}
+    assert _names_of(mcp_revisions.Toolkit) - handlers == TOOLKIT
+    assert _names_of(mcp_revisions.CheckedResults) == {"request"}
 
 
 def test_a_stub_is_called_otherwise_only_if_its_class_has_the_name_already() -> None:
@@ -323,4 +323,4 @@ def test_a_stub_is_called_otherwise_only_if_its_class_has_the_name_already() -> 
             assert names.stub("", stem) == f"{name}_"
     for side in PUBLIC:
         cls = getattr(load(REVISIONS[0]), side)
-        assert not any(name.endswith("_") for name in _found(cls)), side
+        assert not any(name.endswith("_") for name in _names_of(cls)), side

@@ -24,7 +24,7 @@ def package() -> Package:
     return generate(options._replace(runtime="mcp_protogen.runtime"))
 
 
-def test_it_holds_every_pinned_revision() -> None:
+def test_golden_package_has_every_pinned_revision() -> None:
     assert tuple(load_pins()) == REVISIONS
 
 

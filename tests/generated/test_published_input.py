@@ -22,10 +22,12 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("published_input")]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with `pkg` alone, the package made from the published files that are there."""
     found = missing.reference("published", "what becomes of published files")
-    published = {one: found / f"{one}.schema.json" for one in REVISIONS}
-    schemas = given(published)
-    files = {one: found / "extensions" / f"{one}.schema.json" for one in EXTENSIONS}
-    extensions = {**EXTENSIONS, **given(files)}
+    published = {revision: found / f"{revision}.schema.json" for revision in REVISIONS}
+    schemas = schemas_given(published)
+    files = {
+        extension: found / "extensions" / f"{extension}.schema.json" for extension in EXTENSIONS
+    }
+    extensions = {**EXTENSIONS, **schemas_given(files)}
     options = GenerationOptions(REVISIONS, schemas, parts=tuple(PARTS), extensions=extensions)
     options = options._replace(runtime="mcp_protogen.runtime")
     place = tmp_path_factory.mktemp("published")
@@ -36,7 +38,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def given(files: Mapping[str, Path]) -> dict[str, GivenFile]:
+def schemas_given(files: Mapping[str, Path]) -> dict[str, GivenFile]:
     """The schemas of those that are published."""
     return {
         name: GivenFile(file.name, file.read_bytes())
@@ -58,7 +60,7 @@ class _WithoutTexts(ast.NodeTransformer):
         return None if alone else node
 
 
-def test_it_is_the_committed_code_in_other_words(folder: Path) -> None:
+def test_package_from_published_input_equals_committed_package(folder: Path) -> None:
     made = {path.relative_to(folder / "pkg"): path for path in (folder / "pkg").rglob("*.py")}
     assert made.keys() == {path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")}
     differing = [str(name) for name, path in made.items() if code(path) != code(PACKAGE / name)]

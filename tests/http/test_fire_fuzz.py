@@ -11,14 +11,14 @@ from support.http.fire import (
     STACKS,
     Answer,
     Site,
-    attacked,
     call,
     http,
     loop_of,
     modern,
     of_modern,
     quiet,
-    settled,
+    serve_under_attack,
+    wait_until_idle,
     wire,
 )
 from support.json_types import JsonObject
@@ -124,7 +124,7 @@ def requests(draw: st.DrawFn) -> tuple[str, dict[str, str | None], bytes, int]:
     return draw(METHODS), fields, body, draw(st.sampled_from([100] * 9 + [50]))
 
 
-async def sent(
+async def send_bent(
     site: Site, mine: str, request: tuple[str, dict[str, str | None], bytes, int]
 ) -> None:
     """Send a bent request, and judge what comes back."""
@@ -164,11 +164,11 @@ def judge(method: str, answer: Answer) -> None:
     assert answer.status != 503 or answer.field("retry-after")
     if answer.field("content-type") == "application/json" and method != "HEAD":
         said = answer.message
-        for one in said if answer.body.startswith(b"[") else [said]:
-            assert one["jsonrpc"] == "2.0"
-            assert ("result" in one) != ("error" in one), answer
-            if "error" in one:
-                assert isinstance(one["error"]["code"], int) and one["error"]["message"]
+        for message in said if answer.body.startswith(b"[") else [said]:
+            assert message["jsonrpc"] == "2.0"
+            assert ("result" in message) != ("error" in message), answer
+            if "error" in message:
+                assert isinstance(message["error"]["code"], int) and message["error"]["message"]
         assert answer.status == 200 or "error" in said
     else:
         # What the parser refuses by itself.
@@ -183,7 +183,7 @@ def test_a_bent_request_gets_an_answer_that_is_documented() -> None:
 
 def bend(stack: str) -> None:
     with asyncio.Runner(loop_factory=partial(loop_of, stack)) as loop, quiet():
-        entered = attacked(stack, body_timeout=0.1, max_waiting=10)
+        entered = serve_under_attack(stack, body_timeout=0.1, max_waiting=10)
         site = loop.run(entered.__aenter__())
         mine: JsonObject = {"mcp-session-id": ""}
 
@@ -202,12 +202,12 @@ def bend(stack: str) -> None:
                 again = http(call("echo"), **mine)
                 if not mine["mcp-session-id"] or (await site.ask(again)).status == 404:
                     mine.update(await site.session())
-                await sent(site, mine["mcp-session-id"], request)
+                await send_bent(site, mine["mcp-session-id"], request)
                 assert (await site.ask(http(call("echo"), **mine))).status in (200, 404)
 
             loop.run(once())
 
         attack()
-        loop.run(settled(site.app))
+        loop.run(wait_until_idle(site.app))
         loop.run(site.is_fine())
         loop.run(entered.__aexit__(None, None, None))

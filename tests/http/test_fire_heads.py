@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from support.http.fire import Fields, attacked, http, on_each_stack, wire
+from support.http.fire import Fields, http, on_each_stack, serve_under_attack, wire
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
@@ -198,7 +198,7 @@ ALL = [*METHODS, *PATHS, *LINES, *OLD_HTTP, *LENGTHS, *DOUBLES, *KINDS, *VERSION
 
 @on_each_stack
 async def test_an_odd_head_gets_its_status(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         for case in ALL:
             answer = await site.ask(case.data(await site.session()))
             assert answer.status == getattr(case, stack), (case.name, answer)
@@ -207,7 +207,7 @@ async def test_an_odd_head_gets_its_status(stack: str) -> None:
 
 @on_each_stack
 async def test_head_is_no_method_of_the_endpoint_and_gets_no_body(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         async with wire(site.port) as one:
             await one.send(http(b"", "HEAD", **mine) + http(PING, **mine))

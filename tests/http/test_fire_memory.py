@@ -70,7 +70,7 @@ async def rest() -> None:
         await asyncio.sleep(0)
 
 
-async def sent(app: Any, message: Json, **fields: Any) -> Sender:
+async def send_request(app: Any, message: Json, **fields: Any) -> Sender:
     """A request that was sent as a whole."""
     body = json.dumps(message).encode()
     one = Sender(app, len(body), **fields)
@@ -78,18 +78,18 @@ async def sent(app: Any, message: Json, **fields: Any) -> Sender:
     return one
 
 
-async def begun(app: Any) -> JsonObject:
+async def begin_session(app: Any) -> JsonObject:
     """The fields of a session that has begun."""
-    one = await sent(app, hello(OLD))
+    one = await send_request(app, hello(OLD))
     assert await one.status() == 200
     id = one.field(b"mcp-session-id")
     assert id is not None
     mine = {"mcp_session_id": id.decode()}
-    assert await (await sent(app, INITIALIZED, **mine)).status() == 202
+    assert await (await send_request(app, INITIALIZED, **mine)).status() == 202
     return mine
 
 
-def taken(app: Any) -> int:
+def bytes_in_use(app: Any) -> int:
     """How many bytes are taken for bodies."""
     return int(app._running.state.bodies.quota.used)
 
@@ -116,12 +116,12 @@ async def end_cancelled(one: Sender) -> int | None:
 
 async def check_bound(app: Any, mine: JsonObject) -> None:
     """See that bodies of 150 KiB leave no room for 51 more."""
-    assert taken(app) == 150 * KIB
+    assert bytes_in_use(app) == 150 * KIB
     refused = Sender(app, 51 * KIB, **mine)
     assert await refused.status() == 503
     assert (refused.field(b"retry-after"), refused.read) == (b"1", 0)
     # What is small has room at any time.
-    assert await (await sent(app, call("echo"), **mine)).status() == 200
+    assert await (await send_request(app, call("echo"), **mine)).status() == 200
 
 
 @pytest.mark.parametrize(
@@ -133,17 +133,17 @@ def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
     async def script() -> None:
         seconds = 0.02 if end is end_late else 30
         app = app_of(Target().server, **LIMITS, body_timeout=seconds)
-        mine = await begun(app)
+        mine = await begin_session(app)
         # One says how long it is, the other does not.
         slow = Sender(app, 100 * KIB, **mine), Sender(app, **mine)
-        for one in slow:
-            await one.send(b" " * 50 * KIB)
+        for sender in slow:
+            await sender.send(b" " * 50 * KIB)
         if end is not end_late:
             # Else time may be up before that.
             await check_bound(app, mine)
-        assert [await end(one) for one in slow] == [status, status]
-        assert taken(app) == 0
-        large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
+        assert [await end(sender) for sender in slow] == [status, status]
+        assert bytes_in_use(app) == 0
+        large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
         assert await large.status() == 200
         await app.close()
 
@@ -158,13 +158,13 @@ def test_who_sends_nothing_any_more_makes_room_however_much_has_come(
 
     async def script() -> None:
         app = app_of(Target().server, **LIMITS, body_timeout=1000)
-        mine = await begun(app)
+        mine = await begin_session(app)
         stuck, going = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
-        for one in (stuck, going):
-            await one.send(b" " * (90 * KIB))
+        for sender in (stuck, going):
+            await sender.send(b" " * (90 * KIB))
         await asyncio.sleep(0.006)
         await going.send(b" ")
-        large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
+        large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
         assert [await large.status(), await stuck.status()] == [200, 503]
         assert await end_left(going) == 400
         await app.close()
@@ -180,21 +180,21 @@ def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
 
     async def script() -> None:
         app = app_of(Target().server, **LIMITS, body_timeout=1000)
-        mine = await begun(app)
+        mine = await begin_session(app)
         slow, quick = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
         await slow.send(b"")
         await quick.send(b" " * 90 * KIB)
         await asyncio.sleep(0.001)
-        large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
+        large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
         assert [await large.status(), await slow.status()] == [200, 503]
         assert slow.field(b"retry-after") == b"1"
         # Without any that is slow, whoever comes last has to come again.
         again = Sender(app, 100 * KIB, **mine)
         await again.send(b" " * 90 * KIB)
         assert await Sender(app, 100 * KIB, **mine).status() == 503
-        for one in (quick, again):
-            assert await end_left(one) == 400
-        assert taken(app) == 0
+        for sender in (quick, again):
+            assert await end_left(sender) == 400
+        assert bytes_in_use(app) == 0
         await app.close()
 
     with quiet():
@@ -219,17 +219,17 @@ def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -
             server = stub(pkg.load(OLD).Server, on_roots_list_changed=on_roots_list_changed)
             limits = {"max_requests": 3, "sessions": sessions}
             app = app_of(server, **LIMITS, **limits)
-            mine = await begun(app) if sessions else {"mcp_protocol_version": OLD}
+            mine = await begin_session(app) if sessions else {"mcp_protocol_version": OLD}
             for message, status in (
                 *((changed, 202), (changed, 202), (changed, 503)),
                 *((small, 202), (small, 503), (gone, 202)),
             ):
-                assert await (await sent(app, message, **mine)).status() == status
-            assert (len(began), taken(app) > 180 * KIB) == (3, True)
+                assert await (await send_request(app, message, **mine)).status() == status
+            assert (len(began), bytes_in_use(app) > 180 * KIB) == (3, True)
             go.set()
             await rest()
-            assert (taken(app), app._running.state.working) == (0, 0)
-            assert await (await sent(app, changed, **mine)).status() == 202
+            assert (bytes_in_use(app), app._running.state.working) == (0, 0)
+            assert await (await send_request(app, changed, **mine)).status() == 202
             await app.close()
             go.clear()
             began.clear()
@@ -239,11 +239,11 @@ def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -
 
 
 @pytest.mark.parametrize("ends", ["answered", "cancelled", "left"])
-def test_what_is_worked_on_counts_until_it_ends(ends: str) -> None:
+def test_running_work_counts_until_its_end(ends: str) -> None:
     async def script() -> None:
         target = Target()
         app = app_of(target.server, **LIMITS)
-        mine = await begun(app)
+        mine = await begin_session(app)
         text = "x" * 90 * KIB
         if ends == "left":
             message: Any = modern("tools/call", name="wait", arguments={"text": text})
@@ -253,19 +253,19 @@ def test_what_is_worked_on_counts_until_it_ends(ends: str) -> None:
             }
         else:
             message, fields = call("wait", text=text), mine
-        working = [await sent(app, {**message, "id": id}, **fields) for id in (1, 2)]
-        assert taken(app) > 180 * KIB
+        working = [await send_request(app, {**message, "id": id}, **fields) for id in (1, 2)]
+        assert bytes_in_use(app) > 180 * KIB
         assert await Sender(app, 90 * KIB, **mine).status() == 503
-        for id, one in enumerate(working, 1):
+        for id, sender in enumerate(working, 1):
             if ends == "answered":
                 target.go.set()
             elif ends == "left":
-                one.leave()
+                sender.leave()
             else:
                 gone = {"method": "notifications/cancelled", "params": {"requestId": id}}
-                await (await sent(app, {"jsonrpc": "2.0", **gone}, **mine)).status()
-            await one.task
-        assert (taken(app), target.finished) == (0, 2)
+                await (await send_request(app, {"jsonrpc": "2.0", **gone}, **mine)).status()
+            await sender.task
+        assert (bytes_in_use(app), target.finished) == (0, 2)
         await app.close()
 
     with quiet():
@@ -282,9 +282,11 @@ def test_a_listen_stream_keeps_nobody_from_asking() -> None:
             for name, value in of_modern("subscriptions/listen").items()
         }
         # The whole of what is kept while it is open has a bound, not its params alone.
-        assert await (await sent(app, {**wanted, "x": [{}] * 2200}, **fields)).status() == 413
-        stream = await sent(app, wanted, **fields)
-        assert (taken(app), stream.task.done()) == (0, False)
+        assert (
+            await (await send_request(app, {**wanted, "x": [{}] * 2200}, **fields)).status() == 413
+        )
+        stream = await send_request(app, wanted, **fields)
+        assert (bytes_in_use(app), stream.task.done()) == (0, False)
         stream.leave()
         assert await stream.status() == 200
         await app.close()
@@ -309,7 +311,7 @@ class Asking(Target):
         return await super()._do(session, name, arguments)
 
 
-def test_what_clients_may_do_without_end_is_logged_a_few_times(
+def test_repeatable_client_actions_are_logged_sparingly(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def script() -> None:
@@ -320,7 +322,7 @@ def test_what_clients_may_do_without_end_is_logged_a_few_times(
                     field.replace("-", "_"): value
                     for field, value in of_modern("tools/call", name).items()
                 }
-                one = await sent(app, modern("tools/call", name=name), **fields)
+                one = await send_request(app, modern("tools/call", name=name), **fields)
                 one.leave()
                 await one.task
             deaf = Deaf(app, 0)
@@ -332,7 +334,7 @@ def test_what_clients_may_do_without_end_is_logged_a_few_times(
     run(script())
     logged = Counter(entry.module for entry in caplog.records)
     # The module has two kinds: who does not read, and who has gone.
-    assert [logged[one] for one in ("jobs", "asgi")] == [5, 10]
+    assert [logged[logger] for logger in ("jobs", "asgi")] == [5, 10]
 
 
 def guarded_app(**chosen: Any) -> Any:

@@ -89,7 +89,7 @@ def test_only_as_many_slow_bodies_are_refused_as_make_room(monkeypatch: pytest.M
         for wanted, refused in ((size, 1), (size + 1, 2), (2 * size, 2), (3 * size, 3)):
             bodies = bodies_within(3 * size, 1000.0)
             slow = [exchange_of() for _ in range(3)]
-            readers = [asyncio.create_task(read(bodies, one, size)) for one in slow]
+            readers = [asyncio.create_task(read(bodies, body, size)) for body in slow]
             await asyncio.sleep(0)
             assert bodies.quota.used == 3 * size
             bodies._take(exchange_of(), wanted)
@@ -161,7 +161,7 @@ class Keeping(ToolHeaders):
         request = SimpleNamespace(id=1, raw={}, meta={CLIENT_CAPABILITIES: capabilities})
         job: Any = SimpleNamespace(request=request, reply=None)
         exchange = exchange_of()
-        exchange.authenticated(pkg.Principal(principal))
+        exchange.set_principal(pkg.Principal(principal))
         work = self.check(Listing(), job, exchange)
         if work is not None:
             await work

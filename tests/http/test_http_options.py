@@ -57,13 +57,13 @@ WRONG: list[tuple[JsonObject, str]] = [
 ]
 
 
-def test_what_would_serve_nobody_or_anybody_is_refused() -> None:
+def test_options_that_serve_none_or_all_are_refused() -> None:
     for chosen, reason in WRONG:
         with case((chosen, reason)), pytest.raises(ValueError, match=reason):
             pkg.HttpOptions(**chosen)
 
 
-def test_what_serves_somebody_is_not_refused() -> None:
+def test_valid_options_are_accepted() -> None:
     rows: list[JsonObject] = [
         {"allowed_hosts": ["*"]},
         {"allowed_hosts": ["localhost", "mcp.example.com:8443", "[::1]", "[::1]:8080"]},
@@ -95,7 +95,7 @@ class TestLargeBeginnings:
                     assert (refused.json()["id"], "mcp-session-id" in refused.headers) == (5, False)
                     assert not server.sessions
 
-    async def test_one_that_is_not_so_large_begins_a_session(self) -> None:
+    async def test_initialize_within_limit_begins_session(self) -> None:
         async with serving(tools(OLD, echo)) as site:
             session = await site.initialize(experimental={"x": {"y": "z" * 31 * KIB}})
             assert text_in(await session.call("x")) == "x"
@@ -111,7 +111,7 @@ class TestServersByClass:
     """Servers that are given by their class."""
 
     @staticmethod
-    def counted(revision: str = OLD) -> tuple[Any, list[Any]]:
+    def counting_servers(revision: str = OLD) -> tuple[Any, list[Any]]:
         """A class of servers, and the servers that were made of it."""
         made: list[object] = []
 
@@ -124,19 +124,19 @@ class TestServersByClass:
     def test_none_is_made_before_it_serves(self) -> None:
         for revision in ERAS:
             with case(revision):
-                ours, made = self.counted(revision)
+                ours, made = self.counting_servers(revision)
                 made.clear()
                 app_of(ours, pkg.REVISIONS)
                 assert not made
 
     def test_two_of_one_revision_are_refused_all_the_same(self) -> None:
-        ours, _ = self.counted()
-        other, _ = self.counted()
+        ours, _ = self.counting_servers()
+        other, _ = self.counting_servers()
         with pytest.raises(ValueError, match="one for a revision"):
             app_of([ours, other])
 
     async def test_each_session_has_one_of_its_own(self) -> None:
-        ours, made = self.counted()
+        ours, made = self.counting_servers()
         made.clear()
         async with serving(ours) as site:
             for _ in range(2):

@@ -29,7 +29,7 @@ from support.http.serving import (
     app_of,
     calling,
     chosen_of_runs,
-    started,
+    start_module,
     text_in,
 )
 from support.json_types import JsonObject
@@ -50,7 +50,7 @@ class Engine:
         raise NotImplementedError
 
 
-SHARED, ALONE_IN_MEMORY = (pkg.Shared(engine=one) for one in (Engine(), pkg.MemoryEngine()))
+SHARED, ALONE_IN_MEMORY = (pkg.Shared(engine=engine) for engine in (Engine(), pkg.MemoryEngine()))
 
 # What an application has, and what is said of it; nothing if it may have several workers.
 REFUSED: dict[str, tuple[dict[str, Any], str | None]] = {
@@ -97,7 +97,7 @@ OURS = server(STATELESS)
 Ours = type(OURS)
 
 
-def test_what_is_shared_can_be_given_to_workers_with_its_engine() -> None:
+def test_shared_options_can_be_pickled_for_workers() -> None:
     engine = pkg.RedisEngine("redis://ada:pass@localhost:1/2", namespace="n", timeout=1.5)
     http = loads(dumps(pkg.HttpOptions(shared=pkg.Shared(engine=engine, lease=5.0))))
     assert (http.shared.lease, vars(http.shared.engine)) == (5.0, vars(engine))
@@ -113,11 +113,11 @@ def test_a_name_is_that_of_an_application_or_of_what_makes_one(
         pkg.run_http(name)
     for name in ("OURS", "Ours"):
         pkg.run_http(f"{__name__}:{name}", http=options)
-    app, again, made, another, *ours = [cast(pkg.HttpApp, one.app) for one in chosen]
+    app, again, made, another, *ours = [cast(pkg.HttpApp, http.app) for http in chosen]
     assert app is again
     assert made is not another
     assert isinstance(made, pkg.HttpApp)
-    assert [one.http for one in ours] == [options, options]
+    assert [app_options.http for app_options in ours] == [options, options]
 
 
 def no_application() -> str:
@@ -209,7 +209,7 @@ def redis() -> Generator[Redis, None, None]:
 def children(pid: int) -> set[int]:
     """The workers of a process: those of its children that are not a helper of Python's."""
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return {int(one) for one in found if b"spawn_main" in command_of(one)}
+    return {int(found_pid) for found_pid in found if b"spawn_main" in command_of(found_pid)}
 
 
 def command_of(pid: str) -> bytes:
@@ -278,7 +278,7 @@ async def all_hear_what_one_publishes(site: Site, pids: set[int]) -> None:
                 )
                 if text_in(said) == str(pid):
                     left.discard(uri := f"file:///{pid}")
-                    heard = [(await one.take())["params"]["uri"] for one in streams]
+                    heard = [(await stream.take())["params"]["uri"] for stream in streams]
                     assert heard == [uri] * len(streams)
 
 
@@ -292,7 +292,7 @@ async def another_takes_the_place_of(dead: int, process: Started, site: Site) ->
 @pytest.mark.long
 def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None:
     async def script() -> None:
-        async with started("support.http.worker", "PORT", environment=redis) as process:
+        async with start_module("support.http.worker", "PORT", environment=redis) as process:
             async with calling(process.port) as site:
                 pids = await pids_of(site)
                 assert pids == children(process.process.pid)
@@ -302,7 +302,7 @@ def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None
                 await another_takes_the_place_of(min(pids), process, site)
                 workers = children(process.process.pid)
                 async with working(site, "waits") as events:
-                    code, said = await process.stopped()
+                    code, said = await process.stop()
                     answer = await events.take()
                     assert await events.take() is None
                 assert int(answer["result"]["content"][0]["text"]) in workers
@@ -318,7 +318,7 @@ def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None
 @pytest.mark.long
 def test_workers_end_with_the_process_that_started_them(redis: Redis) -> None:
     async def script() -> None:
-        async with started("support.http.worker", "PORT", environment=redis) as process:
+        async with start_module("support.http.worker", "PORT", environment=redis) as process:
             async with calling(process.port) as site:
                 pids = await pids_of(site)
             process.process.kill()
@@ -352,7 +352,7 @@ if __name__ == "__main__":
 """
 
 
-async def one_dies_and_one_is_blocked(process: Started) -> None:
+async def kill_one_and_block_another(process: Started) -> None:
     async with calling(process.port) as site:
         await another_takes_the_place_of(min(await pids_of(site)), process, site)
         pids = await pids_of(site)
@@ -370,12 +370,12 @@ def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path
     paths = {"PYTHONPATH": os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])}
 
     async def script() -> None:
-        async with started("forking", "PORT", environment=paths) as process:
+        async with start_module("forking", "PORT", environment=paths) as process:
             try:
-                await one_dies_and_one_is_blocked(process)
+                await kill_one_and_block_another(process)
             finally:
                 program.unlink()
-            _, said = await process.stopped()
+            _, said = await process.stop()
             assert "Timeout (0:00:05)!" in said
 
     run(script(), 40)
@@ -385,8 +385,8 @@ def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path
 def test_workers_that_are_to_end_before_they_could_begin_say_nothing(redis: Redis) -> None:
     async def script() -> None:
         # It listens before any worker is there.
-        async with started("support.http.worker", "PORT", environment=redis) as process:
-            assert await process.stopped() == (-signal.SIGTERM, "")
+        async with start_module("support.http.worker", "PORT", environment=redis) as process:
+            assert await process.stop() == (-signal.SIGTERM, "")
 
     run(script(), 300)
 
@@ -468,13 +468,13 @@ def test_an_app_in_a_program_has_workers(tmp_path: Path) -> None:
     paths = {"PYTHONPATH": os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])}
 
     async def script(command: str) -> None:
-        async with started(command, "PORT", environment=paths) as process:
+        async with start_module(command, "PORT", environment=paths) as process:
             pids: set[int] = set()
             async with calling(process.port) as site:
                 while len(pids) < 2:
                     pids.add((await site.http.get("/pid", headers=ALONE)).json())
             assert pids == children(process.process.pid)
-            assert await process.stopped() == (-signal.SIGTERM, "")
+            assert await process.stop() == (-signal.SIGTERM, "")
 
     for command in (str(tmp_path / "app_alone.py"), "app_alone", "app_beside"):
         with case(command):
@@ -544,14 +544,14 @@ def test_a_worker_is_replaced_however_often_it_dies(monkeypatch: pytest.MonkeyPa
     def get_context(_: str) -> Context:
         return context
 
-    def nothing(*_: object) -> None: ...
+    def do_nothing(*_: object) -> None: ...
 
     monkeypatch.setattr(workers, "get_context", get_context)
     monkeypatch.setattr(workers, "_LONGEST_PAUSE", 0.0)
     monkeypatch.setattr(workers, "_log", Log())
-    before = signal.signal(signal.SIGTERM, nothing)
+    before = signal.signal(signal.SIGTERM, do_nothing)
     try:
-        workers.Workers(nothing, 1).run(0)
+        workers.Workers(do_nothing, 1).run(0)
     finally:
         signal.signal(signal.SIGTERM, before)
     assert DyingProcess.left == 0
@@ -580,12 +580,12 @@ run_http(ours, port=int(sys.argv[1]))
 async def test_a_server_says_that_it_ends_and_what_fails_then(tmp_path: Path) -> None:
     program = tmp_path / "ending.py"
     program.write_text(ENDING)
-    async with started(str(program), "PORT") as process:
+    async with start_module(str(program), "PORT") as process:
         async with calling(process.port) as site, working(site, "waits"):
             process.process.terminate()
             while (answer := await site.http.get("/ready")).status_code == 200:
                 await asyncio.sleep(0.01)
             assert (answer.status_code, answer.json()["status"]) == (503, "closing")
-        code, said = await process.stopped()
+        code, said = await process.stop()
     assert code == 1
     assert "LifespanError" in said and "it cannot end" in said

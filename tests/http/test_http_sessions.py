@@ -183,7 +183,7 @@ class TestEnding:
                 await asyncio.sleep(0.01)
             assert await status(site, used.id) == 404
 
-    async def test_one_with_a_request_under_way_does_not_either(self) -> None:
+    async def test_session_with_running_request_does_not_expire(self) -> None:
         hold = Holding()
         server = tools(OLD, hold)
         async with serving(server, session_lifetime=1.0) as site:
@@ -199,7 +199,7 @@ class TestEnding:
             first, second = await site.initialize(), await site.initialize()
             await first.call("x")
             third = await site.initialize()
-            found = [await status(site, one.id) for one in (first, second, third)]
+            found = [await status(site, session.id) for session in (first, second, third)]
             assert found == [200, 404, 200]
 
     async def test_where_all_are_in_use_there_is_no_room(self) -> None:
@@ -270,7 +270,7 @@ class TestWithoutSessions:
                     assert text_in(await site.post(request("tools/call", name="x"), fields)) == "x"
                     async with site.stream(request("tools/call", name="log"), fields) as events:
                         said = [event.message for event in await events.all()]
-                        assert [one.get("method") for one in said] == [
+                        assert [message.get("method") for message in said] == [
                             "notifications/message"
                         ] * 2 + [None]
 

@@ -15,10 +15,10 @@ from support.http.serving import (
     Session,
     Site,
     app_of,
-    booted,
     calling,
     outcome,
-    started,
+    run_app,
+    start_module,
     text_in,
 )
 from support.json_types import JsonObject
@@ -48,7 +48,7 @@ def test_two_workers_share_the_requests_of_the_stateless_era() -> None:
     arguments = ["uvicorn", WORKER, "--port", "PORT", "--workers", "2"]
 
     async def script() -> None:
-        async with started(*arguments) as process, calling(process.port) as site:
+        async with start_module(*arguments) as process, calling(process.port) as site:
             pids: set[str] = set()
             while len(pids) < 2:
                 pids |= set(await asyncio.gather(*(pid_of(site) for _ in range(8))))
@@ -70,7 +70,7 @@ async def each_stream_hears_its_own_worker(site: Site, pids: list[str]) -> None:
         ]
         for pid in pids * 2:
             await publish(site, pid)
-        heard = [[(await one.take())["params"]["uri"] for _ in range(2)] for one in streams]
+        heard = [[(await stream.take())["params"]["uri"] for _ in range(2)] for stream in streams]
         # One that heard of both would have heard of one, and then of the other.
         assert all(first == second for first, second in heard)
         assert {first for first, _ in heard} <= set(uris)
@@ -102,7 +102,7 @@ async def test_sessions_work_behind_a_router_that_keeps_each_at_its_place() -> N
 
     servers = [tools("2025-11-25", asks, SENDS={UPDATED}) for _ in range(2)]
     apps = [app_of(server) for server in servers]
-    async with booted(Router(*apps), lifespan="off") as port, calling(port) as site:
+    async with run_app(Router(*apps), lifespan="off") as port, calling(port) as site:
         sessions = [await site.initialize(roots={}) for _ in range(4)]
         assert [len(server.sessions) for server in servers] == [2, 2]
         for session in sessions:
@@ -115,7 +115,7 @@ async def test_sessions_work_behind_a_router_that_keeps_each_at_its_place() -> N
             await app.close()
 
 
-def rooted(asked: Any, *uris: str) -> JsonObject:
+def roots_answer(asked: Any, *uris: str) -> JsonObject:
     """The answer to a question for roots."""
     roots = [{"uri": uri} for uri in uris]
     return {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}}
@@ -126,7 +126,7 @@ async def two_places(call: Any) -> AsyncGenerator[tuple[Site, Site], None]:
     """Two applications that share their sessions, as two processes would."""
     shared = pkg.Shared(engine=pkg.MemoryEngine())
     apps = [app_of(tools("2025-11-25", call), shared=shared) for _ in range(2)]
-    async with booted(apps[0]) as here, booted(apps[1]) as there:
+    async with run_app(apps[0]) as here, run_app(apps[1]) as there:
         async with calling(here) as site, calling(there) as elsewhere:
             yield site, elsewhere
         for app in apps:
@@ -143,17 +143,19 @@ async def test_an_answer_that_comes_to_another_process_is_taken_to_who_has_asked
         other = Session(elsewhere, session.revision, session.id, {})
         async with session.calling("x", 1) as events, other.calling("x", 2) as others:
             asked, asked_there = await events.take(), await others.take()
-            tokens = {one["params"]["_meta"]["progressToken"] for one in (asked, asked_there)}
+            tokens = {
+                question["params"]["_meta"]["progressToken"] for question in (asked, asked_there)
+            }
             assert tokens == {asked["id"], asked_there["id"]}
             assert len(tokens) == 2
             # Some clients make numbers of what looks like one.
             assert all(token[0].isalpha() and len(token) < 16 for token in tokens)
-            stray = await other.post(rooted(asked, "file:///1"))
+            stray = await other.post(roots_answer(asked, "file:///1"))
             assert stray.status_code == 202
             assert (await events.take())["result"]["content"][0]["text"] == "1"
             # A second answer is for nobody.
-            await session.post(rooted(asked, "file:///1", "file:///2"))
-            await other.post(rooted(asked_there))
+            await session.post(roots_answer(asked, "file:///1", "file:///2"))
+            await other.post(roots_answer(asked_there))
             assert (await others.take())["result"]["content"][0]["text"] == "0"
 
 
@@ -166,8 +168,8 @@ def test_two_processes_that_share_an_engine_need_no_such_router() -> None:
 
     async def two_processes(environment: dict[str, str]) -> None:
         async with (
-            started(*arguments, environment=environment) as one,
-            started(*arguments, environment=environment) as two,
+            start_module(*arguments, environment=environment) as one,
+            start_module(*arguments, environment=environment) as two,
             calling(one.port) as here,
             calling(two.port) as there,
         ):
@@ -224,8 +226,8 @@ async def test_a_question_inside_a_result_may_be_answered_at_another_process() -
     }
     apps = [app_of(tools(STATELESS, asks), state_keys=[key]) for _ in range(2)]
     async with (
-        booted(apps[0]) as here,
-        booted(apps[1]) as there,
+        run_app(apps[0]) as here,
+        run_app(apps[1]) as there,
         calling(here) as site,
         calling(there) as elsewhere,
     ):

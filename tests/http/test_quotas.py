@@ -392,7 +392,7 @@ class TestQuota:
         quota.give_back(None, 4)
         assert (quota.used, quota._used_by) == (0, {})  # pyright: ignore[reportPrivateUsage]
 
-    def test_what_has_no_room_is_refused_unless_room_is_made(self) -> None:
+    def test_take_beyond_quota_is_refused_without_eviction(self) -> None:
         quota, lacking = Quota(10, 6, name="max_streams"), list[tuple[str | None, int]]()
         quota.take("ada", 6)
         with pytest.raises(NoRoom) as refused:

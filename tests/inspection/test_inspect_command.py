@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.servers.inspect.recording import read, written
+from mcp_protogen.servers.inspect.recording import format_lines, read
 from mcp_protogen.servers.inspect.rules import rules
 from support import forms
 from support.folders import ROOT
@@ -25,9 +25,9 @@ PROBLEMS = ROOT / "codegen" / "mcp_protogen" / "cli" / "explanations.md"
 def recording(tmp_path: Path) -> Path:
     """A recording of two sessions with one fault."""
     listed = tools(tool(name="add two"))
-    sessions = [session(listed, revision=one) for one in ("2025-06-18", "2025-11-25")]
+    sessions = [session(listed, revision=revision) for revision in ("2025-06-18", "2025-11-25")]
     file = tmp_path / "made-up.jsonl"
-    file.write_text("".join(written(sessions, {"target": "made-up"})), "utf-8")
+    file.write_text("".join(format_lines(sessions, {"target": "made-up"})), "utf-8")
     return file
 
 
@@ -167,7 +167,7 @@ def test_texts_of_a_server_do_not_break_a_recording(tmp_path: Path) -> None:
     )
     sent = session(exchange("ping", None, *hostile))
     file = tmp_path / "hostile.jsonl"
-    text = "".join(written([sent], {"target": "hostile"}))
+    text = "".join(format_lines([sent], {"target": "hostile"}))
     file.write_text(text, "utf-8")
     _, (found,) = read(file)
     assert tuple(message.data for message in found.exchanges[-1].messages) == hostile
@@ -176,7 +176,7 @@ def test_texts_of_a_server_do_not_break_a_recording(tmp_path: Path) -> None:
 def test_recording_of_an_earlier_version_is_judged_again(tmp_path: Path) -> None:
     listed = session(tools(tool(description="x")), transport="stdio")
     file = tmp_path / "earlier.jsonl"
-    text = "".join(written([listed], {"target": "earlier"}))
+    text = "".join(format_lines([listed], {"target": "earlier"}))
     file.write_text(text.replace('"x"', 'NaN, "a": "\\ud83d"'), "utf-8")
     _, sessions = read(file)
     assert codes(*sessions) == {"not-strict-json"}
@@ -185,7 +185,7 @@ def test_recording_of_an_earlier_version_is_judged_again(tmp_path: Path) -> None
 def test_a_recording_of_any_session_is_read_as_it_was_written(mcp_gen: Run, tmp_path: Path) -> None:
     file = tmp_path / "all.jsonl"
     sessions = [broken for broken, _ in BROKEN_AND_KEPT.values()]
-    file.write_text("".join(written(sessions, {"target": "all"})), "utf-8")
+    file.write_text("".join(format_lines(sessions, {"target": "all"})), "utf-8")
     document: Any = json.loads(mcp_gen("inspect", str(file), "--format", "json").out)
-    found = {one["code"] for one in document["findings"]}
+    found = {finding["code"] for finding in document["findings"]}
     assert found == codes(*sessions)

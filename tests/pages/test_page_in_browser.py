@@ -145,7 +145,7 @@ def test_a_number_in_the_overview_shows_what_it_counts(small: Page) -> None:
     )
 
 
-def test_what_is_chosen_stands_in_the_address_and_can_be_passed_on(small: Page) -> None:
+def test_choices_are_in_address_and_can_be_shared(small: Page) -> None:
     small.click("[name=for][value=sdk]")
     small.click("[name=severity][value=info]")
     small.click("#moving")
@@ -226,9 +226,7 @@ def test_without_scripts_everything_is_there(page: Page, address: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["large", "hostile"])
-def test_nothing_sticks_out_of_the_window(
-    page: Page, address: str, tmp_path: Path, content: str
-) -> None:
+def test_page_fits_into_window(page: Page, address: str, tmp_path: Path, content: str) -> None:
     page.open(address if content == "large" else written(tmp_path, *hostile()))
     for width in (WIDE, 1024, 870, NARROW, 320):
         with case(width):
@@ -330,7 +328,7 @@ def test_everything_can_be_reached_and_used_with_the_keyboard(small: Page) -> No
     assert small.evaluate("document.querySelector('#filters').elements.for.value") == "client"
 
 
-def test_what_has_the_focus_is_marked(small: Page) -> None:
+def test_focus_is_visible(small: Page) -> None:
     for _ in range(12):
         small.press(*TAB)
         outline = small.evaluate(

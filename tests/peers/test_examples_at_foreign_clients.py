@@ -16,7 +16,7 @@ CLIENTS = tables.some(tuple(NEWEST), 3, "clients of examples")
 
 
 @pytest.fixture(scope="module")
-def found(
+def example_visits_found(
     peers: Peers, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Visits | BaseException]:
     folder: Path = tmp_path_factory.mktemp("examples")
@@ -25,9 +25,9 @@ def found(
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_gets_all_that_the_servers_offer(
-    found: dict[str, Visits | BaseException], client: str
+    example_visits_found: dict[str, Visits | BaseException], client: str
 ) -> None:
-    visits = found[client]
+    visits = example_visits_found[client]
     if isinstance(visits, BaseException):
         raise visits
     assert set(visits) == {(server, transport) for server in USES for transport in TRANSPORTS}

@@ -65,10 +65,10 @@ def visit(
     cut_after: bytes | None = None,
 ) -> Visit:
     """Let a client with classes of our own use a server, in one revision if it is named."""
-    spoken = [one for one in pkg.REVISIONS if one.id == revision] or None
+    spoken = [candidate for candidate in pkg.REVISIONS if candidate.id == revision] or None
 
     async def main() -> Visit:
-        clients = [client_of(pkg.load(one)) for one in own]
+        clients = [client_of(pkg.load(revision)) for revision in own]
         running = await peers.server(*server)
         before = len(running.errors)
         async with wire_to(running.port, cut_after=cut_after) as wire:
@@ -97,13 +97,17 @@ def check(found: Visit) -> None:
 def check_session(found: Visit, revision: str) -> None:
     """Whether the wire shows one session of a revision, from its beginning to its end."""
     wire = found.wire
-    (opening,) = wire.sent("initialize")
+    (opening,) = wire.posts_of("initialize")
     assert opening.message["params"]["protocolVersion"] == revision
     session = opening.answered["mcp-session-id"]
-    rest = [one for one in wire.exchanges if one != opening and "mcp-method" not in one.asked]
-    assert {one.asked.get("mcp-session-id") for one in rest} == {session}
-    assert {one.asked.get("mcp-protocol-version") for one in rest} == {revision}
-    assert [one.status for one in wire.verbs("DELETE")] == [200]
+    rest = [
+        exchange
+        for exchange in wire.exchanges
+        if exchange != opening and "mcp-method" not in exchange.asked
+    ]
+    assert {exchange.asked.get("mcp-session-id") for exchange in rest} == {session}
+    assert {exchange.asked.get("mcp-protocol-version") for exchange in rest} == {revision}
+    assert [exchange.status for exchange in wire.verbs("DELETE")] == [200]
     assert found.client.revision == revision
 
 
@@ -157,7 +161,7 @@ def test_the_python_sdk_without_sessions(peers: Peers, server: str, revision: st
     found = visit(peers, PYTHON[server](), revision, features=features, path="/stateless")
     check(found)
     assert found.client.revision == revision
-    assert all("mcp-session-id" not in one.asked for one in found.wire.exchanges)
+    assert all("mcp-session-id" not in exchange.asked for exchange in found.wire.exchanges)
     assert not found.wire.verbs("DELETE")
 
 
@@ -174,10 +178,10 @@ def test_the_python_sdk_serves_the_stateless_revision(peers: Peers, own: str, pa
     )
     check(found)
     assert found.client.revision == GENERATION_2[-1]
-    assert {one.verb for one in found.wire.exchanges} == {"POST"}
-    for one in found.wire.exchanges:
-        assert one.asked["mcp-protocol-version"] == GENERATION_2[-1]
-        assert one.asked["mcp-method"] == one.message["method"]
+    assert {exchange.verb for exchange in found.wire.exchanges} == {"POST"}
+    for exchange in found.wire.exchanges:
+        assert exchange.asked["mcp-protocol-version"] == GENERATION_2[-1]
+        assert exchange.asked["mcp-method"] == exchange.message["method"]
 
 
 @pytest.mark.sampled(2)
@@ -219,6 +223,8 @@ def test_a_stream_that_breaks_within_a_call_is_taken_up_again(
     found = visit(peers, command, revision, features=features, cut_after=b'"at 2"')
     check(found)
     assert found.wire.cuts == 1
-    resumed = [one.status for one in found.wire.verbs("GET") if "last-event-id" in one.asked]
+    resumed = [
+        exchange.status for exchange in found.wire.verbs("GET") if "last-event-id" in exchange.asked
+    ]
     # Only the newest of the two has streams that servers close and clients come back to.
     assert resumed == [200, 200] if revision == "2025-11-25" else [200]

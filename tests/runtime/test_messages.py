@@ -108,7 +108,7 @@ class TestReadingCalls:
         with pytest.raises(MethodNotFound):
             TABLE.parse_notification(data, sender="client")
 
-    def test_one_kind_is_not_taken_for_another(self) -> None:
+    def test_message_kinds_are_not_confused(self) -> None:
         notification = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
         for data in (notification, result({})):
             with pytest.raises(InvalidRequest, match="not a request"):
@@ -123,7 +123,7 @@ class TestReadingCalls:
         with pytest.raises(MethodNotFound):
             TABLE.parse_request(request("notifications/progress", {}), sender="client")
 
-    def test_what_is_not_json_is_a_parse_error(self) -> None:
+    def test_invalid_json_is_parse_error(self) -> None:
         with pytest.raises(ParseError):
             TABLE.parse_request(b"{", sender="client")
 
@@ -341,7 +341,7 @@ class TestWriting:
         with pytest.raises(LocalError, match="not a request of 2025-11-25"):
             TABLE.serialise_request(foreign, 1, m.RequestParams())
 
-    def test_what_has_no_json_form_is_a_local_error(self) -> None:
+    def test_unserialisable_value_is_local_error(self) -> None:
         for arguments in ({"a": object()}, {"a": "\ud800"}):
             params = m.CallToolRequestParams(name="x", arguments=arguments)
             with pytest.raises(LocalError, match="tools/call cannot be written"):

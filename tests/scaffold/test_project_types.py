@@ -31,8 +31,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("types")
     for wanted in tables.some(projects.VARIETY, 6, "types of projects"):
         named = replace(wanted, name=project_name("test-server"))
-        project = folder / projects.described(wanted)
-        projects.written(project, named)
+        project = folder / projects.describe_choices(wanted)
+        projects.write_project(project, named)
         refer(project / protocol_folder(named), module_name(wanted.revision))
     projects.environment(folder / ".venv", copy_folder())
     return folder
@@ -70,7 +70,9 @@ def test_pyright_finds_nothing_but_what_is_wrong(place: Path) -> None:
     (place / "pyrightconfig.json").write_text(json.dumps(settings))
     (place / "wrong.py").write_text(WRONG)
     report = json.loads(run(projects.tool("pyright"), "--outputjson", cwd=place, wanted=1))
-    assert [Path(each["file"]).name for each in report["generalDiagnostics"]] == ["wrong.py"]
+    assert [Path(diagnostic["file"]).name for diagnostic in report["generalDiagnostics"]] == [
+        "wrong.py"
+    ]
     files = sum(len(own_modules(project)) for project in found)
     assert report["summary"]["filesAnalyzed"] == files + 1
 

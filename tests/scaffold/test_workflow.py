@@ -116,7 +116,7 @@ def test_git_would_keep_what_is_written_and_nothing_that_is_made(project: Path) 
     assert not [path for path in listed if path.endswith(".pyc")]
 
 
-def test_what_the_image_starts_answers_by_the_names_it_is_published_under(project: Path) -> None:
+def test_image_answers_by_its_published_names(project: Path) -> None:
     lines = (project / "Dockerfile").read_text().splitlines()
     entry, usual = (
         json.loads(line.removeprefix(f"{word} "))

@@ -119,7 +119,7 @@ WRONG: list[tuple[Any, type[Exception], str]] = [
 ]
 
 
-def test_what_cannot_be_connected_to_is_refused_at_once() -> None:
+def test_invalid_connection_is_refused_at_once() -> None:
     for arguments, error, message in WRONG:
         with case(repr(arguments)), pytest.raises(error, match=message):
             pkg.connect(*arguments)
@@ -146,7 +146,7 @@ async def test_in_memory_the_server_comes_first_and_the_order_of_before_is_taken
 
 
 @asynccontextmanager
-async def configured(folder: Path) -> AsyncGenerator[dict[str, Any], None]:
+async def write_configuration(folder: Path) -> AsyncGenerator[dict[str, Any], None]:
     """A configuration of a server of each era as a process, and of one over HTTP."""
     async with serving(Newer) as site:
         yield {
@@ -169,7 +169,7 @@ async def test_all_servers_of_a_file_are_one_each_in_its_revision(
 ) -> None:
     monkeypatch.setenv("PYTHON_HERE", sys.executable)
     monkeypatch.setenv("SNOW", "snow")
-    async with configured(folder) as servers:
+    async with write_configuration(folder) as servers:
         for member in ("mcpServers", "servers"):
             file = tmp_path / "mcp.json"
             file.write_text(json.dumps({member: servers, "inputs": []}))
@@ -180,7 +180,7 @@ async def test_all_servers_of_a_file_are_one_each_in_its_revision(
                 names = [tool.name async for tool in several.iter_tools()]
                 assert names == ["old_forecast", "new_forecast", "far_forecast"]
                 said = [await several.call_tool(name, {"city": "Ulm"}) for name in names]
-                texts = [one.content[0].to_wire()["text"] for one in said]
+                texts = [result.content[0].to_wire()["text"] for result in said]
                 assert texts == ["Ulm: sun", "Ulm: snow", "Ulm: rain"]
                 assert await weather(several["new"]) == "Ulm: snow"
                 with pytest.raises(LookupError, match="there are old, new, far"):
@@ -224,7 +224,7 @@ async def test_servers_are_found_where_other_hosts_have_them(
         monkeypatch.setenv("SITE", url)
         for host, (member, entry) in OF_HOSTS.items():
             with case(host):
-                here = {key: url if one == "HERE" else one for key, one in entry.items()}
+                here = {key: url if value == "HERE" else value for key, value in entry.items()}
                 config = {member: {"far": here, **(OF_ZED if host == "Zed" else {})}}
                 async with pkg.connect_config(config) as several:
                     assert list(several) == ["far"]

@@ -20,13 +20,13 @@ from support.sessions.talking import (
     Accepting,
     Hand,
     client,
-    discovered,
+    discover_result,
     hello,
     modern,
     notification,
     pkg,
     request,
-    served,
+    serve_by_hand,
     server,
     shaken,
     tools,
@@ -40,7 +40,7 @@ MANY: JsonObject = {"x": {"lists": [[]] * 100}}
 FEWER: JsonObject = {"x": {"lists": [[]] * 50}}
 
 
-async def told(session: Session, params: CallToolRequestParams) -> str:
+async def describe_client(session: Session, params: CallToolRequestParams) -> str:
     """What a tool knows of the client."""
     assert session.client_info is not None
     said = session.client_capabilities.to_json(), session.client_info.to_json()
@@ -53,13 +53,13 @@ def refusal(answer: Any) -> tuple[int, str]:
     return answer["error"]["code"], problem["pointer"]
 
 
-async def test_what_a_client_says_of_itself_is_bounded() -> None:
+async def test_client_description_is_bounded() -> None:
     for own in ERAS:
         with case(own):
             limits = {"max_client": 1000, "max_values": 90}
-            ours = tools(own, told)
+            ours = tools(own, describe_client)
             for revision in HANDSHAKE:
-                async with served(ours, revisions=pkg.REVISIONS, **limits) as hand:
+                async with serve_by_hand(ours, revisions=pkg.REVISIONS, **limits) as hand:
                     named = hello(revision)
                     named["params"]["clientInfo"]["title"] = "z" * 1000
                     for greeting, where in (
@@ -74,11 +74,11 @@ async def test_what_a_client_says_of_itself_is_bounded() -> None:
                     assert (await hand.take())["result"]["protocolVersion"] == revision
 
 
-async def test_what_is_kept_of_a_client_is_text_and_handlers_know_all_of_it() -> None:
+async def test_client_description_is_stored_as_text_and_readable() -> None:
     for own in ERAS:
         with case(own):
-            ours, said = tools(own, told), {"experimental": MANY, "sampling": {}}
-            async with served(ours, revisions=pkg.REVISIONS) as hand:
+            ours, said = tools(own, describe_client), {"experimental": MANY, "sampling": {}}
+            async with serve_by_hand(ours, revisions=pkg.REVISIONS) as hand:
                 await hand.send(hello(OLD, **said))
                 await hand.take()
                 await hand.send(INITIALIZED)
@@ -115,7 +115,7 @@ async def test_a_bridge_keeps_no_more_of_a_client_than_a_server_does() -> None:
     await carrying
 
 
-def subscribed(revision: str, **members: Any) -> Any:
+def server_with_updates(revision: str, **members: Any) -> Any:
     """A server that tells of changes of resources."""
 
     async def on_subscribe(self: Any, session: Session, params: SubscribeRequestParams) -> object:
@@ -128,7 +128,7 @@ def subscribed(revision: str, **members: Any) -> Any:
 
 
 async def test_the_uris_of_a_session_are_bounded_each_and_together() -> None:
-    ours = subscribed(OLD)
+    ours = server_with_updates(OLD)
     async with shaken(ours, max_uri=100, max_uris=250) as hand:
 
         async def outcome(method: str, uri: str) -> Any:
@@ -139,7 +139,9 @@ async def test_the_uris_of_a_session_are_bounded_each_and_together() -> None:
         assert refusal(answer) == (-32602, "/params/uri")
         assert await outcome("subscribe", "ä" * 51) == -32602
         first, second, third = "a" * 100, "b" * 100, "c" * 100
-        assert [await outcome("subscribe", one) for one in (first, second, first)] == [None] * 3
+        assert [await outcome("subscribe", address) for address in (first, second, first)] == [
+            None
+        ] * 3
         assert await outcome("subscribe", third) == -32603
         # Who was refused is nobody's that a handler has to remember.
         assert ours.asked == [first, second, first]
@@ -147,7 +149,7 @@ async def test_the_uris_of_a_session_are_bounded_each_and_together() -> None:
         assert await outcome("subscribe", third) is None
 
 
-async def test_what_listen_streams_say_is_bounded_and_given_back_with_each() -> None:
+async def test_listen_requests_are_bounded_and_released_with_stream() -> None:
     def listen(id: int, *uris: str, **meta: Any) -> Any:
         wanted = {"resourceSubscriptions": list(uris)}
         return modern("subscriptions/listen", id, notifications=wanted, _meta={**META, **meta})
@@ -155,7 +157,9 @@ async def test_what_listen_streams_say_is_bounded_and_given_back_with_each() -> 
     for own in ERAS:
         with case(own):
             limits = {"max_uri": 100, "max_uris": 250, "max_client": 1000, "max_values": 50}
-            async with served(subscribed(own), revisions=pkg.REVISIONS, **limits) as hand:
+            async with serve_by_hand(
+                server_with_updates(own), revisions=pkg.REVISIONS, **limits
+            ) as hand:
                 await hand.send(listen(1, "x" * 101))
                 where = "/params/notifications/resourceSubscriptions"
                 assert refusal(await hand.take()) == (-32602, where)
@@ -190,7 +194,7 @@ async def test_ids_and_tokens_that_come_back_with_each_message_are_short() -> No
 
 @pytest.mark.parametrize("revision", ERAS)
 async def test_a_server_that_says_too_much_of_itself_is_no_server(revision: str) -> None:
-    made = discovered if revision == STATELESS else welcome
+    made = discover_result if revision == STATELESS else welcome
     little: JsonObject = {"x": {}}
     for large, fits in ((LONG, False), (MANY, False), (little, True)):
 
@@ -211,7 +215,7 @@ async def test_a_server_that_says_too_much_of_itself_is_no_server(revision: str)
                 pass
 
 
-def test_what_was_listed_last_is_remembered_and_takes_no_more_than_may_be(
+def test_latest_listed_names_are_remembered_within_bounds(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(recent_names, "_MOST", 40_000)

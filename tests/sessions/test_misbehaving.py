@@ -100,7 +100,7 @@ async def test_HC07_silence_ends_in_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["garbage", "twice", "to nothing", "requests", "flood"])
-async def test_what_is_no_answer_does_not_get_in_the_way_of_one(mode: str, tmp_path: Path) -> None:
+async def test_noise_does_not_disturb_answers(mode: str, tmp_path: Path) -> None:
     meeting = Meeting(mode, tmp_path)
     async with meeting.connect() as ours:
         for _ in range(2):
@@ -179,7 +179,7 @@ class TestLaunch:
             began = time.monotonic()
         assert time.monotonic() - began < 60
 
-    async def test_what_a_server_has_started_ends_with_it(self, tmp_path: Path) -> None:
+    async def test_child_processes_of_server_end_with_it(self, tmp_path: Path) -> None:
         meeting = Meeting("wrapper", tmp_path)
         async with meeting.connect():
             pass
@@ -187,7 +187,7 @@ class TestLaunch:
         # It may wait for somebody to ask how it ended, but runs no more.
         assert not child.exists() or child.read_text().rsplit(")", 1)[1].split()[0] == "Z"
 
-    async def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
+    async def test_ended_servers_leave_nothing_behind(self, tmp_path: Path) -> None:
         before, threads = set(os.listdir("/proc/self/fd")), threading.active_count()
         of_others = children()
         for mode in ("fine", "exit"):
@@ -266,9 +266,9 @@ class TestLaunch:
     async def test_standard_error_goes_to_a_callback_or_a_file(self, tmp_path: Path) -> None:
         meeting = Meeting("exit", tmp_path)
         into_file = Meeting("exit", tmp_path, stderr=tmp_path / "log")
-        for one in (meeting, into_file):
-            one.counter.unlink(missing_ok=True)
-            await one.call()
+        for case_of in (meeting, into_file):
+            case_of.counter.unlink(missing_ok=True)
+            await case_of.call()
         assert meeting.errors == ["what is server/discover?"]
         assert (tmp_path / "log").read_text() == "what is server/discover?\n"
 

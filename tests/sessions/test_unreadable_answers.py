@@ -12,7 +12,7 @@ from mcp_protogen.runtime.core.connection_errors import RequestTimeout
 from mcp_protogen.servers.call.calls import CallTimeout
 from support.json_types import Json
 from support.revisions import OLD
-from support.sessions.bridging import bridged
+from support.sessions.bridging import serve_bridged
 from support.sessions.odd_servers import (
     Handshaking,
     Reply,
@@ -290,7 +290,7 @@ async def test_late_error_without_id_is_that_of_the_probe() -> None:
 
 async def test_bridge_ends_the_call_that_has_an_unreadable_answer() -> None:
     line = text_of("%d", "NaN").replace(b'"%d"', b"%d")
-    async with bridged(sending(line)) as hand:
+    async with serve_bridged(sending(line)) as hand:
         assert "result" in await hand.ask("initialize", 0, **hello()["params"])
         await hand.send(INITIALIZED)
         answer = await hand.ask("tools/call", 1, name="x")
@@ -300,7 +300,7 @@ async def test_bridge_ends_the_call_that_has_an_unreadable_answer() -> None:
 
 async def test_bridge_reads_and_refuses_what_its_client_sends() -> None:
     line = text_of("%d", '"t"').replace(b'"%d"', b"%d")
-    async with bridged(sending(line)) as hand:
+    async with serve_bridged(sending(line)) as hand:
         await hand.send(b"\xef\xbb\xbf" + json.dumps(hello()).encode())
         assert "result" in await hand.take()
         await hand.send(INITIALIZED)
@@ -390,7 +390,7 @@ class TestOverHttp:
                     await reply.stream()
                     await reply.event(notification("notifications/tools/list_changed"))
                     await reply.raw(b"data: " + text_of(request.id, "NaN") + b"\n\n")
-                    await reply.gone()
+                    await reply.wait_until_gone()
                 else:
                     await reply.send(200, text_of(request.id, "NaN"))
 
@@ -405,7 +405,7 @@ class TestOverHttp:
                     await reply.stream()
                     await reply.raw(b"data: " + value + b"\n\n")
                     await reply.raw(b"data: " + text_of(request.id) + b"\n\n")
-                    await reply.gone()
+                    await reply.wait_until_gone()
 
                 assert text_over_http(call) == "t"
 
@@ -413,7 +413,7 @@ class TestOverHttp:
         async def call(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(error(None, -32602, "too long"))
-            await reply.gone()
+            await reply.wait_until_gone()
 
         with pytest.raises(pkg.McpError, match="too long"):
             calling(Handshaking(call))

@@ -14,7 +14,7 @@ from support.tables import case
 METHODS = {OLD: handshake.methods, STATELESS: stateless.methods}
 
 
-async def accepted(self: object, params: ElicitRequestParams) -> Any:
+async def accept(self: object, params: ElicitRequestParams) -> Any:
     """Accept what is asked."""
     return stateless.models.ElicitResult(action="accept", content={})
 
@@ -29,7 +29,7 @@ async def asks(session: Any, params: Any) -> object:
 
 async def test_a_request_is_completed_and_one_that_is_sent_once_has_what_comes() -> None:
     spec, m = stateless.methods.CALL_TOOL, stateless.models
-    ours: Any = client(STATELESS, on_elicit=accepted)
+    ours: Any = client(STATELESS, on_elicit=accept)
     async with pkg.connect_in_memory(ours, tools(STATELESS, asks)) as one:
         params = m.CallToolRequestParams(name="x")
         assert content_of(await one.request(spec, params))[0].text == "accept"

@@ -23,6 +23,6 @@ def workers() -> Generator[Processes, None, None]:
 
 @pytest.mark.sampled(50)
 @pytest.mark.parametrize("seed", range(1000))
-def test_what_is_promised_holds_whatever_happens(workers: Processes, seed: int) -> None:
+def test_promises_hold_under_random_schedules(workers: Processes, seed: int) -> None:
     witness = play(seed, workers)
     assert not witness.faults, str(witness)

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("first", range(0, 2000, EACH))
-def test_what_is_promised_holds_whatever_happens(first: int) -> None:
+def test_promises_hold_under_simulated_schedules(first: int) -> None:
     for seed in range(first, first + EACH):
         with case(f"of seed {seed}"):
             witness = simulate(seed)

@@ -19,12 +19,13 @@ TEXT = skill("refunds", "n: 1\n")
 FRONT = {"name": "refunds", "description": "What refunds is for.", "n": 1}
 
 
-def listed(uri: str, text: str) -> dict[str, Any]:
+def file_entry(uri: str, text: str) -> dict[str, Any]:
     return {"uri": uri, "digest": digest_of(text.encode()), "size": len(text.encode())}
 
 
 ENTRY: dict[str, Any] = {
-    "uri": URI, "frontmatter": FRONT, "resources": [listed(URI, TEXT), listed(MORE, "More.")],
+    "uri": URI, "frontmatter": FRONT,
+    "resources": [file_entry(URI, TEXT), file_entry(MORE, "More.")],
 }  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def test_a_file_is_named_by_its_path_or_its_uri() -> None:
 
 def test_contents_that_are_not_what_the_entry_says_are_refused() -> None:
     changed = TEXT.replace("What refunds", "Who refunds")
-    resealed = {**ENTRY, "resources": [listed(URI, changed)]}
+    resealed = {**ENTRY, "resources": [file_entry(URI, changed)]}
     rows: list[tuple[str, dict[str, Any], str, list[dict[str, Any]]]] = [
         ("size", ENTRY, URI, [text(URI, f"{TEXT} ")]),
         ("digest", ENTRY, URI, [text(URI, TEXT.replace("Do", "Be"))]),
@@ -102,7 +103,7 @@ def test_the_frontmatter_is_that_of_the_entry_field_by_field() -> None:
     assert read({**ENTRY, "frontmatter": {**FRONT, "n": 1.0}}, Answering(text(URI, TEXT)), URI)
 
 
-def test_what_is_not_listed_is_never_asked_for() -> None:
+def test_unlisted_file_is_never_requested() -> None:
     other = "skill://acme/other/SKILL.md"
     for file in ("gone.md", "../other/SKILL.md", other, "nested/../more.md", f"{ROOT}/", ""):
         client = Answering(text(file, ""))
@@ -112,18 +113,18 @@ def test_what_is_not_listed_is_never_asked_for() -> None:
 
 
 def test_entries_that_cannot_be_right_are_refused() -> None:
-    own = listed(URI, TEXT)
+    own = file_entry(URI, TEXT)
     rows: list[dict[str, Any]] = [
         {"uri": "skill://acme/other/SKILL.md"},
         {"uri": f"{ROOT}/skill.md"},
         {"uri": "SKILL.md"},
         {"frontmatter": {**FRONT, "name": "other"}},
         {"resources": []},
-        {"resources": [listed(MORE, "More.")]},
+        {"resources": [file_entry(MORE, "More.")]},
         {"resources": [own, own]},
-        {"resources": [own, listed("skill://acme/other/SKILL.md", "")]},
-        {"resources": [own, listed(f"{ROOT}/../other/SKILL.md", "")]},
-        {"resources": [own, listed(f"{ROOT}/%2e%2e/other", "")]},
+        {"resources": [own, file_entry("skill://acme/other/SKILL.md", "")]},
+        {"resources": [own, file_entry(f"{ROOT}/../other/SKILL.md", "")]},
+        {"resources": [own, file_entry(f"{ROOT}/%2e%2e/other", "")]},
     ]
     for wrong in rows:
         client = Answering(text(URI, TEXT))

@@ -49,7 +49,7 @@ def test_yaml_is_read_by_the_core_schema_of_its_version_1_2() -> None:
     assert frontmatter_of("\ufeff---\r\na: 1\r\n---") == {"a": 1}
 
 
-def test_what_is_no_json_object_is_refused() -> None:
+def test_frontmatter_must_be_json_object() -> None:
     for text, why in REFUSED.items():
         with tables.case(text[:30]), pytest.raises(InvalidFrontmatter, match=why):
             frontmatter_of(f"---\n{text}\n---\n")
@@ -64,6 +64,6 @@ def test_values_are_the_same_as_json_has_them() -> None:
         ({"a": [1, {}]}, {"a": [1, {}]}, True), ({"a": 1}, {"a": 1, "b": None}, False),
         ([1], [1, 2], False), ([1, 2], [2, 1], False), ({}, [], False), ("1", 1, False),
     ]  # fmt: skip
-    for one, other, equal in rows:
-        with tables.case((one, other)):
-            assert same(one, other) is same(other, one) is equal
+    for left, right, equal in rows:
+        with tables.case((left, right)):
+            assert same(left, right) is same(right, left) is equal

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from support.missing import untested
+from support.missing import skip_untested
 from support.patience import PATIENCE
 from support.ports import free_port
 from support.programs import find_program
@@ -56,19 +56,19 @@ class EngineServer(Protocol):
 
 
 def redis_is_installed() -> bool:
-    return _found(*_REDIS) is not None
+    return _find(*_REDIS) is not None
 
 
 def postgres_is_installed() -> bool:
-    return _found(*_POSTGRES) is not None
+    return _find(*_POSTGRES) is not None
 
 
 def program(name: str, places: str = "") -> str:
     """Return the path of a program; skip, saying so, if it is missing."""
-    return _found(name, places) or untested(name, "workers that share it as an engine")
+    return _find(name, places) or skip_untested(name, "workers that share it as an engine")
 
 
-def _found(name: str, places: str) -> str | None:
+def _find(name: str, places: str) -> str | None:
     return find_program(name, places=places)
 
 
@@ -179,7 +179,7 @@ class SlowProxy:
     @asynccontextmanager
     async def running(self) -> "AsyncGenerator[SlowProxy, None]":
         """Listen on a port of its own, which is that of `url` meanwhile."""
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         place = self._to.netloc.replace(f":{self._to.port}", f":{port}")
         self.url = urlunsplit(self._to._replace(netloc=place))
@@ -192,11 +192,11 @@ class SlowProxy:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         far_reader, far_writer = await asyncio.open_connection(self._to.hostname, self._to.port)
-        for one, other in ((reader, far_writer), (far_reader, writer)):
-            task = asyncio.create_task(self._pass_on(one, other))
+        for source, sink in ((reader, far_writer), (far_reader, writer)):
+            task = asyncio.create_task(self._pass_on(source, sink))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 

@@ -107,7 +107,7 @@ def once(name: str, make: Callable[[], Any]) -> Any:
 def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the command line use these."""
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generated_once)
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.trying", trying_once)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", trying_once)
     monkeypatch.setattr("mcp_protogen.instep.compare.naming.compared_file", compared_once)
     monkeypatch.setattr("typer.main.get_command", _commands)
     for user in ("instep.vectors.making", "instep.vectors.writing", "instep.audit.behaviour"):

@@ -15,7 +15,7 @@ SHARED: Final = ROOT.parent / "shared"
 _MARK: Final = "NOT TESTED for want of "
 
 
-def untested(wanted: str, shown: str) -> NoReturn:
+def skip_untested(wanted: str, shown: str) -> NoReturn:
     """Skip a test for want of something, and say what it would show."""
     pytest.skip(f"{_MARK}{wanted}: {shown}")
 
@@ -23,7 +23,7 @@ def untested(wanted: str, shown: str) -> NoReturn:
 def reference(path: str, shown: str) -> Path:
     """Return a file or folder of the reference material; skip, saying so, where it is not there."""
     if not (SHARED / path).exists():
-        untested(f"the folder ../{SHARED.name}", shown)
+        skip_untested(f"the folder ../{SHARED.name}", shown)
     return SHARED / path
 
 

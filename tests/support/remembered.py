@@ -26,7 +26,7 @@ def remember() -> None:
     """Put them in place, before other modules import them."""
     for owner, name in _PURE:
         setattr(owner, name, _remembered(getattr(owner, name)))
-    formatting.formatted = _shared(formatting.formatted)
+    formatting.format_module = _shared(formatting.format_module)
 
 
 def _remembered(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,8 +13,11 @@ from mcp_protogen.pipeline.inputs.pins import load_pins
 
 
 def _of(era: str) -> tuple[str, ...]:
-    stated = {one: facts.load(schema_folder(), one).document["lifecycle"] for one in REVISIONS}
-    return tuple(one for one in REVISIONS if stated[one]["era"] == era)
+    stated = {
+        revision: facts.load(schema_folder(), revision).document["lifecycle"]
+        for revision in REVISIONS
+    }
+    return tuple(revision for revision in REVISIONS if stated[revision]["era"] == era)
 
 
 REVISIONS: Final = tuple(load_pins())

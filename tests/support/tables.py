@@ -22,7 +22,7 @@ def configure(config: pytest.Config) -> None:
     _chosen["seed"] = None if config.getoption("--all") else config.getoption("--seed")
 
 
-def described() -> str:
+def describe_sampling() -> str:
     """What a run walks, in words."""
     seed = _chosen["seed"]
     if seed is None:
@@ -69,7 +69,7 @@ def names_read(code: CodeType) -> Iterator[str]:
             yield from names_read(inner)
 
 
-def joined(test: pytest.Function, row: str) -> bool:
+def is_row_of(test: pytest.Function, row: str) -> bool:
     """Whether a row is one of a test: it is in its name, or in a table that a loop of it walks."""
     if hasattr(test, "callspec"):
         return row in test.name
@@ -77,7 +77,7 @@ def joined(test: pytest.Function, row: str) -> bool:
     return any(isinstance(table, tuple) and row in table for table in read)
 
 
-def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+def tests_left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """The cases of tests marked `sampled(few)` that are not in their sample."""
     tables: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:

@@ -166,7 +166,7 @@ BESIDE = {
 }
 
 
-def test_what_cannot_be_is_one_clear_error(mcp_gen: Run) -> None:
+def test_invalid_target_options_are_single_clear_error(mcp_gen: Run) -> None:
     for code, options in REFUSED:
         with case(options):
             ran = mcp_gen(*ONE, *options)

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.pipeline.target import CONTRACT
-from support.docs.pages import page, shown
+from support.docs.pages import block_texts, page
 from support.running import Run
 from support.tables import case
 
-(PROGRAM,) = shown("targets.md")
+(PROGRAM,) = block_texts("targets.md")
 ONE = ("--revision", "2025-06-18", "--out", "pkg", "--target", "outline")
 BAD = {
     "raise ValueError(1)": "cannot be loaded: ValueError",

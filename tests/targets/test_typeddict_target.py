@@ -25,7 +25,7 @@ def _no_limits(document: Json) -> None:
             del schema[keyword]
 
 
-def _nothing_required_together(document: Json) -> None:
+def _drop_joint_requirements(document: Json) -> None:
     for schema in differential.objects(document):
         if "properties" in schema and isinstance(schema.get("anyOf"), list):
             del schema["anyOf"]
@@ -35,7 +35,7 @@ DIFFERENCES = (
     differential.ANY_JSON_SCHEMA,
     differential.EXACT_INTEGERS,
     differential.Difference("types of Python have no limits", _no_limits),
-    differential.Difference("nor do they require one of several keys", _nothing_required_together),
+    differential.Difference("nor do they require one of several keys", _drop_joint_requirements),
 )
 
 

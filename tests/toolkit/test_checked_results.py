@@ -132,7 +132,7 @@ async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothi
             *(ours.call_tool(name, timeout=limit) for name in ("x", "y", "x")),
             return_exceptions=True,
         )
-        assert ["does not fit its schema" in str(one) for one in ended] == [True] * 3
+        assert ["does not fit its schema" in str(error) for error in ended] == [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_schema_that_nobody_can_use_is_left_out_of_account(
     assert "results are not checked: the output schema of tool" in caplog.text
 
 
-async def test_nothing_goes_unchecked_in_silence_where_jsonschema_is_missing(
+async def test_missing_jsonschema_is_reported_for_results(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema", None)
@@ -245,7 +245,7 @@ async def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
     assert second == {"timeout": 5, "reset_on_progress": True}
 
 
-async def test_what_a_toolkit_says_passes() -> None:
+async def test_toolkit_results_pass_check() -> None:
     class Adder(Toolkit, mcp.Server):
         @tool
         def add(self, a: int, b: int) -> int:
@@ -288,12 +288,12 @@ async def test_a_list_that_is_kept_is_not_what_a_result_is_held_to_again() -> No
     server: Any = serving(STATELESS, {"tool": {"structured_content": {"n": 1}}}, schemas)
     listing: Any = server.__class__.on_list_tools
 
-    async def kept(self: object, session: Session, params: PaginatedRequestParams) -> object:
+    async def list_cached(self: object, session: Session, params: PaginatedRequestParams) -> object:
         result: Any = await listing(self, session, params)
         result.ttl_ms = 60_000
         return result
 
-    server.__class__.on_list_tools = kept
+    server.__class__.on_list_tools = list_cached
     client = checking(STATELESS)
     async with pkg.connect(server, client):
         client.cache = pkg.Cache()

@@ -114,7 +114,7 @@ def test_output_schemas_follow_the_same_rules() -> None:
         giving({"$schema": "https://x", "type": "object"}, {})()
 
 
-def test_what_is_returned_is_checked_before_it_is_sent(caplog: pytest.LogCaptureFixture) -> None:
+def test_returned_value_is_checked_before_sending(caplog: pytest.LogCaptureFixture) -> None:
     schema = {"type": "object", "required": ["a"]}
     numbers = {"type": "object", "properties": {"n": {"type": "number"}}}
     assert call(giving(numbers, {"n": float("inf")})(), "give")["isError"] is True
@@ -182,7 +182,7 @@ def test_a_schema_that_refers_to_itself_without_end_ends() -> None:
     assert "nested too deeply" in text_of(answer)
 
 
-def test_nothing_goes_unchecked_where_jsonschema_is_missing(
+def test_missing_jsonschema_is_reported_for_handwritten_schema(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema", None)

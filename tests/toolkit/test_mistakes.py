@@ -107,7 +107,7 @@ async def alias(session: mcp.Session) -> str:
     return str(await session.ask("Which?", NUMBERS))
 
 
-def closed() -> Any:
+def close_over() -> Any:
     kind = dict[str, int]
 
     async def closed_over(session: mcp.Session) -> str:
@@ -200,7 +200,11 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "alias: typing.Literal[1, 2] cannot be asked for in a form: it has choices that are not "
         "strings; make each of them a string",
     ),
-    "a form of a closure": (asks(closed()), TypeError, "closed.closed_over: dict[str, int] cannot"),
+    "a form of a closure": (
+        asks(close_over()),
+        TypeError,
+        "closed.closed_over: dict[str, int] cannot",
+    ),
     "a form of a prompt": (lambda app: app.prompt(flat), TypeError, f"flat: {NO_GUEST}"),
     "a form of a resource": (lambda app: app.resource("a:b")(flat), TypeError, f"flat: {NO_GUEST}"),
     "a form of a dependency": (asks(depending), TypeError, f"dependency: {NO_GUEST}"),
@@ -304,7 +308,7 @@ async def with_params(session: mcp.Session, guest: Guest) -> str:
     return str([await session.elicit("Who?", schema), await session.elicit(guest.name, schema)])
 
 
-def test_what_is_not_certain_is_no_mistake() -> None:
+def test_uncertain_mistakes_are_not_reported() -> None:
     namespace: dict[str, Any] = {"Guest": Guest, "mcp": mcp}
     exec(
         "async def no_source(session: mcp.Session) -> str:\n"
@@ -368,7 +372,7 @@ def helpful(revision: str) -> Any:
         raise pkg.ResourceNotFound
 
     members = (forecast, travel, town_map, person)
-    return kit(revision, **{one.__name__: one for one in members})
+    return kit(revision, **{member.__name__: member for member in members})
 
 
 # What a client gets wrong, and what it is told; nothing where no name is close.

@@ -53,7 +53,7 @@ def test_upper_and_lower_case_differ() -> None:
 @pytest.mark.shows("S2-23")
 def test_two_tools_of_a_name_are_refused() -> None:
     @tool(name="get")
-    def one(self: object) -> str:
+    def get_other(self: object) -> str:
         return ""
 
     @tool(name="get")
@@ -61,4 +61,4 @@ def test_two_tools_of_a_name_are_refused() -> None:
         return ""
 
     with pytest.raises(ValueError, match="there is already a tool get"):
-        kit(one=one, two=two)()
+        kit(one=get_other, two=two)()

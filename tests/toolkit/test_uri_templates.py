@@ -73,7 +73,7 @@ def test_text_with_slashes_has_no_dots_for_segments() -> None:
         assert parse("file:///notes/{+path}").match(f"file:///notes/{value}") is None
 
 
-def test_what_is_not_understood_is_refused_by_name() -> None:
+def test_unsupported_template_is_refused_by_name() -> None:
     for template, reason in [
         ("a:{x,y}", "several variables, of level 3"),
         ("a:{?q}", "a query, of level 3"),
@@ -142,7 +142,7 @@ SEGMENTS = st.text(min_size=1).filter(
 
 
 @given(SEGMENTS, SEGMENTS)
-def test_what_is_filled_in_is_recognised(first: str, second: str) -> None:
+def test_expanded_template_matches_itself(first: str, second: str) -> None:
     template = parse("a://{x}/b/{y}")
     values = {"x": first, "y": second}
     assert template.match(template.expand(values)) == values

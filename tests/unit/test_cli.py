@@ -17,7 +17,7 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.cli.app import app, command_names
 from mcp_protogen.cli.console import show_problems
-from mcp_protogen.cli.run import Plain, plain
+from mcp_protogen.cli.run import Plain, parse_plain_command
 from mcp_protogen.cli.usage import run_app
 from mcp_protogen.instep import schemas
 from mcp_protogen.pipeline import commands
@@ -702,8 +702,8 @@ def test_only_the_command_that_is_named_is_imported() -> None:
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
     assert "mcp_protogen.cli.explain" in printed
-    for other in ("audit", "bridge", "generate", "vectors"):
-        assert f"'mcp_protogen.cli.{other}'" not in printed
+    for command in ("audit", "bridge", "generate", "vectors"):
+        assert f"'mcp_protogen.cli.{command}'" not in printed
 
 
 def test_without_anything_to_do_the_help_is_shown_and_it_is_no_success(
@@ -804,10 +804,10 @@ def test_usual_command_lines_are_read_as_by_the_library(
         monkeypatch.setattr(sys, "argv", ["mcp-gen", *arguments])
         with tables.case(arguments), pytest.raises(SystemExit):
             run_app(app, [*arguments])
-        assert plain(arguments) == asked[-1]
+        assert parse_plain_command(arguments) == asked[-1]
     for arguments in NOT_PLAIN:
         with tables.case(arguments):
-            assert plain(arguments) is None
+            assert parse_plain_command(arguments) is None
 
 
 def test_usual_command_lines_do_not_wait_for_the_library(

@@ -36,7 +36,7 @@ def codes_in(tree: ast.AST, *makers: str) -> Iterator[str]:
     """What is handed to one of `makers` as a code."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in makers:
-            named = [one.value for one in node.keywords if one.arg == "code"]
+            named = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
             for code in (*node.args[:1], *named):
                 yield from constants(code)
 
@@ -73,7 +73,7 @@ def test_every_code_that_a_command_prints_is_explained() -> None:
     assert (made | codes_of_problems() | codes_of_findings()) - explanations().keys() == set()
 
 
-def test_nothing_is_explained_that_cannot_happen() -> None:
+def test_explanations_cover_only_possible_codes() -> None:
     known = codes_of_problems() | codes_of_findings() | ANNOUNCED
     assert explanations().keys() - known == set()
 

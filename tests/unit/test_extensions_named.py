@@ -11,11 +11,11 @@ from mcp_protogen.base.canonical import pretty, sha256
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.inheritance import inheriting
+from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.inputs import sources
 from mcp_protogen.pipeline.inputs.extensions import load
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.inputs.named_extensions import chosen, named_extensions
+from mcp_protogen.pipeline.inputs.named_extensions import choose_extensions, parse_extension_names
 from mcp_protogen.pipeline.inputs.pinned_extensions import PinnedExtension, extension_names
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, load_extension_pins, snapshot_file
 from mcp_protogen.pipeline.normalise.extension_definitions import own_definitions
@@ -33,7 +33,7 @@ TASKS = (*ONE, "--extension", "tasks")
 FILE = Path("pkg/v2026_07_28/ext/tasks/models.py")
 
 
-def locked() -> dict[str, Any]:
+def read_extensions() -> dict[str, Any]:
     """The extensions of the package, by a lock that follows its published format."""
     text = Path("pkg", LOCK_NAME).read_text()
     assert forms.faults("lock", text) == []
@@ -68,13 +68,13 @@ def test_extensions_are_named_with_or_without_a_file() -> None:
     ]
     for said, found in rows:
         with tables.case(said):
-            assert named_extensions(said) == found
+            assert parse_extension_names(said) == found
     for wrong in (
         *(["none", "tasks"], ["tasks=a", "tasks=b"], ["tasks", "tasks=b"]),
         *(["tasks="], ["none=a"], ["all=a"]),
     ):
         with tables.case(wrong), pytest.raises(ProblemError, match="conflicting-options"):
-            named_extensions(wrong)
+            parse_extension_names(wrong)
 
 
 def test_all_are_those_that_extend_a_revision_of_the_package() -> None:
@@ -92,9 +92,9 @@ def test_all_are_those_that_extend_a_revision_of_the_package() -> None:
     ]
     for said, revision, found in rows:
         with tables.case(said):
-            assert chosen(said, pinned, [revision]) == found
+            assert choose_extensions(said, pinned, [revision]) == found
     with pytest.raises(ProblemError, match="conflicting-options"):
-        chosen(["all", "none"], pinned, ["2026-07-28"])
+        choose_extensions(["all", "none"], pinned, ["2026-07-28"])
 
 
 @pytest.mark.usefixtures("little")
@@ -121,7 +121,7 @@ def test_a_package_keeps_its_extensions_until_they_are_pruned(mcp_gen: Run) -> N
     assert f"create: {FILE.relative_to('pkg')}" in mcp_gen("--dry-run", *TASKS).out
     assert mcp_gen(*TASKS).code == 0
     assert mcp_gen(*ONE).code == 0 and mcp_gen(*ONE, "--extension", "none").code == 0
-    assert locked()["tasks"]["revisions"] == ["2026-07-28"] and FILE.is_file()
+    assert read_extensions()["tasks"]["revisions"] == ["2026-07-28"] and FILE.is_file()
     for same in (("--check", *TASKS), ("--check", *ONE), ("sync", "pkg", "--check")):
         assert mcp_gen(*same).code == 0
     pruning = ("--prune", *ONE, "--extension", "none")
@@ -146,7 +146,7 @@ def test_check_and_sync_go_by_the_extensions_in_pyproject(mcp_gen: Run) -> None:
         Path("pyproject.toml").write_text(text)
         with tables.case(listed):
             assert mcp_gen("--check").code == 1
-            assert mcp_gen("sync").code == 0 and locked().keys() == extensions
+            assert mcp_gen("sync").code == 0 and read_extensions().keys() == extensions
             assert mcp_gen("--check").code == 0
 
 
@@ -154,34 +154,34 @@ def test_check_and_sync_go_by_the_extensions_in_pyproject(mcp_gen: Run) -> None:
 def test_an_extension_goes_with_the_last_revision_that_it_extends(mcp_gen: Run) -> None:
     mcp_gen(*TASKS)
     ran = mcp_gen("--prune", "--revision", "2025-11-25", "--out", "pkg")
-    assert ran.code == 0 and locked() == {} and not FILE.exists()
+    assert ran.code == 0 and read_extensions() == {} and not FILE.exists()
 
 
 @pytest.mark.usefixtures("little")
 def test_an_extension_from_a_file_is_kept_where_the_file_is_not(mcp_gen: Run) -> None:
     mine = own_schema(maxProperties=9)
     assert mcp_gen(*TASKS[:-1], f"tasks={mine}").code == 0
-    made = locked()["tasks"]
+    made = read_extensions()["tasks"]
     assert (made["source"], made["published"]) == (str(mine), sha256(mine.read_bytes()))
     mine.rename("elsewhere.json")
     ran = mcp_gen("--check", "--regenerate", "--out", "pkg")
     assert ran.code == 0 and "compared with the lock alone: tasks" in ran.out
     assert mcp_gen("sync", "pkg").code == 0
     assert mcp_gen("--revision", "2025-11-25", "--out", "pkg").code == 0
-    assert locked()["tasks"] == made and FILE.is_file()
+    assert read_extensions()["tasks"] == made and FILE.is_file()
     ran = mcp_gen("--out", "pkg", "--with", "none", "--prune")
     assert "error[needs-schema]: extension 'tasks' was made from mine.json" in ran.err
-    assert mcp_gen(*TASKS).code == 0 and locked()["tasks"]["source"] == "pinned"
+    assert mcp_gen(*TASKS).code == 0 and read_extensions()["tasks"]["source"] == "pinned"
 
 
 @pytest.mark.usefixtures("little")
 def test_sync_finds_the_file_of_an_extension_again(mcp_gen: Run) -> None:
     mine = own_schema(maxProperties=9)
     mcp_gen(*TASKS[:-1], f"tasks={mine}")
-    made = locked()
+    made = read_extensions()
     FILE.unlink()
     assert mcp_gen("sync", "pkg").code == 0
-    assert FILE.is_file() and locked() == made
+    assert FILE.is_file() and read_extensions() == made
 
 
 @pytest.mark.usefixtures("little")
@@ -225,7 +225,7 @@ def test_an_extension_is_pinned_and_verified_like_a_revision(mcp_gen: Run) -> No
     assert ran.code == 1 and "mcp-gen schema add --extension mine --from FILE" in ran.err
 
 
-def test_what_is_pinned_is_a_revision_or_an_extension(mcp_gen: Run) -> None:
+def test_schema_add_takes_revision_or_extension(mcp_gen: Run) -> None:
     Path("one.json").write_text('{"$defs": {}}')
     add = ("schema", "add", "--from", "one.json", "--schema-folder", "schema")
     for more, code in (
@@ -273,7 +273,7 @@ def test_types_of_an_extension_are_in_its_facts_while_no_schema_is_published(
     ran = mcp_gen(*alone, "--against", "one.json")
     assert ran.code == 1 and "error[unknown-publication]" in ran.err
     assert mcp_gen(*ONE, "--extension", "skills").code == 0
-    made = locked()["skills"]
+    made = read_extensions()["skills"]
     assert (made["source"], made["published"], made["schema"]) == ("pinned", "", "")
     assert mcp_gen("--check", *ONE, "--extension", "skills").code == 0
     # A schema that is published later takes the place of these types.
@@ -316,7 +316,7 @@ def test_wrong_types_in_facts_are_a_problem_with_their_place(moving: Path) -> No
 
 def test_intersection_that_has_no_type_of_its_own_extends_nothing() -> None:
     joined: dict[str, Any] = {"allOf": [{"$ref": "#/$defs/Base"}, {"properties": {"x": {}}}]}
-    assert inheriting((), {"A": {"properties": {"b": joined}}}) == ()
+    assert add_bases((), {"A": {"properties": {"b": joined}}}) == ()
 
 
 def test_projects_take_extensions_from_pins_alone() -> None:

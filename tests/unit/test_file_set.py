@@ -22,7 +22,7 @@ from mcp_protogen.instep.drafts import drafting
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.vectors import folder as vectors
 from mcp_protogen.pipeline import templates
-from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, read_statement, written_statement
+from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, read_statement, statement_content
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.reports.baseline import write_baseline
@@ -72,7 +72,7 @@ def old_templates(folder: Path) -> None:
     """Leave two templates as an older version has exported them."""
     old = dict.fromkeys(TEMPLATES, b"old")
     digests = {name: sha256(content) for name, content in old.items()}
-    write_files({folder / STATEMENT: written_statement(digests)})
+    write_files({folder / STATEMENT: statement_content(digests)})
     write_files({folder / name: content for name, content in old.items()})
 
 
@@ -92,7 +92,7 @@ def draft(revision: str, folder: Path) -> drafting.Draft:
 def keep(content: bytes, folder: Path) -> None:
     """Keep an entry in a cache."""
     os.environ[entries.VARIABLE] = str(folder)
-    entries.keep_entry(ENTRY, content, "shelf")
+    entries.write_entry(ENTRY, content, "shelf")
 
 
 def read_kept(folder: Path) -> None:
@@ -357,7 +357,7 @@ def test_client_that_another_run_is_writing_is_not_taken_for_edited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, is_made = tmp_path / "weather.py", Event()
-    original = typed_client.made
+    original = typed_client.build_module
 
     def make(*given: Any) -> Any:
         done = original(*given)
@@ -367,7 +367,7 @@ def test_client_that_another_run_is_writing_is_not_taken_for_edited(
     (tmp_path / "after").mkdir()
     client(("after",), tmp_path / "after")
     client(("before",), tmp_path)
-    monkeypatch.setattr(typed_client, "made", make)
+    monkeypatch.setattr(typed_client, "build_module", make)
     with ThreadPoolExecutor(1) as pool:
         with holding(module):
             shutil.copy(tmp_path / "after" / module.name, module)

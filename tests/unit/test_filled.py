@@ -3,7 +3,7 @@
 from typing import Any
 
 from jsonschema import Draft202012Validator
-from mcp_protogen.pipeline.derive.filled import fillings, fits, unkept
+from mcp_protogen.pipeline.derive.filled import fillings, fits, impossible_fillings
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.ir import FieldIR, Filled, ObjectIR
 from support import tables
@@ -39,22 +39,22 @@ def facts(duties: Json) -> Facts:
     return Facts(schemas.REVISION, schemas.facts() | {"producer": duties}, schemas.REVISION)
 
 
-def kept(definitions: Json, duties: Json = DUTIES) -> dict[str, Any]:
-    return {one.member: one.value for one in fillings(definitions, facts(duties))}
+def filled_values(definitions: Json, duties: Json = DUTIES) -> dict[str, Any]:
+    return {filling.member: filling.value for filling in fillings(definitions, facts(duties))}
 
 
 def test_objects_are_filled_in_when_what_they_require_is() -> None:
     filled = {"_meta": Filled(), "ttl": 0, "version": schemas.REVISION, "who": Filled()}
-    assert kept(DEFINITIONS) == filled
-    assert unkept(DEFINITIONS, facts(DUTIES)) == []
+    assert filled_values(DEFINITIONS) == filled
+    assert impossible_fillings(DEFINITIONS, facts(DUTIES)) == []
 
 
 def test_other_duties_fill_nothing_in() -> None:
-    assert kept(DEFINITIONS, {"a": duty("Kept.ttl", True, "required")}) == {}
+    assert filled_values(DEFINITIONS, {"a": duty("Kept.ttl", True, "required")}) == {}
 
 
 def test_a_fact_about_what_is_gone_fills_nothing_in() -> None:
-    assert kept(DEFINITIONS, {"a": duty("Gone.ttl", 0), "b": duty("Kept.gone", 0)}) == {}
+    assert filled_values(DEFINITIONS, {"a": duty("Gone.ttl", 0), "b": duty("Kept.gone", 0)}) == {}
 
 
 def test_plain_values_fit_as_jsonschema_says() -> None:
@@ -73,22 +73,28 @@ def test_a_value_that_the_schema_refuses_is_not_filled_in() -> None:
     for value in rows:
         with tables.case(value):
             stated = {"ttl": duty("Kept.ttl", value)}
-            assert kept(DEFINITIONS, stated) == {}
-            assert [one.fact for one in unkept(DEFINITIONS, facts(stated))] == ["/producer/ttl"]
+            assert filled_values(DEFINITIONS, stated) == {}
+            assert [
+                problem.fact for problem in impossible_fillings(DEFINITIONS, facts(stated))
+            ] == ["/producer/ttl"]
 
 
 def test_an_object_that_requires_more_has_to_be_given() -> None:
     more = record(("who", "version", "more"), who=ref("Who"), version=STRING, more=STRING)
     changed = DEFINITIONS | {"Meta": more}
-    assert "_meta" not in kept(changed)
-    assert [one.fact for one in unkept(changed, facts(DUTIES))] == ["/producer/meta"]
+    assert "_meta" not in filled_values(changed)
+    assert [problem.fact for problem in impossible_fillings(changed, facts(DUTIES))] == [
+        "/producer/meta"
+    ]
 
 
 def test_an_object_is_not_filled_in_without_its_members() -> None:
-    assert "_meta" not in kept(DEFINITIONS, {key: DUTIES[key] for key in ("meta", "version")})
+    assert "_meta" not in filled_values(
+        DEFINITIONS, {key: DUTIES[key] for key in ("meta", "version")}
+    )
 
 
-def test_what_is_no_object_of_filled_members_has_to_be_given() -> None:
+def test_members_that_cannot_be_filled_are_required() -> None:
     for name, schema in [
         ("a circle", record(("self",), self=ref("Meta"))),
         ("a map", {"type": "object", "additionalProperties": STRING}),
@@ -97,12 +103,14 @@ def test_what_is_no_object_of_filled_members_has_to_be_given() -> None:
     ]:
         with tables.case(name):
             duties = DUTIES | {"self": duty("Meta.self", {})}
-            assert "_meta" not in kept(DEFINITIONS | {"Meta": schema}, duties)
+            assert "_meta" not in filled_values(DEFINITIONS | {"Meta": schema}, duties)
 
 
 def test_constants_need_nobody() -> None:
     constant = record(("kind",), kind={"const": "a"})
-    assert kept(DEFINITIONS | {"Meta": constant}, {"meta": DUTIES["meta"]}) == {"_meta": Filled()}
+    assert filled_values(DEFINITIONS | {"Meta": constant}, {"meta": DUTIES["meta"]}) == {
+        "_meta": Filled()
+    }
 
 
 def test_a_fact_holds_for_every_required_member_of_that_name_and_schema() -> None:

@@ -37,7 +37,7 @@ def member(options: GenerationOptions) -> str:
     return repr(next(field.type for field in found.fields if field.wire == "default"))
 
 
-def test_they_come_after_ours() -> None:
+def test_own_patches_apply_after_built_in_patches() -> None:
     # The published type is "integer", which a patch of ours replaces.
     assert "integer" not in member(GenerationOptions((REVISION,)))
     assert "integer" in member(with_patches(own(WIDER)))
@@ -49,7 +49,7 @@ def test_those_of_another_revision_are_left_alone() -> None:
     assert "integer" not in member(with_patches(own(WIDER, revision="2026-07-28")))
 
 
-def test_one_that_does_not_fit_names_its_file_and_place() -> None:
+def test_unfitting_patch_names_its_file_and_place() -> None:
     for given, place in (
         (own(WIDER, WIDER), "mine.json#/patches/1"),
         (GivenPatches("", (WIDER, WIDER), "pyproject.toml", "/tool/x"), "pyproject.toml#/tool/x/1"),
@@ -61,7 +61,7 @@ def test_one_that_does_not_fit_names_its_file_and_place() -> None:
         assert problem.message.startswith(DEFAULT)
 
 
-def test_they_move_the_digest_of_patches_of_their_revision_alone() -> None:
+def test_own_patches_change_digest_of_their_revision_only() -> None:
     def digests(*given: GivenPatches) -> dict[str, str]:
         options = GenerationOptions((REVISION, "2026-07-28"), patches=given)
         revisions = read_inputs(options).revisions

@@ -80,7 +80,7 @@ def test_unchanged_files_are_not_touched(out: Path) -> None:
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_nothing_at_all_happens_when_nothing_changed(out: Path) -> None:
+def test_unchanged_package_is_not_touched(out: Path) -> None:
     put(OLD, out)
     before = out.stat().st_ino
     outcome = put(OLD, out)
@@ -172,7 +172,7 @@ def test_a_lock_is_not_believed_against_what_the_same_inputs_make(out: Path) -> 
     assert "thesis" not in (out / LOCK_NAME).read_text()
 
 
-def test_what_another_revision_is_added_to_is_not_overwritten_either(out: Path) -> None:
+def test_adding_revision_does_not_overwrite_foreign_files(out: Path) -> None:
     put(without("2026-07-28"), out)
     forge(out, **{"v2025_11_25/models": "edited", "v2025_11_25/mine": "mine"})
     with pytest.raises(ProblemError) as caught:
@@ -232,7 +232,7 @@ def test_a_revision_that_is_taken_out_goes_with_all_that_is_about_it(out: Path) 
     }
 
 
-def test_what_translates_goes_with_the_last_revision_but_one(out: Path) -> None:
+def test_translation_files_go_with_second_last_revision(out: Path) -> None:
     files = {file.path: file.content.decode() for file in BOTH.files}
     runtime = {"_runtime/core.py": "core", "_runtime/translation.py": "between"}
     put(package({**files, **runtime}, BOTH.inputs), out)

@@ -39,7 +39,7 @@ REFUSED = {
 }
 
 
-def test_what_auth_cannot_be_is_refused_without_repeating_a_secret() -> None:
+def test_invalid_auth_is_refused_without_repeating_secrets() -> None:
     for said, (message, hint) in REFUSED.items():
         with case(said):
             with pytest.raises(ProblemError) as caught:
@@ -105,7 +105,7 @@ def test_the_page_to_log_in_is_shown_where_a_terminal_has_no_browser(
     monkeypatch.setattr(module, "is_terminal", lambda: True)
     shown: list[str] = []
 
-    async def opened() -> str:
+    async def open_receiver() -> str:
         async with LoggingIn(shown.append).redirection(()) as place:
             uri = place.redirect_uri
             page = "https://mcp.example/login"
@@ -114,7 +114,7 @@ def test_the_page_to_log_in_is_shown_where_a_terminal_has_no_browser(
                 await asyncio.wait_for(place.response(request), 0.2)
             return uri
 
-    assert asyncio.run(opened()).startswith("http://127.0.0.1:")
+    assert asyncio.run(open_receiver()).startswith("http://127.0.0.1:")
     assert shown == ["to log in, open https://mcp.example/login"]
 
 
@@ -123,15 +123,15 @@ def test_programs_inherit_safe_variables_or_all_of_them(monkeypatch: pytest.Monk
     monkeypatch.setenv("LC_OURS", "safe")
     shown = "import os; print(os.environ.get('LC_OURS'), os.environ.get('OF_OURS'))"
 
-    async def said(inherit: bool) -> object:
+    async def receive_text(inherit: bool) -> object:
         transport = await ServerTarget(name=f'python -c "{shown}"', inherit=inherit).opener()()
         try:
             return await transport.receive()
         finally:
             await transport.close()
 
-    assert asyncio.run(said(False)) == [b"safe None"]
-    assert asyncio.run(said(True)) == [b"safe all"]
+    assert asyncio.run(receive_text(False)) == [b"safe None"]
+    assert asyncio.run(receive_text(True)) == [b"safe all"]
 
 
 def test_tokens_are_kept_in_the_folder_of_the_user(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_header_that_cannot_be_sent_is_refused_without_its_value() -> None:
         assert "s3cr" not in str(caught.value)
 
 
-def test_what_is_no_pair_may_be_a_secret_and_is_not_repeated() -> None:
+def test_malformed_pair_is_not_repeated() -> None:
     for options, message in (
         (ServerOptions(headers=["X-A: b", "X-Key=s3cret"]), "--header number 2 is not NAME:VALUE"),
         (ServerOptions(headers=[": s3cret"]), "--header number 1 is not NAME:VALUE"),

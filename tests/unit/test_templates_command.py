@@ -52,7 +52,7 @@ def test_some_or_all_are_written_with_their_contract(mcp_gen: Run) -> None:
     assert mcp_gen(*EXPORT).out == f"mine: 0 files written, contract {TEMPLATE_CONTRACT}\n"
 
 
-def test_what_was_edited_is_overwritten_by_force_only_and_nothing_else_is_written(
+def test_edited_templates_are_overwritten_only_by_force(
     mcp_gen: Run,
 ) -> None:
     mcp_gen(*EXPORT, "app.py.jinja")

@@ -52,7 +52,7 @@ def reference() -> list[Json]:
     return pairs
 
 
-def listed(reference: list[Json]) -> list[tuple[str, str]]:
+def pairs_of(reference: list[Json]) -> list[tuple[str, str]]:
     """The pairs of revisions that the list is about."""
     return [(pair["older"], pair["newer"]) for pair in reference]
 
@@ -61,11 +61,11 @@ def deltas(reference: list[Json], newer: str, cat: str) -> list[Delta]:
     """What came and what went with a revision, of one category."""
     pair = next((pair for pair in reference if pair["newer"] == newer), None)
     if pair is None:
-        missing.untested(f"differences to {newer} in ../shared", "that they are those we have")
+        missing.skip_untested(f"differences to {newer} in ../shared", "that they are those we have")
     return [
-        Delta(one["item"], one["rule"], one["change"])
-        for one in pair["deltas"]
-        if one["cat"] == cat and one["change"] in ("added", "removed")
+        Delta(delta["item"], delta["rule"], delta["change"])
+        for delta in pair["deltas"]
+        if delta["cat"] == cat and delta["change"] in ("added", "removed")
     ]
 
 
@@ -102,7 +102,7 @@ Way = tuple[Spot, ...]
 def ways(of: RevisionIR, path: tuple[str, ...]) -> list[Way]:
     """Every way along a path, by the members that it passes; none if the revision lacks one."""
     start, *steps = path
-    return list(_ways({str(one.name): one for one in of.types}, start, tuple(steps)))
+    return list(_ways({str(type_.name): type_ for type_ in of.types}, start, tuple(steps)))
 
 
 def _ways(types: dict[str, TypeIR], name: str, steps: tuple[str, ...]) -> Iterator[Way]:
@@ -154,7 +154,7 @@ class Passage:
     def __init__(self, of: RevisionIR, made: Direction, way: Literal["up", "down"]) -> None:
         """`of` is the end of the direction that has the members in question."""
         self.made = made
-        self._unions = [one for one in of.types if isinstance(one, ir.UnionIR)]
+        self._unions = [type_ for type_ in of.types if isinstance(type_, ir.UnionIR)]
         self._settled = {
             (member if "." in member else f"{rule.at}.{member}", rule.value)
             for step in steps(*sorted((made.source, made.target)))
@@ -171,7 +171,7 @@ class Passage:
             spot.wire in (*plan.drop, *plan.move) or self._settles(plan.apply, spot)
             for plan in members
         ]
-        return (bool(gone) and all(gone)) or self._judged(spot)
+        return (bool(gone) and all(gone)) or self._is_translated_alone(spot)
 
     def gives(self, spot: Spot) -> bool:
         """Whether a member of the target means nothing before, and is there if it has to be."""
@@ -182,13 +182,13 @@ class Passage:
             and (not spot.required or spot.wire in plan.add or self._settles(plan.finish, spot))
             for plan in members
         ]
-        return (bool(new) and all(new)) or self._judged(spot)
+        return (bool(new) and all(new)) or self._is_translated_alone(spot)
 
     def _settles(self, functions: tuple[Apply, ...], spot: Spot) -> bool:
         member = f"{spot.holder}.{spot.wire}"
-        return any((member, one.function) in self._settled for one in functions)
+        return any((member, function.function) in self._settled for function in functions)
 
-    def _judged(self, spot: Spot) -> bool:
+    def _is_translated_alone(self, spot: Spot) -> bool:
         """Whether its type stands in a union, at any depth, that functions translate alone."""
         around = {spot.holder}
         for _ in self._unions:
@@ -207,7 +207,7 @@ class Passage:
             for key, plan in self.made.plans.items()
         )
         same = {*self.made.same, *self.made.same.values()}
-        return named or spot.holder in same or self._judged(spot)
+        return named or spot.holder in same or self._is_translated_alone(spot)
 
 
 def _is_for(key: str, type_name: str) -> bool:
@@ -222,7 +222,7 @@ def passages(delta: Delta, older: str, newer: str) -> tuple[Passage, Passage]:
     return Passage(revision(older), made.up, "up"), Passage(revision(older), made.down, "down")
 
 
-def mapped(delta: Delta, older: str, newer: str) -> list[Way]:
+def mapped_ways(delta: Delta, older: str, newer: str) -> list[Way]:
     """The ways to a member through types that are translated, where a member has such."""
     has_it = newer if delta.change == "added" else older
     going, _ = passages(delta, older, newer)
@@ -244,7 +244,7 @@ def test_every_member_that_comes_or_goes_is_in_the_tables(
         if (newer, delta.item) in UNMAPPED or not is_on_the_wire(delta, older, newer):
             continue
         going, coming = passages(delta, older, newer)
-        found = mapped(delta, older, newer)
+        found = mapped_ways(delta, older, newer)
         if not (found and all(any(map(going.takes, way)) for way in found)):
             missing.append(f"{delta.item} does not go")
         if not (found and all(any(map(coming.gives, way)) for way in found)):
@@ -253,17 +253,17 @@ def test_every_member_that_comes_or_goes_is_in_the_tables(
 
 
 def test_only_renamed_annotations_are_no_difference_on_the_wire(reference: list[Json]) -> None:
-    for older, newer in listed(reference):
+    for older, newer in pairs_of(reference):
         for delta in deltas(reference, newer, "field"):
             assert is_on_the_wire(delta, older, newer) == (delta.rule != RENAMED), delta
 
 
-def test_what_cannot_be_mapped_is_listed_and_nothing_else(reference: list[Json]) -> None:
+def test_unmappable_deltas_are_exactly_those_listed(reference: list[Json]) -> None:
     unmapped = {
         (newer, delta.item)
-        for older, newer in listed(reference)
+        for older, newer in pairs_of(reference)
         for delta in deltas(reference, newer, "field")
-        if delta.rule != RENAMED and not mapped(delta, older, newer)
+        if delta.rule != RENAMED and not mapped_ways(delta, older, newer)
     }
     assert unmapped == set(UNMAPPED)
 
@@ -274,6 +274,6 @@ def test_a_method_that_only_one_revision_has_is_not_translated(
 ) -> None:
     made = tables(older, newer)
     alone = {delta.item for delta in deltas(reference, newer, "method")}
-    ours, theirs = ({one.method for one in revision(name).methods} for name in (older, newer))
+    ours, theirs = ({method.method for method in revision(name).methods} for name in (older, newer))
     assert alone == ours ^ theirs
     assert set(made.up.methods) == set(made.down.methods) == ours & theirs

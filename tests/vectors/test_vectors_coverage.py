@@ -51,7 +51,7 @@ def test_every_definition_member_arm_constant_and_bound_is_shown() -> None:
                 fact
                 for vector in vectors(revision).vectors
                 if vector.valid and vector.subject.type
-                for fact in schema.shown(f"/$defs/{vector.subject.type}", vector.value)
+                for fact in schema.facts_of(f"/$defs/{vector.subject.type}", vector.value)
             }
             assert len(schema.right) > many(revision, 500)
             assert schema.right - shown == set()

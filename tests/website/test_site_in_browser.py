@@ -20,7 +20,7 @@ SEARCH = {WIDE: ".md-search__button", NARROW: ".md-header__button[for=__search]"
 LANDMARKS = "['header', 'nav', 'main', 'footer'].filter(e => !document.querySelector(e))"
 
 
-def opened(page: Page, name: str) -> None:
+def open_wide(page: Page, name: str) -> None:
     page.size(WIDE)
     page.open((site() / name).as_uri())
 
@@ -33,11 +33,11 @@ def fits(page: Page) -> None:
             page.size(width)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.complaints == []
-    assert {one.partition(":")[0] for one in page.requests} <= {"file", "data"}
+    assert {request.partition(":")[0] for request in page.requests} <= {"file", "data"}
 
 
 def test_a_page_fits_any_width_and_the_keyboard_first_leads_to_its_text(chromium: Page) -> None:
-    opened(chromium, "protocol.html")
+    open_wide(chromium, "protocol.html")
     fits(chromium)
     chromium.press("Tab", 9)
     target = chromium.evaluate("document.activeElement.getAttribute('href')")
@@ -47,7 +47,7 @@ def test_a_page_fits_any_width_and_the_keyboard_first_leads_to_its_text(chromium
 
 
 def test_search_finds_a_word_in_pages_that_are_files(chromium: Page) -> None:
-    opened(chromium, "index.html")
+    open_wide(chromium, "index.html")
     fits(chromium)
     assert indexes(chromium) == []
     for width, button in SEARCH.items():
@@ -69,20 +69,22 @@ def test_the_search_index_is_loaded_when_a_reader_begins_to_search(chromium: Pag
         assert indexes(chromium) == [f"{address}/search.json"]
         # The word is marked in the page that was found.
         chromium.open(f"{address}/protocol.html?h=OPEN_PENDING")
-        assert waited(chromium, "[...document.querySelectorAll('mark')]")
+        assert wait_for_list(chromium, "[...document.querySelectorAll('mark')]")
 
 
 def indexes(page: Page) -> list[str]:
     """The requests for the search index."""
-    return [one for one in page.requests if one.endswith(("/search.js", "/search.json"))]
+    return [
+        request for request in page.requests if request.endswith(("/search.js", "/search.json"))
+    ]
 
 
 def finds(page: Page) -> None:
     """The open search finds a word."""
-    assert waited(page, "seen('input').map(e => [e.select(), e])")
+    assert wait_for_list(page, "seen('input').map(e => [e.select(), e])")
     page("Input.insertText", text="OPEN_PENDING")
-    found = waited(page, "seen('a').map(e => e.getAttribute('href'))")
-    assert any("protocol.html" in one for one in found), found
+    found = wait_for_list(page, "seen('a').map(e => e.getAttribute('href'))")
+    assert any("protocol.html" in line for line in found), found
 
 
 @contextmanager
@@ -103,7 +105,7 @@ def web_server(folder: Path) -> Generator[str, None, None]:
             thread.join()
 
 
-def waited(page: Page, expression: str) -> list[Any]:
+def wait_for_list(page: Page, expression: str) -> list[Any]:
     """A list, once it has something; `seen` finds elements in the window of the search."""
     found: list[Any] = page.evaluate(
         "new Promise(done => {"

@@ -48,10 +48,10 @@ def read_entry(name: str, shelf: str = "") -> bytes | None:
     A shelf is a folder in the cache, with a number of entries of its own.
     """
     folder = user_cache()
-    return None if folder is None else read_sealed(folder / shelf / name, used=True)
+    return None if folder is None else read_verified(folder / shelf / name, used=True)
 
 
-def keep_entry(name: str, content: bytes, shelf: str = "") -> None:
+def write_entry(name: str, content: bytes, shelf: str = "") -> None:
     """Write an entry, and remove the oldest on its shelf if there are too many."""
     cache = user_cache()
     if cache is None:
@@ -61,7 +61,10 @@ def keep_entry(name: str, content: bytes, shelf: str = "") -> None:
         for private in (cache, folder):
             private.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_files(
-            {folder / name: seal(name, content)}, folder / "entries", mode=0o600, durable=False
+            {folder / name: with_digest(name, content)},
+            folder / "entries",
+            mode=0o600,
+            durable=False,
         )
         ours = (file for file in folder.iterdir() if _OURS.fullmatch(file.name))
         for file in sorted(ours, key=lambda file: file.lstat().st_mtime)[:-_LIMIT]:
@@ -69,13 +72,13 @@ def keep_entry(name: str, content: bytes, shelf: str = "") -> None:
                 file.unlink()
 
 
-def seal(name: str, content: bytes) -> bytes:
+def with_digest(name: str, content: bytes) -> bytes:
     """Return what is written for an entry: a digest of its name and content, and the content."""
     return sha256(name.encode() + b"\n" + content).encode() + b"\n" + content
 
 
-def read_sealed(entry: Path, *, used: bool = False) -> bytes | None:
+def read_verified(entry: Path, *, used: bool = False) -> bytes | None:
     """Return the content of an entry in any folder; with `used`, it counts as used now."""
     whole = read_private(entry, used=used) or b""
     content = whole.partition(b"\n")[2]
-    return content if whole == seal(entry.name, content) else None
+    return content if whole == with_digest(entry.name, content) else None

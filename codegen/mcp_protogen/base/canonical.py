@@ -81,10 +81,10 @@ def compact(value: Any) -> bytes:
 
     Members stay in their order, and a value that fits on one line is on one line.
     """
-    return f"{_laid_out(value, 0, 0)}\n".encode()
+    return f"{_lay_out(value, 0, 0)}\n".encode()
 
 
-def _laid_out(value: Any, indent: int, before: int) -> str:
+def _lay_out(value: Any, indent: int, before: int) -> str:
     """Return `value` on one line after `before` characters, with a comma, or on several lines."""
     flat = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(flat) + indent + before < _LINE or not value:
@@ -96,7 +96,7 @@ def _laid_out(value: Any, indent: int, before: int) -> str:
         keyed = [("", item) for item in value]
     else:
         return flat
-    lines = [inner + key + _laid_out(item, indent + 2, len(key)) for key, item in keyed]
+    lines = [inner + key + _lay_out(item, indent + 2, len(key)) for key, item in keyed]
     return "\n".join([flat[0], ",\n".join(lines), " " * indent + flat[-1]])
 
 

@@ -27,6 +27,6 @@ MARK = re.compile(rf"{re.escape(_BEGIN)}(0|{'|'.join(Colour)})m")
 """A mark in a page; its group has the parameters of the escape sequence."""
 
 
-def painted(colour: Colour, text: str, *, on: bool = True) -> str:
+def paint(colour: Colour, text: str, *, on: bool = True) -> str:
     """Return text between marks of a colour; unchanged if invisible, or without colours `on`."""
     return f"{_BEGIN}{colour}m{text}{_BEGIN}0m" if on and text.strip() else text

@@ -73,9 +73,9 @@ class FileSet(NamedTuple):
         if os.path.lexists(self.work / _NEW):
             self._put_in_place(self._read_journal())
             remove_tree(self.work / _NEW)
-        self.settle()
+        self.clean_up()
 
-    def settle(self) -> None:
+    def clean_up(self) -> None:
         """Remove everything but the lock, unless the next run has to repeat step 4."""
         if not os.path.lexists(self.work / _NEW):
             for part in (_STAGED, _OLD):
@@ -163,7 +163,7 @@ def holding(lead: Path) -> Generator[FileSet, None, None]:
             yield files
         finally:
             with suppress(OSError):  # the next run removes the rest
-                files.settle()
+                files.clean_up()
 
 
 def work_folder(target: Path) -> Path:

@@ -30,7 +30,7 @@ def _targets(node: str, graph: Graph) -> Iterator[str]:
     return (target for target in graph[node] if target in graph)
 
 
-def reached(graph: Graph, starts: Iterable[str]) -> set[str]:
+def find_reachable(graph: Graph, starts: Iterable[str]) -> set[str]:
     """Return the nodes among `starts`, and all that these lead to."""
     found: set[str] = set()
     waiting = list(starts)

@@ -32,9 +32,9 @@ _OLD_COMMAND = re.compile(r"##(?=(?:vso)?\[)")
 _SHORT = {"\t": "\\t", "\n": "\\n", "\r": "\\r"}
 
 
-def one_line(text: str) -> str:
+def safe_line(text: str) -> str:
     """Return text from outside on one line, with every acting character escaped."""
-    return _ACTING.sub(lambda found: _escaped(found[0]), text)
+    return _ACTING.sub(lambda found: _escape(found[0]), text)
 
 
 def no_command(text: str) -> str:
@@ -50,23 +50,23 @@ def page(text: str, *, colour: bool = False, commands: bool = False) -> str:
     """
     colours = "\x1b[{}m" if colour else ""
     shown = _ACTING_IN_PAGE.sub(
-        lambda found: colours.format(found[1]) if found[1] else one_line(found[0]), text
+        lambda found: colours.format(found[1]) if found[1] else safe_line(found[0]), text
     )
     return _OLD_COMMAND.sub(r"#\\u0023", shown) if commands else no_command(shown)
 
 
-def counted(number: int, noun: str) -> str:
+def pluralize(number: int, noun: str) -> str:
     """Return a number with its noun."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listed(texts: Sequence[object], most: int) -> str:
+def summarize_list(texts: Sequence[object], most: int) -> str:
     """Return texts on one line; of many, the first ones and the number of the others."""
     more = f" and {len(texts) - most} more" if len(texts) > most else ""
     return ", ".join(map(str, texts[:most])) + more
 
 
-def _escaped(char: str) -> str:
+def _escape(char: str) -> str:
     code = ord(char)
     if code > 0xFFFF:
         high, low = divmod(code - 0x10000, 0x400)

@@ -90,7 +90,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     return otherwise or (f"known: {', '.join(names)}" if names else "")
 
 
-def summed_up(
+def summarize_problems(
     problems: Iterable[Problem], together: Container[Level]
 ) -> Iterator[tuple[Level, tuple[str, ...]]]:
     """Yield the lines of problems, with their level.
@@ -102,7 +102,7 @@ def summed_up(
         key = (problem.level, problem.code, problem.place)
         groups.setdefault(key if problem.level in together else number, []).append(problem)
     for group in groups.values():
-        for lines in [one.lines for one in group] if len(group) < _GROUP else [_as_one(group)]:
+        for lines in [entry.lines for entry in group] if len(group) < _GROUP else [_as_one(group)]:
             yield group[0].level, lines
 
 

@@ -24,33 +24,33 @@ _BASES: Final = frozenset({"$anchor", "$dynamicAnchor", "$id"})
 """The keywords that decide where references lead, if these are not pointers from the root."""
 
 
-def changed(value: Any, change: Callable[[Json], Json]) -> Any:
+def map_schemas(value: Any, change: Callable[[Json], Json]) -> Any:
     """Return a schema, or what has schemas in it, with all of them changed: inner ones first."""
     if is_array(value):
-        return [changed(one, change) for one in value]
+        return [map_schemas(item, change) for item in value]
     if not is_object(value):
         return value
-    return change({key: _changed_keyword(key, one, change) for key, one in value.items()})
+    return change({key: _map_keyword(key, inner, change) for key, inner in value.items()})
 
 
-def _changed_keyword(key: str, value: Any, change: Callable[[Json], Json]) -> Any:
+def _map_keyword(key: str, value: Any, change: Callable[[Json], Json]) -> Any:
     if key in NAMED and is_object(value):
-        return {name: changed(schema, change) for name, schema in value.items()}
-    return value if key in VALUES else changed(value, change)
+        return {name: map_schemas(schema, change) for name, schema in value.items()}
+    return value if key in VALUES else map_schemas(value, change)
 
 
 def subschemas(value: Any) -> Iterator[Json]:
     """Yield a schema, or the schemas in a value, each with those inside of it."""
     if is_array(value):
-        for one in value:
-            yield from subschemas(one)
+        for item in value:
+            yield from subschemas(item)
     elif is_object(value):
         yield value
-        for key, one in value.items():
-            if key in NAMED and is_object(one):
-                yield from subschemas([*one.values()])
+        for key, inner in value.items():
+            if key in NAMED and is_object(inner):
+                yield from subschemas([*inner.values()])
             elif key not in VALUES:
-                yield from subschemas(one)
+                yield from subschemas(inner)
 
 
 def with_pointers(schema: Json) -> Json:

@@ -46,7 +46,7 @@ def audit(
         typer.Option(
             metavar="NAME",
             help="Extension to compare with, in place of the revision that it extends.",
-            autocompletion=completion.one_extension,
+            autocompletion=completion.single_extension,
         ),
     ] = None,
     python: Annotated[

@@ -120,10 +120,10 @@ class RecordingOptions:
 
 def _require_default(options: BridgeHttpOptions | RecordingOptions, needed: str) -> None:
     """Raise `ProblemError` for an option that has no effect without another one."""
-    for one in fields(options):
+    for field in fields(options):
         # Without values, a list is empty or None, as the version of Typer has it.
-        if getattr(options, one.name) not in (one.default, []):
-            raise _wrong(f"--{one.name.replace('_', '-')} needs --{needed}")
+        if getattr(options, field.name) not in (field.default, []):
+            raise _wrong(f"--{field.name.replace('_', '-')} needs --{needed}")
 
 
 @with_groups

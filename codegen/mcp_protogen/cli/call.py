@@ -109,7 +109,7 @@ def call(
 @contextmanager
 def _waiting(limit: "CallTimeout", screen: "Terminal") -> Generator[None, None, None]:
     """Let no time pass, and show nothing else, while a person is asked."""
-    with limit.paused(), screen.asking():
+    with limit.pause(), screen.asking():
         yield
 
 
@@ -125,13 +125,13 @@ class _Calling:
 
     async def run(self, client: "Client") -> ServerAnswer:
         """Return the result; raise `ProblemError`, and what a connection raises."""
-        from mcp_protogen.servers.call.connections import declared
+        from mcp_protogen.servers.call.connections import server_capabilities
 
         lists = await self._lists(client)
-        planned = self._planned(lists.get(Kind.TOOLS, ()))
-        if planned.log_level is not None and "logging" in declared(client):
+        planned = self._plan_call(lists.get(Kind.TOOLS, ()))
+        if planned.log_level is not None and "logging" in server_capabilities(client):
             await _set_level(client, planned.log_level)
-        result = await self._made(client, planned)
+        result = await self._call_tool(client, planned)
         failed = result.get("isError") is True
         show = partial(self._show, result, failed=failed)
         return ServerAnswer(result, show, lists, failed=failed or self.questions.lacks_answers)
@@ -146,32 +146,32 @@ class _Calling:
             return {}
         return (await listing(client, [Kind.TOOLS])).lists
 
-    def _planned(self, tools: "Sequence[JSON]") -> "ToolCall":
+    def _plan_call(self, tools: "Sequence[JSON]") -> "ToolCall":
         from mcp_protogen.servers.call.arguments import ArgumentReader
         from mcp_protogen.servers.call.calls import ToolCall
-        from mcp_protogen.servers.call.listing import named
+        from mcp_protogen.servers.call.listing import find_entry
 
         options = self.options
         tool: JSON = {"name": self.tool}
         if not options.no_check:
-            tool = named(tools, self.tool, Kind.TOOLS)
+            tool = find_entry(tools, self.tool, Kind.TOOLS)
         schema: JSON = tool.get("inputSchema") or {}
         reader = ArgumentReader(tool=self.tool, schema=schema, stdin=self.stdin)
         arguments = reader.read(self.words)
         problems = [] if options.no_check else reader.check(arguments)
-        if any(one.level is Level.ERROR for one in problems):
+        if any(problem.level is Level.ERROR for problem in problems):
             raise ProblemError(*problems)
         show_problems(problems)
         level = options.log_level.value if options.log_level else None
         return ToolCall(tool=tool, arguments=arguments, as_task=options.as_task, log_level=level)
 
-    async def _made(self, client: "Client", planned: "ToolCall") -> "JSON":
+    async def _call_tool(self, client: "Client", planned: "ToolCall") -> "JSON":
         """Return the result; send the user to pages first where the server needs that."""
         from mcp_protogen.runtime.core.errors import McpError
         from mcp_protogen.servers.call.calls import pages_of
 
         try:
-            return await planned.made(client, self.screen, self.limit)
+            return await planned.run(client, self.screen, self.limit)
         except McpError as error:
             pages = pages_of(error)
             if not pages or self.questions.person is None:
@@ -181,7 +181,7 @@ class _Calling:
                     raise
         with self.screen.asking():
             await self.screen.read_line("Press Enter when you have finished there: ")
-        return await planned.made(client, self.screen, self.limit)
+        return await planned.run(client, self.screen, self.limit)
 
     def _show(self, result: "JSON", *, failed: bool) -> None:
         from mcp_protogen.servers.call.results import Saver, refuse_broken, tool_page

@@ -88,17 +88,17 @@ def client(
     or with --check in a CI, goes through all clients of the project. With --check, the exit code is
     1 for any difference, or for those that --fail-on names.
     """
-    from mcp_protogen.servers.clients.client_page import check_page, written_report
+    from mcp_protogen.servers.clients.client_page import check_page, write_clients
 
-    def settled() -> "tuple[tuple[ClientJob, ...], Settings]":
+    def read_jobs() -> "tuple[tuple[ClientJob, ...], Settings]":
         settings = load_settings(Path.cwd(), only={"clients", "out"})
         return tuple(_jobs(said, server, settings, offline=offline, timeout=timeout)), settings
 
-    jobs, settings = attempt(settled, "client", format)
+    jobs, settings = attempt(read_jobs, "client", format)
     if check:
         least = None if fail_on is FailOn.ANY else fail_on.severity
         show(lambda view: check_page(jobs, least, view), "client", Destination(format))
-    finish(lambda: written_report(jobs, settings, force=force), "client", format)
+    finish(lambda: write_clients(jobs, settings, force=force), "client", format)
 
 
 def _jobs(

@@ -1,6 +1,6 @@
 """The output of the command line: which stream, with or without colour, and closed pipes.
 
-Everything that is shown goes through `_shown`. So a name that comes from a schema, a file, a server
+Everything that is shown goes through `_safe_page`. So a name that comes from a schema, a file, a server
 or a program of somebody else reaches a terminal or the log of a CI as plain text only.
 """
 
@@ -13,9 +13,9 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from mcp_protogen.base.colours import Colour, painted
-from mcp_protogen.base.printable import one_line, page
-from mcp_protogen.base.problems import Level, Problem, ProblemError, summed_up
+from mcp_protogen.base.colours import Colour, paint
+from mcp_protogen.base.printable import page, safe_line
+from mcp_protogen.base.problems import Level, Problem, ProblemError, summarize_problems
 from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.reports.report import RunReport, render
 
@@ -39,7 +39,7 @@ def emit(report: RunReport, form: Format, *, quiet: bool = False) -> None:
 def say(text: str, form: str = Format.TEXT) -> None:
     """Write a page to stdout; end the process quietly if nobody reads it any more."""
     try:
-        sys.stdout.write(_encodable(_shown(text, sys.stdout, form), sys.stdout, form))
+        sys.stdout.write(_encodable(_safe_page(text, sys.stdout, form), sys.stdout, form))
         sys.stdout.flush()
     except BrokenPipeError:
         # The interpreter flushes once more on its way out, which must not fail again.
@@ -49,7 +49,7 @@ def say(text: str, form: str = Format.TEXT) -> None:
 
 def tell(text: str, end: str = "\n") -> None:
     """Write a page to stderr."""
-    print(_shown(text, sys.stderr), end=end, file=sys.stderr, flush=True)
+    print(_safe_page(text, sys.stderr), end=end, file=sys.stderr, flush=True)
 
 
 def say_bytes(content: bytes) -> None:
@@ -65,10 +65,10 @@ def say_bytes(content: bytes) -> None:
 
 def replace_line(text: str) -> None:
     """Show one line on the terminal of stderr, in place of the one that was shown so before."""
-    print(f"\r{one_line(text)}\x1b[K", end="", file=sys.stderr, flush=True)
+    print(f"\r{safe_line(text)}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _shown(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
+def _safe_page(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
     return page(text, colour=colourful(stream), commands=form == Format.GITHUB)
 
 
@@ -91,21 +91,21 @@ codecs.register_error(_JSON_ESCAPES, _as_json_escapes)
 def show_problems(problems: Iterable[Problem]) -> None:
     """Write problems to stderr: warnings of one kind together, and how to learn more."""
     found = tuple(problems)
-    for level, lines in summed_up(found, {Level.WARNING}):
-        tell(_coloured(level, lines) if colourful(sys.stderr) else "\n".join(_safe(lines)))
+    for level, lines in summarize_problems(found, {Level.WARNING}):
+        tell(_colour_lines(level, lines) if colourful(sys.stderr) else "\n".join(_safe(lines)))
     if found and _interactive(sys.stderr):
         tell(f"more: mcp-gen explain {min(problem.code for problem in found)}")
 
 
 def _safe(lines: Iterable[str]) -> Iterable[str]:
-    return map(one_line, lines)
+    return map(safe_line, lines)
 
 
-def _coloured(level: Level, lines: Iterable[str]) -> str:
+def _colour_lines(level: Level, lines: Iterable[str]) -> str:
     line, *more = _safe(lines)
     head, end, rest = line.partition("]")
-    first = painted(_COLOURS[level], head + end) + rest
-    return "\n".join([first, *(painted(Colour.DIM, one) for one in more)])
+    first = paint(_COLOURS[level], head + end) + rest
+    return "\n".join([first, *(paint(Colour.DIM, detail) for detail in more)])
 
 
 def crash(error: Exception, *, debug: bool) -> None:

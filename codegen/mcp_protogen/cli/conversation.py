@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeAlia
 
 import typer
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import say, show_problems, tell
@@ -80,7 +80,7 @@ class ConversationOptions(ServerOptions):
 
         Raise `KeyboardInterrupt` when the user interrupts it, after the server was told.
         """
-        from mcp_protogen.servers.call.connections import Abilities, connected
+        from mcp_protogen.servers.call.connections import Abilities, connect_client
         from mcp_protogen.servers.call.listing import document
         from mcp_protogen.servers.call.remembered import remember
         from mcp_protogen.servers.connect.failures import ERRORS, failure_of, mended_problems
@@ -89,7 +89,7 @@ class ConversationOptions(ServerOptions):
 
         async def run() -> ServerAnswer:
             opener = replace(server, stderr=screen.show_standard_error).opener()
-            async with connected(
+            async with connect_client(
                 opener,
                 abilities or Abilities(),
                 revision=self.revision,
@@ -99,7 +99,7 @@ class ConversationOptions(ServerOptions):
                 return await work(client)
 
         try:
-            with _log_shown(screen, lambda: mended_problems(mended, server.shown)):
+            with _show_log(screen, lambda: mended_problems(mended, server.shown)):
                 outcome = asyncio.run(run())
         except asyncio.CancelledError:
             # So asyncio takes an interruption before the first step of the work.
@@ -148,11 +148,11 @@ class AskingOptions(ConversationOptions):
 def _fail(failure: "ConnectionFailure") -> NoReturn:
     show_problems([failure.problem])
     for line in failure.written:
-        tell(f"  {one_line(line)}")
+        tell(f"  {safe_line(line)}")
     raise SystemExit(failure.exit_code) from None
 
 
-class _Shown(Handler):
+class _LogHandler(Handler):
     """Shows what the runtime logs, which quotes servers."""
 
     def __init__(self, screen: "Terminal") -> None:
@@ -165,11 +165,11 @@ class _Shown(Handler):
 
 
 @contextmanager
-def _log_shown(
+def _show_log(
     screen: "Terminal", problems: Callable[[], Iterable[Problem]]
 ) -> Generator[None, None, None]:
     """Show what the runtime logs, and at the end the problems that were found meanwhile."""
-    logger, handler = getLogger("mcp_protogen.runtime"), _Shown(screen)
+    logger, handler = getLogger("mcp_protogen.runtime"), _LogHandler(screen)
     logger.addHandler(handler)
     logger.propagate, before = False, logger.propagate
     try:

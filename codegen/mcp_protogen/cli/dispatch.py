@@ -8,7 +8,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import asker, crash, prepare_streams, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.outcome import finish, show
-from mcp_protogen.cli.run import is_value, plain, run
+from mcp_protogen.cli.run import is_value, parse_plain_command, run
 from mcp_protogen.pipeline.config import Format
 
 _INTERRUPTED = 130  # 128 + SIGINT
@@ -42,7 +42,7 @@ def _run(arguments: list[str]) -> None:
         from mcp_protogen.cli.bash_words import rejoin
 
         rejoin(os.environ)
-    if usual and (said := plain(arguments)) is not None:
+    if usual and (said := parse_plain_command(arguments)) is not None:
         run(said.mode, said.flags, force=said.force, cached=said.cached)
     match arguments:
         case ["diff", before, after] if usual and _are_revisions(before, after):

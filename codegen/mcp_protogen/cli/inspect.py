@@ -85,8 +85,8 @@ def inspect_server(
 def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
     """Return tools with arguments; raise `ProblemError` (`wrong-usage`) for what is no object."""
     found: dict[str, dict[str, Any]] = {}
-    for one in given:
-        name, _, text = one.partition("=")
+    for call in given:
+        name, _, text = call.partition("=")
         try:
             arguments = json.loads(text or "{}")
         except ValueError:

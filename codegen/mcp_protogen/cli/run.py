@@ -45,7 +45,7 @@ class Plain(NamedTuple):
     cached: bool
 
 
-def plain(arguments: Sequence[str]) -> Plain | None:
+def parse_plain_command(arguments: Sequence[str]) -> Plain | None:
     """Return what `--out DIR`, `--check` and the options that often go with them say, in any order.
 
     Return None for every other command line, also for one that only resembles it.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import tell
 from mcp_protogen.cli.options import SERVER
@@ -124,7 +124,7 @@ class ServerOptions:
         self._check(target)
         if target.config is None and not target.is_url:
             return target
-        if any(one.lower() == "authorization" for one in target.headers):
+        if any(header.lower() == "authorization" for header in target.headers):
             if self.auth not in _NO_AUTH:
                 message = "--auth and a header Authorization do not go together"
                 raise _conflict(message, "give one of them")
@@ -143,7 +143,7 @@ class ServerOptions:
             "--cwd": target.cwd,
             "--inherit": target.inherit,
         }
-        useless = [name for name, one in given.items() if one and name not in _TAKEN[kind]]
+        useless = [name for name, value in given.items() if value and name not in _TAKEN[kind]]
         if useless:
             names = ", ".join(useless)
             raise _conflict(f"{names}: no effect for {kind}", f"leave out {names}")
@@ -151,7 +151,9 @@ class ServerOptions:
 
 def _fields(given: Iterable[str] | None) -> Mapping[str, str]:
     """Return header fields; raise `ProblemError` (`wrong-usage`) for what cannot be sent."""
-    found = {name: _filled(value) for name, value in pairs("--header", given, ":").items()}
+    found = {
+        name: _expand_variables(value) for name, value in pairs("--header", given, ":").items()
+    }
     for name, value in found.items():
         if not _TOKEN.fullmatch(name) or not (value.isascii() and value.isprintable()):
             # The value may be a secret.
@@ -160,7 +162,7 @@ def _fields(given: Iterable[str] | None) -> Mapping[str, str]:
     return found
 
 
-def _filled(value: str) -> str:
+def _expand_variables(value: str) -> str:
     """Return the value of a header field with what its variables are.
 
     Others can see a command line, and so a secret in it. Raise `ProblemError` (`wrong-usage`).
@@ -183,8 +185,8 @@ def _conflict(message: str, hint: str) -> ProblemError:
 def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[str, str]:
     """Return names with values; raise `ProblemError` (`wrong-usage`) for what is no such pair."""
     found: dict[str, str] = {}
-    for number, one in enumerate(given or (), 1):
-        name, separated, value = one.partition(separator)
+    for number, text in enumerate(given or (), 1):
+        name, separated, value = text.partition(separator)
         if not separated or not name.strip():
             # It is not repeated: it may be a secret.
             message = f"{option} number {number} is not NAME{separator}VALUE"
@@ -195,4 +197,4 @@ def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[s
 
 def _show_line(line: str) -> None:
     """Show a line that the program of a server has written to its standard error."""
-    tell(one_line(line))
+    tell(safe_line(line))

@@ -9,7 +9,7 @@ from shutil import get_terminal_size
 from threading import Thread
 from typing import Any, Final
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.cli.console import replace_line, tell
 from mcp_protogen.runtime.core.options import Progress
 from mcp_protogen.servers.call.log_levels import LogLevel, is_as_severe
@@ -71,12 +71,12 @@ class Terminal:
     def show_log(self, params: Mapping[str, Any]) -> None:
         """Show a log entry of the server, if it is severe enough."""
         if is_as_severe(params.get("level"), self._least):
-            self._note(one_line(log_line(params)))
+            self._note(safe_line(log_line(params)))
 
     def show_standard_error(self, line: str) -> None:
         """Show a line that the program of the server has written, if that level is shown."""
         if is_as_severe(LogLevel.DEBUG, self._least):
-            self._note(f"[stderr] {one_line(line)}")
+            self._note(f"[stderr] {safe_line(line)}")
 
     async def read_line(self, prompt: str) -> str | None:
         """Return a line that the person types; None at the end of input."""

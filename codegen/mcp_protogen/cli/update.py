@@ -30,7 +30,7 @@ def update(
         typer.Option(
             metavar="NAME",
             help="Extension to look at, in its own repository, in place of revisions.",
-            autocompletion=completion.one_extension,
+            autocompletion=completion.single_extension,
         ),
     ] = None,
     source: Annotated[
@@ -89,7 +89,7 @@ def update(
     flags = {"REVISION": revision, "--extension": extension, "--ignore": ignore}
     flags |= {"--note": note, "--accept": accept}
     options = UpdateOptions(
-        wanted=_wanted(revision, extension, ignore),
+        wanted=_select_schemas(revision, extension, ignore),
         source=source,
         ref=ref,
         accept=accept,
@@ -114,7 +114,7 @@ _RULES = (
 )
 
 
-def _wanted(
+def _select_schemas(
     revisions: list[str] | None, extension: str | None, ignored: list[str] | None
 ) -> "Wanted":
     from mcp_protogen.instep.update.candidates import Wanted

@@ -34,7 +34,7 @@ class CliCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
-        with _placed(ctx):
+        with _attach_context(ctx):
             return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -78,7 +78,7 @@ class CliGroup(TyperGroup):
         """Read the arguments; raise `HelpWanted` if there are none and there is nothing to do."""
         if not args and not self.invoke_without_command and not ctx.resilient_parsing:
             raise HelpWanted(ctx.get_help())
-        with _placed(ctx):
+        with _attach_context(ctx):
             return super().parse_args(ctx, args)
 
 
@@ -99,7 +99,7 @@ def run_app(app: typer.Typer, arguments: list[str]) -> NoReturn:
 
 
 @contextmanager
-def _placed(context: Any) -> Generator[None, None, None]:
+def _attach_context(context: Any) -> Generator[None, None, None]:
     # Click's parser does not name the command in every error.
     try:
         yield
@@ -109,15 +109,19 @@ def _placed(context: Any) -> Generator[None, None, None]:
 
 
 def _pieces(command: TyperCommand | TyperGroup, context: Any) -> list[str]:
-    needed = (one for one in command.get_params(context) if _is_argument(one) or one.required)
-    return ["[options]", *map(_spelled, needed)]
+    needed = (
+        parameter
+        for parameter in command.get_params(context)
+        if _is_argument(parameter) or parameter.required
+    )
+    return ["[options]", *map(_spell, needed)]
 
 
 def _is_argument(parameter: Any) -> bool:
     return bool(parameter.param_type_name == "argument")
 
 
-def _spelled(argument: Any) -> str:
+def _spell(argument: Any) -> str:
     name: str = argument.metavar or argument.name.upper()
     name += "" if argument.nargs == 1 else " ..."
     if not _is_argument(argument):
@@ -128,12 +132,12 @@ def _spelled(argument: Any) -> str:
 def _write_parameters(command: TyperCommand | TyperGroup, context: Any, formatter: Any) -> None:
     rows: dict[str, list[tuple[str, str]]] = {"Arguments": []}
     others: list[tuple[str, str]] = []
-    for one in command.get_params(context):
-        record = one.get_help_record(context)
-        if record is not None and _is_argument(one):
-            rows["Arguments"].append((_spelled(one), record[1]))
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and _is_argument(parameter):
+            rows["Arguments"].append((_spell(parameter), record[1]))
         elif record is not None:
-            panel = getattr(one, "rich_help_panel", None)
+            panel = getattr(parameter, "rich_help_panel", None)
             listed = rows.setdefault(panel, []) if panel else others
             listed.append((_BRACKETS.sub(r" \1", record[0]), record[1]))
     for heading, listed in {**rows, "Options": others}.items():

@@ -133,9 +133,9 @@ _EITHER = "write vectors, or try an implementation with them"
 _WHOLE = "a folder holds the vectors of a whole revision"
 _RULES = (
     OptionRule("--run", excludes=("--run-command",), why="both name what to try"),
-    *(OptionRule(one, excludes=("--out",), why=_EITHER) for one in ("--run", "--run-command")),
+    *(OptionRule(flag, excludes=("--out",), why=_EITHER) for flag in ("--run", "--run-command")),
     OptionRule("--run-command", (), ("--python",), "the command names its interpreter itself"),
-    *(OptionRule(one, (), ("--out",), _WHOLE) for one in ("--type", "--method", "--only")),
+    *(OptionRule(flag, (), ("--out",), _WHOLE) for flag in ("--type", "--method", "--only")),
     OptionRule("--output", excludes=("--out",), why="write a file, or a folder"),
     OptionRule("--check", ("--out",), ("--force",), "it compares a folder, and writes nothing"),
     OptionRule("--force", ("--out",), why="it is about files in a folder"),

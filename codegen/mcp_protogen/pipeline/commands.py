@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcp_protogen.base.printable import counted
+from mcp_protogen.base.printable import pluralize
 from mcp_protogen.base.problems import Level
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.output.drift import OF_FILES, Cause, drift, unlisted
+from mcp_protogen.pipeline.output.drift import OF_FILES, Cause, drift, find_unlisted
 from mcp_protogen.pipeline.output.lock import LOCK_NAME, lock_of
 from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.pipeline.package import GenerationInputs, Package
@@ -63,15 +63,13 @@ def check(settings: Settings, *, regenerate: bool = False) -> RunReport:
     found = package_state(settings.as_listed(), regenerate=regenerate)
     out = found.task.out
     if found.causes:
-        summary = f"{out} is not up to date: {counted(len(found.causes), 'cause')}"
+        summary = f"{out} is not up to date: {pluralize(len(found.causes), 'cause')}"
         return RunReport("check", RunStatus.DIFFERS, summary, str(out), drift=found.causes)
     # Other files in the folder are those of the user.
     ours = found.task.lock.files.keys() | {LOCK_NAME} if found.task.lock else set[str]()
     revisions, files = len(found.inputs.revisions), len(ours & found.tree.files.keys())
     how = f"generated anew and compared{found.unproven}" if regenerate else "compared with the lock"
-    summary = (
-        f"{out} is up to date: {counted(revisions, 'revision')}, {counted(files, 'file')}, {how}"
-    )
+    summary = f"{out} is up to date: {pluralize(revisions, 'revision')}, {pluralize(files, 'file')}, {how}"
     return RunReport("check", RunStatus.FINE, summary, str(out))
 
 
@@ -86,12 +84,12 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
     own = settings.own or ()
     causes = drift(task.staying, inputs, tree, own)
     if task.staying != task.lock:
-        causes = (*unlisted(task.lock, inputs.revisions), *causes)
+        causes = (*find_unlisted(task.lock, inputs.revisions), *causes)
     if regenerate and task.lock and OF_FILES.issuperset(cause.kind for cause in causes):
-        from mcp_protogen.pipeline.output.plan import kept_files
+        from mcp_protogen.pipeline.output.plan import files_to_keep
 
         package = _generate(task)
-        made = lock_of(package, kept_files(package, task.lock.files))
+        made = lock_of(package, files_to_keep(package, task.lock.files))
         causes = drift(task.lock, inputs, tree, own, made.files)
     return PackageState(task, tree, inputs, causes)
 
@@ -100,16 +98,16 @@ def write(settings: Settings, *, force: bool = False, cached: bool = True) -> Ru
     """Make a package and publish it; with `cached`, the user's cache may have it."""
     from mcp_protogen.pipeline.output.publish import publish
     from mcp_protogen.pipeline.output.workspace import exclusive
-    from mcp_protogen.pipeline.package_cache import made
+    from mcp_protogen.pipeline.package_cache import make_package
 
     with exclusive(output_folder(settings)) as space:
         task = prepare(settings)
         _refuse(task, force=force)
-        package = made(task.options, cached=cached)
+        package = make_package(task.options, cached=cached)
         outcome = publish(package, space, force=force)
     summary = (
-        f"{task.out}: {counted(len(outcome.written), 'file')} written ({len(outcome.created)} new),"
-        f" {len(outcome.removed)} removed, {outcome.unchanged} unchanged"
+        f"{task.out}: {pluralize(len(outcome.written), 'file')} written"
+        f" ({len(outcome.created)} new), {len(outcome.removed)} removed, {outcome.unchanged} unchanged"
     )
     problems = (*package.warnings, *outcome.warnings)
     return RunReport("generate", RunStatus.FINE, summary, str(task.out), problems=problems)
@@ -128,7 +126,7 @@ def dry_run(settings: Settings, *, force: bool = False) -> RunReport:
         return RunReport(
             "dry-run", RunStatus.FAILED, "", str(task.out), files=files, problems=problems
         )
-    summary = f"{task.out}: {counted(len(files), 'file')} would change; nothing was written"
+    summary = f"{task.out}: {pluralize(len(files), 'file')} would change; nothing was written"
     return RunReport(
         "dry-run", RunStatus.FINE, summary, str(task.out), files=files, problems=problems
     )
@@ -143,12 +141,12 @@ def diff(settings: Settings) -> RunReport:
     plan, tree = preview(package, task.out, force=True)
     files = tuple(
         FileChange(
-            path, action, _unified(path, _found(task.out, path, tree), plan.written.get(path))
+            path, action, _diff_text(path, _read_file(task.out, path, tree), plan.written.get(path))
         )
         for path, action in _actions(plan, tree)
     )
     status = RunStatus.DIFFERS if files else RunStatus.FINE
-    summary = f"{task.out}: {counted(len(files), 'file')} would change"
+    summary = f"{task.out}: {pluralize(len(files), 'file')} would change"
     return RunReport("diff", status, summary, str(task.out), files=files, problems=package.warnings)
 
 
@@ -176,14 +174,14 @@ def _actions(plan: "Plan", tree: Tree) -> Iterator[tuple[str, Action]]:
             yield path, Action.CHANGE if path in tree.files else Action.CREATE
 
 
-def _found(out: Path, path: str, tree: Tree) -> bytes | None:
+def _read_file(out: Path, path: str, tree: Tree) -> bytes | None:
     # The target of a link is not in the folder, and a named pipe may never end.
     if tree.files.get(path) == NOT_A_FILE:
         return NOT_A_FILE.encode()
     return (out / path).read_bytes() if path in tree.files else None
 
 
-def _unified(path: str, old: bytes | None, new: bytes | None) -> str:
+def _diff_text(path: str, old: bytes | None, new: bytes | None) -> str:
     from difflib import unified_diff
 
     names = (

@@ -84,7 +84,7 @@ class GenerationOptions(NamedTuple):
 
     def patches_of(self, revision: str) -> tuple[GivenPatches, ...]:
         """Return the patches of the user that are for a revision."""
-        return tuple(one for one in self.patches if one.revision in ("", revision))
+        return tuple(patch for patch in self.patches if patch.revision in ("", revision))
 
     @property
     def selection(self) -> PartSelection:

@@ -18,7 +18,7 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.model_modules import model_modules
 from mcp_protogen.pipeline.emit import layout, models
 from mcp_protogen.pipeline.emit.layout import Module
-from mcp_protogen.pipeline.emit.parallel import ahead
+from mcp_protogen.pipeline.emit.parallel import prefetch
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
 from mcp_protogen.pipeline.emit.template_contract import idle
@@ -44,19 +44,19 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
         return target_package(options, options.target)
     with ExitStack() as stack:
         # Only models need the tool, which is slow to import; all else is made meanwhile.
-        prepared = stack.enter_context(ahead(_prepared(options)))
+        prepared = stack.enter_context(prefetch(_prepare_revisions(options)))
         inputs = read_inputs(options)
         start = _run(_package_modules, inputs, options)
         tell(start.files)
         if options.revisions:
             models.load_tool()
         made: list[_Prepared] = []
-        for one in _with_models(prepared, options, stack):
-            made.append(one)
-            if not (one.models.problems or one.others.problems):
-                tell((*one.models.files, *one.others.files))
-    outcomes = [*(one.models for one in made), *(one.others for one in made)]
-    found = [one.problems for one in made] + [one.problems for one in outcomes]
+        for revision in _with_models(prepared, options, stack):
+            made.append(revision)
+            if not (revision.models.problems or revision.others.problems):
+                tell((*revision.models.files, *revision.others.files))
+    outcomes = [*(revision.models for revision in made), *(revision.others for revision in made)]
+    found = [revision.problems for revision in made] + [outcome.problems for outcome in outcomes]
     problems = _once(chain.from_iterable(found))
     raise_errors(problems)
     raise_errors(start.problems)
@@ -108,7 +108,7 @@ class _Prepared:
     models: _Outcome = _Outcome()
 
 
-def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
+def _prepare_revisions(options: GenerationOptions) -> Iterator[_Prepared]:
     """Yield each revision without its models, and what all share if all can be derived."""
     # The process that imports the tool does without them.
     from mcp_protogen.pipeline.derive.extension import derive_extension
@@ -128,35 +128,35 @@ def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
             derived = derive_revision(source)
             derived = replace(derived, ir=with_own_names(derived.ir, options))
             extended = tuple(
-                derive_extension(one, source, derived.ir)
-                for one in wanted
-                if revision in one.revisions
+                derive_extension(extension, source, derived.ir)
+                for extension in wanted
+                if revision in extension.revisions
             )
         except ProblemError as error:
             yield _Prepared(problems=error.problems)
         else:
             revisions.append(derived.ir)
-            own = (warning for one in extended for warning in one.warnings)
+            own = (warning for extension in extended for warning in extension.warnings)
             problems = (*sources.inherited_notice(source), *derived.warnings, *own)
-            work = _Work(derived.ir, tuple(one.ir for one in extended))
+            work = _Work(derived.ir, tuple(extension.ir for extension in extended))
             yield _Prepared(work, problems, _run(_modules, work, options))
     if len(revisions) == len(options.revisions):
-        yield _Prepared(others=_run(_shared, tuple(revisions), options))
+        yield _Prepared(others=_run(_shared_modules, tuple(revisions), options))
 
 
 def _with_models(
     prepared: Iterator[_Prepared], options: GenerationOptions, stack: ExitStack
 ) -> Iterator[_Prepared]:
     """Yield the same with their models; of each two, another process makes those of the second."""
-    for one in prepared:
+    for first in prepared:
         second = next(prepared, _Prepared())
-        made = map(_completed, [second], [options])
-        following = stack.enter_context(ahead(made)) if second.work else made
-        yield _completed(one, options)
+        made = map(_add_models, [second], [options])
+        following = stack.enter_context(prefetch(made)) if second.work else made
+        yield _add_models(first, options)
         yield from following
 
 
-def _completed(one: _Prepared, options: GenerationOptions) -> _Prepared:
+def _add_models(one: _Prepared, options: GenerationOptions) -> _Prepared:
     return replace(one, models=_run(_models, one.work, options)) if one.work else one
 
 
@@ -177,22 +177,26 @@ def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
     runtime = renderer.runtime_in(f"{layout.models_folder(work.ir)}/__init__.py")
     sources = models.emit(work.ir, templates_folder(), runtime, core)
     yield from layout.models_modules(work.ir, tuple(sources), renderer)
-    for one in work.extensions:
-        runtime = renderer.runtime_in(f"{layout.extension_folder(one)}/models/__init__.py")
-        found = models.emit(one.ir, templates_folder(), runtime, {one.module: one.ir.types}, core)
-        yield from layout.extension_models_modules(one, tuple(found), core, renderer)
+    for extension in work.extensions:
+        runtime = renderer.runtime_in(f"{layout.extension_folder(extension)}/models/__init__.py")
+        found = models.emit(
+            extension.ir, templates_folder(), runtime, {extension.module: extension.ir.types}, core
+        )
+        yield from layout.extension_models_modules(extension, tuple(found), core, renderer)
 
 
 def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
     renderer = _renderer(options)
     yield from layout.revision_modules(work.ir, work.extensions, options.selection, renderer)
-    for one in work.extensions:
-        yield from layout.extension_modules(one, options.selection, renderer)
+    for extension in work.extensions:
+        yield from layout.extension_modules(extension, options.selection, renderer)
     if work.extensions:
         yield layout.extensions_module(work.extensions, renderer)
 
 
-def _shared(revisions: tuple[RevisionIR, ...], options: GenerationOptions) -> Iterator[Module]:
+def _shared_modules(
+    revisions: tuple[RevisionIR, ...], options: GenerationOptions
+) -> Iterator[Module]:
     tables = all_tables({ir.id: ir for ir in revisions}, options)
     return layout.shared_modules(tables, options.selection, _renderer(options))
 

@@ -15,7 +15,7 @@ from mcp_protogen.base.jsonvalue import is_array
 from mcp_protogen.base.option_rules import OptionRule
 from mcp_protogen.pipeline import setting_readers as readers
 from mcp_protogen.pipeline.config import Docstrings, Format, GenerationOptions
-from mcp_protogen.pipeline.parts import DEFAULT, recorded, unrecorded
+from mcp_protogen.pipeline.parts import DEFAULT, read_parts, record_parts
 from mcp_protogen.pipeline.target import EXTRAS, LAYERS, LAYOUTS, QUOTES
 
 CONTENT: Final = "What is generated"
@@ -34,12 +34,12 @@ class ValueKind(NamedTuple):
     metavar: str | None = None
 
 
-def _one_of(choices: Any) -> ValueKind:
-    return ValueKind(choices, readers.one_of(choices))
+def _choice_kind(choices: Any) -> ValueKind:
+    return ValueKind(choices, readers.choice_reader(choices))
 
 
-def _named(name: str, values: tuple[str, ...]) -> ValueKind:
-    return _one_of(Enum(name, {one: one for one in values}))
+def _literal_kind(name: str, values: tuple[str, ...]) -> ValueKind:
+    return _choice_kind(Enum(name, {value: value for value in values}))
 
 
 def _texts(metavar: str) -> ValueKind:
@@ -127,7 +127,7 @@ def _unlock_layers(said: Any) -> tuple[str, ...] | None:
 
 
 def _record_parts(options: GenerationOptions) -> list[str] | None:
-    return None if options.target else recorded(options.parts)
+    return None if options.target else record_parts(options.parts)
 
 
 def _record_docstrings(options: GenerationOptions) -> str | None:
@@ -167,7 +167,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         "--with",
         default=", ".join(DEFAULT),
         record=_record_parts,
-        unlock=unrecorded,
+        unlock=read_parts,
         is_list=True,
         of="whole",
     ),
@@ -223,7 +223,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     Option(
         "docstrings",
-        _one_of(Docstrings),
+        _choice_kind(Docstrings),
         "Texts about types and members: none, ours, or those of the schemas that are given.",
         "--docstrings",
         default="ours",
@@ -266,7 +266,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     _of_form(
         "layout",
-        _named("LayoutName", LAYOUTS),
+        _literal_kind("LayoutName", LAYOUTS),
         "With a target: one module for each revision, or a package with folders.",
     ),
     _of_form(
@@ -274,7 +274,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     _of_form(
         "extra",
-        _named("ExtraName", EXTRAS),
+        _literal_kind("ExtraName", EXTRAS),
         "With a target: what happens to undeclared members of types that are not open.",
     ),
     _of_form("root_models", _SWITCH, "With a target: aliases are classes around a value."),
@@ -286,7 +286,9 @@ OPTIONS: Final[tuple[Option, ...]] = (
     _of_form(
         "types_only", _SWITCH, "With a target: types and constants alone, without a validator."
     ),
-    _of_form("quotes", _named("QuotesName", QUOTES), "With a target: the quotes around strings."),
+    _of_form(
+        "quotes", _literal_kind("QuotesName", QUOTES), "With a target: the quotes around strings."
+    ),
     Option(
         "names",
         _FILE,
@@ -295,7 +297,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
         heading=ALONE,
         record=_record_names,
     ),
-    Option("format", _one_of(Format), "Form of the report.", "--format", heading=None),
+    Option("format", _choice_kind(Format), "Form of the report.", "--format", heading=None),
     Option(
         "own",
         ValueKind(None, readers.read_texts),
@@ -313,7 +315,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
 )
 """All options, in the order of the help."""
 
-BY_FIELD: Final[Mapping[str, Option]] = {one.field: one for one in OPTIONS}
+BY_FIELD: Final[Mapping[str, Option]] = {option.field: option for option in OPTIONS}
 MODES: Final = ("check", "diff", "dry-run")
 """What a run does in place of writing, each with a switch of that name."""
 
@@ -322,7 +324,9 @@ MODE_RULES: Final = (
     OptionRule("--diff", excludes=("--dry-run",)),
     OptionRule("--regenerate", needs=("--check",)),
 )
-BY_KEY: Final[Mapping[str, Option]] = {key: one for one in OPTIONS for key in one.setting_names}
+BY_KEY: Final[Mapping[str, Option]] = {
+    key: option for option in OPTIONS for key in option.setting_names
+}
 
 
 def is_whole(options: Mapping[str, Any]) -> bool:
@@ -337,8 +341,8 @@ def locked_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """
     of = "whole" if is_whole(options) else "alone"
     found = {
-        one.field: one.unlock(options.get(one.name))
-        for one in OPTIONS
-        if one.unlock and one.of in ("", of)
+        option.field: option.unlock(options.get(option.name))
+        for option in OPTIONS
+        if option.unlock and option.of in ("", of)
     }
     return {field: value for field, value in found.items() if value is not None}

@@ -12,7 +12,7 @@ from typing import Any, Literal, NamedTuple
 from mcp_protogen import __version__
 from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem
-from mcp_protogen.pipeline.parts import unrecorded
+from mcp_protogen.pipeline.parts import read_parts
 
 GENERATOR = f"mcp-gen {__version__}"
 """The name and version of this generator."""
@@ -98,7 +98,7 @@ class GenerationInputs(NamedTuple):
     @property
     def parts(self) -> tuple[str, ...]:
         """The parts that the package has beside messages."""
-        return unrecorded(self.options.get("with"))
+        return read_parts(self.options.get("with"))
 
     @property
     def beside_others(self) -> bool:

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.base.cache_entries import keep_entry, read_entry
+from mcp_protogen.base.cache_entries import read_entry, write_entry
 from mcp_protogen.base.canonical import canonical, digest, digest_files, sha256
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.base.resources import schema_folder
@@ -30,7 +30,7 @@ _METADATA = ".dist-info"
 _TOOLS = ("black", "datamodel-code-generator", "jinja2", "jsonschema", "pydantic")
 
 
-def made(options: GenerationOptions, *, cached: bool = True) -> Package:
+def make_package(options: GenerationOptions, *, cached: bool = True) -> Package:
     """Return the package for some options; with `cached`, from the user's cache if it is there.
 
     Raise `ProblemError` with everything that is wrong.
@@ -43,29 +43,29 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
 def making(options: GenerationOptions, *, cached: bool) -> Generator[Package, None, None]:
     """Give the same while its last modules are tried; raise `ProblemError` at the end."""
     if not cached or options.runtime is not None or options.distribution:
-        with _made(options) as package:
+        with _generate_package(options) as package:
             yield package
         return
-    name, inputs = _named(options)
-    if kept := _kept(name, inputs):
+    name, inputs = _key_and_inputs(options)
+    if kept := _read_cached(name, inputs):
         yield kept
         return
-    with _made(options) as package:
+    with _generate_package(options) as package:
         yield package
         # Somebody may have changed something before or while it was made.
-        same = package.inputs == inputs and _named(options)[0] == name
-        packed = _packed(package) if same else None
+        same = package.inputs == inputs and _key_and_inputs(options)[0] == name
+        packed = _pack(package) if same else None
     if packed is not None:
-        keep_entry(name, packed)
+        write_entry(name, packed)
 
 
 @contextmanager
-def _made(options: GenerationOptions) -> Generator[Package, None, None]:
+def _generate_package(options: GenerationOptions) -> Generator[Package, None, None]:
     """Give a package that is made anew, in the same way."""
     # Slow to import, and not needed where a package is kept.
     from mcp_protogen.pipeline.output import trial
 
-    with trial.trying(options) as tried:
+    with trial.start_trial(options) as tried:
         from mcp_protogen.pipeline.generate import generate
 
         package = generate(options, tried.tell)
@@ -73,7 +73,7 @@ def _made(options: GenerationOptions) -> Generator[Package, None, None]:
         tried.require(package)
 
 
-def _named(options: GenerationOptions) -> tuple[str, GenerationInputs]:
+def _key_and_inputs(options: GenerationOptions) -> tuple[str, GenerationInputs]:
     """Return the digest of everything that a package depends on, and its inputs."""
     code, inputs = (_CODE / _TRYING).glob("*.py"), read_inputs(options)
     name = digest(
@@ -118,7 +118,7 @@ def _digests(given: Iterable[tuple[str, GivenFile]]) -> dict[str, Any]:
     return {revision: (file.name, sha256(file.content)) for revision, file in given}
 
 
-def _packed(package: Package) -> bytes:
+def _pack(package: Package) -> bytes:
     content = {
         "files": [(file.path, file.origin, file.content.decode()) for file in package.files],
         "warnings": [warning._asdict() for warning in package.warnings],
@@ -126,7 +126,7 @@ def _packed(package: Package) -> bytes:
     return zlib.compress(canonical(content), 1)
 
 
-def _kept(name: str, inputs: GenerationInputs) -> Package | None:
+def _read_cached(name: str, inputs: GenerationInputs) -> Package | None:
     """Return the package that an earlier run has kept under a name."""
     packed = read_entry(name)
     if packed is None:

@@ -496,21 +496,21 @@ class PartSelection(NamedTuple):
     def exports(self) -> Exports:
         """The names of the runtime that the package has, by module, sorted."""
         found: dict[str, set[str]] = {}
-        for module, names in (export for one in self._contents for export in one.exports):
+        for module, names in (export for contents in self._contents for export in contents.exports):
             found.setdefault(module, set()).update(names)
         return tuple((module, tuple(sorted(found[module]))) for module in sorted(found))
 
     @property
     def modules(self) -> frozenset[str]:
         """The generated modules; those of a revision without its folder."""
-        return frozenset(module for one in self._contents for module in one.modules)
+        return frozenset(module for contents in self._contents for module in contents.modules)
 
     def has_runtime(self, module: str) -> bool:
         """Return whether a module of the runtime, or the folder of one, is in the package."""
         return not module or any(
             f"{module}.".startswith(f"{place}.") or f"{place}.".startswith(f"{module}.")
-            for one in self._contents
-            for place in one.places
+            for contents in self._contents
+            for place in contents.places
         )
 
     @property
@@ -519,7 +519,7 @@ class PartSelection(NamedTuple):
         has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
         has |= {_EXTENDED} if self.extensions else set()
         has |= {f"{_EXTENSION}{name}" for name in self.extensions}
-        return [one for one in CONTENTS if one.when <= has]
+        return [contents for contents in CONTENTS if contents.when <= has]
 
 
 def missing_names(selection: PartSelection) -> dict[str, str]:
@@ -527,11 +527,15 @@ def missing_names(selection: PartSelection) -> dict[str, str]:
     here = _names(selection)
     brought: dict[str, list[str]] = {}
     # Some names need two parts, or a part and a role, which are asked for with a comma between.
-    pairs = [_parts_for(one.when) for one in CONTENTS if len(one.when) > 1 and one.when & {*PARTS}]
+    pairs = [
+        _parts_for(contents.when)
+        for contents in CONTENTS
+        if len(contents.when) > 1 and contents.when & {*PARTS}
+    ]
     for parts in [[part] for part in PARTS] + pairs:
         for name in _names(PartSelection({*selection.parts, *parts}, selection.several)) - here:
             # What fewer parts bring is known by then.
-            if not any(set(one.split(",")) <= {*parts} for one in brought.get(name, ())):
+            if not any(set(choice.split(",")) <= {*parts} for choice in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))
     found = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
     for name in _names(selection._replace(several=True)) - here:
@@ -551,7 +555,7 @@ def _names(selection: PartSelection) -> set[str]:
     return exported.union(*(_GENERATED.get(module, ()) for module in selection.modules))
 
 
-def parts_named(said: Iterable[str]) -> tuple[str, ...]:
+def parse_parts(said: Iterable[str]) -> tuple[str, ...]:
     """Return the parts that are named, one by one or with commas between, sorted.
 
     Raise `ProblemError`: `unknown-part`, and `conflicting-options` for none and some.
@@ -572,12 +576,12 @@ def _unknown(name: str, known: Iterable[str]) -> Problem:
     return Problem("unknown-part", f"no part of a package is called {name!r:.80}", hint=hint)
 
 
-def recorded(parts: Collection[str]) -> list[str]:
+def record_parts(parts: Collection[str]) -> list[str]:
     """Return the parts as a lock has them: all of them as one word, for those of later versions."""
     return [ALL] if {*parts} >= PARTS.keys() else sorted(parts)
 
 
-def unrecorded(said: object) -> tuple[str, ...]:
+def read_parts(said: object) -> tuple[str, ...]:
     """Return the parts that a lock has, which are all in one that is older than parts.
 
     Raise `TypeError` for what no lock of this version says.

@@ -23,7 +23,7 @@ from mcp_protogen.pipeline.config import (
     GivenFile,
     GivenPatches,
 )
-from mcp_protogen.pipeline.inputs.named_extensions import chosen
+from mcp_protogen.pipeline.inputs.named_extensions import choose_extensions
 from mcp_protogen.pipeline.inputs.own_patches import read_patches
 from mcp_protogen.pipeline.inputs.own_templates import read_statement
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names, pinned_extensions
@@ -38,7 +38,7 @@ from mcp_protogen.pipeline.package import (
     newer,
     runtime_in,
 )
-from mcp_protogen.pipeline.parts import ALL, DEFAULT, NONE, PartSelection, parts_named
+from mcp_protogen.pipeline.parts import ALL, DEFAULT, NONE, PartSelection, parse_parts
 from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.pipeline.target import LAYERS, Layer, TargetOptions
 
@@ -69,8 +69,8 @@ def prepare(settings: Settings) -> PackageTask:
         runtime=installed_runtime(settings.runtime),
         templates=_templates(settings.templates),
         target=target,
-        distribution=made_by(target),
-        names=_given(settings.names),
+        distribution=target_distribution(target),
+        names=_read_optional(settings.names),
     )
     kept = None if settings.has_only("extensions") else staying
     options = with_extensions(options, settings.extensions, kept, _read)
@@ -88,24 +88,24 @@ def output_folder(settings: Settings) -> Path:
 
 
 def _refuse_conflicts(settings: Settings) -> None:
-    said = ((one, getattr(settings, one.field)) for one in OPTIONS)
-    given = {one.spelled: value for one, value in said if value is not None}
+    said = ((option, getattr(settings, option.field)) for option in OPTIONS)
+    given = {option.spelled: value for option, value in said if value is not None}
     if settings.schema is not None:
         given["--schema"] = settings.schema
     elif len(settings.schemas or ()) != 1:  # --rules needs exactly one schema
         given.pop("--schema", None)
-    refuse_conflicts(given, (one.rule for one in OPTIONS if one.rule))
+    refuse_conflicts(given, (option.rule for option in OPTIONS if option.rule))
 
 
 def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
     if settings.only == ():
         message = "no revision is named that stays in the package"
         raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
-    return pruned(lock, settings.only, load_pins())
+    return prune_lock(lock, settings.only, load_pins())
 
 
 def _of_revisions(settings: Settings, staying: Lock | None) -> GenerationOptions:
-    schema, rules = _given(settings.schema), _given(settings.rules)
+    schema, rules = _read_optional(settings.schema), _read_optional(settings.rules)
     schemas = {revision: _read(file) for revision, file in (settings.schemas or {}).items()}
     patches = read_patches(settings.patches or (), _read)
     pins = load_pins()
@@ -128,14 +128,14 @@ def _templates(folder: Path | None) -> Path | None:
     return folder
 
 
-def _given(source: str | None) -> GivenFile | None:
+def _read_optional(source: str | None) -> GivenFile | None:
     return None if source is None else _read(source)
 
 
 def _read(source: str) -> GivenFile:
-    from mcp_protogen.pipeline.sources.upstream import given_file
+    from mcp_protogen.pipeline.sources.upstream import read_file_or_url
 
-    return given_file(source)
+    return read_file_or_url(source)
 
 
 def with_locked(settings: Settings, lock: Lock | None) -> Settings:
@@ -153,7 +153,7 @@ def with_locked(settings: Settings, lock: Lock | None) -> Settings:
     }
     if settings.parts is not None:
         there = () if settings.has_only("parts") else locked.get("parts", ())
-        kept["parts"] = tuple(sorted({*parts_named(settings.parts), *there}))
+        kept["parts"] = tuple(sorted({*parse_parts(settings.parts), *there}))
     return settings._replace(**kept)
 
 
@@ -215,7 +215,7 @@ def installed_runtime(said: str | None) -> str | None:
         raise ProblemError(Problem("unsafe-name", message, hint=hint)) from error
 
 
-def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
+def prune_lock(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
     """Return the lock with only the revisions that are to stay, if these are named."""
     if lock is None or only is None:
         return lock
@@ -246,7 +246,7 @@ def refuse_unmakeable(
         return
     same = _same_stubs(lock.inputs, inputs)
     if not same:
-        yield from _outdated(options)
+        yield from _find_outdated(options)
     yield from unmakeable(options, lock, inputs.revisions, same=same)
     for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
         message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
@@ -286,7 +286,7 @@ def refuse_unused(
 ) -> Iterator[Problem]:
     """Raise `ProblemError` (`unused-file`) for files of revisions that are not generated."""
     named = [(name, file.name) for name, file in schemas.items()]
-    named += [(one.revision, one.place) for one in patches if one.revision]
+    named += [(patch.revision, patch.place) for patch in patches if patch.revision]
     for name, place in named:
         if name not in options.revisions:
             message = f"this is for revision {name!r:.80}, which is not generated"
@@ -315,7 +315,7 @@ def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
     return before == after
 
 
-def _outdated(options: GenerationOptions) -> Iterator[Problem]:
+def _find_outdated(options: GenerationOptions) -> Iterator[Problem]:
     for name, inputs in options.kept.items():
         made = f"revision {name!r} was made from {inputs.source}"
         message = f"{made} by another build of mcp-gen, or with other parts or docstrings"
@@ -339,9 +339,9 @@ def with_extensions(
     if not said and not locked:
         return options
     pinned = {extension.name: extension for extension in pinned_extensions()}
-    named = chosen(said or (), pinned, options.revisions)
+    named = choose_extensions(said or (), pinned, options.revisions)
     there = {name for name, made in locked.items() if name not in named and made.source != PINNED}
-    kept = {name: locked[name] for name in there if _extended(locked[name], options)}
+    kept = {name: locked[name] for name in there if _extends_any(locked[name], options)}
     again = (name for name in locked.keys() - named.keys() - there if name in pinned)
     made: dict[str, GivenFile | None] = {
         name: None for name in again if {*pinned[name].revisions} & {*options.revisions}
@@ -361,7 +361,9 @@ def unmakeable(
     as it was.
     """
     for name, made in options.kept_extensions.items():
-        if same and all(now.get(one) == lock.inputs.revisions[one] for one in made.revisions):
+        if same and all(
+            now.get(revision) == lock.inputs.revisions[revision] for revision in made.revisions
+        ):
             continue
         message = f"extension {name!r} was made from {made.source}, for what the package was then"
         hint = f"generate it again: --extension {name}={made.source}"
@@ -376,7 +378,7 @@ def unmakeable(
             yield Problem("unknown-extension", message, hint=hint)
 
 
-def _extended(made: ExtensionInputs, options: GenerationOptions) -> bool:
+def _extends_any(made: ExtensionInputs, options: GenerationOptions) -> bool:
     return not {*made.revisions}.isdisjoint({*options.revisions, *options.kept})
 
 
@@ -389,9 +391,9 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
     Raise `ProblemError`: `conflicting-options`, `unknown-layer`, `unsafe-name`.
     """
     form: dict[str, Any] = {
-        one.field: value
-        for one in OPTIONS
-        if one.of == "alone" and (value := getattr(settings, one.field)) is not None
+        option.field: value
+        for option in OPTIONS
+        if option.of == "alone" and (value := getattr(settings, option.field)) is not None
     }
     _refuse_unsafe(settings.base_class)
     if not form:
@@ -406,7 +408,7 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
     return TargetOptions(**form)
 
 
-def made_by(target: TargetOptions | None) -> str | None:
+def target_distribution(target: TargetOptions | None) -> str | None:
     """Return the distribution of a target of others, with its version; None for one of ours.
 
     Raise `ProblemError`: `unknown-target`, `bad-target`.
@@ -421,12 +423,10 @@ def made_by(target: TargetOptions | None) -> str | None:
 
 @raising
 def _refuse_package_options(settings: Settings) -> Iterator[Problem]:
-    for one in OPTIONS:
-        value = getattr(settings, one.field)
-        if one.of == "whole" and value and value != (NONE,):
-            message = (
-                f"{one.spelled} is for a whole package, and a target makes types and tables alone"
-            )
+    for option in OPTIONS:
+        value = getattr(settings, option.field)
+        if option.of == "whole" and value and value != (NONE,):
+            message = f"{option.spelled} is for a whole package, and a target makes types and tables alone"
             hint = "leave it out, or leave out --target and --only"
             yield Problem("conflicting-options", message, hint=hint)
 

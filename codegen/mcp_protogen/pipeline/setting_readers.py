@@ -47,7 +47,7 @@ def read_path(value: Any, base: Path) -> Path:
     path, real = _follow(value, base)
     if not real.is_relative_to(base.resolve()):
         raise OutsideError("leads out of the folder of this file")
-    return seen(path)
+    return shorten_path(path)
 
 
 def read_out(value: Any, base: Path) -> Path:
@@ -58,7 +58,7 @@ def read_out(value: Any, base: Path) -> Path:
         return read_path(value, base)
     if _GIT in real.parts[len(root.parts) :] or _repository(real) != root:
         raise OutsideError("leads out of the git repository of this file")
-    return seen(path)
+    return shorten_path(path)
 
 
 def _follow(value: Any, base: Path) -> tuple[Path, Path]:
@@ -74,7 +74,7 @@ def _repository(folder: Path) -> Path | None:
     return next((root for root in (folder, *folder.parents) if (root / _GIT).exists()), None)
 
 
-def seen(path: Path) -> Path:
+def shorten_path(path: Path) -> Path:
     """Return `path` relative to the working directory if it is below, which is easier to read."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
@@ -116,7 +116,7 @@ def read_schemas(value: Any, base: Path) -> Mapping[str, str]:
 def read_patches(value: Any, base: Path) -> tuple[FileOf | GivenPatches, ...]:
     """Return files of patches, or what a table has by revision; `*` stands for each revision."""
     if is_object(value):
-        return tuple(_patches_of(revision, one, base) for revision, one in value.items())
+        return tuple(_patches_of(revision, patches, base) for revision, patches in value.items())
     named = map(revision_and_file, read_texts(value, base))
     return tuple(FileOf(revision, read_source(file, base)) for revision, file in named)
 
@@ -131,14 +131,14 @@ def _patches_of(key: str, value: Any, base: Path) -> FileOf | GivenPatches:
         raise ValueError(f"must have values of JSON alone: {error}") from error
     # What is in them is read with those of files.
     pointer = jsonpointer.join("tool", "mcp-gen", "patches", key)
-    return GivenPatches(revision, tuple(value), str(seen(base / PROJECT)), pointer)
+    return GivenPatches(revision, tuple(value), str(shorten_path(base / PROJECT)), pointer)
 
 
 def read_clients(value: Any, base: Path) -> tuple[ClientSettings, ...]:
     """Return the typed clients of a project."""
     if not is_object(value):
         raise ValueError("must be a table of tables: [tool.mcp-gen.clients.NAME]")
-    return tuple(_client(name, one, base) for name, one in value.items())
+    return tuple(_client(name, table, base) for name, table in value.items())
 
 
 def _client(name: str, value: Any, base: Path) -> ClientSettings:
@@ -148,7 +148,9 @@ def _client(name: str, value: Any, base: Path) -> ClientSettings:
         hint = did_you_mean(unknown[0], _OF_CLIENTS)
         raise ValueError(f"has no setting {unknown[0]!r} in {name}; {hint}")
     try:
-        said: dict[str, Any] = {key: _OF_CLIENTS[key](one, base) for key, one in value.items()}
+        said: dict[str, Any] = {
+            key: _OF_CLIENTS[key](setting, base) for key, setting in value.items()
+        }
     except OutsideError:
         raise
     except ValueError as error:
@@ -156,14 +158,14 @@ def _client(name: str, value: Any, base: Path) -> ClientSettings:
     return ClientSettings(name, **said)
 
 
-def one_of(choices: type[_Choice]) -> Callable[[Any, Path], Any]:
+def choice_reader(choices: type[_Choice]) -> Callable[[Any, Path], Any]:
     """Return a reader of some values."""
 
     def read(value: Any, base: Path) -> Any:
         try:
             chosen = choices(read_text(value, base))
         except ValueError as error:
-            known = ", ".join(str(one.value) for one in choices)
+            known = ", ".join(str(choice.value) for choice in choices)
             raise ValueError(f"must be one of {known}") from error
         return chosen if isinstance(chosen, StrEnum) else chosen.value
 

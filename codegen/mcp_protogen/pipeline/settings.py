@@ -22,7 +22,7 @@ from mcp_protogen.pipeline.config import (
 )
 from mcp_protogen.pipeline.options import BY_FIELD, BY_KEY, OPTIONS
 from mcp_protogen.pipeline.parts import ALL
-from mcp_protogen.pipeline.setting_readers import OutsideError, seen
+from mcp_protogen.pipeline.setting_readers import OutsideError, shorten_path
 from mcp_protogen.pipeline.target import Extra, Layout, Quotes
 
 _TABLE = "[tool.mcp-gen]"
@@ -116,7 +116,7 @@ class Settings(NamedTuple):
         if ALL in named:
             return self
         schemas = {name: file for name, file in (self.schemas or {}).items() if name in named}
-        patches = tuple(one for one in self.patches or () if one.revision in {"", *named})
+        patches = tuple(patch for patch in self.patches or () if patch.revision in {"", *named})
         return self._replace(schemas=schemas or None, patches=patches or None)
 
     def overrule(self, name: str) -> bool:
@@ -150,13 +150,15 @@ def load_settings(
 
         table = tomllib.loads(content.decode()).get("tool", {}).get("mcp-gen", {})
     except (OSError, ValueError, AttributeError) as error:
-        raise ProblemError(Problem("bad-config", str(error), str(seen(file)))) from error
+        raise ProblemError(Problem("bad-config", str(error), str(shorten_path(file)))) from error
     return _settings(table, file, flags or Settings(), only)
 
 
 def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | None) -> Settings:
     if not is_object(table):
-        raise ProblemError(Problem("bad-config", f"{_TABLE} is not a table", str(seen(file))))
+        raise ProblemError(
+            Problem("bad-config", f"{_TABLE} is not a table", str(shorten_path(file)))
+        )
     values: dict[str, Any] = {}
     problems: list[Problem] = []
     for key, value in table.items():
@@ -173,14 +175,20 @@ def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | No
                 said = _SAID_WITH.get(key, f"{option.spelled} ...")
                 hint = f"if you want that, name it on the command line: mcp-gen {said}"
                 message = f"{key} in {_TABLE} {error}"
-                problems.append(Problem("outside-project", message, str(seen(file)), hint=hint))
+                problems.append(
+                    Problem("outside-project", message, str(shorten_path(file)), hint=hint)
+                )
         except ValueError as error:
             problems.append(_bad(f"{key} in {_TABLE} {error}", file))
     if problems:
         raise ProblemError(*problems)
-    lists = (one.field for one in OPTIONS if one.is_list and values.get(one.field) is not None)
+    lists = (
+        list_option.field
+        for list_option in OPTIONS
+        if list_option.is_list and values.get(list_option.field) is not None
+    )
     return Settings(**values, listed={field: values[field] for field in lists})
 
 
 def _bad(message: str, file: Path, hint: str = "") -> Problem:
-    return Problem("bad-config", message, str(seen(file)), hint=hint)
+    return Problem("bad-config", message, str(shorten_path(file)), hint=hint)

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.printable import counted, listed
+from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.commands import PackageState, package_state, write
-from mcp_protogen.pipeline.inputs.named_extensions import named_extensions
+from mcp_protogen.pipeline.inputs.named_extensions import parse_extension_names
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.drift import Cause, DriftKind
 from mcp_protogen.pipeline.output.lock import (
@@ -26,7 +26,7 @@ from mcp_protogen.pipeline.output.lock import (
 from mcp_protogen.pipeline.package import PINNED, newer
 from mcp_protogen.pipeline.parts import ALL
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
-from mcp_protogen.pipeline.selection import pruned
+from mcp_protogen.pipeline.selection import prune_lock
 from mcp_protogen.pipeline.settings import Settings, load_settings
 
 
@@ -36,7 +36,7 @@ def check(out: Path, flags: Settings, start: Path) -> RunReport:
     The user's own files do not matter.
     """
     settings = _settings(out, flags, start)
-    lock, found = _compared(settings, _with_draft(out, settings))
+    lock, found = _compare(settings, _with_draft(out, settings))
     if not found.causes:
         return _in_step(out, found)
     edited = {cause.subject for cause in found.causes if cause.kind is DriftKind.EDITED} - {
@@ -57,14 +57,14 @@ def sync(
     """
     settings = _settings(out, flags, start)
     remaking = _with_draft(out, settings)
-    lock, before = _compared(settings, remaking)
+    lock, before = _compare(settings, remaking)
     if not before.causes:
         return _in_step(out, before)
     if not force:
         _refuse_unnamed(out, lock, before)
     done = write(remaking, force=force, cached=cached)
     changes = tuple(_changes(before, lock, out))
-    written = counted(sum(change.action is not Action.REMOVE for change in changes), "file")
+    written = pluralize(sum(change.action is not Action.REMOVE for change in changes), "file")
     removed = sum(change.action is Action.REMOVE for change in changes)
     summary = f"{out}: {_versions(lock, before)}; {written} written, {removed} removed"
     return done._replace(command="sync", summary=summary, drift=before.causes, files=changes)
@@ -88,7 +88,7 @@ def _with_draft(out: Path, settings: Settings) -> Settings:
 
     So is that of the one revision from a file.
     """
-    lock = pruned(read_lock(out), settings.only, load_pins())
+    lock = prune_lock(read_lock(out), settings.only, load_pins())
     if lock:
         settings = _with_extension_files(lock, settings)
     drafts = [*_drafts(lock, settings)] if lock and settings.schema is None else []
@@ -108,7 +108,7 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
 
 
 def _with_extension_files(lock: Lock, settings: Settings) -> Settings:
-    said = named_extensions(settings.extensions or ())
+    said = parse_extension_names(settings.extensions or ())
     found = {
         name: made.source
         for name, made in lock.inputs.extensions.items()
@@ -131,7 +131,7 @@ def _is_here(source: str, published: str) -> bool:
     return file.is_file() and sha256(file.read_bytes()) == published
 
 
-def _compared(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:
+def _compare(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:
     """Return the lock and the state of the package.
 
     `remaking` are the settings to make it with, `settings` those to verify it with. A draft that
@@ -240,7 +240,7 @@ def _only(start: Path, found: Sequence[Path]) -> Path:
         hint = 'name its folder, or set out = "FOLDER" in [tool.mcp-gen] of pyproject.toml'
         raise ProblemError(Problem("no-package", message, str(start), hint=hint))
     if len(found) > 1:
-        message = f"there are several packages: {listed(found, _NAMED)}"
+        message = f"there are several packages: {summarize_list(found, _NAMED)}"
         hint = "name one of them"
         raise ProblemError(Problem("several-packages", message, str(start), hint=hint))
     return found[0]

@@ -16,9 +16,9 @@ def target_names() -> tuple[str, ...]:
     return tuple(sorted({found.name for found in entry_points(group=GROUP)}))
 
 
-def target_named(name: str) -> Target:
+def find_target(name: str) -> Target:
     """Return a target; raise `ProblemError`: `unknown-target`, `bad-target`."""
-    return _loaded(_entry(name))
+    return _load(_entry(name))
 
 
 def _entry(name: str) -> EntryPoint:
@@ -35,7 +35,7 @@ def _entry(name: str) -> EntryPoint:
     return next(iter(found))
 
 
-def made_by(
+def run_target(
     target: Target, revisions: Sequence[RevisionIR], options: TargetOptions
 ) -> tuple[TargetFile, ...]:
     """Return the files of a target; raise `ProblemError` (`bad-target`) if it fails."""
@@ -51,7 +51,7 @@ def made_by(
 def distribution_of(name: str) -> str | None:
     """Return the distribution of a target and its version; None for one of ours.
 
-    Raise `ProblemError` as `target_named` does.
+    Raise `ProblemError` as `find_target` does.
     """
     entry = _entry(name)
     if entry.value.startswith(_OURS):
@@ -59,7 +59,7 @@ def distribution_of(name: str) -> str | None:
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
 
 
-def _loaded(entry: EntryPoint) -> Target:
+def _load(entry: EntryPoint) -> Target:
     try:
         target: Target = entry.load()
         contract = target.contract

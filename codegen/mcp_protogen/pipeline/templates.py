@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.file_set import write_files
-from mcp_protogen.base.printable import counted
+from mcp_protogen.base.printable import pluralize
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.pipeline.emit.template_contract import NAMES, unknown
@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.inputs.own_templates import (
     TEMPLATE_CONTRACT,
     Statement,
     read_statement,
-    written_statement,
+    statement_content,
 )
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 
@@ -46,7 +46,7 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> RunRepo
     wanted = {name: _built_in(name) for name in NAMES if name in names or not names}
     _refuse_obstacles(wanted, out, said.exported, force=force)
     digests = {**said.exported, **{name: sha256(wanted[name]) for name in wanted}}
-    statement = written_statement(digests)
+    statement = statement_content(digests)
     changed = {
         name: content
         for name, content in {**wanted, STATEMENT: statement}.items()
@@ -58,7 +58,7 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> RunRepo
     )
     files = {out / name: content for name, content in changed.items()}
     write_files(files, out / STATEMENT, hint="name a folder in which you may write")
-    summary = f"{out}: {counted(len(changes), 'file')} written, contract {TEMPLATE_CONTRACT}"
+    summary = f"{out}: {pluralize(len(changes), 'file')} written, contract {TEMPLATE_CONTRACT}"
     return RunReport("templates export", RunStatus.FINE, summary, str(out), files=changes)
 
 

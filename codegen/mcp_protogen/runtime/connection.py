@@ -122,7 +122,7 @@ class Pending:
         self.due = min(now + patience.timeout, self._limit)
         """When the answer is overdue."""
 
-    def hold(self, held: bool, now: float) -> None:
+    def set_paused(self, held: bool, now: float) -> None:
         """Let the time stand still, or begin anew."""
         now = inf if held else now
         self._limit = now + self._patience.max_timeout
@@ -133,7 +133,7 @@ class Pending:
         if self._patience.renewed_by_progress:
             self.due = min(now + self._patience.timeout, self._limit)
 
-    def left(self, now: float) -> CallOptions:
+    def remaining_options(self, now: float) -> CallOptions:
         """Return the time that is left, for a call that takes the place of this one."""
         due = self._patience.timeout if self._patience.renewed_by_progress else self.due - now
         return {"timeout": due, "max_timeout": self._limit - now}
@@ -177,7 +177,7 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
         return sum(1 for _ in self)
 
 
-class Written(bytes):
+class ResultText(bytes):
     """The members of a result as JSON text, without `_meta`, in the revision of the wire."""
 
     __slots__ = ()
@@ -277,7 +277,7 @@ class Connection:
             needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
         if needs:
-            params = capabilities.admitted(spec.method, needs, params)
+            params = capabilities.admit_params(spec.method, needs, params)
         id, own = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
@@ -303,7 +303,7 @@ class Connection:
         `about` is the request of the peer that it belongs to: that may declare more.
         """
         self.table.admit(spec.method, self.role)
-        self._check(spec, params, None if about is None else self._declared(about))
+        self._check(spec, params, None if about is None else self._capabilities_for(about))
         self._notified_peer = True
         return self.table.serialise_notification(spec, params, meta=meta)
 
@@ -323,16 +323,18 @@ class Connection:
         if pending is None or self.table.notification(CANCELLED, self.role) is None:
             return None
         # The one request that is never cancelled is the first (basic/utilities/cancellation).
-        return None if pending.spec.phase == "before_ready" else self._cancelled(id, reason)
+        return (
+            None if pending.spec.phase == "before_ready" else self._write_cancellation(id, reason)
+        )
 
     def end(self, id: RequestId, reason: str) -> bytes | None:
         """Return what tells the peer that its open request `id` is over; its answer follows.
 
         None if it is not open any more (2026-07-28, basic/patterns/cancellation).
         """
-        return self._cancelled(id, reason) if id in self._open else None
+        return self._write_cancellation(id, reason) if id in self._open else None
 
-    def _cancelled(self, id: RequestId, reason: str) -> bytes:
+    def _write_cancellation(self, id: RequestId, reason: str) -> bytes:
         return jsonrpc.write_call(
             None, to_json(CANCELLED), to_json({"requestId": id, "reason": reason})
         )
@@ -360,11 +362,11 @@ class Connection:
         pending = self._asked.get(id)
         return 0.0 if pending is None else pending.due - now
 
-    def hold(self, id: RequestId, held: bool, now: float) -> None:
+    def set_paused(self, id: RequestId, held: bool, now: float) -> None:
         """Let the time for an answer stand still, or begin anew."""
         pending = self._asked.get(id)
         if pending is not None:
-            pending.hold(held, now)
+            pending.set_paused(held, now)
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
         """Return what is overdue; it still has to be cancelled or forgotten."""
@@ -387,7 +389,7 @@ class Connection:
         if self.table.extensions:
             self._check_claimed(request, result)
         signature = self.signature
-        if type(result) is Written:
+        if type(result) is ResultText:
             body = result if signature is None else b'"_meta":{%b},%b' % (signature, result)
             data = jsonrpc.write_result(id, b"{%b}" % body)
         else:
@@ -402,11 +404,11 @@ class Connection:
             if not any(isinstance(result, claim.load()) for claim in claimed):
                 continue
             needed = Capability("client", (EXTENSIONS, extension.identifier))
-            if not needed.declared_in(self._declared(request)["client"]):
+            if not needed.declared_in(self._capabilities_for(request)["client"]):
                 answer, lacking = type(result).__name__, f"declares no {extension.identifier}"
                 raise LocalError(f"{answer} cannot answer this {method}, which {lacking}")
 
-    def _declared(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
+    def _capabilities_for(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
         if not self._declared_by_request:
             return self.declared
         # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
@@ -444,7 +446,7 @@ class Connection:
         if not batch.values:
             raise InvalidRequest("a batch cannot be empty")
         opening = self.table.era.opened_by
-        if any(isinstance(one, Call) and one.method == opening for one in batch.members):
+        if any(isinstance(member, Call) and member.method == opening for member in batch.members):
             raise InvalidRequest(f"{opening} cannot be part of a batch")
 
     def take(self, message: Parsed, now: float = 0.0) -> Event:
@@ -457,16 +459,16 @@ class Connection:
                 answer = self.table.read_answer(message, None if pending is None else pending.spec)
             except InvalidAnswer as error:
                 return self._fault(error)
-            return self._answered(answer)
+            return self._take_answer(answer)
         outcome = self.table.interpret(message, self.peer)
         if isinstance(outcome, InvalidParams):
             from .messages.forgiving import reinterpret
 
             outcome = reinterpret(self.table, message, outcome, self.peer)
         if isinstance(outcome, Request):
-            return self._requested(outcome)
+            return self._take_request(outcome)
         if isinstance(outcome, Notification):
-            return self._notified(outcome, now)
+            return self._take_notification(outcome, now)
         # A notification is never answered, whatever is wrong with it.
         return Ignored(outcome) if outcome.id is None else self._fault(outcome)
 
@@ -486,10 +488,10 @@ class Connection:
             return Ignored(error)
         return Failure(id, in_answer(error, pending.spec.method))
 
-    def _answered(self, answer: Result[Any] | Error) -> Event:
+    def _take_answer(self, answer: Result[Any] | Error) -> Event:
         id = answer.id
         if id is None and isinstance(answer, Error):
-            id = self._asked_without_id(answer)
+            id = self._request_of_error(answer)
         pending = None if id is None else self._asked.pop(id, None)
         if id is None or pending is None:
             text = f"{answer.message} (code {answer.code})" if isinstance(answer, Error) else ""
@@ -501,7 +503,7 @@ class Connection:
         code = self.table.code_that_came(pending.spec.method, answer.code)
         return answer._replace(id=id, code=code)
 
-    def _asked_without_id(self, error: Error) -> RequestId | None:
+    def _request_of_error(self, error: Error) -> RequestId | None:
         """Return the request that an error without an id answers; None if that is open."""
         if error.code == METHOD_NOT_FOUND and self._notified_peer:
             # Servers without the notification send this, although nothing answers one.
@@ -518,7 +520,7 @@ class Connection:
     def _note_stray(self, id: RequestId | None, text: str) -> None:
         self.strays = self.strays.with_answer(id, text, self._asked)
 
-    def _requested(self, request: Request[Any]) -> Event:
+    def _take_request(self, request: Request[Any]) -> Event:
         id, spec = request.id, request.spec
         if id in self._open:
             return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
@@ -528,7 +530,7 @@ class Connection:
         if requires and self.needs is not None:
             requires = self.needs[spec]
         if requires:
-            declared = self._declared(request)
+            declared = self._capabilities_for(request)
             need = capabilities.unmet(requires, self.peer, request.params, declared)
             if need is not None:
                 return Refusal(id, self._unmet(need, request))
@@ -552,10 +554,10 @@ class Connection:
         # wrong (client/elicitation, "Error Handling"; client/roots, "Error Handling").
         return InvalidParams(why, id=id) if need.when else MethodNotFound(method, id=id)
 
-    def _notified(self, notification: Notification[Any], now: float) -> Event:
+    def _take_notification(self, notification: Notification[Any], now: float) -> Event:
         spec, params, _ = notification
         if spec.method == CANCELLED:
-            return self._given_up(notification)
+            return self._take_cancellation(notification)
         if spec.method == PROGRESS:
             pending = self._asked.get(params.progress_token)
             if self.table.carries:
@@ -572,7 +574,7 @@ class Connection:
             return Ignored(InvalidRequest(f"{spec.method} came before its time"))
         return notification
 
-    def _given_up(self, notification: Notification[Any]) -> Event:
+    def _take_cancellation(self, notification: Notification[Any]) -> Event:
         id = notification.params.request_id
         request, pending = self._open.get(id), self._asked.get(id)
         if request is not None and request.spec.phase != "before_ready":

@@ -39,9 +39,9 @@ def in_memory(
     Raises `TypeError` for what is no server.
     """
     given: tuple[Any, ...] = tuple(servers) if isinstance(servers, Iterable) else (servers,)
-    for one in given:
-        if not issubclass(one if isinstance(one, type) else type(one), ServerBase):
-            raise TypeError(f"{one!r:.80} is no server; a server comes first, then a client")
+    for server in given:
+        if not issubclass(server if isinstance(server, type) else type(server), ServerBase):
+            raise TypeError(f"{server!r:.80} is no server; a server comes first, then a client")
 
     async def open() -> Transport:
         client_end, server_end = memory_pair(tap)
@@ -119,11 +119,11 @@ class ConnectInMemory(Connector[Newest]):
         plugin: Any = sys.modules.get("pytest_asyncio")
         connect: Any = self
 
-        async def connected() -> AsyncGenerator[ClientBase, None]:
+        async def connect_client() -> AsyncGenerator[ClientBase, None]:
             made = None if client is None else client()
             async with connect(server, made, as_=as_, **settings) as one:
                 yield one
 
         from .core.libraries import library
 
-        return (decorator or (plugin or library("pytest", "fixture")).fixture)(connected)
+        return (decorator or (plugin or library("pytest", "fixture")).fixture)(connect_client)

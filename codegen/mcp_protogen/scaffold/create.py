@@ -50,14 +50,14 @@ def refuse_occupied(folder: Path) -> None:
 
 def _refuse(folder: Path) -> None:
     try:
-        if problem := _occupied(folder):
+        if problem := _find_obstacle(folder):
             raise ProblemError(problem)
     except OSError as error:
         message = error.strerror or str(error)
         raise ProblemError(Problem("cannot-read", message, str(folder))) from error
 
 
-def _occupied(folder: Path) -> Problem | None:
+def _find_obstacle(folder: Path) -> Problem | None:
     if not folder.is_dir():
         there = folder.exists() or folder.is_symlink()
         return Problem("not-a-folder", "this is not a folder", str(folder)) if there else None

@@ -6,7 +6,7 @@ from mcp_protogen.base.names import extension_module, pascal
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.inputs.extensions import load
-from mcp_protogen.pipeline.inputs.named_extensions import chosen
+from mcp_protogen.pipeline.inputs.named_extensions import choose_extensions
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
 
 
@@ -19,7 +19,7 @@ def project_extensions(requested: Collection[str], revisions: Collection[str]) -
     if not requested:
         return ()
     pinned = {extension.name: extension for extension in pinned_extensions()}
-    named = chosen(requested, pinned, revisions)
+    named = choose_extensions(requested, pinned, revisions)
     given = [name for name, source in named.items() if source is not None]
     if given:
         message = f"a new project is made from pins, so no schema can be given: {', '.join(given)}"

@@ -109,7 +109,7 @@ def project_files(choices: ProjectChoices) -> dict[str, bytes]:
         file.path.format(package=choices.name.package): template(file.template)
         .render(context)
         .encode()
-        for file in _wanted(choices)
+        for file in _files_for(choices)
     }
 
 
@@ -128,7 +128,7 @@ def _environment() -> "Environment":
     )
 
 
-def _wanted(choices: ProjectChoices) -> Iterator[_File]:
+def _files_for(choices: ProjectChoices) -> Iterator[_File]:
     for file in _FILES:
         wanted = choices.kind in file.kinds and choices.transport in file.transports
         if wanted and (choices.shared is not None or not file.shared):

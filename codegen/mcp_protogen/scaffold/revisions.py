@@ -13,7 +13,7 @@ from mcp_protogen.scaffold.choices import ALL
 def default_revisions() -> tuple[str, ...]:
     """Return the default revisions of a project, first the one to write in."""
     folder = schema_folder()
-    newest = facts.load(folder, facts.known(folder)[-1]).document
+    newest = facts.load(folder, facts.revisions_with_facts(folder)[-1]).document
     return tuple(newest["projects"]["revisions"])
 
 

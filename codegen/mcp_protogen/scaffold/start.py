@@ -82,8 +82,8 @@ def _sharing(options: NewOptions) -> NewOptions:
 
 def _choices(name: ProjectName, options: NewOptions, ask: AskUntilRead | None) -> ProjectChoices:
     """Return the choices that options say, answers give if somebody can, or defaults make."""
-    kind = options.kind or _one_of("kind", ProjectKind.SERVER, ask)
-    transport = options.transport or _one_of("transport", ProjectTransport.STDIO, ask)
+    kind = options.kind or _ask_choice("kind", ProjectKind.SERVER, ask)
+    transport = options.transport or _ask_choice("transport", ProjectTransport.STDIO, ask)
     if options.revisions is None and ask is not None:
         written, every = ask(
             "revisions, first the one to write in",
@@ -96,7 +96,7 @@ def _choices(name: ProjectName, options: NewOptions, ask: AskUntilRead | None) -
     return ProjectChoices(name, kind, transport, written, every, options.shared, extensions)
 
 
-def _one_of(question: str, default: Chosen, ask: AskUntilRead | None) -> Chosen:
+def _ask_choice(question: str, default: Chosen, ask: AskUntilRead | None) -> Chosen:
     names = ", ".join(type(default))
 
     def read(answer: str) -> Chosen:

@@ -29,7 +29,7 @@ from mcp_protogen.targets.msgspec_unions import Tag, Unions, arms_of, is_free, u
 from mcp_protogen.targets.python.annotations import either
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
 from mcp_protogen.targets.python.modules import Definitions, Imports, python_files, render
-from mcp_protogen.targets.python.order import ordered
+from mcp_protogen.targets.python.order import order_types
 from mcp_protogen.targets.results import result_type
 
 _IMPORTS = {
@@ -90,9 +90,9 @@ def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
         "forbid": options.extra == "forbid",
         "choices": [_choice(name, arms, unions) for name, arms in choices.items()],
         "types": [
-            _class(one, unions, options) if isinstance(one, ObjectIR) else _alias(one, unions)
-            for one in ordered(ir)
-            if one.name not in choices
+            _class(type_, unions, options) if isinstance(type_, ObjectIR) else _alias(type_, unions)
+            for type_ in order_types(ir)
+            if type_.name not in choices
         ],
         **_methods(ir, unions),
     }
@@ -116,10 +116,10 @@ def _choice(name: str, arms: list[TypeExpr], unions: Unions) -> Mapping[str, str
 
 
 def _alias(type_: UnionIR | AliasIR, unions: Unions) -> str:
-    return _aliased(type_, unions.hint(OneOf(arms_of(type_))), type_docstring(type_))
+    return _alias_text(type_, unions.hint(OneOf(arms_of(type_))), type_docstring(type_))
 
 
-def _aliased(type_: TypeIR, hint: str, doc: str) -> str:
+def _alias_text(type_: TypeIR, hint: str, doc: str) -> str:
     return "\n".join(filter(None, (f"{type_.name}: TypeAlias = {hint}", doc)))
 
 
@@ -127,7 +127,7 @@ def _class(type_: ObjectIR, unions: Unions, options: TargetOptions) -> str:
     """Return the class of an object, or an alias for a dictionary."""
     if is_free(type_):
         doc = docstring(type_.doc, 0, of_member=True) if type_.doc else ""
-        return _aliased(type_, _OBJECT, doc)
+        return _alias_text(type_, _OBJECT, doc)
     tag = unions.tags.get(str(type_.name))
     arguments = ["WireStruct", "kw_only=True"]
     if tag:
@@ -199,8 +199,8 @@ def _camel(name: str) -> str:
 
 def _any_of(type_: ObjectIR) -> list[str]:
     """Return a check for a type of which at least one of some members is required."""
-    fields = [one for one in type_.fields if one.wire in type_.any_of_required]
-    absent = " and ".join(f"self.{one.name} is UNSET" for one in fields)
+    fields = [field for field in type_.fields if field.wire in type_.any_of_required]
+    absent = " and ".join(f"self.{field.name} is UNSET" for field in fields)
     message = f"needs one of {', '.join(type_.any_of_required)}"
     return [
         "def __post_init__(self) -> None:",
@@ -211,24 +211,27 @@ def _any_of(type_: ObjectIR) -> list[str]:
 
 def _methods(ir: RevisionIR, unions: Unions) -> Mapping[str, Any]:
     """Return the tables that `decode`, `decode_answer` and `decode_result` read."""
-    requests = [one for one in ir.methods if one.kind == "request"]
-    notifications = [one for one in ir.methods if one.kind == "notification"]
-    results = [(one, _results(one, unions)) for one in requests if one.results]
+    requests = [method for method in ir.methods if method.kind == "request"]
+    notifications = [method for method in ir.methods if method.kind == "notification"]
+    results = [(request, _results(request, unions)) for request in requests if request.results]
     by_type: dict[str, list[str]] = {}
-    for one in requests:
-        if found := result_type(one):
-            by_type.setdefault(str(found), []).append(one.method)
+    for request in requests:
+        if found := result_type(request):
+            by_type.setdefault(str(found), []).append(request.method)
     return {
         "tables": (
-            ("_REQUESTS", [(one.method, one.params) for one in requests]),
-            ("_NOTIFICATIONS", [(one.method, one.params) for one in notifications]),
-            ("_RESULTS", [(one.method, types[0]) for one, types in results]),
+            ("_REQUESTS", [(request.method, request.params) for request in requests]),
+            (
+                "_NOTIFICATIONS",
+                [(notification.method, notification.params) for notification in notifications],
+            ),
+            ("_RESULTS", [(request.method, types[0]) for request, types in results]),
         ),
-        "unusual_results": [(one.method, types[1:]) for one, types in results if types[1:]],
+        "unusual_results": [(request.method, types[1:]) for request, types in results if types[1:]],
         "request_params": _params(requests),
         "notification_params": _params(notifications),
         "needing_params": [
-            one.method for one in (*requests, *notifications) if one.params_required
+            method.method for method in (*requests, *notifications) if method.params_required
         ],
         "results_by_type": list(by_type.items()),
     }
@@ -240,8 +243,8 @@ def _results(method: MethodIR, unions: Unions) -> Sequence[str]:
     It is if it requires a member that the others do not have: then it fits nothing that is theirs.
     """
     usual, *others = (unions.types[str(name)] for name in method.results)
-    required = {one.wire for one in _fields(usual) if one.required}
-    if all(required - {one.wire for one in _fields(other)} for other in others):
+    required = {field.wire for field in _fields(usual) if field.required}
+    if all(required - {field.wire for field in _fields(alternative)} for alternative in others):
         return [str(name) for name in method.results]
     return [str(result_type(method))]
 
@@ -251,4 +254,4 @@ def _fields(type_: TypeIR) -> Sequence[FieldIR]:
 
 
 def _params(methods: Sequence[MethodIR]) -> str:
-    return either(sorted({str(one.params) for one in methods})) or "Any"
+    return either(sorted({str(method.params) for method in methods})) or "Any"

@@ -155,7 +155,7 @@ class Unions:
 
 def unions_of(ir: RevisionIR) -> Unions:
     """Return what msgspec can do about the unions of a revision."""
-    types = {str(one.name): one for one in ir.types}
+    types = {str(type_.name): type_ for type_ in ir.types}
     tags: dict[str, Tag] = {}
     for union in ir.types:
         if isinstance(union, UnionIR) and union.tag is not None:

@@ -25,7 +25,7 @@ def with_result_unions(ir: RevisionIR) -> RevisionIR:
     These have no `origin`, as no schema has them. Raise `ProblemError` (`name-collision`) if
     another type has the name.
     """
-    unions = {str(one.name): one for one in _unions(ir)}
+    unions = {str(union.name): union for union in _unions(ir)}
     _refuse_collisions(ir, unions)
     return replace(ir, types=(*ir.types, *unions.values()))
 
@@ -34,7 +34,7 @@ def _unions(ir: RevisionIR) -> Iterator[UnionIR]:
     for method in ir.methods:
         name = result_type(method)
         if name is not None and len(method.results) > 1:
-            arms = tuple(Ref(one) for one in method.results)
+            arms = tuple(Ref(result) for result in method.results)
             doc = f"What may answer `{method.method}`."
             yield UnionIR(name, arms, tag=None, open=False, origin="", doc=doc, deprecated=False)
 

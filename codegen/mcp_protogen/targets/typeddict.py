@@ -12,7 +12,7 @@ from mcp_protogen.targets.python import aliases
 from mcp_protogen.targets.python.annotations import hint
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
 from mcp_protogen.targets.python.modules import Definitions, python_files
-from mcp_protogen.targets.python.order import endless, ordered
+from mcp_protogen.targets.python.order import endless, order_types
 
 _IMPORTS = {
     "typing": aliases.IMPORTS["typing"] | {"Any", "Literal", "Never", "NotRequired", "TypedDict"},
@@ -37,17 +37,17 @@ TARGET = TypedDictTarget()
 
 def _definitions(ir: RevisionIR, _: TargetOptions) -> Definitions:
     lazy = endless(ir)
-    later = {str(one.name) for one in ir.types}
+    later = {str(type_.name) for type_ in ir.types}
     texts: list[str] = []
-    for type_ in ordered(ir):
+    for type_ in order_types(ir):
         if isinstance(type_, ObjectIR):
-            members = [(one, _member(one, later)) for one in type_.fields]
-            is_class = all(_is_attribute(one.wire) for one in type_.fields)
+            members = [(field, _member(field, later)) for field in type_.fields]
+            is_class = all(_is_attribute(field.wire) for field in type_.fields)
             texts.append((_class if is_class else _call)(type_, members))
         else:
             texts.append(aliases.alias_text(type_, lazy=type_.name in lazy))
         later.discard(type_.name)
-    names = tuple(str(one.name) for one in ir.types)
+    names = tuple(str(type_.name) for type_ in ir.types)
     return Definitions(_IMPORTS, "\n\n\n".join(texts), names, evaluated=True)
 
 

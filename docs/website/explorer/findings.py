@@ -21,10 +21,14 @@ Json = dict[str, Any]
 
 def all_findings(known: Iterable[Revision], extensions: Iterable[Extension]) -> Json:
     """Return the findings in each revision and each extension that has some, by its name."""
-    found = {one.id: _findings(one, one.id, "", one.mended) for one in known}
+    found = {
+        revision.id: _findings(revision, revision.id, "", revision.mended) for revision in known
+    }
     # Of an extension of several revisions, the newest is what is shown.
-    for one in {one.name: one for one in extensions}.values():
-        found[one.name] = _findings(one, one.core.id, one.name, one.mended)
+    for extension in {extension.name: extension for extension in extensions}.values():
+        found[extension.name] = _findings(
+            extension, extension.core.id, extension.name, extension.mended
+        )
     return {of: some for of, some in found.items() if some}
 
 

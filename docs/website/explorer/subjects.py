@@ -9,10 +9,14 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.compare.extensions import compared_extension
-from mcp_protogen.instep.compare.revisions import ComparedRevision, compared_source, untried
+from mcp_protogen.instep.compare.revisions import (
+    ComparedRevision,
+    compared_source,
+    without_tried_facts,
+)
 from mcp_protogen.instep.vectors.vector import title
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended import ExtendedRevision, extended
+from mcp_protogen.pipeline.derive.extended import ExtendedRevision, extend_revision
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
@@ -49,7 +53,9 @@ class Revision:
     def without(self, entry: Json) -> Json:
         """Return the definitions with all patches but one."""
         type_ = type_of(entry)
-        ledger = [one for one in self.source.ledger if one is not entry and type_of(one) == type_]
+        ledger = [
+            patch for patch in self.source.ledger if patch is not entry and type_of(patch) == type_
+        ]
         published = {"$defs": {type_: self.published[type_]}}
         return {**self.mended, **patches.apply(published, ledger, self.id)["$defs"]}
 
@@ -78,11 +84,11 @@ class Extension:
     def mended(self) -> Json:
         """Return the definitions that differ from those of the revision."""
         definitions: Json = self.made.source.schema["$defs"]
-        return changed(definitions, self.core.mended)
+        return changed_definitions(definitions, self.core.mended)
 
     def without(self, entry: Json) -> Json:
         """Return the definitions of both with all patches of the extension but one."""
-        ledger = [one for one in self.source.ledger if one is not entry]
+        ledger = [patch for patch in self.source.ledger if patch is not entry]
         schema = patches.apply(self.source.schema, ledger, self.source.ledger_place)
         own = own_definitions(schema, self.core.source.schema, self.source.place)
         return {**self.core.mended, **own}
@@ -101,24 +107,24 @@ def revisions() -> tuple[Revision, ...]:
 
 def _revision(name: str, pin: Pin) -> Revision:
     source = sources.load(name, GenerationOptions((name,)))
-    mended: Json = source.patched()["$defs"]
-    return Revision(name, pin, source, derive_revision(untried(source)), mended)
+    mended: Json = source.apply_patches()["$defs"]
+    return Revision(name, pin, source, derive_revision(without_tried_facts(source)), mended)
 
 
 @cache
 def all_extensions() -> tuple[Extension, ...]:
     """Return every extension in every revision that it extends."""
     return tuple(
-        _extension(one.name, revision)
-        for one in pinned_extensions()
+        _extension(extension.name, revision)
+        for extension in pinned_extensions()
         for revision in revisions()
-        if revision.id in one.revisions
+        if revision.id in extension.revisions
     )
 
 
 def _extension(name: str, core: Revision) -> Extension:
     source = extensions.load(name, schema_folder())
-    made = extended(source, untried(core.source), core.ir)
+    made = extend_revision(source, without_tried_facts(core.source), core.ir)
     own = own_definitions(source.schema, core.source.schema, source.place)
     return Extension(name, core, source, made, own)
 
@@ -128,10 +134,10 @@ def type_of(entry: Json) -> str:
     return jsonpointer.split(entry["pointer"])[1]
 
 
-def changed(definitions: Mapping[str, Any], base: Mapping[str, Any]) -> Json:
+def changed_definitions(definitions: Mapping[str, Any], base: Mapping[str, Any]) -> Json:
     """Return the definitions that `base` does not have, or has otherwise."""
     return {
-        name: one
-        for name, one in definitions.items()
-        if name not in base or canonical(one) != canonical(base[name])
+        name: definition
+        for name, definition in definitions.items()
+        if name not in base or canonical(definition) != canonical(base[name])
     }

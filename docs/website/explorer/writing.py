@@ -8,7 +8,7 @@ from typing import Any, Final
 from mcp_protogen.base.resources import templates_folder
 
 from website.explorer.data import all_data
-from website.scripts import bundled
+from website.scripts import bundle
 
 ASSETS: Final = Path(__file__).parents[1] / "assets" / "explorer"
 _COPIED: Final = (ASSETS / "index.html", ASSETS.parent / "favicon.svg")
@@ -28,7 +28,7 @@ def write(folder: Path) -> None:
         shutil.copyfile(file, folder / file.name)
     style = "\n".join(file.read_text(encoding="utf-8") for file in _STYLES)
     (folder / "explorer.css").write_text(style, encoding="utf-8")
-    bundled({ASSETS / module: folder / script for module, script in _SCRIPTS.items()})
+    bundle({ASSETS / module: folder / script for module, script in _SCRIPTS.items()})
     for name, value in all_data():
         (folder / "data" / f"{name}.js").write_text(script_of(name, value), encoding="utf-8")
 

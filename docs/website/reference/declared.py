@@ -39,7 +39,7 @@ def commands() -> Iterator[Command]:
     for name in sorted(command_names()):
         whole, declared = f"{NAME} {name}", declared_by(name)
         if isinstance(declared, typer.Typer):
-            below = {_name(one): one.callback for one in declared.registered_commands}
+            below = {_name(command): command.callback for command in declared.registered_commands}
             yield _group(declared, whole, below)
             for inner, function in sorted(below.items()):
                 yield _command(f"{whole} {inner}", function)
@@ -67,20 +67,20 @@ def _parameters(function: Callable[..., Any] | None) -> Iterator[Parameter]:
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         kind, *declared = get_args(hints[name]) or (hints[name],)
-        for one in declared:
-            if isinstance(one, ArgumentInfo):
-                names = [one.metavar or name.upper()]
-                yield Parameter(names, "", _default(one, parameter), _help(one))
-            elif isinstance(one, OptionInfo):
-                value = _value(one, kind)
-                default = _default(one, parameter) if value else ""
-                yield Parameter(_names(one, name), value, default, _help(one))
+        for info in declared:
+            if isinstance(info, ArgumentInfo):
+                names = [info.metavar or name.upper()]
+                yield Parameter(names, "", _default(info, parameter), _help(info))
+            elif isinstance(info, OptionInfo):
+                value = _value(info, kind)
+                default = _default(info, parameter) if value else ""
+                yield Parameter(_names(info, name), value, default, _help(info))
 
 
 def _names(one: OptionInfo, name: str) -> Sequence[str]:
     """The names of an option; in an annotation, the first one is where a default would be."""
     said = [one.default, *(one.param_decls or ())]
-    names = [each for text in said if isinstance(text, str) for each in text.split("/")]
+    names = [name for text in said if isinstance(text, str) for name in text.split("/")]
     return names or [f"--{name.replace('_', '-')}"]
 
 
@@ -90,11 +90,11 @@ def _help(one: ArgumentInfo | OptionInfo) -> str:
 
 def _value(one: OptionInfo, kind: Any) -> str:
     """What stands after an option: a name or the choices; nothing after one that is on or off."""
-    kinds = [each for each in get_args(kind) or (kind,) if each is not NoneType]
+    kinds = [arm for arm in get_args(kind) or (kind,) if arm is not NoneType]
     if kinds == [bool]:
         return ""
     if isinstance(kinds[0], type) and issubclass(kinds[0], Enum):
-        return "|".join(str(each.value) for each in kinds[0])
+        return "|".join(str(kind.value) for kind in kinds[0])
     inner = get_args(kinds[0]) or kinds
     return one.metavar or _KINDS.get(inner[0], "TEXT")
 

@@ -77,7 +77,7 @@ def stubs(name: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for revision in REVISIONS:
         of = _at(f"{PACKAGE}.{revision}.{_OF_A_REVISION[name]}.{name}")
-        found[revision] = {one.name for one in of.members.values() if is_public(one)}
+        found[revision] = {member.name for member in of.members.values() if is_public(member)}
     return found
 
 
@@ -91,25 +91,28 @@ def functions_of_methods() -> list[tuple[str, Object]]:
     module = _module(f"{PACKAGE}.{REVISIONS[-1]}.methods")
     table = _at("mcp_protogen.runtime.messages.codec.MessageCodec")
     return [
-        (one.name, cast("Function", table.members[str(one.value).removeprefix("TABLE.")]))
-        for one in module.members.values()
-        if isinstance(one, Attribute) and str(one.value).startswith("TABLE.")
+        (member.name, cast("Function", table.members[str(member.value).removeprefix("TABLE.")]))
+        for member in module.members.values()
+        if isinstance(member, Attribute) and str(member.value).startswith("TABLE.")
     ]
 
 
 def declared_in(module: str) -> tuple[str, list[Object]]:
     """Return the docstring of a module, and what it defines that is public, in its order."""
     found = _module(module)
-    defined = [one for one in found.members.values() if not isinstance(one, Alias)]
-    documented = [one for one in defined if is_public(one)]
+    defined = [member for member in found.members.values() if not isinstance(member, Alias)]
+    documented = [name for name in defined if is_public(name)]
     return found.docstring.value if found.docstring else "", documented
 
 
 def options_of(function: Function) -> Class | None:
     """Return the `TypedDict` of the options that a function takes by keyword."""
-    for one in function.parameters:
-        if isinstance(one.annotation, ExprSubscript) and str(one.annotation.left) == "Unpack":
-            path = cast("Expr", one.annotation.slice).canonical_path
+    for parameter in function.parameters:
+        if (
+            isinstance(parameter.annotation, ExprSubscript)
+            and str(parameter.annotation.left) == "Unpack"
+        ):
+            path = cast("Expr", parameter.annotation.slice).canonical_path
             found = _at(path) if path.split(".")[0] in _FOLDERS else None
             return found if isinstance(found, Class) else None
     return None
@@ -121,8 +124,8 @@ def members(of: Class, *, undocumented: bool = False) -> Iterator[Object]:
     What has no docstring is not for users, unless it is an option.
     """
     seen: set[str] = set()
-    for one in _with_bases(of):
-        for member in one.members.values():
+    for base in _with_bases(of):
+        for member in base.members.values():
             if member.name not in seen and isinstance(member, (Attribute, Function)):
                 seen.add(member.name)
                 if is_public(member) or (undocumented and not member.name.startswith("_")):

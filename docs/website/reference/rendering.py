@@ -19,7 +19,7 @@ Options = dict[str, Class]
 """The `TypedDict`s of options that functions of a page take, by name."""
 
 
-def rendered(name: str, of: Object, options: Options, *, called: bool = False) -> str:
+def render(name: str, of: Object, options: Options, *, called: bool = False) -> str:
     """Return what stands below the heading of a public name; `called` is that of an instance.
 
     Note the options of functions in `options`.
@@ -55,17 +55,19 @@ def _value(name: str, of: Attribute) -> str:
 
 
 def _function(name: str, of: Function, options: Options, described: str = "") -> str:
-    found = {one.name: one for each in _written(of) if (one := options_of(each))}
+    found = {one.name: one for signature in _signatures(of) if (one := options_of(signature))}
     options |= found
-    links = ", ".join(f"[`{one}`](#{one})" for one in found)
+    links = ", ".join(f"[`{part}`](#{part})" for part in found)
     said = f"Options: {links}.\n" if links else ""
-    signatures = [_signature(name, one) for one in _written(of)]
+    signatures = [_signature(name, signature) for signature in _signatures(of)]
     return "\n".join(filter(None, (_code(signatures), described or text(of), said)))
 
 
 def fields(of: Class, *, undocumented: bool = False) -> str:
     """Return the table of the members of a class that are no functions."""
-    found = [one for one in members(of, undocumented=undocumented) if isinstance(one, Attribute)]
+    found = [
+        member for member in members(of, undocumented=undocumented) if isinstance(member, Attribute)
+    ]
     return table(("member", "type", "default", "what it is"), map(_field, found)) if found else ""
 
 
@@ -75,15 +77,15 @@ def _class(name: str, of: Class, options: Options) -> Iterator[str]:
     yield _code([f"class {name}({bases})" if bases else f"class {name}"])
     yield text(of)
     yield fields(of)
-    for one in found:
-        if isinstance(one, Function):
-            yield heading(4, f"{name}.{one.name}", f"{name}.{one.name}")
-            yield _function(one.name, one, options)
+    for part in found:
+        if isinstance(part, Function):
+            yield heading(4, f"{name}.{part.name}", f"{name}.{part.name}")
+            yield _function(part.name, part, options)
 
 
 def _instance(name: str, of: Class, options: Options) -> str:
     """An instance that is called like a function."""
-    (call,) = (one for one in of.members.values() if one.name == "__call__")
+    (call,) = (member for member in of.members.values() if member.name == "__call__")
     if not isinstance(call, Function):
         raise TypeError(f"{name} cannot be called")
     return _function(name, call, options, text(call) or text(of))
@@ -97,37 +99,37 @@ def _field(one: Attribute) -> Sequence[str]:
     return f"`{one.name}`", annotated, default, cell(text(one))
 
 
-def _written(of: Function) -> list[Function]:
+def _signatures(of: Function) -> list[Function]:
     """A function, or its overloads, as callers see it."""
     return of.overloads or [of]
 
 
 def _signature(name: str, of: Function) -> str:
-    said = [str(one.value) for one in of.decorators]
-    decorator = "".join(f"@{one}\n" for one in said if one in _DECORATORS)
+    said = [str(decorator.value) for decorator in of.decorators]
+    decorator = "".join(f"@{text}\n" for text in said if text in _DECORATORS)
     before = f"{decorator}{'async def' if 'async' in of.labels else 'def'}"
     parameters = list(_parameters(of))
     returned = f" -> {of.returns}" if of.returns else ""
     line = f"{before} {name}({', '.join(parameters)}){returned}"
     if len(line) - len(decorator) <= _WIDTH:
         return line
-    lines = "".join(f"    {one},\n" for one in parameters)
+    lines = "".join(f"    {parameter},\n" for parameter in parameters)
     return f"{before} {name}(\n{lines}){returned}"
 
 
 def _parameters(of: Function) -> Iterator[str]:
     star = slash = False
-    for one in of.parameters:
-        if one.name in ("self", "cls"):
+    for parameter in of.parameters:
+        if parameter.name in ("self", "cls"):
             continue
-        if slash and one.kind is not ParameterKind.positional_only:
+        if slash and parameter.kind is not ParameterKind.positional_only:
             yield "/"
-        slash = one.kind is ParameterKind.positional_only
-        if one.kind is ParameterKind.keyword_only and not star:
+        slash = parameter.kind is ParameterKind.positional_only
+        if parameter.kind is ParameterKind.keyword_only and not star:
             yield "*"
             star = True
-        star |= one.kind is ParameterKind.var_positional
-        yield _parameter(one)
+        star |= parameter.kind is ParameterKind.var_positional
+        yield _parameter(parameter)
     if slash:
         yield "/"
 

@@ -133,6 +133,6 @@ TOPICS: Final = (
 )
 
 PAGES: Final = {
-    name: topic.page for topic in TOPICS for one in topic.headings for name in one.names
+    name: topic.page for topic in TOPICS for heading in topic.headings for name in heading.names
 }
 """The page of each name."""

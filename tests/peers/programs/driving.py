@@ -55,8 +55,8 @@ class Host:
             "elicitation_callback": self.elicit,
             "sampling_callback": self.sample,
             "list_roots_callback": self.roots,
-            "logging_callback": self.logged,
-            "message_handler": self.noted,
+            "logging_callback": self.note_log,
+            "message_handler": self.note_message,
         }
 
     async def elicit(self, context: Any, params: Any) -> Any:
@@ -72,10 +72,10 @@ class Host:
     async def roots(self, context: Any) -> Any:
         return self.types.ListRootsResult(roots=[self.types.Root(uri="file:///root")])
 
-    async def logged(self, params: Any) -> None:
+    async def note_log(self, params: Any) -> None:
         self.seen["logs"].append(params.data)
 
-    async def noted(self, message: Any) -> None:
+    async def note_message(self, message: Any) -> None:
         if isinstance(message, Exception):
             self.seen["errors"].append(repr(message))
             return
@@ -84,7 +84,7 @@ class Host:
         if method in CHANGES:
             self.changes.append(method)
 
-    async def progressed(self, done: float, total: float | None, message: str | None) -> None:
+    async def note_progress(self, done: float, total: float | None, message: str | None) -> None:
         self.progress.append([done, total, message])
 
 
@@ -183,7 +183,7 @@ class Steps:
         # fastmcp returns the member alone.
         return wire(getattr(completed, "completion", completed))
 
-    async def called(self, name: str, arguments: Any, progressed: Any) -> Any:
+    async def call_tool(self, name: str, arguments: Any, progressed: Any) -> Any:
         return wire(await self.client.call_tool(name, arguments, progress_callback=progressed))
 
     async def call(
@@ -192,7 +192,7 @@ class Steps:
         """Call a tool, with what the user answers to its questions."""
         host = self.host
         host.answers, host.asked, host.progress = list(answers), [], []
-        result = await self.called(name, arguments, host.progressed if progress else None)
+        result = await self.call_tool(name, arguments, host.note_progress if progress else None)
         return {**result, "asked": host.asked, "progress": host.progress}
 
     async def ping(self) -> None:
@@ -227,7 +227,7 @@ class Steps:
             return "cancelled"
 
 
-async def seen_by(steps: type[Steps], client: Any, host: Host) -> Any:
+async def view_of(steps: type[Steps], client: Any, host: Host) -> Any:
     """Return what an open client saw, which knows by itself what it has agreed on."""
     host.seen["revision"] = client.protocol_version
     host.seen["server"] = client.server_info.name if client.server_info else None

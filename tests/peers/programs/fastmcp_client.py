@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 import mcp_types as types
-from driving import Host, Steps, drive, seen_by, wire
+from driving import Host, Steps, drive, view_of, wire
 from fastmcp import Client
 from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import StdioTransport
@@ -37,8 +37,8 @@ class FastHost(Host):
             "elicitation_handler": self.fill,
             "sampling_handler": self.model,
             "roots": ["file:///root"],
-            "log_handler": self.logged,
-            "message_handler": self.noted,
+            "log_handler": self.note_log,
+            "message_handler": self.note_message,
         }
 
     async def fill(self, message: str, form: Any, params: Any, context: Any) -> Any:
@@ -64,21 +64,21 @@ class Fast(Steps):
         return MCPError
 
     async def tools(self) -> Any:
-        return [wire(one) for one in await self.client.list_tools()]
+        return [wire(tool) for tool in await self.client.list_tools()]
 
     async def resources(self) -> Any:
-        return [wire(one) for one in await self.client.list_resources()]
+        return [wire(resource) for resource in await self.client.list_resources()]
 
     async def templates(self) -> Any:
-        return [wire(one) for one in await self.client.list_resource_templates()]
+        return [wire(template) for template in await self.client.list_resource_templates()]
 
     async def prompts(self) -> Any:
-        return [wire(one) for one in await self.client.list_prompts()]
+        return [wire(prompt) for prompt in await self.client.list_prompts()]
 
     async def read(self, uri: str) -> Any:
-        return {"contents": [wire(one) for one in await self.client.read_resource(uri)]}
+        return {"contents": [wire(content) for content in await self.client.read_resource(uri)]}
 
-    async def called(self, name: str, arguments: Any, progressed: Any) -> Any:
+    async def call_tool(self, name: str, arguments: Any, progressed: Any) -> Any:
         stateless = self.client.protocol_version == "2026-07-28"
         found = await self.client.call_tool(
             name,
@@ -120,7 +120,7 @@ class Fast(Steps):
         await self.client.session.unsubscribe_resource(uri)
 
 
-async def visited(visit: Any) -> Any:
+async def run_visit(visit: Any) -> Any:
     host = FastHost(types, visit)
     target, auth = host.target, None
     if not isinstance(target, str):
@@ -129,7 +129,7 @@ async def visited(visit: Any) -> Any:
         auth = OAuth(target, client_metadata_url=host.oauth.get("document"))
     mode: Any = "auto" if host.revision in ("2026-07-28", "newest") else "legacy"
     async with Client(target, mode=mode, auth=auth, **host.callbacks()) as client:
-        return await seen_by(Fast, client, host)
+        return await view_of(Fast, client, host)
 
 
-drive(visited)
+drive(run_visit)

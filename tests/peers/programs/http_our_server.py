@@ -12,7 +12,7 @@ from typing import Any
 
 import mcp_revisions
 import our_server
-from our_server import server_of, told
+from our_server import report_loss, server_of
 
 ANSWER = {"type": "object", "properties": {"answer": {"type": "integer"}}, "required": ["answer"]}
 
@@ -43,7 +43,7 @@ class More:
             while not CANCELLED.exists():
                 await asyncio.sleep(0.01)
         CANCELLED.unlink()
-        return "told"
+        return "report_loss"
 
 
 def tool(m: Any, name: str) -> Any:
@@ -59,7 +59,7 @@ def ours(revision: str) -> Any:
 
 
 def main(port: int, *wanted: str) -> None:
-    """Serve until told to stop."""
+    """Serve until report_loss to stop."""
     our_server.tool = tool
     shared: dict[str, Any] = {"old_sse": True}
     keys = []
@@ -68,12 +68,12 @@ def main(port: int, *wanted: str) -> None:
         engine = mcp_revisions.RedisEngine(url, namespace=f"everything {' '.join(wanted)}")
         shared, keys = {"shared": mcp_revisions.Shared(engine=engine)}, [b"k" * 32]
     http = mcp_revisions.HttpOptions(retry=0.05, **shared)
-    options = mcp_revisions.Options(on_loss=told, drain=1.0, state_keys=keys)
+    options = mcp_revisions.Options(on_loss=report_loss, drain=1.0, state_keys=keys)
     revisions = None
     if wanted[0:1] and wanted[0] == "--as":
         servers, revisions = ours(wanted[1]), mcp_revisions.REVISIONS
     else:
-        known = [one.id for one in mcp_revisions.REVISIONS]
+        known = [served.id for served in mcp_revisions.REVISIONS]
         servers = [ours(revision) for revision in wanted or known]
     mcp_revisions.run_http(servers, port=port, revisions=revisions, options=options, http=http)
 

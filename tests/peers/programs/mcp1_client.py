@@ -54,7 +54,7 @@ def transport(target: Any) -> Any:
     return sse_client(target) if target.endswith("/sse") else streamable_http_client(target)
 
 
-async def visited(visit: Any) -> Any:
+async def run_visit(visit: Any) -> Any:
     host = Host(types, visit)
     types.LATEST_PROTOCOL_VERSION = NEWEST if host.revision == "newest" else host.revision
     async with (
@@ -69,4 +69,4 @@ async def visited(visit: Any) -> Any:
     return host.seen
 
 
-drive(visited)
+drive(run_visit)

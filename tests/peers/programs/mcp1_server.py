@@ -41,12 +41,12 @@ async def list_tools(request: types.ListToolsRequest) -> types.ListToolsResult:
 
 @server.call_tool(validate_input=False)
 async def call_tool(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-    content: Any = [types.TextContent(type="text", text=await said(name, arguments))]
+    content: Any = [types.TextContent(type="text", text=await answer_text(name, arguments))]
     structured = {"answer": 42} if name == "media" else None
     return types.CallToolResult(content=content, structuredContent=structured)
 
 
-async def said(name: str, arguments: dict[str, Any]) -> str:
+async def answer_text(name: str, arguments: dict[str, Any]) -> str:
     context = server.request_context
     session = context.session
     own = context.request_id

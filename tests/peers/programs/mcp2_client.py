@@ -6,7 +6,7 @@ from typing import Any
 
 import mcp.client.session as session_module
 import mcp_types as types
-from driving import CHANGES, Host, SignIn, Steps, drive, seen_by
+from driving import CHANGES, Host, SignIn, Steps, drive, view_of
 from mcp import Client, MCPError
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.sse import sse_client
@@ -39,7 +39,7 @@ def provider(target: str, oauth: Any) -> OAuthClientProvider:
     """What gets a token by a code; `document` of `oauth` is the URL of metadata of the client."""
     user = SignIn()
 
-    async def answered() -> AuthorizationCodeResult:
+    async def authorization_result() -> AuthorizationCodeResult:
         return AuthorizationCodeResult(**user.redirected)
 
     return OAuthClientProvider(
@@ -47,7 +47,7 @@ def provider(target: str, oauth: Any) -> OAuthClientProvider:
         OAuthClientMetadata(client_name="mcp 2", redirect_uris=[oauth["redirect_uri"]]),
         user,
         user.open,
-        answered,
+        authorization_result,
         oauth.get("document"),
     )
 
@@ -62,7 +62,7 @@ def server(target: Any, oauth: Any = None) -> Any:
     return sse_client(target) if target.endswith("/sse") else target
 
 
-async def visited(visit: Any) -> Any:
+async def run_visit(visit: Any) -> Any:
     host = Host(types, visit)
     pinned = host.revision not in ("2026-07-28", "newest")
     session_module.LATEST_HANDSHAKE_VERSION = host.revision if pinned else NEWEST
@@ -74,7 +74,7 @@ async def visited(visit: Any) -> Any:
         **host.callbacks(),
     )
     async with client:
-        return await seen_by(Generation2, client, host)
+        return await view_of(Generation2, client, host)
 
 
-drive(visited)
+drive(run_visit)

@@ -26,7 +26,7 @@ def target(folder: Path, source: str, name: str = "sdk") -> AuditTarget:
     return find(str(folder))
 
 
-def audited(folder: Path, source: str, *, vectors: bool = False, **options: Any) -> Audit:
+def run_audit(folder: Path, source: str, *, vectors: bool = False, **options: Any) -> Audit:
     """The audit of a module; without vectors unless they are wanted."""
     chosen = AuditOptions(vectors=vectors, **options)
     return audit(target(folder, source), REVISION, chosen)

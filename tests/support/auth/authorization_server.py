@@ -21,7 +21,7 @@ from support.auth.messages import (
     Response,
     json_response,
     redirect_to,
-    replaced,
+    replace_members,
 )
 from support.auth.proofs import ALGORITHMS, ProofChecks
 from support.auth.signed import SignatureKey, jwks_of, key_of
@@ -82,7 +82,7 @@ class AuthorizationServer:
     def metadata_urls(self) -> frozenset[str]:
         return frozenset(metadata_url(self.issuer, place) for place in self.behaviour.places)
 
-    def asked(self, endpoint: Endpoint) -> list[Request]:
+    def requests_to(self, endpoint: Endpoint) -> list[Request]:
         """Return the requests to an endpoint so far."""
         return [request for request in self.requests if self.endpoint_of(request) == endpoint]
 
@@ -96,7 +96,7 @@ class AuthorizationServer:
         url = request.url.partition("?")[0]
         if url in self.metadata_urls:
             return "metadata"
-        return next((one for one in _ENDPOINTS if url == self.url(one)), None)
+        return next((endpoint for endpoint in _ENDPOINTS if url == self.url(endpoint)), None)
 
     def stalls(self, request: Request) -> bool:
         """Return whether a request never gets an answer."""
@@ -144,7 +144,7 @@ class AuthorizationServer:
             "dpop_signing_alg_values_supported": list(ALGORITHMS),
             "authorization_grant_profiles_supported": self.tokens.grant_profiles,
         }
-        return replaced(members, self.behaviour.metadata)
+        return replace_members(members, self.behaviour.metadata)
 
     def _register(self, request: Request) -> Response:
         if not self.behaviour.registration or request.method != "POST":
@@ -159,7 +159,7 @@ class AuthorizationServer:
             "client_secret_expires_at": 0 if client.client_secret else None,
             "token_endpoint_auth_method": client.auth_method,
         }
-        return json_response(replaced(members, self.behaviour.registered), 201)
+        return json_response(replace_members(members, self.behaviour.registered), 201)
 
     def _authorize(self, request: Request) -> Response:
         """Ask a user, who agrees at once (RFC 6749, section 4.1)."""
@@ -174,7 +174,7 @@ class AuthorizationServer:
         except Fault as fault:
             given = {"error": fault.error, "error_description": fault.description}
         members = {**given, "state": asked.get("state"), "iss": self.issuer}
-        return redirect_to(uri, replaced(members, self.behaviour.redirected))
+        return redirect_to(uri, replace_members(members, self.behaviour.redirected))
 
     def _grant(self, client: Client, asked: Mapping[str, str]) -> Grant:
         """Return what was asked for, if it was asked for rightly."""

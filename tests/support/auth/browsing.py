@@ -53,7 +53,7 @@ class Browser:
         for _ in range(_MOST):
             if until is not None and url.startswith(until):
                 return Page(url)
-            page, location = self._fetched(url, form)
+            page, location = self._fetch(url, form)
             if location is not None:
                 url, form = urljoin(url, location), None
                 continue
@@ -63,17 +63,17 @@ class Browser:
             url, form = following
         raise AssertionError(f"too many pages, the last one at {url}")
 
-    def _fetched(self, url: str, form: dict[str, str] | None) -> tuple[Page, str | None]:
+    def _fetch(self, url: str, form: dict[str, str] | None) -> tuple[Page, str | None]:
         data = None if form is None else urlencode(form).encode()
         try:
-            response = self._opened(Request(url, data))
+            response = self._open_retrying(Request(url, data))
         except HTTPError as refused:
             response = refused
         with response:
             page = Page(url, int(response.status or 0), response.read().decode(errors="replace"))
             return page, response.headers["location"]
 
-    def _opened(self, request: Request) -> Any:
+    def _open_retrying(self, request: Request) -> Any:
         end = time.monotonic() + _PATIENCE
         while True:
             try:

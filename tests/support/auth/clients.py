@@ -11,7 +11,7 @@ from urllib.parse import unquote_plus, urlsplit
 from joserfc.jwk import KeySet
 
 from support.auth.messages import Fault, Request
-from support.auth.signed import claims_of, verified
+from support.auth.signed import claims_of, verify_token
 
 ASSERTION: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
@@ -31,7 +31,8 @@ class Client:
     def may_redirect_to(self, uri: str) -> bool:
         """Whether a redirect URI is registered; ports of loopback are free (RFC 8252, 7.3)."""
         return any(
-            _without_loopback_port(uri) == _without_loopback_port(one) for one in self.redirect_uris
+            _without_loopback_port(uri) == _without_loopback_port(redirect_uri)
+            for redirect_uri in self.redirect_uris
         )
 
 
@@ -88,11 +89,11 @@ class Clients:
             metadata=document,
         )
 
-    def authenticated(
+    def authenticate(
         self, request: Request, form: Mapping[str, str], audiences: frozenset[str], now: float
     ) -> Client:
         """Return the client that a token request is from; raise `Fault`."""
-        method, client_id, secret = _shown(request, form)
+        method, client_id, secret = _credentials(request, form)
         client = self.get(client_id)
         if method != client.auth_method:
             raise Fault("invalid_client", f"{client.auth_method}, and not {method}", status=401)
@@ -107,7 +108,7 @@ class Clients:
     ) -> None:
         """Check an assertion about a client itself (RFC 7523, section 3)."""
         keys = KeySet.import_key_set(json.loads(json.dumps(client.jwks or {"keys": []})))
-        claims = verified(assertion, keys)
+        claims = verify_token(assertion, keys)
         audience = claims.get("aud")
         checks = {
             "iss": claims.get("iss") == client.client_id,
@@ -122,7 +123,7 @@ class Clients:
         self._assertions.add(claims["jti"])
 
 
-def _shown(request: Request, form: Mapping[str, str]) -> tuple[str, str | None, str | None]:
+def _credentials(request: Request, form: Mapping[str, str]) -> tuple[str, str | None, str | None]:
     """Return the method, the client id and the secret of a request; only one method is allowed."""
     scheme, _, basic = request.headers.get("authorization", "").partition(" ")
     ways = [scheme.lower() == "basic", "client_secret" in form, "client_assertion" in form]

@@ -25,13 +25,13 @@ def bearing(token: str, scheme: str = "Bearer") -> dict[str, str]:
     return {"authorization": f"{scheme} {token}"}
 
 
-def guarded(**chosen: Any) -> pkg.Authentication:
+def authentication(**chosen: Any) -> pkg.Authentication:
     """An authentication that knows the tokens."""
     given: dict[str, Any] = {"verify": pkg.static_tokens(TOKENS), **chosen}
     return pkg.Authentication(**given)
 
 
-def challenged(response: Any) -> list[str]:
+def read_challenges(response: Any) -> list[str]:
     """The challenges of a response, each a header field."""
     found: list[str] = response.headers.get_list("www-authenticate")
     return found
@@ -49,4 +49,4 @@ def telling(**chosen: Any) -> pkg.Authentication:
         id, *scopes = token.split(".")
         return pkg.Principal(id, frozenset(scopes))
 
-    return guarded(verify=verify, **chosen)
+    return authentication(verify=verify, **chosen)

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.messages import Request, Response
-from support.http.serving import booted
+from support.http.serving import run_app
 
 Asgi = dict[str, Any]
 
@@ -64,10 +64,10 @@ class Hosted:
 
 
 @asynccontextmanager
-async def hosted() -> AsyncGenerator[Hosted, None]:
+async def host_parts() -> AsyncGenerator[Hosted, None]:
     """Serve on a port of this machine; `parts` can be added once the `origin` is known."""
     app = Hosted()
-    async with booted(app, lifespan="off") as port:
+    async with run_app(app, lifespan="off") as port:
         app.origin = f"http://127.0.0.1:{port}"
         yield app
 
@@ -77,7 +77,7 @@ async def authorization_server(
     path: str = "", **chosen: Any
 ) -> AsyncGenerator[AuthorizationServer, None]:
     """An authorization server on a port; `chosen` are fields of `Setup`."""
-    async with hosted() as app:
+    async with host_parts() as app:
         server = AuthorizationServer(issuer=app.origin + path, **chosen)
         app.parts.append(server)
         yield server

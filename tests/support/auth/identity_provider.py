@@ -8,7 +8,7 @@ from typing import Final
 
 from support.conformance.kit import kit
 from support.folders import ROOT
-from support.peers.places import Command, made, run_command
+from support.peers.places import Command, make_once, run_command
 
 EXAMPLE: Final = ROOT / "examples" / "authorization"
 
@@ -16,7 +16,7 @@ _PROGRAM: Final = "identity_provider.mjs"
 
 
 @cache
-def _installed() -> Path:
+def _install() -> Path:
     """The folder of the program with what it needs; skips where that cannot be installed."""
     pins, program = EXAMPLE / "package.json", EXAMPLE / _PROGRAM
 
@@ -26,10 +26,10 @@ def _installed() -> Path:
         shutil.copy(program, folder)
         run_command(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
 
-    return made("identity-provider", pins.read_text() + program.read_text(), make)
+    return make_once("identity-provider", pins.read_text() + program.read_text(), make)
 
 
 def provider(resource: str, environment: Mapping[str, str] | None = None) -> Command:
     """The command of a provider that issues tokens for a resource; its port is `PORT`."""
     settings = [f"{name}={value}" for name, value in (environment or {}).items()]
-    return ("env", *settings, kit().node, _installed() / _PROGRAM, "PORT", resource)
+    return ("env", *settings, kit().node, _install() / _PROGRAM, "PORT", resource)

@@ -19,7 +19,7 @@ from support.auth.playing import NOT_FOUND, document
 ISSUER: Final = "https://auth.example"
 RESOURCE: Final = "https://mcp.example/mcp"
 
-KEY: Final = PrivateKey.generated()
+KEY: Final = PrivateKey.generate()
 """A key for tests that need no other one."""
 
 _LATER: Final = 3600.0
@@ -72,7 +72,7 @@ class Issuer:
         key = self.keys.get(kid or "first") or KEY
         said = {"iss": self.url, "sub": "ada", "aud": RESOURCE, "iat": now, "exp": now + _LATER}
         fields = {"typ": "at+jwt", "kid": kid, **(header or {})}
-        return key.sign(_given({**said, **claims}), **_given(fields))
+        return key.sign(_without_none({**said, **claims}), **_without_none(fields))
 
     async def fetch(self, request: Fetch) -> Fetched:
         """Answer a request, as what fetches for a verifier."""
@@ -88,7 +88,7 @@ class Issuer:
         finally:
             self._at_once -= 1
 
-    def asked_for(self, name: str) -> int:
+    def count_requests_for(self, name: str) -> int:
         """How many requests there were for a URL with this ending."""
         return sum(request.url.endswith(name) for request in self.asked)
 
@@ -119,10 +119,12 @@ def proof(key: PrivateKey, method: str, url: str, token: str, now: float, **chan
     for name, value in changed.items():
         of, member = (header, name[5:]) if name.startswith("head_") else (claims, name)
         of[member] = value
-    return key.sign(_given(claims), **_given(header))
+    return key.sign(_without_none(claims), **_without_none(header))
 
 
-def forged(header: Mapping[str, Any], claims: Mapping[str, Any], signature: bytes = b"") -> str:
+def forge_token(
+    header: Mapping[str, Any], claims: Mapping[str, Any], signature: bytes = b""
+) -> str:
     """A JWT of which each part is as it is given."""
     parts = (dumps(dict(header)).encode(), dumps(dict(claims)).encode(), signature)
     return ".".join(urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
@@ -137,5 +139,5 @@ def with_other_signature(token: str) -> str:
     return f"{signed}.{changed.decode()}"
 
 
-def _given(members: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}

@@ -84,7 +84,7 @@ def redirect_to(url: str, parameters: Mapping[str, str] | None = None) -> Respon
     return Response(status=302, headers={"location": f"{url}{separator}{more}"})
 
 
-def replaced(members: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+def replace_members(members: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Return members with others in their place; None leaves one out."""
     return {name: value for name, value in {**members, **others}.items() if value is not None}
 

@@ -56,14 +56,14 @@ def play(flow: Flow[T], answers: Answers, asked: list[Step] | None = None) -> T:
         while True:
             if asked is not None:
                 asked.append(step)
-            step = _resumed(flow, answer(step))
+            step = _resume_flow(flow, answer(step))
     except StopIteration as end:
         assert not left, f"nobody asked for {left}"
         result: T = end.value
         return result
 
 
-def _resumed(flow: Flow[T], given: Given) -> Step:
+def _resume_flow(flow: Flow[T], given: Given) -> Step:
     """Return the next step of a flow."""
     if isinstance(given, AuthorizationError):
         return flow.throw(given)

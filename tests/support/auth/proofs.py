@@ -6,7 +6,7 @@ from typing import Any, Final
 from joserfc.jwk import KeySet
 
 from support.auth.messages import Fault, Request
-from support.auth.signed import claims_of, digest, header_of, thumbprint, verified
+from support.auth.signed import claims_of, digest, header_of, thumbprint, verify_token
 
 ALGORITHMS: Final = ("ES256", "EdDSA", "RS256")
 
@@ -29,7 +29,7 @@ class ProofChecks:
             header, claims = header_of(proof), claims_of(proof)
             jwk: dict[str, Any] = header["jwk"]
             keys = KeySet.import_key_set({"keys": [jwk]})
-            verified(proof, keys, ALGORITHMS)
+            verify_token(proof, keys, ALGORITHMS)
         except (Fault, ValueError, KeyError, TypeError) as error:
             raise Fault("invalid_dpop_proof", f"malformed: {error}") from error
         expected = {

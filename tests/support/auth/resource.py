@@ -14,10 +14,10 @@ from support.auth.messages import (
     Request,
     Response,
     json_response,
-    replaced,
+    replace_members,
 )
 from support.auth.proofs import ProofChecks
-from support.auth.signed import claims_of, verified
+from support.auth.signed import claims_of, verify_token
 
 Where: TypeAlias = Literal["header", "path", "root"]
 """How clients learn of the metadata: from challenges, or at a well-known place (RFC 9728)."""
@@ -74,7 +74,7 @@ class Resource:
             "scopes_supported": list(self.setup.scopes) or None,
             "bearer_methods_supported": ["header"],
         }
-        return replaced(members, self.setup.document)
+        return replace_members(members, self.setup.document)
 
     @property
     def metadata_urls(self) -> Mapping[Where, str]:
@@ -95,7 +95,7 @@ class Resource:
             "scope": " ".join(sorted(self.needed)) or None,
             "resource_metadata": self.metadata_urls["header"] if named else None,
         }
-        wanted = replaced(members, self.setup.challenge)
+        wanted = replace_members(members, self.setup.challenge)
         text = ", ".join(f'{name}="{value}"' for name, value in wanted.items())
         return f"{self.setup.scheme} {text}".strip()
 
@@ -128,7 +128,7 @@ class Resource:
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if not token:
             raise Fault("", "no token")
-        claims = self.judged(token)
+        claims = self.check_token(token)
         bound = claims.get("cnf", {}).get("jkt")
         if scheme != ("DPoP" if bound else "Bearer"):
             raise Fault("invalid_token", "the scheme is not that of the token")
@@ -136,12 +136,12 @@ class Resource:
             raise Fault("invalid_token", "the key is not that of the token")
         return frozenset(claims.get("scope", "").split())
 
-    def judged(self, token: str) -> dict[str, Any]:
+    def check_token(self, token: str) -> dict[str, Any]:
         """Return the claims of a token that is for this resource; raise `Fault`."""
         try:
             issuer = claims_of(token).get("iss")
             server = next(server for server in self.servers if server.issuer == issuer)
-            claims = verified(token, KeySet(server.keys))
+            claims = verify_token(token, KeySet(server.keys))
         except (Fault, ValueError, StopIteration) as error:
             raise Fault("invalid_token", "nobody trusted has issued it") from error
         is_valid = claims.get("exp", 0) > server.now() and token not in server.tokens.revoked

@@ -50,7 +50,7 @@ def jwks_of(*keys: SignatureKey) -> dict[str, Any]:
     return {"keys": [public_jwk(key) for key in keys]}
 
 
-def signed(
+def sign_token(
     claims: Mapping[str, Any],
     key: SignatureKey,
     header: Mapping[str, Any] | None = None,
@@ -63,7 +63,7 @@ def signed(
     return jwt.encode(fields, dict(claims), key, algorithms=[fields["alg"]], default_type=None)
 
 
-def unsigned(claims: Mapping[str, Any], header: Mapping[str, Any] | None = None) -> str:
+def unsigned_token(claims: Mapping[str, Any], header: Mapping[str, Any] | None = None) -> str:
     """Return a JWT with the algorithm `none` (RFC 7519, section 6)."""
     parts = ({"alg": "none", "typ": "JWT", **(header or {})}, dict(claims))
     return ".".join(urlsafe_b64encode(json.dumps(part).encode()).decode() for part in parts) + "."
@@ -78,7 +78,7 @@ def header_of(token: str) -> dict[str, Any]:
     return dict(jws.extract_compact(token.encode()).headers())
 
 
-def verified(
+def verify_token(
     token: str, keys: KeySet | SignatureKey, algorithms: Collection[str] = ASYMMETRIC
 ) -> dict[str, Any]:
     """Return the claims of a JWT that one of these keys has signed; raise `Fault`."""

@@ -49,13 +49,13 @@ def token_request(**members: Any) -> TokenRequest:
     return TokenRequest(**{**usual, **members})
 
 
-def answered(**members: Any) -> Fetched:
+def token_answer(**members: Any) -> Fetched:
     """Return an answer with tokens; a member that is None is left out."""
     answer = {name: value for name, value in {**ANSWER, **members}.items() if value is not None}
     return document(answer)
 
 
-def redirected(step: Step, **params: str) -> AuthorizationResponse:
+def redirect_back(step: Step, **params: str) -> AuthorizationResponse:
     """Return where a user comes back to from a page, with the state of the request."""
     assert isinstance(step, AuthorizationRequest)
     query = "&".join(f"{name}={value}" for name, value in {"state": step.state, **params}.items())

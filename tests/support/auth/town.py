@@ -12,7 +12,7 @@ from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour
 from support.auth.browsing import User
 from support.auth.clients import Client
-from support.auth.hosting import Hosted, hosted
+from support.auth.hosting import Hosted, host_parts
 from support.auth.messages import Request
 from support.auth.resource import Resource
 from support.sessions.talking import pkg
@@ -43,7 +43,7 @@ class Town:
         ) as client:
             return await client.post(self.resource.url, json={})
 
-    async def refused(self, **chosen: Any) -> Exception:
+    async def refuse_post(self, **chosen: Any) -> Exception:
         """Post likewise; the error in which it has to end."""
         with pytest.raises(pkg.AuthorizationError) as refused:
             await self.post(**chosen)
@@ -59,9 +59,9 @@ async def town(
 ) -> AsyncGenerator[Town, None]:
     """Each on a port of its own; `host` is how the first two are named."""
     async with AsyncExitStack() as stack:
-        hosts = [await stack.enter_async_context(hosted()) for _ in range(3)]
-        for one in hosts[:2]:
-            one.origin = one.origin.replace("127.0.0.1", host)
+        hosts = [await stack.enter_async_context(host_parts()) for _ in range(3)]
+        for moved_host in hosts[:2]:
+            moved_host.origin = moved_host.origin.replace("127.0.0.1", host)
         server = AuthorizationServer(
             issuer=hosts[0].origin,
             clients=(APP,),

@@ -11,7 +11,7 @@ from support.auth.authorization_server import AuthorizationServer
 from support.auth.hosting import Hosted
 from support.auth.messages import Request
 from support.auth.resource import Resource
-from support.http.serving import app_of, booted
+from support.http.serving import app_of, run_app
 from support.sessions.talking import tools
 
 
@@ -37,7 +37,7 @@ class User:
         return True
 
 
-class Guarded:
+class GuardedServer:
     """An MCP server, its authorization server and the metadata of both, as one application."""
 
     def __init__(self, app: Any) -> None:
@@ -72,15 +72,15 @@ class Guarded:
 
 
 @asynccontextmanager
-async def guarded(
+async def serve_guarded(
     revision: str,
     setup: Mapping[str, Any] | None = None,
     resource: Mapping[str, Any] | None = None,
-) -> AsyncGenerator[Guarded, None]:
+) -> AsyncGenerator[GuardedServer, None]:
     """Serve the tool `echo` in a revision; `setup` and `resource` are of `Setup` and its pair."""
     app = app_of(tools(revision, echo))
-    guard = Guarded(app)
-    async with booted(guard, lifespan="off") as port:
+    guard = GuardedServer(app)
+    async with run_app(guard, lifespan="off") as port:
         guard.hosted.origin = f"http://127.0.0.1:{port}"
         guard.url = f"{guard.hosted.origin}/mcp"
         server = AuthorizationServer(issuer=f"{guard.hosted.origin}/login", **(setup or {}))

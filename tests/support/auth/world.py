@@ -38,12 +38,12 @@ class World:
 
     def __call__(self, step: Step) -> Given:
         if isinstance(step, AuthorizationRequest):
-            return self._opened(step)
+            return self._open_page(step)
         if isinstance(step, AssertionRequest):
             value = step.source(step.audience)
             assert isinstance(value, str)
             return Assertion(value=value)
-        return self._fetched(step)
+        return self._fetch(step)
 
     def call(self, resource: Resource, headers: Mapping[str, str] | None = None) -> Response:
         """Post to a resource; what comes back."""
@@ -76,7 +76,7 @@ class World:
             raise Unreachable(f"nobody answers at {_origin(request.url)}")
         return answer
 
-    def _fetched(self, fetch: Fetch) -> Given:
+    def _fetch(self, fetch: Fetch) -> Given:
         headers = {name.lower(): value for name, value in fetch.headers.items()}
         request = Request(
             method=fetch.method, url=fetch.url, headers=headers, body=fetch.body or b""
@@ -87,7 +87,7 @@ class World:
             return error
         return Fetched(status=response.status, headers=response.headers, body=response.body)
 
-    def _opened(self, page: AuthorizationRequest) -> Given:
+    def _open_page(self, page: AuthorizationRequest) -> Given:
         response = self.respond(Request(url=page.url))
         assert response.status == 302, response.body
         location = response.headers["location"]

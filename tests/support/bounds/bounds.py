@@ -47,10 +47,17 @@ def raised_without_reason(
 ) -> list[str]:
     """Return the bounds that were lower once, if no entry under "Costs" says what that buys."""
     parts = (entry for part in _COSTS.findall(changelog) for entry in part.split("\n- "))
-    entries = [one for one in (" ".join(entry.split()) for entry in parts) if " buys " in one]
+    entries = [
+        entry_part
+        for entry_part in (" ".join(entry.split()) for entry in parts)
+        if " buys " in entry_part
+    ]
     least: dict[str, int] = {}
-    for one in earlier:
-        least |= {name: min(least.get(name, bound.most), bound.most) for name, bound in one.items()}
+    for bounds_before in earlier:
+        least |= {
+            name: min(least.get(name, bound.most), bound.most)
+            for name, bound in bounds_before.items()
+        }
     return [
         name
         for name, (most, unit, _) in bounds.items()

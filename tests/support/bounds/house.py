@@ -20,7 +20,7 @@ def trees() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
-def named(path: Path) -> str:
+def module_label(path: Path) -> str:
     """Return the path of a module as messages have it."""
     return path.relative_to(ROOT / "codegen").as_posix()
 
@@ -34,7 +34,7 @@ def module_name(path: Path) -> str:
 OURS: Final = {module_name(path): path for path in MODULES}
 
 
-def imported(module: str) -> Iterator[str]:
+def imports_of(module: str) -> Iterator[str]:
     """Yield the modules of ours that a module imports, at its top or anywhere else."""
     path = OURS[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
@@ -46,7 +46,11 @@ def imported(module: str) -> Iterator[str]:
             start = ".".join([*(above if node.level else ()), *filter(None, [node.module])])
             for alias in node.names:
                 target = f"{start}.{alias.name}"
-                yield from (one for one in (target if target in OURS else start,) if one in OURS)
+                yield from (
+                    module_name
+                    for module_name in (target if target in OURS else start,)
+                    if module_name in OURS
+                )
 
 
 def map_of_the_house() -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from mcp_protogen.pipeline.emit.layout import fixed_files
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
 
-from support.bounds.house import CODE, OURS, RUNTIME, imported, modules_in, named, trees
+from support.bounds.house import CODE, OURS, RUNTIME, imports_of, module_label, modules_in, trees
 from support.folders import ROOT, environment
 from support.revisions import OLD
 
@@ -74,13 +74,13 @@ def count_floors() -> Measured:
     folders = {path.parent.name for path in CODE.glob("*/*.py")}
     below: dict[str, set[str]] = {room: set() for room in folders}
     for module in OURS:
-        for target in imported(module):
+        for target in imports_of(module):
             above, room = (f"{name}..".split(".")[1] for name in (module, target))
             if above in folders and room in folders and above != room:
                 below[above].add(room)
     chains: dict[str, tuple[str, ...]] = {}
     for room in TopologicalSorter(below).static_order():
-        chains[room] = (room, *max((chains[one] for one in below[room]), key=len, default=()))
+        chains[room] = (room, *max((chains[callee] for callee in below[room]), key=len, default=()))
     longest = max(chains.values(), key=len)
     return Measured(len(longest), " > ".join(longest))
 
@@ -89,13 +89,13 @@ def longest_module() -> Measured:
     """Return the lines of the longest module."""
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in trees()}
     longest = max(lines, key=lambda path: lines[path])
-    return Measured(lines[longest], named(longest))
+    return Measured(lines[longest], module_label(longest))
 
 
 def longest_class() -> Measured:
     """Return the lines of the longest class, decorators not counted."""
     return max(
-        Measured((node.end_lineno or 0) - node.lineno + 1, f"{named(path)}: {node.name}")
+        Measured((node.end_lineno or 0) - node.lineno + 1, f"{module_label(path)}: {node.name}")
         for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
@@ -108,7 +108,9 @@ def longest_function() -> Measured:
     The signature of a command is its table of options, and not counted.
     """
     return max(
-        Measured((node.end_lineno or 0) - node.body[0].lineno + 1, f"{named(path)}: {node.name}")
+        Measured(
+            (node.end_lineno or 0) - node.body[0].lineno + 1, f"{module_label(path)}: {node.name}"
+        )
         for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)

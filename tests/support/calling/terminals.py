@@ -9,7 +9,7 @@ from time import monotonic
 from support.patience import PATIENCE
 
 
-def played(
+def play_script(
     command: list[str], script: Sequence[tuple[str, str]], env: dict[str, str], ending: int = 0
 ) -> str:
     """Return the output at a terminal of a command that a script answers and that ends so."""

@@ -214,6 +214,6 @@ class Case:
         return self.codes[0]
 
 
-def one(code: str, before: ComparedRevision, after: ComparedRevision, *others: str) -> Case:
+def make_case(code: str, before: ComparedRevision, after: ComparedRevision, *others: str) -> Case:
     """A case; `others` are the codes of what differs beside."""
     return Case((code, *others), before, after)

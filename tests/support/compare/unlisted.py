@@ -52,7 +52,7 @@ UNLISTED = frozenset(
 FOLDER = TESTS / "compare" / "unlisted"
 
 
-def written(before: str, after: str) -> str:
+def unlisted_lines(before: str, after: str) -> str:
     """A line for each change, in the order in which they are found."""
     changes = compare_revisions(compared_pin(before), compared_pin(after)).changes
     return "".join(map(_line, filter(_is_unlisted, changes)))
@@ -78,4 +78,4 @@ def file_of(before: str, after: str) -> Path:
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for pair in NEIGHBOURS:
-        file_of(*pair).write_text(written(*pair), encoding="utf-8")
+        file_of(*pair).write_text(unlisted_lines(*pair), encoding="utf-8")

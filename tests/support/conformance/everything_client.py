@@ -18,7 +18,7 @@ from mcp_revisions.v2026_07_28.ext.skills import SkillsClient
 
 from support.conformance.everything_login import authorization
 
-ERAS: Final = {one.id: one.era for one in REVISIONS}
+ERAS: Final = {revision.id: revision.era for revision in REVISIONS}
 
 
 class Everything(SkillsClient, mcp.Client):
@@ -68,7 +68,7 @@ async def call_every_tool(client: Everything, context: Mapping[str, Any]) -> Non
     """Call each tool that is offered, with arguments made up from its schema."""
     async for tool in client.iter_tools():
         fields: Mapping[str, Any] = tool.input_schema.get("properties", {})
-        await call(client, tool.name, {name: filled_in(one) for name, one in fields.items()})
+        await call(client, tool.name, {name: filled_in(schema) for name, schema in fields.items()})
 
 
 async def use_everything(client: Everything, context: Mapping[str, Any]) -> None:
@@ -83,8 +83,8 @@ async def use_everything(client: Everything, context: Mapping[str, Any]) -> None
 async def make_the_calls(client: Everything, context: Mapping[str, Any]) -> None:
     """Make the very calls that the suite has written down."""
     await client.list_tools()
-    for one in context["toolCalls"]:
-        await call(client, one["name"], one["arguments"])
+    for tool_call in context["toolCalls"]:
+        await call(client, tool_call["name"], tool_call["arguments"])
 
 
 async def echo_a_schema(client: Everything, context: Mapping[str, Any]) -> None:
@@ -139,7 +139,7 @@ async def main(url: str) -> None:
     """Play the scenario that the environment names."""
     # A scenario is played in one of the two eras; in which revision of it is for the two to agree.
     era = ERAS[os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]]
-    offered = [one for one in REVISIONS if one.era == era]
+    offered = [revision for revision in REVISIONS if revision.era == era]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
     # Those about authorization have one tool, and judge how its call is authorized.

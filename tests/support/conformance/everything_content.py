@@ -21,7 +21,7 @@ def text(words: str) -> m.TextContent:
     return m.TextContent(text=words)
 
 
-def embedded(uri: str, words: str) -> m.EmbeddedResource:
+def embed_text(uri: str, words: str) -> m.EmbeddedResource:
     """A block that holds a resource of text."""
     return m.EmbeddedResource(
         resource=m.TextResourceContents(uri=uri, mime_type="text/plain", text=words)

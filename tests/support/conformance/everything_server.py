@@ -116,13 +116,13 @@ class Everything(TasksServer, ServesSkills, SkillsServer, Working, mcp.Server):
 
 
 if __name__ == "__main__":
-    known = {one.id: one for one in REVISIONS}
+    known = {revision.id: revision for revision in REVISIONS}
     parser = ArgumentParser(description="A server with every fixture of the suite.")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--revisions", nargs="+", choices=known, default=list(known))
     parser.add_argument("--shared", help="the URL of a Redis that it shares with others")
     given = parser.parse_args()
-    spoken = [known[one] for one in given.revisions]
+    spoken = [known[revision] for revision in given.revisions]
     http, options = HttpOptions(), Options()
     if given.shared is not None:
         http = HttpOptions(shared=Shared(engine=RedisEngine(given.shared)))

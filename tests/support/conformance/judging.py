@@ -35,7 +35,7 @@ Found = Mapping[str, tuple[Check, ...]]
 """The checks of each scenario that was played."""
 
 
-def found_in(folder: Path, side: str) -> Found:
+def read_found(folder: Path, side: str) -> Found:
     """What the suite has written into a folder."""
     found: dict[str, tuple[Check, ...]] = {}
     for path in sorted(folder.rglob("checks.json")):
@@ -74,7 +74,9 @@ def _faults(scenario: str, checks: tuple[Check, ...], excuse: Excuse | None) -> 
         if not good:
             yield f"{scenario}: nothing was found to be as it should be"
     else:
-        held_against_it = [one for one in bad if not one.id.startswith(excuse.checks)]
+        held_against_it = [
+            bad_check for bad_check in bad if not bad_check.id.startswith(excuse.checks)
+        ]
         if good and bad == held_against_it:
             yield f"{scenario}: can be passed, though scenarios.py says that {excuse.why}"
         bad = held_against_it

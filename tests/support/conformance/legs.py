@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from support.conformance.judging import Found, faults, found_in
+from support.conformance.judging import Found, faults, read_found
 from support.conformance.kit import Kit
 from support.conformance.scenarios import (
     AUTHORIZATION_2025_03_26,
@@ -136,7 +136,7 @@ class Runner:
             said = await self._client(leg, folder)
         else:
             said = await self._server(leg, folder)
-        found = found_in(folder, leg.side)
+        found = read_found(folder, leg.side)
         return Result(leg, found, (*faults(found, leg.scenarios, leg.excuses), *said))
 
     async def _client(self, leg: Leg, folder: Path) -> list[str]:
@@ -159,7 +159,7 @@ class Runner:
         """Each scenario by itself, side by side."""
         chosen = (*arguments, "--spec-version", leg.held_to, "-o", str(folder))
         said = await asyncio.gather(
-            *(self._play(one, *chosen, "--scenario", one) for one in leg.scenarios)
+            *(self._play(name, *chosen, "--scenario", name) for name in leg.scenarios)
         )
         return [
             line
@@ -209,10 +209,10 @@ async def running(log: Path, port: int, *command: str) -> AsyncGenerator[str, No
             env=environment(),
         )
         try:
-            await _begun(process, port, log)
+            await _wait_until_listening(process, port, log)
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
-            await _ended(process)
+            await _end_process(process)
 
 
 Serve: TypeAlias = Callable[..., AbstractAsyncContextManager[str]]
@@ -225,13 +225,13 @@ async def serving_by_several(log: Path, *arguments: str) -> AsyncGenerator[str, 
     with redis_running() as redis:
         shared = (*arguments, "--shared", redis.url)
         logs = [log.with_stem(f"{log.stem}-{number}") for number in range(NUMBER)]
-        async with together([serving(one, *shared) for one in logs]) as urls:
+        async with together([serving(log_file, *shared) for log_file in logs]) as urls:
             ports = [urlsplit(url).port or 0 for url in urls]
             async with forwarding(ports) as forwarder:
                 yield f"http://127.0.0.1:{forwarder.port}/mcp"
 
 
-async def _begun(process: Process, port: int, log: Path) -> None:
+async def _wait_until_listening(process: Process, port: int, log: Path) -> None:
     """Wait until a server takes connections."""
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -249,7 +249,7 @@ async def _begun(process: Process, port: int, log: Path) -> None:
                 return
 
 
-async def _ended(process: Process) -> None:
+async def _end_process(process: Process) -> None:
     if process.returncode is None:
         process.terminate()
     try:

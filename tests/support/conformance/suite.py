@@ -77,7 +77,7 @@ def record(results: Iterable[Result]) -> dict[str, Any]:
             "passed": passed_scenarios(result)[0],
             "possible": passed_scenarios(result)[1],
             "checks": result.passed,
-            "impossible": {name: one.why for name, one in result.leg.excuses.items()},
+            "impossible": {name: excuse.why for name, excuse in result.leg.excuses.items()},
         }
         for result in results
     ]
@@ -90,7 +90,7 @@ def _excuses(results: Iterable[Result]) -> Iterator[str]:
         for scenario, excuse in result.leg.excuses.items():
             by_reason.setdefault(excuse.why, set()).add(scenario)
     for why, scenarios in by_reason.items():
-        named = ", ".join(f"`{one}`" for one in sorted(scenarios))
+        named = ", ".join(f"`{name}`" for name in sorted(scenarios))
         yield f"- {why}: {named}"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from inspect import Signature, signature
 from typing import Any, Final
 
-from support.docs.pages import Block, blocks, defined, example, examples, programs, shown
+from support.docs.pages import Block, block_texts, blocks, example, examples, programs, run_page
 from support.folders import ROOT, TESTS
 
 PAGES: Final = tuple(
@@ -23,19 +23,20 @@ PAGES: Final = tuple(
 """All pages, by the names that `page` takes."""
 
 _FUNCTIONS: Final = {
-    one.__name__: signature(one) for one in (defined, example, examples, programs, shown)
+    function.__name__: signature(function)
+    for function in (run_page, example, examples, programs, block_texts)
 }
 """The functions that hand out blocks; `name`, `kind` and `label` say which."""
 
 
-def taken() -> set[Block]:
+def all_taken_blocks() -> set[Block]:
     """Return the blocks that tests take."""
     sources = (path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
     users = (source for source in sources if "support.docs.pages import" in source)
-    return {block for source in users for block in taken_by(source)}
+    return {block for source in users for block in blocks_taken_by(source)}
 
 
-def taken_by(source: str) -> Iterator[Block]:
+def blocks_taken_by(source: str) -> Iterator[Block]:
     """Yield the blocks that the source of a test takes from pages that it names.
 
     A page that is no constant, as in a loop over pages, counts for nothing: what looks at all pages
@@ -57,7 +58,7 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, Any]]:
 
 
 def _of_call(call: ast.Call, function: Signature, texts: Mapping[str, Any]) -> Iterator[Block]:
-    keywords = {one.arg: one.value for one in call.keywords if one.arg}
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     given = function.bind_partial(*call.args, **keywords).arguments
     said = {name: _text(value, texts) for name, value in given.items()}
     page, kind, label = said["name"], said.get("kind", "python"), said.get("label", "")

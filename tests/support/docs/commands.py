@@ -78,11 +78,11 @@ def _faults(words: Sequence[str], usage: bool) -> Iterator[str]:
     if program == "mcp-gen":
         yield from _mcp_gen(arguments, usage)
     elif program == "make":
-        targets = [one for one in arguments if re.fullmatch(r"[a-z-]+", one)]
-        yield from (f"there is no make {one}" for one in targets if one not in _targets())
+        targets = [argument for argument in arguments if re.fullmatch(r"[a-z-]+", argument)]
+        yield from (f"there is no make {target}" for target in targets if target not in _targets())
     elif program == "python":
-        files = [one for one in arguments if "/" in one and one.endswith(".py")]
-        yield from (f"there is no {one}" for one in files if not (ROOT / one).exists())
+        files = [argument for argument in arguments if "/" in argument and argument.endswith(".py")]
+        yield from (f"there is no {file}" for file in files if not (ROOT / file).exists())
     elif program not in OTHERS:
         yield f"{program} is not known: add it to OTHERS of {__name__}"
 
@@ -98,10 +98,10 @@ def _mcp_gen(arguments: list[str], usage: bool) -> Iterator[str]:
     if hasattr(command, "commands") and re.match("[a-z]", " ".join(arguments)):
         yield f"{path} has no {arguments[0]}"
         return
-    known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     known |= {"--help", "-h"}
-    given = [one.partition("=")[0] for one in arguments if one.startswith("-")]
-    yield from (f"{path} has no {one}" for one in given if one not in known)
+    given = [argument.partition("=")[0] for argument in arguments if argument.startswith("-")]
+    yield from (f"{path} has no {option}" for option in given if option not in known)
     if usage or set(given) - known or _ACTING.intersection(given):
         return
     try:

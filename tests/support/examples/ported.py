@@ -38,7 +38,7 @@ def source(name: str) -> str:
     return text.replace("from pkg", f"from {PACKAGE.name}")
 
 
-def loaded(name: str) -> Any:
+def load_server(name: str) -> Any:
     """Return a server as a module of its own, which no other test has changed."""
     module = ModuleType(name)
     module.__file__ = str(EXAMPLES / f"{name}.py")
@@ -46,7 +46,7 @@ def loaded(name: str) -> Any:
     return module
 
 
-def placed(folder: Path) -> Path:
+def copy_servers(folder: Path) -> Path:
     """Copy the servers into a folder, beside a package that is called as their heads say."""
     hidden = shutil.ignore_patterns("__pycache__", ".*")
     shutil.copytree(copied_package(), folder / "pkg", ignore=hidden)

@@ -63,13 +63,13 @@ def difference(read: Reader, value: Any, wanted: bool, exact: bool) -> str | Non
         return (
             f"the schema {'accepts' if wanted else 'refuses'} {value!r:.300}, the type: {refusal}"
         )
-    text = json.dumps(_reversed(value)).encode()
+    text = json.dumps(_reverse_members(value)).encode()
     typed_text, refusal = _read(read.text, text)
     if wanted != (refusal is None):
         return f"as text it is another matter: {value!r:.300}: {refusal}"
     if not wanted:
         return None
-    for how, found in (("as a value", written(typed)), ("as text", json.loads(_text(typed_text)))):
+    for how, found in (("as a value", as_json(typed)), ("as text", json.loads(_text(typed_text)))):
         if not same(found, value, exact):
             return f"comes back differently {how}: {value!r:.300} as {found!r:.300}"
     return None
@@ -82,27 +82,27 @@ def _read(read: Callable[[Any], Any], value: Any) -> tuple[Any, ValidationError 
         return None, error
 
 
-def written(typed: Any) -> Any:
+def as_json(typed: Any) -> Any:
     """The decoded JSON that `typed` is written as."""
     if hasattr(typed, "to_wire"):
         return typed.to_wire()
     if is_array(typed):
-        return [written(item) for item in typed]
+        return [as_json(item) for item in typed]
     if is_object(typed):
-        return {key: written(item) for key, item in typed.items()}
+        return {key: as_json(item) for key, item in typed.items()}
     return typed
 
 
 def _text(typed: Any) -> bytes:
-    text: bytes = typed.to_json() if hasattr(typed, "to_json") else to_json(written(typed))
+    text: bytes = typed.to_json() if hasattr(typed, "to_json") else to_json(as_json(typed))
     return text
 
 
-def _reversed(value: Any) -> Any:
+def _reverse_members(value: Any) -> Any:
     """The same JSON with the members of every object in the opposite order."""
     if is_object(value):
-        return {key: _reversed(item) for key, item in reversed(value.items())}
-    return [_reversed(item) for item in value] if is_array(value) else value
+        return {key: _reverse_members(item) for key, item in reversed(value.items())}
+    return [_reverse_members(item) for item in value] if is_array(value) else value
 
 
 def same(found: Any, value: Any, exact: bool) -> bool:
@@ -117,7 +117,7 @@ def same(found: Any, value: Any, exact: bool) -> bool:
         return (
             is_array(found)
             and len(found) == len(value)
-            and all(same(one, other, exact) for one, other in zip(found, value, strict=True))
+            and all(same(left, right, exact) for left, right in zip(found, value, strict=True))
         )
     if type(found) is type(value):
         return bool(found == value)

@@ -110,7 +110,7 @@ class Instances:
         if "enum" in schema:
             return st.sampled_from(schema["enum"])
         if "allOf" in schema:
-            return self._of(self._joined(schema))
+            return self._of(self._join_schemas(schema))
         if "anyOf" in schema:
             rest = {key: value for key, value in schema.items() if key != "anyOf"}
             return st.one_of([self._of(_both(rest, arm)) for arm in schema["anyOf"]])
@@ -134,7 +134,7 @@ class Instances:
             case _:
                 return st.none()
 
-    def _joined(self, schema: Json) -> Json:
+    def _join_schemas(self, schema: Json) -> Json:
         joined = {key: value for key, value in schema.items() if key != "allOf"}
         for part in schema["allOf"]:
             while "$ref" in part:

@@ -65,7 +65,7 @@ class Edit:
 
     def of(self, value: Any) -> Any:
         """`value` with this change, sharing what is unchanged."""
-        return _changed(value, self.path, self.value)
+        return _change_at(value, self.path, self.value)
 
 
 def edits(value: Any, depth: int) -> Iterator[Edit]:
@@ -96,7 +96,7 @@ def _places(value: Any, depth: int, path: Path) -> Iterator[tuple[Path, Any]]:
         yield from _places(inner, depth - 1, (*path, step))
 
 
-def _changed(value: Any, path: Path, new: Any) -> Any:
+def _change_at(value: Any, path: Path, new: Any) -> Any:
     if not path:
         return new
     step, rest = path[0], path[1:]
@@ -105,5 +105,5 @@ def _changed(value: Any, path: Path, new: Any) -> Any:
         del copy[step]
     else:
         # The last step may lead to a member that is not there yet.
-        copy[step] = _changed(copy[step], rest, new) if rest else new
+        copy[step] = _change_at(copy[step], rest, new) if rest else new
     return copy

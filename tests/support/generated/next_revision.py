@@ -45,7 +45,9 @@ class Checkout:
     @property
     def path(self) -> str:
         """Where Python finds what the copy has."""
-        return os.pathsep.join(str(self.folder / one) for one in ("codegen", "generated", "docs"))
+        return os.pathsep.join(
+            str(self.folder / folder) for folder in ("codegen", "generated", "docs")
+        )
 
     def run(self, *arguments: str, folder: str = ".", code: int = 0) -> str:
         """Run Python on what the copy has, which has to end with a code; returns what it wrote."""
@@ -61,7 +63,7 @@ class Checkout:
         return done.stdout
 
 
-def copied(place: Path) -> Checkout:
+def copy_checkout(place: Path) -> Checkout:
     """A copy of this checkout in a folder, as far as generation and tests need it."""
     checkout = Checkout(place / "checkout")
     for name in _FOLDERS:
@@ -77,7 +79,7 @@ def add_next(checkout: Checkout) -> None:
     """Do what a maintainer does for a new revision: everything but generating it."""
     schema = checkout.schema
     published = checkout.folder / "published.json"
-    published.write_text(json.dumps(_published(_read(schema / NEWEST / "schema.json"))))
+    published.write_text(json.dumps(_make_published(_read(schema / NEWEST / "schema.json"))))
     checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
     published.unlink()
     # What is wrong with the file before is wrong with this one, which is made from it.
@@ -103,7 +105,7 @@ def _ref(name: str) -> Json:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _published(schema: Json) -> Json:
+def _make_published(schema: Json) -> Json:
     types: Json = schema["$defs"]
     string: Json = {"type": "string"}
     envelope = {"id": _ref("RequestId"), "jsonrpc": {"const": "2.0", "type": "string"}}

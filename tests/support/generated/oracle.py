@@ -96,8 +96,8 @@ def _of_extension(document: Json, facts: Json) -> None:
 
 def _without_sources(facts: Json) -> Json:
     definitions: Json = deepcopy(facts["$defs"])
-    for one in definitions.values():
-        del one["source"]
+    for definition in definitions.values():
+        del definition["source"]
     return definitions
 
 
@@ -118,11 +118,11 @@ def _extension(name: str) -> Json:
 
 
 @cache
-def patched(revision: str) -> Json:
+def patch_snapshot(revision: str) -> Json:
     """The snapshot of a revision with its patches, perhaps with those of an extension."""
     revision, _, extension = revision.partition("+")
     if extension:
-        core = patched(revision)
+        core = patch_snapshot(revision)
         return {"$defs": {**_extension(extension)["$defs"], **core["$defs"]}}
     folder = ROOT / "schema" / revision
     ledger: list[Json] = read_json(folder / "patches.json")["patches"]
@@ -132,7 +132,7 @@ def patched(revision: str) -> Json:
 @cache
 def document(revision: str) -> Json:
     """The patched schema of a revision with the wanted differences."""
-    schema = deepcopy(patched(revision))
+    schema = deepcopy(patch_snapshot(revision))
     for _, change in WANTED:
         change(schema)
     return schema
@@ -170,7 +170,7 @@ def subjects(revision: str) -> dict[str, Subject]:
     found: dict[str, Subject] = {}
     definitions: Json = document(revision)["$defs"]
     core, _, extension = revision.partition("+")
-    others: Json = patched(core)["$defs"] if extension else {}
+    others: Json = patch_snapshot(core)["$defs"] if extension else {}
     for name, schema in definitions.items():
         if name in others:
             continue
@@ -221,9 +221,9 @@ def _nameless(name: str, schema: Json, pointer: str) -> Iterator[Subject]:
         yield from _nameless(name, arm, f"{pointer}/anyOf/{number}")
 
 
-def required(revision: str, subject: Subject) -> Json:
+def smallest_request(revision: str, subject: Subject) -> Json:
     """What a sender has to write, in smallest values; wanted differences only help readers."""
-    document_ = patched(revision)
+    document_ = patch_snapshot(revision)
     schema: Json = jsonpointer.get(document_, subject.pointer)
     least: Json = smallest(document_, schema)
     return least

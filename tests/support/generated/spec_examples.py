@@ -70,7 +70,7 @@ def examples(*kinds: str, sound: bool = True) -> list[Example]:
         if example.entry["kind"] in kinds and example.sound == sound
     ]
     if not found:
-        missing.untested("the folder ../shared", SHOWN)
+        missing.skip_untested("the folder ../shared", SHOWN)
     return found
 
 

@@ -41,7 +41,7 @@ def names(source: str, target: str) -> tuple[tuple[str, str], ...]:
 @cache
 def accepts(revision: str, name: str) -> Any:
     """Whether the patched schema of a revision, strictly taken, accepts a value as a type."""
-    document = oracle.patched(revision)
+    document = oracle.patch_snapshot(revision)
     pointer = oracle.subjects(revision)[name].pointer
     validator: Any = Draft202012Validator({"$ref": f"#{pointer}", "$defs": document["$defs"]})
     return validator.is_valid
@@ -66,13 +66,13 @@ def absent(value: Any, other: Any, at: str = "") -> Iterator[str]:
             yield place
 
 
-def unnamed(value: Any, outcome: Any) -> list[str]:
+def unnamed_losses(value: Any, outcome: Any) -> list[str]:
     """What is absent from the outcome without a loss at the place or above it."""
     named = {loss.pointer for loss in outcome.losses}
-    return [place for place in absent(value, outcome.value) if not _covered(place, named)]
+    return [place for place in absent(value, outcome.value) if not _is_covered(place, named)]
 
 
-def _covered(place: str, named: set[str]) -> bool:
+def _is_covered(place: str, named: set[str]) -> bool:
     steps = place.split("/")
     return any("/".join(steps[:length]) in named for length in range(1, len(steps) + 1))
 

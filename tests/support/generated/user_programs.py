@@ -1027,7 +1027,7 @@ def wrong_lines(program: str) -> set[int]:
     return {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
 
 
-def shown_in(page: str, number: int = 0) -> str:
+def page_program(page: str, number: int = 0) -> str:
     """A program on a page of the documentation, with the committed package."""
     return programs(page)[number]
 

@@ -37,7 +37,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_http_guard.py::TestLimits::test_in_the_stateless_era_too",
         "test_http_guard.py::TestLimits::test_more_requests_than_may_be_get_503",
         "test_http_guard.py::TestLimits::test_streams_of_sessions_are_limited",
-        "test_http_listen.py::test_their_number_is_limited",
+        "test_http_listen.py::test_listening_streams_are_limited",
         "test_http_posts.py::test_a_flood_of_rubbish_is_no_flood_of_log_entries",
         "test_http_sessions.py::TestEnding::test_the_session_idle_for_longest_makes_room",
         "test_http_sessions.py::TestEnding::test_where_all_are_in_use_there_is_no_room",
@@ -45,7 +45,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
     "each worker asks by itself which arguments are repeated in header fields": (
         "test_http_params.py::test_calls_that_come_at_once_ask_for_it_together",
         "test_http_params.py::test_each_principal_has_a_list_of_its_own",
-        "test_http_params.py::test_it_is_asked_for_again_after_the_server_has_published_a_change",
+        "test_http_params.py::test_tool_list_is_fetched_again_after_change",
         "test_http_params.py::test_the_list_is_not_asked_for_with_each_call",
         "test_http_tool_lists.py::test_a_list_that_nobody_waits_for_any_more_is_given_up",
         "test_http_tool_lists.py::test_an_earlier_list_is_compared_with_while_a_newer_one_fails",
@@ -54,7 +54,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_http_tool_lists.py::test_who_still_waits_for_a_list_has_it_made_when_another_goes",
     ),
     "a session that workers share outlives each of them, and may live for twice its lifetime": (
-        "test_http_endings.py::TestLifetime::test_it_does_end_after_a_stream",
+        "test_http_endings.py::TestLifetime::test_session_expires_after_stream",
         "test_http_sessions.py::TestEnding::test_an_idle_session_ends_and_one_with_an_open_stream",
         "test_http_streams.py::test_a_server_that_closes_ends_all_streams_and_fails_what_waits",
     ),
@@ -79,7 +79,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_fire_clients.py::test_a_server_can_be_closed_while_a_client_does_not_read",
         "test_fire_clients.py::test_a_session_can_be_ended_while_its_stream_is_stuck",
         "test_fire_floods.py::test_many_streams_that_are_dropped_leave_nothing_behind",
-        "test_fire_hosts.py::test_what_the_guard_remembers_of_its_callers_is_little",
+        "test_fire_hosts.py::test_guard_memory_is_bounded",
         "test_fire_sessions.py::test_engines_are_not_asked_for_what_cannot_be_an_id",
         "test_http_guard.py::TestLimits::test_a_client_that_does_not_read_its_stream_counts_as",
         "test_http_resuming.py::test_events_go_with_their_session",
@@ -110,13 +110,13 @@ def configure(config: pytest.Config) -> None:
         _chosen["described"] = f"workers: behind {_chosen['policy']}, sharing {engine}"
 
 
-def described() -> Iterator[str]:
+def describe_run() -> Iterator[str]:
     """Yield what a run has in the place of single applications, in words."""
     if _chosen["described"] is not None:
         yield _chosen["described"]
 
 
-def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+def tests_left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """The tests of `ALONE`, if there are workers."""
     if _chosen["policy"] is None:
         return []
@@ -170,7 +170,7 @@ class Workers:
 
 
 @asynccontextmanager
-async def served(
+async def serve_behind(
     make: "Callable[..., HttpApp]", boot: Boot, chosen: dict[str, Any]
 ) -> AsyncGenerator[tuple[Any, int], None]:
     """An application, or the workers that stand for it, and the port to call.
@@ -213,18 +213,20 @@ async def together(
     contexts: Sequence[AbstractAsyncContextManager[T]],
 ) -> AsyncGenerator[list[T], None]:
     """All of these, begun and ended at once."""
-    begun = await asyncio.gather(*(one.__aenter__() for one in contexts), return_exceptions=True)
+    begun = await asyncio.gather(
+        *(context.__aenter__() for context in contexts), return_exceptions=True
+    )
     try:
-        entered = [one for one in begun if not isinstance(one, BaseException)]
-        for one in begun:
-            if isinstance(one, BaseException):
-                raise one
+        entered = [worker for worker in begun if not isinstance(worker, BaseException)]
+        for worker in begun:
+            if isinstance(worker, BaseException):
+                raise worker
         yield entered
     finally:
         await asyncio.gather(
             *(
-                one.__aexit__(None, None, None)
-                for one, result in zip(contexts, begun, strict=True)
+                context.__aexit__(None, None, None)
+                for context, result in zip(contexts, begun, strict=True)
                 if not isinstance(result, BaseException)
             )
         )

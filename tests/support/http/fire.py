@@ -265,8 +265,8 @@ def leftovers(app: Any) -> dict[str, int]:
     """What is still open or under way; sessions alone are no leftover."""
     if isinstance(app, behind.Workers):
         found = Counter[str]()
-        for one in app.apps:
-            found.update(leftovers(one))
+        for mounted in app.apps:
+            found.update(leftovers(mounted))
         return found
     if app._running is None:
         return {}
@@ -277,7 +277,7 @@ def leftovers(app: Any) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-async def settled(app: Any) -> None:
+async def wait_until_idle(app: Any) -> None:
     """Wait until nothing is open or under way any more."""
     try:
         await until(lambda: not leftovers(app))
@@ -294,8 +294,8 @@ def quiet(but: str = "") -> Generator[None, None, None]:
         yield
     finally:
         root.removeHandler(trap)
-    heard = [one for one in trap.buffer if one.getMessage() != but]
-    bad = [one for one in heard if one.levelno > logging.WARNING or one.exc_info]
+    heard = [record for record in trap.buffer if record.getMessage() != but]
+    bad = [record for record in heard if record.levelno > logging.WARNING or record.exc_info]
     assert not bad, "\n".join(map(logging.Formatter().format, bad))
 
 
@@ -318,7 +318,7 @@ def on_each_stack(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
             with case(stack):
                 run(test(*fixtures, **named, stack=stack), loop=partial(loop_of, stack))
 
-    left = [one for one in given.parameters.values() if one.name != "stack"]
+    left = [parameter for parameter in given.parameters.values() if parameter.name != "stack"]
     on_each.__signature__ = given.replace(parameters=left)  # type: ignore[attr-defined]
     return on_each
 
@@ -336,8 +336,8 @@ class Site:
 
     def _is_stuck(self) -> bool:
         states = [server.server_state for server in self._servers]
-        connections: Iterator[Json] = chain.from_iterable(one.connections for one in states)
-        return any(one.flow.write_paused for one in connections)
+        connections: Iterator[Json] = chain.from_iterable(state.connections for state in states)
+        return any(connection.flow.write_paused for connection in connections)
 
     async def stuck(self) -> None:
         """Wait until a connection cannot be written to."""
@@ -356,18 +356,20 @@ class Site:
 
     async def is_fine(self, **fields: str | bytes | None) -> None:
         """A normal call is answered in both eras, and nothing is left of what was before."""
-        await settled(self.app)
+        await wait_until_idle(self.app)
         mine = await self.session(**fields)
         answers = [
             await self.ask(http(call("echo"), **mine)),
             await self.ask(modern_call("echo")) if not fields else None,
             await self.ask(http(b"", "DELETE", **mine)),
         ]
-        assert [one.status for one in answers if one] in ([200, 200, 204], [200, 204])
+        assert [answer.status for answer in answers if answer] in ([200, 200, 204], [200, 204])
 
 
 @asynccontextmanager
-async def attacked(stack: str = "h11", but: str = "", **chosen: Any) -> AsyncGenerator[Site, None]:
+async def serve_under_attack(
+    stack: str = "h11", but: str = "", **chosen: Any
+) -> AsyncGenerator[Site, None]:
     """A server on a socket in the test's loop: unharmed, silent and idle again in the end."""
     import uvicorn
 
@@ -389,7 +391,7 @@ async def attacked(stack: str = "h11", but: str = "", **chosen: Any) -> AsyncGen
             await server.shutdown()
 
     with quiet(but):
-        async with behind.served(partial(app_of, target.server), boot, chosen) as (app, port):
+        async with behind.serve_behind(partial(app_of, target.server), boot, chosen) as (app, port):
             try:
                 yield Site(target, app, port, servers)
             finally:

@@ -152,7 +152,7 @@ class Forwarder:
         verb = asked.raw.partition(b" ")[0].decode("latin-1")
         field = asked.fields.get(_SESSION)
         session = None if field is None else field.decode("latin-1")
-        chosen, server = await self._opened(self._policy.choose(session))
+        chosen, server = await self._connect_from(self._policy.choose(session))
         self.passed.append(Passed(verb, session, chosen))
         if server is None:
             await client.write(_NOBODY)
@@ -171,7 +171,7 @@ class Forwarder:
             await client.linger()
         return goes_on and whole
 
-    async def _opened(self, chosen: int) -> "tuple[int, _Side | None]":
+    async def _connect_from(self, chosen: int) -> "tuple[int, _Side | None]":
         """Connect to the server of a number, or to the next one that is there."""
         for number in range(chosen, chosen + len(self.ports)):
             port, taken = self.ports[number % len(self.ports)], list[_Side]()

@@ -31,7 +31,9 @@ class Client:
 
 
 @asynccontextmanager
-async def opened(site: Site, path: str = "/sse", **fields: str) -> AsyncGenerator[Client, None]:
+async def open_old_sse(
+    site: Site, path: str = "/sse", **fields: str
+) -> AsyncGenerator[Client, None]:
     """A connection, before anything was said."""
     async with site.get(fields, path) as events:
         assert events.response.status_code == 200
@@ -46,7 +48,7 @@ async def shaken(
     site: Site, revision: str = REVISION, path: str = "/sse", **fields: str
 ) -> AsyncGenerator[Client, None]:
     """The same after a handshake."""
-    async with opened(site, path, **fields) as client:
+    async with open_old_sse(site, path, **fields) as client:
         await client.post(hello(revision, roots={}))
         assert (await client.events.take())["result"]["protocolVersion"] == revision
         await client.post(INITIALIZED)

@@ -70,7 +70,7 @@ def chosen_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[uvicorn.Config]:
 
 
 @asynccontextmanager
-async def booted(
+async def run_app(
     app: Callable[..., Awaitable[None]], *, port: int = 0, **config: Any
 ) -> AsyncGenerator[int, None]:
     """Run any ASGI application on a port, or one of its own, until the end of the block."""
@@ -95,7 +95,7 @@ async def serving(
     """Serve over HTTP, and give somebody who calls; `chosen` as in `app_of`."""
     given = tuple(servers) if isinstance(servers, Iterable) else servers
     make = partial(app_of, given, revisions)
-    async with behind.served(make, booted, chosen) as (app, port):
+    async with behind.serve_behind(make, run_app, chosen) as (app, port):
         try:
             async with calling(port, path=chosen.get("path", "/mcp")) as site:
                 site.app = app
@@ -172,7 +172,7 @@ class Events:
                 self.comments += 1
                 return
 
-    async def nothing(self, seconds: float = 0.05) -> bool:
+    async def is_silent(self, seconds: float = 0.05) -> bool:
         """Whether nothing comes for a while; nothing can be read afterwards."""
         try:
             async with asyncio.timeout(seconds):
@@ -197,14 +197,14 @@ class Site:
 
     async def post(self, message: object, headers: Headers | None = None) -> httpx2.Response:
         """Post a message; bytes go as they are."""
-        return await self.http.post(self.path, **posted(message, headers))
+        return await self.http.post(self.path, **post_request(message, headers))
 
     @asynccontextmanager
     async def stream(
         self, message: object, headers: Headers | None = None
     ) -> AsyncGenerator[Events, None]:
         """Post a message whose answer is read as it comes."""
-        async with self.opened("POST", self.path, **posted(message, headers)) as events:
+        async with self.open_stream("POST", self.path, **post_request(message, headers)) as events:
             yield events
 
     @asynccontextmanager
@@ -212,12 +212,14 @@ class Site:
         self, headers: Headers | None = None, path: str | None = None
     ) -> AsyncGenerator[Events, None]:
         """Open a stream by GET."""
-        given = merged({"accept": EVENTS}, headers)
-        async with self.opened("GET", path or self.path, headers=given) as events:
+        given = merge_headers({"accept": EVENTS}, headers)
+        async with self.open_stream("GET", path or self.path, headers=given) as events:
             yield events
 
     @asynccontextmanager
-    async def opened(self, method: str, path: str, **what: Any) -> AsyncGenerator[Events, None]:
+    async def open_stream(
+        self, method: str, path: str, **what: Any
+    ) -> AsyncGenerator[Events, None]:
         """Open a stream."""
         async with (
             self.http.stream(method, path, **what) as response,
@@ -235,7 +237,7 @@ class Site:
         **params: object,
     ) -> httpx2.Response:
         """A request of the stateless era, and its answer."""
-        return await self.post(*asked(method, id, meta, headers, **params))
+        return await self.post(*stateless_request(method, id, meta, headers, **params))
 
     @asynccontextmanager
     async def modern_stream(
@@ -248,7 +250,7 @@ class Site:
         **params: object,
     ) -> AsyncGenerator[Events, None]:
         """The same for an answer that is read as it comes."""
-        async with self.stream(*asked(method, id, meta, headers, **params)) as events:
+        async with self.stream(*stateless_request(method, id, meta, headers, **params)) as events:
             yield events
 
     @asynccontextmanager
@@ -309,11 +311,11 @@ class Session:
 
     async def delete(self, headers: Headers | None = None) -> httpx2.Response:
         """End the session."""
-        given = merged({}, {**self.headers, **(headers or {})})
+        given = merge_headers({}, {**self.headers, **(headers or {})})
         return await self.site.http.delete(self.site.path, headers=given)
 
 
-def merged(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, bytes]:
+def merge_headers(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, bytes]:
     """Fields with others in their place."""
     fields = {**usual, **(headers or {})}
     return {
@@ -323,13 +325,13 @@ def merged(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, byt
     }
 
 
-def posted(message: object, headers: Headers | None) -> JsonObject:
+def post_request(message: object, headers: Headers | None) -> JsonObject:
     """What a POST of a message consists of."""
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
-    return {"headers": merged(POSTED, headers), "content": body}
+    return {"headers": merge_headers(POSTED, headers), "content": body}
 
 
-def asked(
+def stateless_request(
     method: str,
     id: object = 1,
     meta: Mapping[str, object] = META,
@@ -393,7 +395,7 @@ class Started:
         _, errors = await self.process.communicate()
         raise AssertionError(f"it ended before it listened: {errors.decode()}")
 
-    async def stopped(self) -> tuple[int, str]:
+    async def stop(self) -> tuple[int, str]:
         """Tell it to stop; its exit code, and what it wrote to standard error."""
         if self.process.returncode is None:
             self.process.terminate()
@@ -402,13 +404,13 @@ class Started:
 
 
 @asynccontextmanager
-async def started(
+async def start_module(
     *command: str, environment: Mapping[str, str] | None = None
 ) -> AsyncGenerator[Started, None]:
     """Start a Python module or file, such as an ASGI server; its port is `PORT` in `command`."""
     port = free_port()
     arguments = [
-        str(port) if one == "PORT" else one.replace(":PORT", f":{port}") for one in command
+        str(port) if word == "PORT" else word.replace(":PORT", f":{port}") for word in command
     ]
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -423,4 +425,4 @@ async def started(
         await one.ready()
         yield one
     finally:
-        await one.stopped()
+        await one.stop()

@@ -56,7 +56,7 @@ async def on_read_resource(
     return m.ReadResourceResult(contents=[m.TextResourceContents(uri=params.uri, text="")])
 
 
-def made() -> pkg.HttpApp:
+def build_app() -> pkg.HttpApp:
     """The application."""
     url = os.environ.get("WORKER_REDIS")
     shared = None if url is None else pkg.Shared(engine=pkg.RedisEngine(url))
@@ -67,7 +67,7 @@ def made() -> pkg.HttpApp:
     return pkg.http_app(ours, revisions=pkg.REVISIONS, http=http)
 
 
-app = made()
+app = build_app()
 
 if __name__ == "__main__":
     logging.basicConfig(format="%(levelname)s %(message)s")

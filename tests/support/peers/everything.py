@@ -27,7 +27,7 @@ class Row(NamedTuple):
     over_http: bool = False
 
 
-def _counted(*words: str | None) -> JsonObject:
+def _counted_text(*words: str | None) -> JsonObject:
     steps = [[number, 3, word] for number, word in enumerate(words, 1)]
     return {"text": "counted", "progress": steps}
 
@@ -45,8 +45,8 @@ ROWS: Final = (
     Row(("level", "info"), ..., before=STATELESS),
     Row(("call", "echo", {"text": "hi"}), "hi"),
     # Progress has no words yet.
-    Row(_COUNT, _counted(None, None, None), before="2025-03-26"),
-    Row(_COUNT, _counted("at 1", "at 2", "at 3"), since="2025-03-26"),
+    Row(_COUNT, _counted_text(None, None, None), before="2025-03-26"),
+    Row(_COUNT, _counted_text("at 1", "at 2", "at 3"), since="2025-03-26"),
     Row(("call", "log", {}), "logged"),
     Row(("call", "sample", {}), "model sampled"),
     Row(("call", "roots", {}), "file:///root"),

@@ -52,7 +52,7 @@ def client_of(mcp: Any) -> Any:
         async def on_elicit(self: object, params: ElicitRequestFormParams) -> object:
             fields = params.requested_schema.to_wire()["properties"]
             known = {name: field for name, field in fields.items() if name in _ENTERED}
-            content = {name: _entered(name, field) for name, field in known.items()}
+            content = {name: _enter_field(name, field) for name, field in known.items()}
             return m.ElicitResult(action="accept", content=content)
 
         setattr(Everything, "on_elicit", on_elicit)  # noqa: B010 (not in every revision)
@@ -62,7 +62,7 @@ def client_of(mcp: Any) -> Any:
 _ENTERED: Final = {"name": "ada", "color": "red", "sizes": "s, m", "taste": "none of them"}
 
 
-def _entered(name: str, field: JsonObject) -> object:
+def _enter_field(name: str, field: JsonObject) -> object:
     """What is put into a field of a form; choices of several in whatever way the form has them."""
     return ["s", "m"] if field["type"] == "array" else _ENTERED[name]
 
@@ -107,7 +107,7 @@ class Use:
     async def progress(self) -> object:
         seen: list[Progress] = []
         await self.text("count", on_progress=seen.append)
-        return [tuple(one) for one in seen]
+        return [tuple(step) for step in seen]
 
     async def resources(self) -> object:
         listed = await self.client.list_resources()
@@ -170,11 +170,11 @@ class Use:
             await self.client.subscribe(URI)
             await self.text("change")
         else:
-            await self._streamed()
+            await self._listen_to_changes()
         await eventually(lambda: len(self.client.changes) >= 2)
         return sorted(self.client.changes)
 
-    async def _streamed(self) -> None:
+    async def _listen_to_changes(self) -> None:
         wanted = self.m.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=[URI])
         stream = asyncio.create_task(self.client.subscriptions_listen(wanted))
         await asyncio.sleep(0.1)

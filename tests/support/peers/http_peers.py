@@ -45,7 +45,7 @@ class Served:
 
 
 @asynccontextmanager
-async def served(
+async def serve_command(
     *command: str | Path, behind: str = "", port: int | None = None
 ) -> AsyncGenerator[Served, None]:
     """Run a server, or several `behind` a forwarder with that policy.

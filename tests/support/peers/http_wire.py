@@ -73,8 +73,10 @@ class _Talk:
 
 def _parts(head: re.Pattern[bytes], data: bytearray) -> list[tuple[re.Match[bytes], bytes]]:
     heads = list(head.finditer(bytes(data)))
-    ends = [one.start() for one in heads[1:]] + [len(data)]
-    return [(one, bytes(data[one.end() : end])) for one, end in zip(heads, ends, strict=False)]
+    ends = [match.start() for match in heads[1:]] + [len(data)]
+    return [
+        (match, bytes(data[match.end() : end])) for match, end in zip(heads, ends, strict=False)
+    ]
 
 
 def _fields(lines: bytes) -> dict[str, str]:
@@ -96,21 +98,23 @@ class Wire:
     @property
     def exchanges(self) -> list[Exchange]:
         """All that has passed, by connection."""
-        return [one for talk in self._talks for one in talk.exchanges()]
+        return [exchange for talk in self._talks for exchange in talk.exchanges()]
 
-    def sent(self, method: str) -> list[Exchange]:
+    def posts_of(self, method: str) -> list[Exchange]:
         """The posts of a method."""
-        return [one for one in self.exchanges if one.method == method]
+        return [exchange for exchange in self.exchanges if exchange.method == method]
 
     def verbs(self, verb: str) -> list[Exchange]:
         """The requests with an HTTP method."""
-        return [one for one in self.exchanges if one.verb == verb]
+        return [exchange for exchange in self.exchanges if exchange.verb == verb]
 
     def versions(self) -> set[str | None]:
         """The revisions that requests named in their header fields, apart from `initialize`."""
-        openings = self.sent("initialize")
+        openings = self.posts_of("initialize")
         return {
-            one.asked.get("mcp-protocol-version") for one in self.exchanges if one not in openings
+            exchange.asked.get("mcp-protocol-version")
+            for exchange in self.exchanges
+            if exchange not in openings
         }
 
     def take(self, reader: StreamReader, writer: StreamWriter) -> None:

@@ -19,7 +19,7 @@ from support.json_types import JsonObject
 from support.peers.features import FEATURES, Use, client_of, outcome
 from support.peers.places import PROGRAMS
 
-REVISIONS: Final = tuple(one.id for one in pkg.REVISIONS)
+REVISIONS: Final = tuple(revision.id for revision in pkg.REVISIONS)
 PAIRS: Final = tuple((server, client) for server in REVISIONS for client in REVISIONS)
 PAGE: Final = ROOT / "docs" / "translation.md"
 BEGIN, END = "<!-- matrix -->", "<!-- end of matrix -->"
@@ -51,21 +51,25 @@ async def run(kind: Kind, server: str, client: str) -> Run:
     """One client at one server, of which one translates, or a bridge between them."""
     done = Run(server, client)
 
-    def heard(line: str) -> None:
+    def read_loss(line: str) -> None:
         if line.startswith("LOST "):
             done.lost.add(line.strip().removeprefix("LOST "))
 
-    def told(lost: pkg.Loss) -> None:
+    def report_loss(lost: pkg.Loss) -> None:
         place = "/".join("*" if step.isdigit() else step for step in lost.pointer.split("/"))
-        heard(f"LOST {lost.method} {place} {lost.why}")
+        read_loss(f"LOST {lost.method} {place} {lost.why}")
 
     mcp = pkg.load(client)
     opened = pkg.stdio_client(
-        _command(kind, server), env={"PYTHONPATH": str(copy_folder())}, stderr=heard
+        _command(kind, server), env={"PYTHONPATH": str(copy_folder())}, stderr=read_loss
     )
     # A client that translates speaks the server's revision, any other its own.
-    spoken = [one for one in pkg.REVISIONS if one.id == server] if kind == "client" else None
-    options = pkg.Options(on_loss=told)
+    spoken = (
+        [revision for revision in pkg.REVISIONS if revision.id == server]
+        if kind == "client"
+        else None
+    )
+    options = pkg.Options(on_loss=report_loss)
     connected = pkg.connect(opened, client_of(mcp), revisions=spoken, options=options)
     async with connected as one:
         use = Use(one, mcp.models)
@@ -87,12 +91,12 @@ async def runs(kind: Kind, pairs: Iterable[tuple[str, str]]) -> list[Run]:
     """Pairs of servers and clients, a few at a time."""
     turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(server: str, client: str) -> Run:
+    async def run_pair(server: str, client: str) -> Run:
         async with turn:
             return await run(kind, server, client)
 
-    done = await asyncio.gather(*(one(*pair) for pair in pairs), return_exceptions=True)
-    return [_or_raised(one) for one in done]
+    done = await asyncio.gather(*(run_pair(*pair) for pair in pairs), return_exceptions=True)
+    return [_or_raised(result) for result in done]
 
 
 def _or_raised(done: Run | BaseException) -> Run:
@@ -106,12 +110,12 @@ def verdicts(found: Iterable[Run]) -> dict[tuple[str, str, str], Verdict]:
 
     The measure is what a client of the server's own revision sees.
     """
-    by_pair = {(one.server, one.client): one for one in found}
+    by_pair = {(run.server, run.client): run for run in found}
     return {
         (server, client, feature): _verdict(
-            one.seen[feature], by_pair[server, server].seen[feature]
+            run.seen[feature], by_pair[server, server].seen[feature]
         )
-        for (server, client), one in by_pair.items()
+        for (server, client), run in by_pair.items()
         for feature in FEATURES
     }
 
@@ -191,7 +195,7 @@ def _cell(found: Mapping[Kind, Verdict]) -> str:
 
 def losses(found: Mapping[Kind, list[Run]]) -> set[str]:
     """What was lost on the way, as rows of a table."""
-    lines = {line for runs in found.values() for one in runs for line in one.lost}
+    lines = {line for runs in found.values() for run in runs for line in run.lost}
     parts = [line.split(" ", 2) for line in lines]
     return {f"| `{method}` | `{place or '/'}` | {why} |" for method, place, why in parts}
 

@@ -28,7 +28,7 @@ DOCUMENT: Final = "https://client.example.com/client.json"
 
 
 @dataclass(frozen=True)
-class Guarded:
+class GuardedServer:
     """A server that wants tokens, and the one that issues them."""
 
     issuer: AuthorizationServer
@@ -39,17 +39,17 @@ class Guarded:
         return f"http://127.0.0.1:{self.server.port}/mcp"
 
 
-async def guarded(peers: Peers, times: int = 1000) -> Guarded:
+async def start_guarded(peers: Peers, times: int = 1000) -> GuardedServer:
     """Start both, until the tests of a module are over; a token is good for so many requests."""
     documents = {DOCUMENT: {"client_id": DOCUMENT, "redirect_uris": [REDIRECT]}}
     issuer = await peers.hold(authorization_server(documents=documents))
     program = PROGRAMS / "http_guarded_server.py"
     command = (*with_packages(), sys.executable, program, "PORT", issuer.issuer, str(times))
-    return Guarded(issuer, await peers.server(*command))
+    return GuardedServer(issuer, await peers.server(*command))
 
 
-async def seen_by(
-    peers: Peers, client: str, site: Guarded, steps: Sequence[Step], **oauth: Any
+async def visit_by(
+    peers: Peers, client: str, site: GuardedServer, steps: Sequence[Step], **oauth: Any
 ) -> JsonObject:
     """Let a client that knows nothing yet use a server, and its user agree to everything."""
     site.issuer.requests.clear()
@@ -60,7 +60,7 @@ async def seen_by(
 
 
 @asynccontextmanager
-async def through_remote(site: Guarded, folder: Path) -> AsyncGenerator[Any, None]:
+async def through_remote(site: GuardedServer, folder: Path) -> AsyncGenerator[Any, None]:
     """Connect a client of ours by stdio to mcp-remote, which signs in at a server over HTTP.
 
     It keeps in the folder what it is told.

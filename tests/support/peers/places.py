@@ -18,7 +18,7 @@ from time import time
 from typing import Final
 
 from support.folders import ROOT, TESTS
-from support.missing import untested
+from support.missing import skip_untested
 
 PEERS: Final = TESTS / "peers"
 BUILD: Final = ROOT / "build" / "peers"
@@ -38,7 +38,7 @@ def python_with(name: str) -> Path:
     def make(folder: Path) -> None:
         install(folder, "-r", pins)
 
-    return made(name, f"{sys.version}{pins.read_text()}", make) / "bin" / "python"
+    return make_once(name, f"{sys.version}{pins.read_text()}", make) / "bin" / "python"
 
 
 def install(folder: Path, *requirements: str | Path) -> None:
@@ -53,7 +53,7 @@ def install(folder: Path, *requirements: str | Path) -> None:
 def node_modules(wanted: str = "package.json", what: str = "the TypeScript SDK") -> Path:
     """The folder of Node packages that a file names; skips `what` where there is no Node."""
     if shutil.which("node") is None or shutil.which("npm") is None:
-        untested("node and npm", what)
+        skip_untested("node and npm", what)
     file = PEERS / wanted
 
     def make(folder: Path) -> None:
@@ -62,10 +62,10 @@ def node_modules(wanted: str = "package.json", what: str = "the TypeScript SDK")
         run_command(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
 
     name = file.stem.replace("package", "node")
-    return made(name, file.read_text(), make) / "node_modules"
+    return make_once(name, file.read_text(), make) / "node_modules"
 
 
-def made(name: str, state: str, make: Callable[[Path], None]) -> Path:
+def make_once(name: str, state: str, make: Callable[[Path], None]) -> Path:
     """The folder of an environment, which `make` makes once for each `state`.
 
     Skips, saying so, if it cannot be installed.
@@ -81,7 +81,7 @@ def made(name: str, state: str, make: Callable[[Path], None]) -> Path:
                 failed.write_text(str(error))
     if not ready.exists():
         reason = failed.read_text().strip().splitlines()[-1]
-        untested("what could not be installed", f"{name} ({reason})")
+        skip_untested("what could not be installed", f"{name} ({reason})")
     return folder
 
 

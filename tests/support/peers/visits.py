@@ -20,7 +20,7 @@ from support import tables
 from support.auth import browsing
 from support.json_types import JsonObject
 from support.patience import PATIENCE
-from support.peers.http_peers import Served, served
+from support.peers.http_peers import Served, serve_command
 from support.peers.http_wire import Wire, wire_to
 from support.peers.places import PROGRAMS, Command, node_modules, python_with
 
@@ -73,21 +73,21 @@ class Visitor:
         oauth: JsonObject | None = None,
     ) -> tuple[JsonObject, str]:
         """What it saw of a server, by URL or command line, and what both wrote meanwhile."""
-        target = server if isinstance(server, str) else [str(one) for one in server]
+        target = server if isinstance(server, str) else [str(word) for word in server]
         visit = {"server": target, "revision": revision, "steps": steps, "oauth": oauth}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(visit).encode() + b"\n")
         written: list[str] = []
         try:
             async with asyncio.timeout(PATIENCE):
-                seen = await self._seen(written)
+                seen = await self._read_seen(written)
         except TimeoutError:
             self._process.kill()
             await self._process.wait()
             raise AssertionError(f"no end of {visit}: {''.join(written)}") from None
         return seen, "".join(written)
 
-    async def _seen(self, written: list[str]) -> JsonObject:
+    async def _read_seen(self, written: list[str]) -> JsonObject:
         assert self._process.stdout is not None
         async for line in self._process.stdout:
             before, mark, seen = line.partition(_MARK)
@@ -143,7 +143,7 @@ class Peers:
         """A server over HTTP; the arguments are those of `served`."""
         key = behind, *command
         if key not in self._servers:
-            running = served(*command, behind=behind, port=port)
+            running = serve_command(*command, behind=behind, port=port)
             self._servers[key] = await self._open.enter_async_context(running)
         return self._servers[key]
 
@@ -203,7 +203,9 @@ def brief(result: Any) -> Any:
     """
     match result:
         case [*listed]:
-            return [one.get("uri") or one.get("uriTemplate") or one["name"] for one in listed]
+            return [
+                entry.get("uri") or entry.get("uriTemplate") or entry["name"] for entry in listed
+            ]
         case {"error": [code, _]}:
             return code
         case {"contents": blocks} | {"messages": blocks}:
@@ -237,7 +239,7 @@ def fits(expected: Expected, found: Any) -> bool:
         case dict(), dict():
             given = cast(JsonObject, found)
             members = cast(JsonObject, expected).items()
-            return all(name in given and fits(one, given[name]) for name, one in members)
+            return all(name in given and fits(member, given[name]) for name, member in members)
         case [*wanted], [*there]:
             return len(wanted) == len(there) and all(map(fits, wanted, there))
         case _:

@@ -44,10 +44,10 @@ def cost(revision: str, older: str) -> Cost:
         folder = Path(temporary) / "schema"
         as_before(revision, folder)
         made = draft(revision, folder)
-    return compared(older, made, revision, read(SCHEMA / revision / "facts.json"))
+    return compare_draft(older, made, revision, read(SCHEMA / revision / "facts.json"))
 
 
-def compared(older: str, made: Draft, revision: str, decided: Json) -> Cost:
+def compare_draft(older: str, made: Draft, revision: str, decided: Json) -> Cost:
     """Compare a draft with the facts that were decided on."""
     drafted = dict(facts_in(made.after[f"{revision}/facts.json"]))
     known = dict(facts_in(decided))
@@ -67,9 +67,9 @@ def decisions(made: Draft) -> Mapping[str, int]:
     A rule of translation is one decision, with its reason and its page.
     """
     found = {
-        (name, *jsonpointer.split(one.pointer)[: 2 if name == "translation.json" else None])
-        for one in made.undecided
-        for name in [Path(one.place).name]
+        (name, *jsonpointer.split(decision.pointer)[: 2 if name == "translation.json" else None])
+        for decision in made.undecided
+        for name in [Path(decision.place).name]
     }
     counted = Counter(name for name, *_ in found)
     return {name: counted[name] for name in FILES}
@@ -99,24 +99,31 @@ def as_before(revision: str, folder: Path) -> None:
 def _forget_texts(folder: Path, kept: list[str]) -> None:
     """Leave the descriptions that the revisions before use."""
     used = {
-        key for name in kept for key in _described(derive_revision(sources.pinned(name, folder)).ir)
+        key
+        for name in kept
+        for key in _describe_ir(derive_revision(sources.load_pinned(name, folder)).ir)
     }
     texts = read(folder / "descriptions.json")
     for kind in texts.keys() - {"overrides"}:
         texts[kind] = {key: text for key, text in texts[kind].items() if (kind, key) in used}
-    texts["overrides"] = {name: one for name, one in texts["overrides"].items() if name in kept}
+    texts["overrides"] = {
+        name: override for name, override in texts["overrides"].items() if name in kept
+    }
     _write(folder / "descriptions.json", texts)
 
 
-def _described(ir: RevisionIR) -> Iterator[tuple[str, str]]:
-    for one in ir.types:
-        yield "types", one.name
-        for member in one.fields if isinstance(one, ObjectIR) else ():
-            yield "fields", f"{one.name}.{member.wire}"
+def _describe_ir(ir: RevisionIR) -> Iterator[tuple[str, str]]:
+    for type_ in ir.types:
+        yield "types", type_.name
+        for member in type_.fields if isinstance(type_, ObjectIR) else ():
+            yield "fields", f"{type_.name}.{member.wire}"
             yield "fields", f"*.{member.wire}"
-    yield from (("methods", one.method) for one in ir.methods)
-    yield from (("capabilities", ".".join((one.role, *one.path))) for one in ir.capabilities)
-    yield from (("errors", one.name) for one in ir.errors)
+    yield from (("methods", method.method) for method in ir.methods)
+    yield from (
+        ("capabilities", ".".join((capability.role, *capability.path)))
+        for capability in ir.capabilities
+    )
+    yield from (("errors", error.name) for error in ir.errors)
 
 
 def _write(file: Path, content: Json) -> None:

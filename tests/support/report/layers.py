@@ -11,15 +11,15 @@ from itertools import pairwise
 from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.instep.drafts.facts import settled
-from mcp_protogen.instep.drafts.method_facts import Shown
+from mcp_protogen.instep.drafts.facts import adapt
+from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.vectors.making import make
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision, normal_form
 from mcp_protogen.pipeline.inputs import rules, sources
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.ir import RevisionIR
-from mcp_protogen.pipeline.plans.tables import pair_tables, unsettled
+from mcp_protogen.pipeline.plans.tables import find_unsettled, pair_tables
 
 from support.report.schema_files import SCHEMA, facts_in, read, sources_in
 
@@ -57,17 +57,17 @@ class Knowledge:
 
 
 @cache
-def derived(revision: str) -> Derived:
+def derive_pinned(revision: str) -> Derived:
     """Derive a pinned revision."""
-    return derive_revision(sources.pinned(revision, SCHEMA))
+    return derive_revision(sources.load_pinned(revision, SCHEMA))
 
 
 def knowledge(revision: str) -> Mapping[str, Knowledge]:
     """Count the values of the facts of a revision, by section."""
-    source = sources.pinned(revision, SCHEMA)
+    source = sources.load_pinned(revision, SCHEMA)
     nothing = replace(source, facts=Facts(revision, {}, ""))
     skeleton, _ = normal_form(nothing)
-    drafted = dict(facts_in(settled({}, Shown(revision, skeleton, source.schema))))
+    drafted = dict(facts_in(adapt({}, SchemaFacts(revision, skeleton, source.schema))))
     values: Counter[str] = Counter()
     shown: Counter[str] = Counter()
     for pointer, value in facts_in(source.facts.document):
@@ -117,13 +117,13 @@ def steps() -> Iterator[tuple[str, Step]]:
     for older, newer in pairwise(REVISIONS):
         known = rules.load(SCHEMA, newer)
         assert known is not None
-        first, second = derived(older).ir, derived(newer).ir
+        first, second = derive_pinned(older).ir, derive_pinned(newer).ir
         tables = pair_tables(first, second, (known,))
         file = read(SCHEMA / newer / "translation.json")
         yield newer, Step(
             older=older,
             plans=len({*tables.up.plans, *tables.down.plans}),
-            undecided=len(unsettled(first, second, ())),
+            undecided=len(find_unsettled(first, second, ())),
             rules=len(file["rules"]) + len(file["errors"]),
         )
 
@@ -131,7 +131,7 @@ def steps() -> Iterator[tuple[str, Step]]:
 def vectors(revision: str) -> tuple[int, int]:
     """Count the valid and the invalid vectors of a revision."""
     made = make(revision).vectors
-    valid = sum(one.valid for one in made)
+    valid = sum(vector.valid for vector in made)
     return valid, len(made) - valid
 
 
@@ -140,7 +140,7 @@ def patches(revision: str) -> int:
     return len(read(SCHEMA / revision / "patches.json")["patches"])
 
 
-def patched(revision: str) -> frozenset[str]:
+def patched_definitions(revision: str) -> frozenset[str]:
     """Return the definitions that are corrected."""
     entries = read(SCHEMA / revision / "patches.json")["patches"]
     return frozenset(jsonpointer.split(entry["pointer"])[1] for entry in entries)
@@ -148,4 +148,6 @@ def patched(revision: str) -> frozenset[str]:
 
 def stubs(ir: RevisionIR) -> int:
     """Count the handlers and calls of both roles; what is embedded is handled, and not sent."""
-    return sum(len(one.senders) * (1 if one.kind == "embedded" else 2) for one in ir.methods)
+    return sum(
+        len(method.senders) * (1 if method.kind == "embedded" else 2) for method in ir.methods
+    )

@@ -35,7 +35,7 @@ class Recorder:
                     self.counted.update(cast(dict[str, int], value))
 
 
-def recorded(tests: Iterable[str]) -> Recorder:
+def record_tests(tests: Iterable[str]) -> Recorder:
     """Run tests, all of every table; raise `SystemExit` if none has run."""
     recorder = Recorder()
     pytest.main([*tests, "--all", "-q", "-n", "2"], plugins=[recorder])
@@ -46,7 +46,7 @@ def recorded(tests: Iterable[str]) -> Recorder:
 
 def differential() -> Json:
     """Compare all types with the schema; verdicts by revision or extension."""
-    done = recorded([str(TESTS / "generated" / "test_differential.py")])
+    done = record_tests([str(TESTS / "generated" / "test_differential.py")])
     verdicts: dict[str, Counter[str]] = {}
     for key, number in sorted(done.counted.items()):
         revision, _, what = key.partition(" ")
@@ -56,13 +56,13 @@ def differential() -> Json:
 
 def peers() -> Json:
     """Talk to all peers; what came of it by peer and side."""
-    done = recorded([str(TESTS / "peers")])
+    done = record_tests([str(TESTS / "peers")])
     return {"tests": dict(Counter(done.outcomes.values())), "peers": [*by_peer(done.outcomes)]}
 
 
 def targets() -> Json:
     """Hold each target to the schema; what came of its tests."""
-    done = recorded(map(str, sorted((TESTS / "targets").glob("test_*_target.py"))))
+    done = record_tests(map(str, sorted((TESTS / "targets").glob("test_*_target.py"))))
     found: dict[str, Counter[str]] = {}
     for test, outcome in sorted(done.outcomes.items()):
         name = test.partition("::")[0].removeprefix("test_").removesuffix("_target")

@@ -5,7 +5,7 @@ from mcp_protogen.runtime.core.errors import RemoteError
 from mcp_protogen.runtime.messages import reading
 
 
-def received(connection: Connection, data: bytes | str, now: float = 0.0) -> Event | list[Event]:
+def take_events(connection: Connection, data: bytes | str, now: float = 0.0) -> Event | list[Event]:
     """Return what came: one event, or a list of them for a batch."""
     try:
         message = reading.read(data)

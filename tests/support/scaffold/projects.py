@@ -34,11 +34,13 @@ from mcp_protogen.scaffold.revisions import default_revisions
 
 from support.folders import TESTS
 from support.generated.package_copy import copied_package
-from support.peers.places import made, run_command
+from support.peers.places import make_once, run_command
 from support.revisions import ERAS, REVISIONS
 
 CONSTRAINTS: Final = TESTS / "scaffold" / "constraints.txt"
-OTHER_REVISIONS: Final = tuple(one for one in REVISIONS if one != default_revisions()[0])
+OTHER_REVISIONS: Final = tuple(
+    revision for revision in REVISIONS if revision != default_revisions()[0]
+)
 ALL_REVISIONS: Final = (default_revisions()[0], *OTHER_REVISIONS)
 # A make that runs these tests tells those below it that they are not the first.
 FIRST: Final = {"MAKEFLAGS": "", "MAKELEVEL": ""}
@@ -109,21 +111,21 @@ VARIETY: Final = (
 """Every kind over every transport, and every revision that a server can be written in."""
 
 
-def described(choices: ProjectChoices) -> str:
+def describe_choices(choices: ProjectChoices) -> str:
     """What tells one of `VARIETY` from the others."""
     shared = f"-{choices.shared}" if choices.shared else ""
     return f"{choices.kind}-{choices.transport}-{choices.revision}{shared}"
 
 
-def started(folder: Path, wanted: ProjectChoices) -> Project:
+def start_project(folder: Path, wanted: ProjectChoices) -> Project:
     """A new project in a new folder, that can be run."""
     project = Project(folder / wanted.name.distribution, wanted)
-    written(project.folder, wanted)
+    write_project(project.folder, wanted)
     set_up(project)
     return project
 
 
-def written(folder: Path, wanted: ProjectChoices) -> None:
+def write_project(folder: Path, wanted: ProjectChoices) -> None:
     """Write a project into a folder; its package, of all revisions, is the committed one."""
     for path, content in project_files(wanted).items():
         file = folder / path
@@ -237,7 +239,7 @@ def others() -> Path:
     wanted = sharing(first, ProjectTransport.BOTH, name="needs-everything")
     files = project_files(wanted)
     # A project has one engine, and all are tried.
-    engines = '",\n    "'.join(ENGINES[each] for each in (first, *others)).encode()
+    engines = '",\n    "'.join(ENGINES[engine] for engine in (first, *others)).encode()
     asking = files["pyproject.toml"].replace(ENGINES[first].encode(), engines)
     files |= {
         "pyproject.toml": asking,
@@ -260,6 +262,6 @@ def others() -> Path:
             raise
 
     asked = {path: files[path] for path in ("pyproject.toml", "Makefile", "constraints.txt")}
-    folder = made("projects", f"{sys.version}{asked}", make)
+    folder = make_once("projects", f"{sys.version}{asked}", make)
     (site,) = folder.glob(".venv/lib/python3*/site-packages")
     return site

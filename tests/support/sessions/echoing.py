@@ -42,7 +42,11 @@ def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
     signature = inspect.signature(function)
     if signature.parameters.keys() & {"params", "form"}:
         return None
-    own = [one for one in signature.parameters.values() if one.name not in ("as_", "check")]
+    own = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.name not in ("as_", "check")
+    ]
     return signature.replace(parameters=own)
 
 
@@ -54,7 +58,7 @@ def method_of(function: Callable[..., Any]) -> str:
 def classes_of(spec: CallSpec[Any]) -> list[type[WireModel]]:
     """The classes of the params that a message may have."""
     params = getattr(spec.params, "__value__", spec.params)
-    return [one for one in get_args(params) or [params] if isinstance(one, type)]
+    return [kind for kind in get_args(params) or [params] if isinstance(kind, type)]
 
 
 def members_of(params: Any) -> dict[str, Any]:
@@ -72,16 +76,16 @@ def split(signature: inspect.Signature, members: dict[str, Any]) -> tuple[list[A
     parameters = {**signature.parameters}
     needed = {
         name
-        for name, one in parameters.items()
-        if one.default is one.empty and name not in ("self", "options")
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty and name not in ("self", "options")
     }
     if members.keys() - parameters.keys() or needed - members.keys():
         return None
     given, leading = dict(members), list[Any]()
-    for name, one in parameters.items():
+    for name, parameter in parameters.items():
         if name == "self":
             continue
-        if one.kind is not one.POSITIONAL_OR_KEYWORD or name not in given:
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or name not in given:
             break
         leading.append(given.pop(name))
     return leading, given
@@ -97,7 +101,7 @@ async def outcome(peer: Any, call: Call, *, flat: bool) -> JsonObject:
     try:
         called = stub(peer, *given[0], **given[1]) if flat else _whole(peer, stub, whole)
         if hasattr(called, "__anext__"):
-            return {"result": [one.to_wire() async for one in called]}
+            return {"result": [item.to_wire() async for item in called]}
         result = await called
     except pkg.ProtocolError as error:
         return {"error": f"{type(error).__name__}: {error}"}
@@ -156,9 +160,13 @@ def _declaring(base: Any, role: str) -> dict[str, Any]:
     """What makes a class declare all that any message of its revision may need."""
     table = base.TABLE
     specs = (*table.requests.values(), *table.input_requests.values())
-    sent = {method: one for method, one in table.notifications.items() if role in one.senders}
-    needs = {need.capability for one in (*specs, *sent.values()) for need in one.requires}
-    declared = declare(one for one in needs if one.role == role)
+    sent = {
+        method: notification
+        for method, notification in table.notifications.items()
+        if role in notification.senders
+    }
+    needs = {need.capability for spec in (*specs, *sent.values()) for need in spec.requires}
+    declared = declare(required for required in needs if required.role == role)
     return {"SENDS": frozenset(sent), "DECLARES": declared}
 
 

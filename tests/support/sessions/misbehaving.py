@@ -39,7 +39,7 @@ def welcome(asked: Message, version: str = OLD) -> None:
     send({"id": asked["id"], "result": result})
 
 
-def probed(asked: Message) -> None:
+def answer_probe(asked: Message) -> None:
     """Something modern was asked of a server that is not."""
     if MODE in ERRORS:
         send({"id": asked["id"], "error": {"code": int(MODE), "message": "no"}})
@@ -137,6 +137,6 @@ for line in sys.stdin.buffer:
             result: Message = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
             send({"id": message["id"], "result": result})
             continue
-        probed(message)
+        answer_probe(message)
 if MODE == "stubborn":
     time.sleep(600)

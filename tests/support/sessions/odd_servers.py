@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
 
 import pytest
-from mcp_protogen.runtime.http.sse import written
+from mcp_protogen.runtime.http.sse import write_event
 from mcp_revisions.v2025_11_25 import Client
 
 from support.json_types import Json, JsonObject
@@ -17,7 +17,7 @@ from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
     client,
     content_of,
-    discovered,
+    discover_result,
     pkg,
     run,
     welcome,
@@ -87,7 +87,7 @@ class Reply:
     async def event(self, value: object = None, **given: Any) -> None:
         """One event; without a value its data is empty."""
         data = b"" if value is None else json.dumps(value).encode()
-        await self.raw(written(data, **given))
+        await self.raw(write_event(data, **given))
 
     async def raw(self, data: bytes) -> None:
         """Bytes as they are."""
@@ -98,7 +98,7 @@ class Reply:
         """Close the connection from here."""
         self._writer.close()
 
-    async def gone(self) -> None:
+    async def wait_until_gone(self) -> None:
         """Wait until the client closes the connection."""
         self.closing = True
         with suppress(ConnectionError):
@@ -106,7 +106,7 @@ class Reply:
 
     def _head(self, status: int, fields: dict[str, str | None]) -> None:
         lines = [f"HTTP/1.1 {status} Odd"]
-        lines += [f"{name.replace('_', '-')}: {one}" for name, one in fields.items() if one]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items() if value]
         self._writer.write("\r\n".join([*lines, "", ""]).encode())
 
 
@@ -145,9 +145,13 @@ class OddServer:
             self.tasks.discard(task)
             writer.close()
 
-    def seen(self, verb: str, method: str = "") -> list[Request]:
+    def requests_of(self, verb: str, method: str = "") -> list[Request]:
         """The requests of a kind."""
-        return [one for one in self.requests if one.verb == verb and one.method == method]
+        return [
+            request
+            for request in self.requests
+            if request.verb == verb and request.method == method
+        ]
 
 
 async def _request(reader: StreamReader) -> Request:
@@ -155,7 +159,7 @@ async def _request(reader: StreamReader) -> Request:
     first, *lines = head.strip().split("\r\n")
     verb, path, _ = first.split(" ")
     headers = {
-        name.lower(): value.strip() for name, _, value in (one.partition(":") for one in lines)
+        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     return Request(verb, path, headers, body)
@@ -192,7 +196,7 @@ class Handshaking:
         session: str | None = None,
         version: str = OLD,
     ) -> None:
-        self.call = call or done
+        self.call = call or answer_call
         self.listen = listen
         self.session = session
         self.version = version
@@ -217,18 +221,18 @@ class Modern:
     """Plays a server of the stateless era; `call` answers all but `server/discover`."""
 
     def __init__(self, call: Play | None = None) -> None:
-        self.call = call or done
+        self.call = call or answer_call
 
     async def __call__(self, request: Request, reply: Reply) -> None:
         if request.verb != "POST":
             await reply.send(405)
         elif request.method == "server/discover":
-            await reply.send(200, discovered(request.id, tools={}))
+            await reply.send(200, discover_result(request.id, tools={}))
         else:
             await self.call(request, reply)
 
 
-async def done(request: Request, reply: Reply) -> None:
+async def answer_call(request: Request, reply: Reply) -> None:
     """Answers any tool call."""
     await reply.result(request, complete(request, TEXT))
 
@@ -296,7 +300,7 @@ def failing(
 
 def gets(requests: list[Request]) -> list[str | None]:
     """The ids from which streams were asked for; None for the stream of the server itself."""
-    return [one.headers.get("last-event-id") for one in requests if one.verb == "GET"]
+    return [request.headers.get("last-event-id") for request in requests if request.verb == "GET"]
 
 
 def either(call: Play, revision: str) -> Play:

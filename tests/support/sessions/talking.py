@@ -75,7 +75,7 @@ def tools(revision: str, call: Tool, **members: object) -> Server:
     return server(revision, on_call_tool=on_call_tool, **members)
 
 
-def named(revision: str, name: str, **members: object) -> CallToolRequestParams:
+def call_params(revision: str, name: str, **members: object) -> CallToolRequestParams:
     """The params of a tool call."""
     params: CallToolRequestParams = models(revision).CallToolRequestParams(name=name, **members)
     return params
@@ -101,7 +101,10 @@ class Hand:
     async def send(self, *messages: object) -> None:
         """Send messages; bytes go as they are."""
         await self.transport.send(
-            [one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages]
+            [
+                message if isinstance(message, bytes) else json.dumps(message).encode()
+                for message in messages
+            ]
         )
 
     async def take(self) -> Json:
@@ -110,7 +113,7 @@ class Hand:
             received = await self.transport.receive()
             if not received:
                 return None
-            self._come += [json.loads(one) for one in received if isinstance(one, bytes)]
+            self._come += [json.loads(data) for data in received if isinstance(data, bytes)]
         return self._come.pop(0)
 
     async def ask(self, method: str, id: object = 1, **params: object) -> Json:
@@ -118,7 +121,7 @@ class Hand:
         await self.send(request(method, id, **params))
         return await self.take()
 
-    async def nothing(self, seconds: float = 0.05) -> bool:
+    async def is_silent(self, seconds: float = 0.05) -> bool:
         """Whether nothing comes for a while."""
         try:
             async with asyncio.timeout(seconds):
@@ -157,7 +160,7 @@ INITIALIZED = notification("notifications/initialized")
 
 
 @asynccontextmanager
-async def served(
+async def serve_by_hand(
     servers: Servers, *, revisions: Iterable[Revision] | None = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
     """The client's end of a connection to servers, before anything was said."""
@@ -176,7 +179,7 @@ async def shaken(
     servers: Servers, version: str = OLD, **options: Any
 ) -> AsyncGenerator[Hand, None]:
     """The same after a handshake."""
-    async with served(servers, **options) as hand:
+    async with serve_by_hand(servers, **options) as hand:
         await hand.send(hello(version, elicitation={}, sampling={}, roots={}))
         assert (await hand.take())["result"]["protocolVersion"] == version
         await hand.send(INITIALIZED)
@@ -211,7 +214,7 @@ def welcome(id: object, version: str = OLD, **capabilities: object) -> JsonObjec
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
-def discovered(id: object, *versions: str, **capabilities: object) -> JsonObject:
+def discover_result(id: object, *versions: str, **capabilities: object) -> JsonObject:
     """The result of `server/discover` as JSON."""
     result = {
         "resultType": "complete",

@@ -15,7 +15,7 @@ from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
     Accepting,
     Hand,
-    discovered,
+    discover_result,
     error,
     models,
     notification,
@@ -43,7 +43,7 @@ class Wire(list[Json]):
 
     def calls(self, method: str) -> list[Json]:
         """The params of all messages of a method."""
-        return [one.get("params") for one in self if one.get("method") == method]
+        return [message.get("params") for message in self if message.get("method") == method]
 
 
 def over(
@@ -76,7 +76,7 @@ async def agree(hand: Hand, **capabilities: object) -> None:
         supported = {"supported": [STATELESS], "requested": asked["params"]["protocolVersion"]}
         await hand.send(error(asked["id"], -32022, data=supported))
         asked = await hand.take()
-    await hand.send(discovered(asked["id"], **capabilities))
+    await hand.send(discover_result(asked["id"], **capabilities))
 
 
 async def shake(hand: Hand, **capabilities: object) -> None:
@@ -103,16 +103,16 @@ async def stream(hand: Hand, *besides: object) -> tuple[int, Json]:
     assert asked["method"] == LISTEN, asked
     wanted, id = asked["params"]["notifications"], asked["id"]
     told = [notification(UPDATED, uri=uri, _meta={ID: id}) for uri in besides]
-    await hand.send(acknowledged(id, wanted), *told)
+    await hand.send(acknowledgment(id, wanted), *told)
     return id, wanted
 
 
-def acknowledged(id: int, wanted: object) -> JsonObject:
+def acknowledgment(id: int, wanted: object) -> JsonObject:
     name = "notifications/subscriptions/acknowledged"
     return notification(name, _meta={ID: id}, notifications=wanted)
 
 
-async def cancelled(hand: Hand) -> int:
+async def take_cancellation(hand: Hand) -> int:
     """Take a cancellation; the id of what is cancelled."""
     said = await hand.take()
     assert said["method"] == "notifications/cancelled", said
@@ -122,7 +122,7 @@ async def cancelled(hand: Hand) -> int:
 
 def questions(*asked: object, **members: object) -> JsonObject:
     """A result that asks."""
-    inputs = {f"{number}": one for number, one in enumerate(asked)}
+    inputs = {f"{number}": question for number, question in enumerate(asked)}
     return {"resultType": "input_required", "inputRequests": inputs, **members}
 
 

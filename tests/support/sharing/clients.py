@@ -50,8 +50,8 @@ async def events_of(reply: Reply) -> AsyncGenerator[Event, None]:
     async with aclosing(reply.pieces()) as pieces:
         async for piece in pieces:
             *whole, rest = (rest + piece).split(b"\n\n")
-            for one in whole:
-                lines = [line.partition(b":") for line in one.split(b"\n")]
+            for event in whole:
+                lines = [line.partition(b":") for line in event.split(b"\n")]
                 found = {name.decode(): value.strip() for name, _, value in lines if name}
                 if not found:
                     continue
@@ -162,9 +162,11 @@ class Client:
                 async with asyncio.timeout(witness.patience):
                     reply = await self.world.wires.ask(worker, method, fields, body)
             except ConnectionRefusedError:
-                witness.check(witness.excused(begun, worker), f"{self.name}: {worker} is not there")
+                witness.check(
+                    witness.is_excused(begun, worker), f"{self.name}: {worker} is not there"
+                )
             except ConnectionError:
-                witness.check(witness.excused(begun, worker), f"{self.name}: {worker} broke off")
+                witness.check(witness.is_excused(begun, worker), f"{self.name}: {worker} broke off")
                 if not again:
                     raise Lost from None
             except TimeoutError:
@@ -175,7 +177,7 @@ class Client:
                     return reply, worker
                 said = await self.read(reply)
                 witness.say(f"{self.name}: {worker} refuses for now: {said}")
-                witness.check(witness.excused(begun), f"{self.name}: 503 of {worker}: {said}")
+                witness.check(witness.is_excused(begun), f"{self.name}: 503 of {worker}: {said}")
             await asyncio.sleep(witness.lease / 10)
         witness.wrong(f"{self.name}: no worker takes {method} {message}")
         raise Lost
@@ -187,7 +189,7 @@ class Client:
         except ConnectionError:
             return {}
 
-    def gone(self, status: int, what: str) -> None:
+    def note_session_gone(self, status: int, what: str) -> None:
         """Note that a session is not known any more."""
         excused = self.over or self.witness.forgotten
         self.witness.check(excused, f"{self.name}: {what} is answered with {status}")
@@ -207,7 +209,7 @@ class Client:
         reply, worker = await self.ask("POST", message, first=first)
         await self.read(reply)
         if reply.status == 404:
-            self.gone(404, str(message))
+            self.note_session_gone(404, str(message))
         else:
             self.witness.check(reply.status == 202, f"{self.name}: {reply.status} of {worker}")
         return reply.status == 202
@@ -220,11 +222,11 @@ class Client:
             reply, worker = await self.ask("POST", request(method, self.calls, **params))
             said = await self.read(reply)
             if reply.status == 404:
-                self.gone(404, method)
+                self.note_session_gone(404, method)
                 return False
             if "result" in said:
                 return True
-            excused = self.witness.excused(begun, worker)
+            excused = self.witness.is_excused(begun, worker)
             self.witness.check(excused, f"{self.name}: {method} gets {reply.status} {said}")
         return False
 
@@ -242,7 +244,7 @@ class Client:
         self.calls += 1
         number = f"{self.name}-{self.world.label}.{self.calls}"
         call = _Call(self, number, steps, list(breaks), cancel)
-        call.expected = [one for i, one in enumerate(call.expected) if i not in silent]
+        call.expected = [expected for i, expected in enumerate(call.expected) if i not in silent]
         for index, (name, *given) in enumerate(steps):
             if name == "later":
                 self.later[f"{call.number}/{index}"] = (given[0], self.witness.now, -1)
@@ -256,9 +258,9 @@ class Client:
         """
         text, random = question["params"]["messages"][0]["content"]["text"], self.world.random
         self.asking = asker
-        others = [one for one in self.world.clients if one is not self and not one.over]
+        others = [client for client in self.world.clients if client is not self and not client.over]
         if others and random.random() < 0.3:
-            await others[0].tell(answered(question, "stolen"))
+            await others[0].tell(sampling_answer(question, "stolen"))
         await asyncio.sleep(pause)
         elsewhere = (asker + 1 + random.randrange(self.world.workers - 1)) % self.world.workers
         first = self._give(question, f"answer to {text}", elsewhere if pause else None)
@@ -274,7 +276,7 @@ class Client:
 
     async def _give(self, question: JsonObject, said: str, worker: int | None = None) -> None:
         given = self.answers[said] = Answer(next(self._moments))
-        if await self.tell(answered(question, said), worker):
+        if await self.tell(sampling_answer(question, said), worker):
             given.acknowledged = next(self._moments)
             self.witness.say(f"{self.name}: {said} is acknowledged")
 
@@ -282,8 +284,8 @@ class Client:
         """Return whether no other answer was acknowledged before this one was posted."""
         given = self.answers.get(said)
         return given is not None and all(
-            other.acknowledged > given.posted
-            for name, other in self.answers.items()
+            answer.acknowledged > given.posted
+            for name, answer in self.answers.items()
             if name != said and name.endswith(f"answer to {text}")
         )
 
@@ -320,10 +322,10 @@ class Client:
 
     async def intrude(self) -> None:
         """Try to use the session of somebody else."""
-        for other in self.world.clients:
-            if other is not self and other.session:
+        for client in self.world.clients:
+            if client is not self and client.session:
                 message = request("tools/call", 1, name="script", arguments={})
-                fields = {**self.fields(), "mcp-session-id": other.session}
+                fields = {**self.fields(), "mcp-session-id": client.session}
                 worker = self.another()
                 with suppress(ConnectionError):
                     reply = await self.world.wires.ask(
@@ -355,13 +357,13 @@ class Client:
             with suppress(ConnectionError):
                 reply = await self.world.wires.ask(worker, "POST", self.fields(), body)
                 await self.read(reply)
-                excused = reply.status == 503 and self.witness.excused(begun)
+                excused = reply.status == 503 and self.witness.is_excused(begun)
                 self.witness.check(
                     reply.status == 404 or excused, f"{worker} still serves: {reply.status}"
                 )
 
 
-def answered(question: JsonObject, text: str) -> JsonObject:
+def sampling_answer(question: JsonObject, text: str) -> JsonObject:
     """The client's answer to a request for sampling."""
     message = {"role": "assistant", "content": {"type": "text", "text": text}, "model": "m"}
     return {"jsonrpc": "2.0", "id": question["id"], "result": message}
@@ -442,7 +444,7 @@ class _Call:
 
     async def _read(self, reply: Reply) -> None:
         if reply.status == 404:
-            self._client.gone(404, self.number)
+            self._client.note_session_gone(404, self.number)
             raise Lost
         if reply.fields.get("content-type") != EVENTS:
             self._take_in(await self._client.read(reply))
@@ -506,7 +508,7 @@ class _Call:
         assert self._outcome is not None
         if await client.tell(gone):
             noted = await witness.wait_for(f"cancelled {self.number}", witness.patience)
-            excused = client.over or witness.excused(begun, self._outcome.worker)
+            excused = client.over or witness.is_excused(begun, self._outcome.worker)
             witness.check(noted or excused, f"{self.number} was cancelled, and goes on")
 
     def _take_in(self, message: JsonObject) -> None:
@@ -547,7 +549,7 @@ class _Call:
             witness.check(right, f"{number} gets {outcome.result}")
             witness.check(self._heard == self.expected, f"{number} hears only {self._heard}")
         elif self._outcome is not None and not (self._cancel or self._client.over):
-            excused = witness.excused(begun, outcome.worker)
+            excused = witness.is_excused(begun, outcome.worker)
             witness.check(excused, f"{number} fails: {outcome.error}")
 
 

@@ -35,10 +35,10 @@ class Engine:
     def connect(
         self, worker: str, lease: float, receive: Any
     ) -> AbstractAsyncContextManager["Connection"]:
-        return self._connected(worker, lease, receive)
+        return self._connect(worker, lease, receive)
 
     @asynccontextmanager
-    async def _connected(
+    async def _connect(
         self, worker: str, lease: float, receive: Any
     ) -> AsyncGenerator["Connection", None]:
         connection = Connection(self, worker, receive)

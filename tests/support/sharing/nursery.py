@@ -46,11 +46,11 @@ class Processes(Sockets):
     # What workers say.
 
     @asynccontextmanager
-    async def heard(self, witness: Witness) -> AsyncGenerator[None, None]:
+    async def note_events(self, witness: Witness) -> AsyncGenerator[None, None]:
         """Have what happens in workers noted."""
         before, self._before = self._before, witness
         # Its consequences would be seen by a witness who does not know of the trouble.
-        while before is not None and before.excused(before.now):
+        while before is not None and before.is_excused(before.now):
             await asyncio.sleep(0.02)
         self._note = witness.note
         assert self._nursery.stdout is not None

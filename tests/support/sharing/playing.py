@@ -45,7 +45,7 @@ def play(seed: int, site: Processes) -> Witness:
 
 async def _play_with(seed: int, site: Processes) -> Witness:
     witness = Witness(LEASE, _PATIENCE)
-    async with site.heard(witness):
+    async with site.note_events(witness):
         await site.begin()
         await _play(seed, site, witness)
     return witness

@@ -242,7 +242,7 @@ class Run:
         for fault in self.schedule.faults:
             self.witness.say(str(fault))
         await asyncio.gather(*(client.begin() for client in self.clients))
-        listening = [asyncio.create_task(one.listen()) for one in self._all_streams]
+        listening = [asyncio.create_task(stream.listen()) for stream in self._all_streams]
         doing = [self._do_all(*lane) for lane in self.schedule.lanes]
         going_wrong = [self._go_wrong(fault) for fault in self.schedule.faults]
         try:
@@ -274,7 +274,7 @@ class Run:
         client, listener, given = self.clients[place], self.listeners[place], action.given
         if action.name == "call":
             steps, breaks = given
-            await client.call([self._timed(step) for step in steps], breaks=breaks)
+            await client.call([self._in_seconds(step) for step in steps], breaks=breaks)
         elif action.name == "move":
             await listener.open(plain=given[0])
         elif action.name == "break_off":
@@ -286,7 +286,7 @@ class Run:
         else:
             await getattr(client, action.name)(*given)
 
-    def _timed(self, step: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _in_seconds(self, step: tuple[Any, ...]) -> tuple[Any, ...]:
         """A step with its times in seconds."""
         *kept, last = step
         return (*kept, last * self.witness.lease) if isinstance(last, float) else step

@@ -106,7 +106,7 @@ class Hooks:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-def scripted(hooks: Hooks) -> Any:
+def scripted_server(hooks: Hooks) -> Any:
     """A server with such a tool."""
     m = models(STATELESS)
 
@@ -137,4 +137,4 @@ def app_of(engine: Any, names: Sequence[str], hooks: Hooks, lease: float) -> pkg
     shared = pkg.Shared(engine=engine, lease=lease)
     options = pkg.Options(state_keys=[KEY], drain=0.2)
     http = pkg.HttpOptions(shared=shared, authentication=who, retry=0.01)
-    return pkg.http_app(scripted(hooks), revisions=pkg.REVISIONS, options=options, http=http)
+    return pkg.http_app(scripted_server(hooks), revisions=pkg.REVISIONS, options=options, http=http)

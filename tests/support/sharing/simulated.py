@@ -66,10 +66,10 @@ class Engine:
         self.connections: dict[str, Connection] = {}
 
     def connect(self, worker: str, lease: float, receive: Callable[[Any], None]) -> Any:
-        return self._connected(worker, receive)
+        return self._connect(worker, receive)
 
     @asynccontextmanager
-    async def _connected(
+    async def _connect(
         self, worker: str, receive: Callable[[Any], None]
     ) -> AsyncGenerator["Connection", None]:
         connection = self.connections[worker] = Connection(self, worker, receive)
@@ -186,7 +186,7 @@ class Connection:
             async with asyncio.timeout(_TIMEOUT), self._line:
                 await self._wander()
                 await self._reach()
-                outcome = await self._made(part, method, given, named)
+                outcome = await self._call_memory(part, method, given, named)
                 if self.engine.random.random() < self.engine.forgetful:
                     await asyncio.sleep(_TIMEOUT)
             await self._wander()
@@ -204,14 +204,14 @@ class Connection:
         while self.engine.away:
             await asyncio.sleep(0.01)
 
-    async def _made(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
+    async def _call_memory(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
         engine = self.engine
         if method == "alive":
             return frozenset(worker for worker in given[0] if engine.alive(worker))
         gone = frozenset[str]()
         if method == "send":
             gone = frozenset(worker for worker, _ in given[0] if not engine.alive(worker))
-            given = [[one for one in given[0] if one[0] not in gone]]
+            given = [[letter for letter in given[0] if letter[0] not in gone]]
         self.before(method)
         await self._reach()
         memory = MemoryConnection(engine.memory)
@@ -349,9 +349,9 @@ class Simulated:
         self._names = names
         self._witness = witness
         self._all: list[Worker] = []
-        self.workers = [self._made(place) for place in range(number)]
+        self.workers = [self._make_worker(place) for place in range(number)]
 
-    def _made(self, place: int) -> Worker:
+    def _make_worker(self, place: int) -> Worker:
         def note(what: str) -> None:
             if not worker.dead:
                 self._witness.note(what)
@@ -377,7 +377,7 @@ class Simulated:
 
     async def replace(self, worker: int) -> None:
         self.workers[worker].kill()
-        self.workers[worker] = self._made(worker)
+        self.workers[worker] = self._make_worker(worker)
 
     def stop(self, worker: int) -> None:
         self.workers[worker].stop()

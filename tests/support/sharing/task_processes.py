@@ -25,7 +25,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 
 from support.http.serving import app_of
 from support.ports import free_port
-from support.sharing.task_workers import named
+from support.sharing.task_workers import describe_principal
 from support.tasks.principals import WHO
 
 LEASE: Final = 1.5
@@ -40,28 +40,28 @@ class Enduring(TasksServer, Toolkit, mcp.Server):
     @tool(task=True, idempotent=True)
     async def again(self, session: mcp.Session, path: str) -> str:
         """Be run again."""
-        return await _worked(session, path)
+        return await _work(session, path)
 
     @tool(task=True)
     async def only(self, session: mcp.Session, path: str) -> str:
         """Be run by one process only."""
-        return await _worked(session, path)
+        return await _work(session, path)
 
     @tool(task=True, idempotent=True)
     async def asking(self, session: mcp.Session, path: str) -> str:
         """Ask twice."""
         answers = [await session.ask(message, bool) for message in ("Sure?", "Really?")]
-        said = (isinstance(one, Accepted) and one.value for one in answers)
+        said = (isinstance(answer, Accepted) and answer.value for answer in answers)
         return " ".join(map(str, [*said, os.getpid()]))
 
 
-async def _worked(session: mcp.Session, path: str) -> str:
+async def _work(session: mcp.Session, path: str) -> str:
     session.require_scopes("tasks")
     first = await session.once("pid", os.getpid)
     Path(f"{path}-{first}").touch()
     while not Path(path).exists():
         await asyncio.sleep(0.02)
-    return f"{first} {os.getpid()} {named(session)}"
+    return f"{first} {os.getpid()} {describe_principal(session)}"
 
 
 def _serve(url: str, port: int) -> None:

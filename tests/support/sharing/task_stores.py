@@ -20,7 +20,7 @@ _numbers = count()
 
 
 @asynccontextmanager
-async def opened(
+async def open_stores(
     kind: str, request: pytest.FixtureRequest
 ) -> AsyncGenerator[list[TaskStore], None]:
     """Two stores of a kind that keep the same tasks, as two workers have them."""

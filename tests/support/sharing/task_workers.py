@@ -23,7 +23,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 
 from support.http import behind
 from support.http.forwarding import Forwarder
-from support.http.serving import app_of, booted
+from support.http.serving import app_of, run_app
 from support.tasks.principals import WHO
 
 ENGINES: Final = ("memory", "redis", "postgres")
@@ -53,7 +53,7 @@ class Work(TasksServer, Toolkit, mcp.Server):
     async def sure(self, session: mcp.Session) -> str:
         """Ask its caller twice."""
         answers = [await session.ask(message, bool) for message in ("Sure?", "Really?")]
-        return f"{named(session)}: {answers == [Accepted(True)] * 2}"
+        return f"{describe_principal(session)}: {answers == [Accepted(True)] * 2}"
 
     @tool(task=True)
     async def slow(self, session: mcp.Session) -> str:
@@ -68,7 +68,7 @@ class Work(TasksServer, Toolkit, mcp.Server):
         return "done"
 
 
-def named(session: mcp.Session) -> str:
+def describe_principal(session: mcp.Session) -> str:
     """Who somebody is, and what they may do."""
     principal = session.principal
     return "nobody" if principal is None else f"{principal.id} {sorted(principal.scopes)}"
@@ -86,5 +86,5 @@ async def task_workers(
         **chosen,
     }
     make = partial(app_of, server, REVISIONS)
-    async with behind.workers(make, booted, given, engine) as (_, forwarder):
+    async with behind.workers(make, run_app, given, engine) as (_, forwarder):
         yield forwarder

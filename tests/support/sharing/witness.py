@@ -63,7 +63,7 @@ class Witness:
         elif kind == "stalls":
             self.end(self.begin(kind, int(where)))
 
-    def noted(self, what: str) -> asyncio.Event:
+    def event_for(self, what: str) -> asyncio.Event:
         return self._noted[what]
 
     async def wait_for(self, what: str, seconds: float) -> bool:
@@ -95,15 +95,15 @@ class Witness:
         self.say(f"-- end of {trouble.what}")
         trouble.ended = self.now
 
-    def excused(self, since: float, *workers: int | None) -> bool:
+    def is_excused(self, since: float, *workers: int | None) -> bool:
         """Whether there has been trouble since then, with the engine or one of these workers.
 
         It has consequences for as long as leases that have lapsed meanwhile.
         """
         return any(
-            one.ended + 2 * self.lease >= since
-            and (one.worker is None or not workers or one.worker in workers)
-            for one in self.troubles
+            trouble.ended + 2 * self.lease >= since
+            and (trouble.worker is None or not workers or trouble.worker in workers)
+            for trouble in self.troubles
         )
 
     def __str__(self) -> str:

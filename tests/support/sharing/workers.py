@@ -53,11 +53,11 @@ class Worker:
 
     @property
     def letters(self) -> list[bytes]:
-        return [one.content for one in self.heard if isinstance(one, Letter)]
+        return [message.content for message in self.heard if isinstance(message, Letter)]
 
     @property
     def changes(self) -> list[bytes]:
-        return [one.content for one in self.heard if isinstance(one, Change)]
+        return [message.content for message in self.heard if isinstance(message, Change)]
 
     @property
     def gaps(self) -> int:
@@ -84,7 +84,7 @@ async def until(true: Callable[[], object]) -> None:
         await asyncio.sleep(0.01)
 
 
-async def answered(connection: EngineConnection) -> None:
+async def wait_for_engine(connection: EngineConnection) -> None:
     """Return when the engine is there, or there again."""
     end = time.monotonic() + PATIENCE
     while True:

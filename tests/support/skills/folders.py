@@ -9,7 +9,7 @@ def skill(name: str, more: str = "", body: str = "Do this.\n") -> str:
     return f"---\nname: {name}\ndescription: What {name} is for.\n{more}---\n{body}"
 
 
-def written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
     """The folder, with files by their paths in it."""
     for path, content in files.items():
         file = folder / path

@@ -102,20 +102,20 @@ def _samples(revision: str) -> tuple[Sample, ...]:
         found.append(Sample(subject.name, subject.pointer, value, valid))
 
     for subject in oracle.subjects(revision).values():
-        least = oracle.required(revision, subject)
+        least = oracle.smallest_request(revision, subject)
         for member in least if is_object(least) else ():
             without = Edit((member,), DROP).of(least)
             add(subject, without)
     usual, whole = (
-        Instances(oracle.patched(revision), complete=complete) for complete in (False, True)
+        Instances(oracle.patch_snapshot(revision), complete=complete) for complete in (False, True)
     )
 
     def collect(subject: oracle.Subject, value: Any, seed: int, everything: bool) -> None:
         changes = list(edits(value, depth=1 if everything else 4))
         few = tables.count(50, len(changes)) if everything else 8
         changes = Random(seed).sample(changes, min(few, len(changes)))
-        for one in (value, *(change.of(value) for change in changes)):
-            add(subject, one)
+        for sample in (value, *(change.of(value) for change in changes)):
+            add(subject, sample)
 
     for subject in oracle.subjects(revision).values():
         for strategies, everything in ((usual, False), (whole, True)):
@@ -134,12 +134,14 @@ def require_agreement(accepts: Accepts, differences: Sequence[Difference]) -> No
     used: set[Difference] = set()
     for revision in COMPARED:
         with tables.case(revision):
-            verdicts = [accepts(f"{revision} {one.name}", one.value) for one in samples(revision)]
-            used |= explained(revision, verdicts, differences, used)
-    assert used == set(differences), {one.reason for one in set(differences) - used}
+            verdicts = [
+                accepts(f"{revision} {sample.name}", sample.value) for sample in samples(revision)
+            ]
+            used |= explain_differences(revision, verdicts, differences, used)
+    assert used == set(differences), {difference.reason for difference in set(differences) - used}
 
 
-def explained(
+def explain_differences(
     revision: str,
     verdicts: Iterable[bool],
     differences: Sequence[Difference],
@@ -157,10 +159,10 @@ def explained(
         said = "accepted" if verdict else "refused"
         agreed = _says(revision, tuple(differences), sample.pointer, value) == verdict
         assert agreed, f"{name} {said} {value!r:.300}"
-        for one in set(differences) - known - used:
-            others = tuple(other for other in differences if other is not one)
+        for difference in set(differences) - known - used:
+            others = tuple(second for second in differences if second is not difference)
             if _says(revision, others, sample.pointer, value) != verdict:
-                used.add(one)
+                used.add(difference)
     return used
 
 
@@ -171,9 +173,9 @@ def _says(revision: str, differences: tuple[Difference, ...], pointer: str, valu
 
 @cache
 def _document(revision: str, differences: tuple[Difference, ...]) -> Json:
-    document = deepcopy(oracle.patched(revision))
-    for one in differences:
-        one.change(document)
+    document = deepcopy(oracle.patch_snapshot(revision))
+    for difference in differences:
+        difference.change(document)
     return document
 
 

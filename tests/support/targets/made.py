@@ -24,7 +24,7 @@ def folder(options: TargetOptions, revisions: tuple[str, ...] = REVISIONS) -> Pa
     parent = mkdtemp(prefix="target_", dir=os.environ["MADE_ONCE"])
     found = Path(parent) / f"made_by_{options.target}_{name}"
     # A single module knows nothing of other revisions, so it is the same for all who want it.
-    asked = [(one,) for one in revisions] if options.layout == "single" else [revisions]
+    asked = [(revision,) for revision in revisions] if options.layout == "single" else [revisions]
     for some in asked:
         for file in generated_once(GenerationOptions(some, target=options)).files:
             path = found / file.path

@@ -62,7 +62,7 @@ def prepare(folder: Path) -> Path:
     return folder
 
 
-def written(folder: Path, name: str, text: str) -> str:
+def write_program(folder: Path, name: str, text: str) -> str:
     """Write a program beside modules, and return its name."""
     (folder / name).write_text(text, encoding="utf-8")
     return name

@@ -21,7 +21,7 @@ async def call(hand: Hand, name: str, *, meta: JsonObject = DECLARED, **argument
     return await hand.ask("tools/call", "call", name=name, arguments=arguments, _meta=meta)
 
 
-async def begun(hand: Hand, name: str, **arguments: Any) -> str:
+async def begin_task(hand: Hand, name: str, **arguments: Any) -> str:
     """The id of the task that a call becomes."""
     result = (await call(hand, name, **arguments))["result"]
     assert result["resultType"] == "task", result
@@ -44,13 +44,13 @@ async def until(hand: Hand, id: str, status: str) -> dict[str, Any]:
             return found
 
 
-async def told(hand: Hand, id: str, **answers: object) -> Json:
+async def answer_task(hand: Hand, id: str, **answers: object) -> Json:
     """The answer to `tasks/update`."""
     return await hand.ask(
         "tasks/update", "update", taskId=id, inputResponses=answers, _meta=DECLARED
     )
 
 
-async def cancelled(hand: Hand, id: str) -> Json:
+async def cancel_task(hand: Hand, id: str) -> Json:
     """The answer to `tasks/cancel`."""
     return await hand.ask("tasks/cancel", "cancel", taskId=id, _meta=DECLARED)

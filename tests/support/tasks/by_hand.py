@@ -12,7 +12,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import Accepting, Hand, discovered, error, pkg, request, welcome
+from support.sessions.talking import Accepting, Hand, discover_result, error, pkg, request, welcome
 
 DECLARED: JsonObject = {"extensions": {TASKS_EXTENSION: {}}}
 
@@ -53,7 +53,7 @@ class Clock:
         return PollTiming(now=self, epoch=self, wait=self.wait)
 
 
-def timed(client: Any, clock: Clock) -> Any:
+def set_clock(client: Any, clock: Clock) -> Any:
     """A client whose tasks go by a clock."""
     caller = client.__mcp_runtime__.caller
     assert isinstance(caller, TaskCaller)
@@ -61,15 +61,15 @@ def timed(client: Any, clock: Clock) -> Any:
     return client
 
 
-def detailed(id: str, status: str = "working", **members: Any) -> JsonObject:
+def task_details(id: str, status: str = "working", **members: Any) -> JsonObject:
     """A task as the extension writes it."""
     times = {"createdAt": "2026-11-01T00:00:00Z", "lastUpdatedAt": "2026-11-01T00:00:00Z"}
     return {"taskId": id, "status": status, "ttlMs": None, "pollIntervalMs": 5000} | times | members
 
 
-def created(id: str, **members: Any) -> JsonObject:
+def task_created(id: str, **members: Any) -> JsonObject:
     """The result that says that a call has become a task of the extension."""
-    return {"resultType": "task", **detailed(id, **members)}
+    return {"resultType": "task", **task_details(id, **members)}
 
 
 def text(said: str, **members: Any) -> JsonObject:
@@ -83,7 +83,7 @@ def core_task(id: str, status: str = "working", **members: Any) -> JsonObject:
     return {"taskId": id, "status": status, "ttl": None} | times | members
 
 
-class Played:
+class ScriptedServer:
     """A server that answers each method with the next of its answers, the last again and again.
 
     An answer is a result; an error of JSON-RPC as `{"error": …}`; a coroutine function that
@@ -106,11 +106,15 @@ class Played:
     def methods(self) -> list[str]:
         """What came, but for how connections begin."""
         opening = {"server/discover", "initialize", "notifications/initialized"}
-        return [one["method"] for one in self.came if one.get("method") not in opening | {None}]
+        return [
+            message["method"]
+            for message in self.came
+            if message.get("method") not in opening | {None}
+        ]
 
     def params(self, method: str) -> list[Json]:
         """The params of each message of a method."""
-        return [one["params"] for one in self.came if one.get("method") == method]
+        return [message["params"] for message in self.came if message.get("method") == method]
 
     async def play(self, hand: Hand) -> None:
         self.hand = hand
@@ -122,7 +126,7 @@ class Played:
     async def _answer(self, hand: Hand, message: JsonObject) -> None:
         method, id = message["method"], message["id"]
         if method == "server/discover":
-            await hand.send(discovered(id, **self.capabilities))
+            await hand.send(discover_result(id, **self.capabilities))
             return
         if method == "initialize":
             supported = {"supported": [STATELESS], "requested": OLD}
@@ -147,13 +151,13 @@ class Played:
 
 
 @asynccontextmanager
-async def calling(client: Any, played: Played) -> AsyncGenerator[Any, None]:
+async def calling(client: Any, played: ScriptedServer) -> AsyncGenerator[Any, None]:
     """A client that is connected to a server that is played."""
     async with pkg.connect(Accepting(played.play), client) as ours:
         yield ours
 
 
-def asked(message: str) -> JsonObject:
+def form_question(message: str) -> JsonObject:
     """A question for input."""
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
     params = {"message": message, "requestedSchema": schema}
@@ -162,4 +166,4 @@ def asked(message: str) -> JsonObject:
 
 def elicit(id: int, message: str) -> JsonObject:
     """A question for input as a request of the handshake era."""
-    return request("elicitation/create", id, **asked(message)["params"])
+    return request("elicitation/create", id, **form_question(message)["params"])

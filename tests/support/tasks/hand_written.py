@@ -23,12 +23,12 @@ class TaskRuntime(ServerRuntime):
         return ServersTasks(lambda tool: {"plain": None}.get(tool, "optional"))
 
     def bound(self, revision: str) -> Mapping[str, Any]:
-        return {**super().bound(revision), "tasks/get": _found}
+        return {**super().bound(revision), "tasks/get": _find_task}
 
 
-async def _found(session: Any, params: Any) -> Any:
+async def _find_task(session: Any, params: Any) -> Any:
     spec = session.__mcp_runtime__.spoken.wire.requests["tasks/get"]
-    by_name = {one.__name__: one for one in spec.results}
+    by_name = {result.__name__: result for result in spec.results}
     task = {**WORKING, "taskId": params.task_id}
     if "GetTaskResult" in by_name:
         return by_name["GetTaskResult"].from_wire({**task, "ttl": None})
@@ -44,7 +44,7 @@ async def create(session: Any, params: Any) -> Any:
         return cls.from_wire({"resultType": "task", **WORKING, "ttlMs": None})
     if "task" not in session.__mcp_runtime__.raw:
         return "plain"
-    by_name = {one.__name__: one for one in wire.requests["tools/call"].results}
+    by_name = {result.__name__: result for result in wire.requests["tools/call"].results}
     return by_name["CreateTaskResult"].from_wire({"task": {**WORKING, "ttl": None}})
 
 

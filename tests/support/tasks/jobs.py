@@ -67,7 +67,7 @@ class Jobs(Toolkit, Server):
         return " ".join(names)
 
 
-class Person(Client):
+class AnsweringClient(Client):
     """A client that says its name, or refuses."""
 
     def __init__(self) -> None:
@@ -90,16 +90,16 @@ def keeping(tapped: Tapped) -> Any:
     return keep
 
 
-async def created(client: Client, name: str, **options: Any) -> m.CreateTaskResult:
+async def create_job(client: Client, name: str, **options: Any) -> m.CreateTaskResult:
     """What a call of a tool as a task is answered with."""
     answer = await client.call_as_task(name, options.pop("arguments", {}), **TASK, **options)
     assert isinstance(answer, m.CreateTaskResult)
     return answer
 
 
-async def begun(client: Client, name: str, **options: Any) -> m.Task:
+async def begin_task(client: Client, name: str, **options: Any) -> m.Task:
     """The task that a call of a tool has become."""
-    return (await created(client, name, **options)).task
+    return (await create_job(client, name, **options)).task
 
 
 def text_of(result: WireModel) -> str:

@@ -25,7 +25,7 @@ from support.revisions import HANDSHAKE, OLD
 from support.sessions.talking import Hand, Servers, modern
 from support.sessions.talking import pkg as pkg
 from support.sessions.talking import run as run
-from support.sessions.talking import served as served
+from support.sessions.talking import serve_by_hand as serve_by_hand
 from support.sessions.talking import shaken as shaken
 
 mcp = v2025_11_25
@@ -58,20 +58,20 @@ async def asking(
     connected = (
         shaken(server, revision, revisions=revisions, **options)
         if revision in HANDSHAKE
-        else served(server, revisions=revisions, **options)
+        else serve_by_hand(server, revisions=revisions, **options)
     )
     async with connected as hand:
 
         async def ask(method: str, **params: object) -> Json:
             ask.id += 1  # type: ignore[attr-defined]
             id = ask.id  # type: ignore[attr-defined]
-            return outcome(await asked(hand, revision, method, id, **params))
+            return outcome(await send_request(hand, revision, method, id, **params))
 
         ask.id = 0  # type: ignore[attr-defined]
         yield ask
 
 
-async def asked(hand: Hand, revision: str, method: str, id: int, **params: object) -> Json:
+async def send_request(hand: Hand, revision: str, method: str, id: int, **params: object) -> Json:
     """The next message after a request."""
     if revision in HANDSHAKE:
         return await hand.ask(method, id, **params)

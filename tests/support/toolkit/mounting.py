@@ -8,14 +8,14 @@ from typing import Any, cast
 from mcp_revisions import v2025_11_25
 
 from support.folders import GENERATED
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.revisions import HANDSHAKE, REVISIONS
 from support.sessions.talking import client, pkg
 from support.sessions.wiretap import until as until
 
 mcp = v2025_11_25
 
-ASKING = tuple(one for one in REVISIONS if hasattr(pkg.load(one).Session, "elicit"))
+ASKING = tuple(revision for revision in REVISIONS if hasattr(pkg.load(revision).Session, "elicit"))
 """The revisions in which a server can ask the user."""
 
 PROGRAM = """
@@ -172,7 +172,7 @@ class Waiting:
 Wire = Callable[[Any, Any], AbstractAsyncContextManager[Any]]
 
 
-async def left(server: Any, number: int) -> None:
+async def wait_for_connections(server: Any, number: int) -> None:
     """Wait until a server has so many connections."""
     await until(lambda: len(server.sessions) == number)
 
@@ -181,7 +181,7 @@ async def left(server: Any, number: int) -> None:
 async def over_http(one: Any, server: Any, **headers: str) -> AsyncGenerator[Any, None]:
     """Connect a client to an app over HTTP."""
     served = server.http()
-    async with booted(served) as port:
+    async with run_app(served) as port:
         try:
             opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp", headers=headers)
             async with pkg.connect(opener, one, revisions=(revision_of(one),)) as connected:

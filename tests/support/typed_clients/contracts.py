@@ -10,7 +10,7 @@ from typing import Any, Final
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.clients.contract import Contract, contract
 from mcp_protogen.servers.clients.lock import ClientLock
-from mcp_protogen.servers.clients.making import made
+from mcp_protogen.servers.clients.making import build_module
 from mcp_protogen.servers.clients.package import PackageTasks
 
 from support.generated.golden_package import PACKAGE
@@ -67,12 +67,14 @@ def text_of(
 ) -> str:
     """Return the module for a server with these tools, and what else `contract_of` takes."""
     lock = lock_for(contract_of(*tools, **others), methods, tasks)
-    return made(lock, Path("weather_client.py"))[0].decode()
+    return build_module(lock, Path("weather_client.py"))[0].decode()
 
 
 def problems_of(*tools: Json, tasks: PackageTasks = PackageTasks.NONE, **others: Any) -> list[str]:
     """Return what is said about these tools."""
-    found = made(lock_for(contract_of(*tools, **others), None, tasks), Path("weather_client.py"))[1]
+    found = build_module(
+        lock_for(contract_of(*tools, **others), None, tasks), Path("weather_client.py")
+    )[1]
     return [problem.message for problem in found]
 
 

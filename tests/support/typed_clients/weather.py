@@ -11,7 +11,7 @@ from mcp_revisions import ToolError, http_app
 from mcp_revisions import v2026_07_28 as mcp
 from pydantic import BaseModel
 
-from support.http.serving import booted
+from support.http.serving import run_app
 
 
 class Forecast(BaseModel):
@@ -57,7 +57,7 @@ def over_http() -> Generator[str, None, None]:
 
     async def serve() -> None:
         app, end = http_app(new_server()), asyncio.Event()
-        async with booted(app) as port:
+        async with run_app(app) as port:
             begun.set_result((f"http://127.0.0.1:{port}/mcp", asyncio.get_running_loop(), end))
             await end.wait()
             await app.close()

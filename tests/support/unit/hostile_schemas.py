@@ -81,8 +81,8 @@ def _intersections(random: Random) -> Json:
     found: Json = {}
     for number in range(count):
         members = {
-            f"m{other}": {"allOf": [ref(f"D{other}"), record(**{f"z{number}x{other}": STRING})]}
-            for other in random.sample(range(count), random.randrange(1, count))
+            f"m{name}": {"allOf": [ref(f"D{name}"), record(**{f"z{number}x{name}": STRING})]}
+            for name in random.sample(range(count), random.randrange(1, count))
         }
         found[f"D{number}"] = record(**members)
     return found
@@ -165,7 +165,7 @@ def _dense(random: Random) -> Json:
         if random.random() < 0.2:
             found[name] = {"type": "array", "items": union(*others)}
         else:
-            found[name] = record(**{f"m{other}": ref(other) for other in others}, u=union(*others))
+            found[name] = record(**{f"m{link}": ref(link) for link in others}, u=union(*others))
     return found
 
 

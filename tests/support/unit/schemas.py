@@ -180,7 +180,7 @@ def _method(name: str, senders: list[str], params: str, results: list[str]) -> J
     }
 
 
-def given(document: Any, name: str = "tiny.json") -> GivenFile:
+def schema_file(document: Any, name: str = "tiny.json") -> GivenFile:
     """A published schema as the user hands it over."""
     return GivenFile(name, json.dumps(document).encode())
 
@@ -201,7 +201,7 @@ def derive(document: Json, stated: Json | None = None, ledger: tuple[Json, ...] 
 
 def make(document: Any, revision: str = "draft") -> Package:
     """The package that a user's own schema leads to, its facts inherited from a known revision."""
-    return generate(GenerationOptions((revision,), {revision: given(document)}))
+    return generate(GenerationOptions((revision,), {revision: schema_file(document)}))
 
 
 def make_models(document: Any, revision: str = "draft") -> Package:
@@ -228,7 +228,9 @@ def text_of(package: Package, path: str) -> str:
 
 def read(document: Any, revision: str = "draft") -> Derived:
     """What a user's own schema means: everything that `make` does before it writes."""
-    source = sources.load(revision, GenerationOptions((revision,), {revision: given(document)}))
+    source = sources.load(
+        revision, GenerationOptions((revision,), {revision: schema_file(document)})
+    )
     return derive_revision(source)
 
 
@@ -253,7 +255,7 @@ def validator(document: Json) -> Any:
 
 
 @contextmanager
-def imported(package: Package, folder: Path, name: str) -> Generator[ModuleType, None, None]:
+def import_package(package: Package, folder: Path, name: str) -> Generator[ModuleType, None, None]:
     """The package `name` written into `folder` and imported, until the context ends."""
     for file in package.files:
         path = folder / name / file.path

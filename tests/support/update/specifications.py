@@ -45,7 +45,7 @@ class Spec:
         return sha256(self.path(revision).read_bytes()).hexdigest()
 
 
-def reworded(document: Json) -> None:
+def reword(document: Json) -> None:
     """Changes nothing but prose."""
     document["$defs"]["Tool"]["description"] = "Something new to say."
 
@@ -79,7 +79,7 @@ def git(folder: Path, *arguments: str, day: str = "2031-05-06") -> str:
     return done.stdout.decode().strip()
 
 
-def committed(folder: Path, day: str = "2031-05-06") -> str:
+def commit_folder(folder: Path, day: str = "2031-05-06") -> str:
     """Make the folder a clone if it is none, and commit what is in it; returns the commit."""
     if not (folder / ".git").exists():
         git(folder, "init", "--quiet")

@@ -10,7 +10,7 @@ from mcp_protogen.instep.vectors.making import make
 from mcp_protogen.instep.vectors.subjects import topics
 from mcp_protogen.instep.vectors.vector import Subject, Vector, VectorSet, title
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
-from mcp_protogen.pipeline.derive.extended import extended
+from mcp_protogen.pipeline.derive.extended import extend_revision
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
@@ -31,7 +31,7 @@ ODD = (sys.executable, str(_HERE / "odd_responder.py"))
 
 SETS = (
     *REVISIONS,
-    *(title(rev, one.name) for one in pinned_extensions() for rev in one.revisions),
+    *(title(rev, pinned.name) for pinned in pinned_extensions() for rev in pinned.revisions),
 )
 """All that vectors are made of: revisions, and extensions in them."""
 
@@ -58,13 +58,13 @@ def _deriving(name: str) -> tuple[Document, RevisionIR]:
     revision, _, extension = name.partition("+")
     source = sources.load(revision, GenerationOptions((revision,)))
     if extension:
-        made = extended(extensions.load(extension, schema_folder()), source)
+        made = extend_revision(extensions.load(extension, schema_folder()), source)
         return Document(made.source.schema, made.types), made.derived.ir
     schema = patches.apply(source.schema, source.ledger, source.ledger_place)
     return Document(schema), derive_revision(source).ir
 
 
-def named(revision: str, id: str) -> Vector:
+def find_vector(revision: str, id: str) -> Vector:
     """One vector."""
     (found,) = [vector for vector in vectors(revision).vectors if vector.id == id]
     return found

@@ -99,7 +99,7 @@ class Document:
         for inner in _inner(schema, pointer):
             yield from self._wrong(inner)
 
-    def shown(self, pointer: str, value: Any) -> Iterator[Fact]:
+    def facts_of(self, pointer: str, value: Any) -> Iterator[Fact]:
         """What a right value shows of the schema at a pointer."""
         schema = jsonpointer.get(self.schema, pointer)
         if schema is True:
@@ -107,7 +107,7 @@ class Document:
         if pointer.count("/") == 2:
             yield ("definition", pointer)
         if "$ref" in schema:
-            yield from self.shown(schema["$ref"].removeprefix("#"), value)
+            yield from self.facts_of(schema["$ref"].removeprefix("#"), value)
         for index, constant in enumerate(schema.get("enum", ())):
             if constant == value:
                 yield ("alternative", f"{pointer}/enum/{index}")
@@ -118,18 +118,18 @@ class Document:
             if schema[keyword] == (len(value) if keyword.endswith("Items") else value):
                 yield ("met", f"{pointer}/{keyword}")
         for number in range(len(schema.get("allOf", ()))):
-            yield from self.shown(f"{pointer}/allOf/{number}", value)
+            yield from self.facts_of(f"{pointer}/allOf/{number}", value)
         for keyword in ("anyOf", "oneOf"):
             for index in range(len(schema.get(keyword, ()))):
                 arm = f"{pointer}/{keyword}/{index}"
                 if self.accepts(arm, value):
                     yield ("alternative", arm)
-                    yield from self.shown(arm, value)
+                    yield from self.facts_of(arm, value)
         if isinstance(value, dict):
             yield from self._members(schema, pointer, value)  # pyright: ignore
         if isinstance(value, list) and "items" in schema:
             for item in value:  # pyright: ignore[reportUnknownVariableType]
-                yield from self.shown(f"{pointer}/items", item)
+                yield from self.facts_of(f"{pointer}/items", item)
 
     def _members(self, schema: Json, pointer: str, value: Json) -> Iterator[Fact]:
         declared = schema.get("properties", {})
@@ -137,14 +137,14 @@ class Document:
             member = f"{pointer}/properties/{jsonpointer.escape(name)}"
             if name in value:
                 yield ("present", member)
-                yield from self.shown(member, value[name])
+                yield from self.facts_of(member, value[name])
             else:
                 yield ("absent", member)
         if value.keys() - declared.keys():
             yield ("undeclared", pointer)
         if isinstance(schema.get("additionalProperties"), dict):
             for name in value.keys() - declared.keys():
-                yield from self.shown(f"{pointer}/additionalProperties", value[name])
+                yield from self.facts_of(f"{pointer}/additionalProperties", value[name])
 
     def violations(self, schema: Json, value: Any) -> Iterator[tuple[Fact, str]]:
         """What a wrong value violates, alternatives included, each with the place at fault."""

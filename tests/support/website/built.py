@@ -31,7 +31,9 @@ _LOOKED_INTO: Final = (
 )
 """Pages that tests have something to say of."""
 _OTHERS: Final = [
-    one.name for one in navigation.pages() if one.name not in _LOOKED_INTO and one.name != "files"
+    page.name
+    for page in navigation.pages()
+    if page.name not in _LOOKED_INTO and page.name != "files"
 ]
 WHOLE: Final = (*_LOOKED_INTO, *tables.some(_OTHERS, 8, "pages"))
 _FENCED: Final = re.compile(r"^ *(```+|~~~+).*?^ *\1 *$", re.M | re.S)
@@ -47,14 +49,14 @@ def site() -> Path:
     def make() -> str:
         folder = Path(os.environ["MADE_ONCE"]) / "site"
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("website.building.stage", _staged)
+            patch.setattr("website.building.stage", _stage_site)
             build(folder, write_explorer=lambda place: shutil.copytree(made_before, place))
         return str(folder)
 
     return Path(once("site", make))
 
 
-def _staged(folder: Path, url: str) -> Mapping[str, str]:
+def _stage_site(folder: Path, url: str) -> Mapping[str, str]:
     """Stage the site, and leave headings and links alone in pages that are not whole."""
     pages = stage(folder, url)
     for name in pages.keys() - {*WHOLE}:

@@ -17,30 +17,30 @@ from website.explorer import write
 from website.scripts import libraries
 
 from support.made_once import once, vectors_once
-from support.missing import untested
+from support.missing import skip_untested
 
 Json = dict[str, Any]
 _PROGRAM: Final = Path(__file__).with_name("judging.cjs")
 
 
-def installed(shown: str) -> Path:
+def require_libraries(shown: str) -> Path:
     """The libraries of the site; skips what they would show where they cannot be installed."""
     if shutil.which("node") is None or shutil.which("npm") is None:
-        untested("node and npm", shown)
+        skip_untested("node and npm", shown)
     try:
         return libraries()
     except RuntimeError as error:
-        untested("what could not be installed", f"{shown} ({str(error).splitlines()[-1]})")
+        skip_untested("what could not be installed", f"{shown} ({str(error).splitlines()[-1]})")
 
 
 def explorer(shown: str = "the protocol explorer") -> Path:
     """The folder of the explorer."""
-    installed(shown)
-    folder: str = once("the explorer", _made)
+    require_libraries(shown)
+    folder: str = once("the explorer", _make_explorer)
     return Path(folder)
 
 
-def _made() -> str:
+def _make_explorer() -> str:
     folder = Path(os.environ["MADE_ONCE"]) / "explorer"
     with pytest.MonkeyPatch.context() as patch:
         # Probes are looked for among vectors that many tests need; there, in those of some types.
@@ -63,7 +63,7 @@ def data(name: str) -> Any:
     return json.loads(json.loads(script[len(start) : -3]))
 
 
-def judged(cases: Iterable[Json]) -> list[Json]:
+def judge_cases(cases: Iterable[Json]) -> list[Json]:
     """What the judge says of each case; `judging.cjs` has their form."""
     return [_answer(json.dumps(case, allow_nan=False)) for case in cases]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_protogen.instep.audit.description import Description
-from mcp_protogen.instep.audit.expected import Expected
+from mcp_protogen.instep.audit.expected import ExpectedTypes
 from mcp_protogen.instep.audit.fitting import members_of
 from mcp_protogen.instep.audit.matching import Matching
 from mcp_protogen.instep.audit.member_types import leaves
@@ -41,7 +41,7 @@ class Decoders:
 
 
 def decoders_of(
-    wanted: Expected, target: Description, matching: Matching, written: str = "none"
+    wanted: ExpectedTypes, target: Description, matching: Matching, written: str = "none"
 ) -> Decoders:
     """Return the types of the target that read the values of a revision."""
     types: dict[str, Decoder] = {}
@@ -60,14 +60,14 @@ def decoders_of(
     return Decoders(types, messages, written, _knows_envelopes(wanted, target, matching))
 
 
-def _knows_envelopes(wanted: Expected, target: Description, matching: Matching) -> bool:
+def _knows_envelopes(wanted: ExpectedTypes, target: Description, matching: Matching) -> bool:
     """Return whether the target has types of envelopes, or messages that include them."""
     keys = (key for name in wanted.messages for key in _keys(name, matching))
     around = any(_envelope(kind, matching) for kind in ENVELOPES)
     return around or any(_has_envelope(target, key) for key in keys)
 
 
-def _is_read(name: str, wanted: Expected) -> bool:
+def _is_read(name: str, wanted: ExpectedTypes) -> bool:
     """Return whether values are read as this type.
 
     Values of a base are read as one of its subtypes, and the answers to a method as its messages.
@@ -77,7 +77,7 @@ def _is_read(name: str, wanted: Expected) -> bool:
     return name in wanted.senders or wanted.resolve(name) is not None
 
 
-def _kind(name: str, wanted: Expected) -> str:
+def _kind(name: str, wanted: ExpectedTypes) -> str:
     """Return the kind of a message with its envelope, or of a union of such; else empty."""
     kinds = {
         str(method.message): method.kind

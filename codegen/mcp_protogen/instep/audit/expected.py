@@ -11,7 +11,7 @@ from mcp_protogen.instep.audit.member_types import leaves
 from mcp_protogen.instep.vectors.envelope import ENVELOPE_PREFIX
 from mcp_protogen.instep.vectors.vector import title
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended import extended
+from mcp_protogen.pipeline.derive.extended import extend_revision
 from mcp_protogen.pipeline.derive.recursion import names_in, uses
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, sources
@@ -41,7 +41,7 @@ ENVELOPE_MEMBERS = frozenset(("jsonrpc", "id"))
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedTypes:
     """One revision: its IR, and the schema's own name for each type that has one there.
 
     `json_schemas` are members that hold a JSON Schema, for which the IR only says that they are
@@ -200,7 +200,7 @@ class Expected:
             self._spread(below, roles, found)
 
 
-def expected(revision: str, extension: str = "") -> Expected:
+def load_expected(revision: str, extension: str = "") -> ExpectedTypes:
     """Return the expectations of a pinned revision, or of an extension in it.
 
     Raise `ProblemError` if it is not pinned.
@@ -208,7 +208,7 @@ def expected(revision: str, extension: str = "") -> Expected:
     source = sources.load(revision, GenerationOptions((revision,)))
     own: frozenset[str] = frozenset()
     if extension:
-        made = extended(extensions.load(extension, schema_folder()), source)
+        made = extend_revision(extensions.load(extension, schema_folder()), source)
         source, derived = made.source, made.derived
         core = {type_.name for type_ in made.core.types}
         own = made.methods | {type_.name for type_ in derived.ir.types if type_.name not in core}
@@ -216,6 +216,6 @@ def expected(revision: str, extension: str = "") -> Expected:
         derived = derive_revision(source)
     named = {type_name(name): name for name in source.schema["$defs"]}
     patched = frozenset(patch["pointer"] for patch in source.ledger)
-    schema = source.patched()
+    schema = source.apply_patches()
     json_schemas = source.facts.json_schemas
-    return Expected(derived.ir, named, json_schemas, patched, schema, extension, own)
+    return ExpectedTypes(derived.ir, named, json_schemas, patched, schema, extension, own)

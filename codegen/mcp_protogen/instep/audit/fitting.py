@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mcp_protogen.instep.audit.description import Description
-from mcp_protogen.instep.audit.expected import Expected
+from mcp_protogen.instep.audit.expected import ExpectedTypes
 from mcp_protogen.instep.audit.matching import Matching
 from mcp_protogen.instep.audit.member_types import NULL, kind_of, leaves
 from mcp_protogen.pipeline.ir import Anything, ListOf, LiteralOf, MapOf, Ref, Scalar, TypeExpr
@@ -22,7 +22,7 @@ _TAKES: Mapping[str, frozenset[str]] = {"number": frozenset({"number", "integer"
 class AuditedTarget:
     """The revision, the target, and the matches between their types."""
 
-    wanted: Expected
+    wanted: ExpectedTypes
     target: Description
     matching: Matching
 
@@ -67,7 +67,7 @@ def fit(ours: TypeExpr, theirs: TypeExpr, audited: AuditedTarget) -> ShapeFit:
         return result
     used: set[TypeExpr] = set()
     for leaf in wanted:
-        takers = [other for other in found if _takes(leaf, other, audited)]
+        takers = [candidate for candidate in found if _takes(leaf, candidate, audited)]
         if isinstance(leaf, Anything) and _is_all_json(found):
             continue
         used.update(takers)
@@ -133,7 +133,7 @@ def stands_for(name: str, key: str, audited: AuditedTarget) -> bool:
     return required <= wires if required else not wires.isdisjoint(fields)
 
 
-def members_of(name: str, wanted: Expected) -> dict[str, bool]:
+def members_of(name: str, wanted: ExpectedTypes) -> dict[str, bool]:
     """Return the members of an object of the schema, and whether they are required."""
     type_ = wanted.types[name]
     return {field.wire: field.required for field in getattr(type_, "fields", ())}

@@ -31,7 +31,7 @@ class AuditFinding:
     place: tuple[str, ...] = ()
 
 
-def rated(finding: AuditFinding) -> ReportedChange:
+def rate(finding: AuditFinding) -> ReportedChange:
     """Return the finding with its severities."""
     row = SEVERITIES[finding.code]
     return ReportedChange(

@@ -5,10 +5,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.audit.run_audit import responder_command
-from mcp_protogen.instep.vectors.making import make, wanted
+from mcp_protogen.instep.vectors.making import make, select_sources
 from mcp_protogen.instep.vectors.named_vectors import NamedVectors
 from mcp_protogen.instep.vectors.outcome import VectorRun
 from mcp_protogen.instep.vectors.outcome_changes import comparison
@@ -49,14 +49,14 @@ def trial_page(
 ) -> FindingsPage:
     """Try an implementation with vectors, and return the page of its faults."""
     options = named.options(usual=True)
-    (revision, extension), *more = wanted(options)
+    (revision, extension), *more = select_sources(options)
     if more:
         message = "name one revision or extension: each run tries an implementation with one"
         raise ProblemError(Problem("conflicting-options", message))
     chosen = choice.of(make(revision, options, extension))
     outcome = run_vectors(program.words(revision, extension), chosen, timeout=program.timeout)
     page = FindingOptions("finding").sort(comparison(outcome)).page(view)
-    closing = f"{one_line(_counts(outcome))}\n" if view.form == PageFormat.TEXT else ""
+    closing = f"{safe_line(_counts(outcome))}\n" if view.form == PageFormat.TEXT else ""
     return replace(page, text=page.text + closing)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.instep.compare import fields
-from mcp_protogen.instep.compare.members import Member, members, named
+from mcp_protogen.instep.compare.members import Member, members, resolve_name
 from mcp_protogen.instep.compare.plain_schemas import essence
 from mcp_protogen.instep.compare.renames import renames
 from mcp_protogen.instep.compare.revisions import ComparedRevision
-from mcp_protogen.instep.compare.spelling import spelled
+from mcp_protogen.instep.compare.spelling import spell
 from mcp_protogen.instep.compare.traffic import envelopes, error_code, senders
 from mcp_protogen.instep.compare.values import Values
 from mcp_protogen.pipeline.derive.skeleton import MESSAGE_UNIONS
@@ -66,7 +66,7 @@ class Types:
         """The senders of each type, before and after."""
         return senders(self.before), senders(self.after)
 
-    def sent_by(self, old: str, new: str) -> Senders:
+    def senders_of(self, old: str, new: str) -> Senders:
         """Return the senders of a type that both sides have; empty if only one side sends it."""
         was, now = self.senders[0].get(old, NOBODY), self.senders[1].get(new, NOBODY)
         return (was & now or was | now) if was and now else NOBODY
@@ -80,7 +80,7 @@ class Types:
     def derived(self) -> tuple[Mapping[str, TypeIR], Mapping[str, TypeIR]]:
         """The derived types of both sides, by name."""
         was, now = (
-            {str(one.name): one for one in revision.ir.types} for revision in self._revisions
+            {str(type_.name): type_ for type_ in revision.ir.types} for revision in self._revisions
         )
         return was, now
 
@@ -125,9 +125,9 @@ class Types:
 
     def _of(self, revision: ComparedRevision) -> Iterator[str]:
         return (
-            str(one.message)
-            for one in revision.ir.methods
-            if str(one.message) in revision.definitions
+            str(method.message)
+            for method in revision.ir.methods
+            if str(method.message) in revision.definitions
         )
 
 
@@ -162,7 +162,7 @@ def changes(types: Types) -> Iterator[Difference]:
             natures = _nature(before[name]), _nature(after[name])
             yield Difference("type-redefined", name, pointer, *natures, new)
         if name in before and (called := types.renamed.get(name, name)) in after:
-            yield from _compared(types, name, called)
+            yield from _compare(types, name, called)
 
 
 def _nature(schema: Json) -> str:
@@ -171,7 +171,7 @@ def _nature(schema: Json) -> str:
         return "object"
     if "anyOf" in schema and all("$ref" in arm or _is_object(arm) for arm in schema["anyOf"]):
         return "union"
-    return spelled(schema)
+    return spell(schema)
 
 
 def _is_object(schema: Json) -> bool:
@@ -181,15 +181,15 @@ def _is_object(schema: Json) -> bool:
     )
 
 
-def _compared(types: Types, old: str, new: str) -> Iterator[Difference]:
+def _compare(types: Types, old: str, new: str) -> Iterator[Difference]:
     before, after = types.before.definitions[old], types.after.definitions[new]
-    who = types.sent_by(old, new)
+    who = types.senders_of(old, new)
     yield from _manner(types, old, new, who)
     pointer = jsonpointer.join("$defs", new)
     if _is_object(before) != _is_object(after):
         # One of the two may be just an alias of such an object.
-        before = named(before, types.before.definitions)
-        after = named(after, types.after.definitions)
+        before = resolve_name(before, types.before.definitions)
+        after = resolve_name(after, types.after.definitions)
     pair = fields.MemberPair(
         new, _alone(old, before, pointer), _alone(new, after, pointer), (old, new)
     )
@@ -255,10 +255,12 @@ def _own(types: Types, side: ComparedRevision, name: str, called: str) -> _Membe
     found = [*members(side.definitions, name, message=False).values()]
     if called in types.messages or types.is_base(side, name):
         # The content of an envelope, and its stand-in in a base, is reported for the messages.
-        found = [one for one in found if len(one.steps) < 3 or one.steps[1] not in _CONTENTS]
+        found = [
+            member for member in found if len(member.steps) < 3 or member.steps[1] not in _CONTENTS
+        ]
     if called in types.messages:
         found += members(side.definitions, name, message=True).values()
-    return {member.path: member for member in (one.of(called) for one in found)}
+    return {member.path: member for member in (original.of(called) for original in found)}
 
 
 def _envelope(side: ComparedRevision, kind: str, called: str) -> _Members:
@@ -271,7 +273,7 @@ def _envelope(side: ComparedRevision, kind: str, called: str) -> _Members:
         *(side.definitions.get(name, {}).get("properties", {}) for name in messages)
     )
     found = members(side.definitions, envelope, message=False).values()
-    common = (one.of(called) for one in found if one.steps[1] not in stated)
+    common = (original.of(called) for original in found if original.steps[1] not in stated)
     return {member.path: member for member in common}
 
 
@@ -299,8 +301,10 @@ def _along(member: Member | None, here: Mapping[str, Member], there: Mapping[str
 
 def _arms_beside(member: Member | None, side: _Members) -> frozenset[str]:
     """Return the alternatives around a member that its object has on a side."""
-    beside = (one for one in side.values() if member and one.steps[:-1] == member.steps[:-1])
-    return frozenset(name for one in beside for name in one.arms)
+    beside = (
+        sibling for sibling in side.values() if member and sibling.steps[:-1] == member.steps[:-1]
+    )
+    return frozenset(name for sibling in beside for name in sibling.arms)
 
 
 def _of_base(found: Iterable[Difference]) -> Iterator[Difference]:
@@ -308,14 +312,14 @@ def _of_base(found: Iterable[Difference]) -> Iterator[Difference]:
 
     They are short: each change is reported in full for the types that are made of the base.
     """
-    for one in found:
-        match one.code.split("-"):
+    for change in found:
+        match change.code.split("-"):
             case ["field", "deprecated" | "undeprecated"]:
-                yield one
+                yield change
             case ["field", "added" | "removed" as what, *_]:
-                yield replace(one, code=f"base-member-{what}")
-            case _ if one.code not in _SAME_ON_THE_WIRE:
-                yield replace(one, code="base-member-changed")
+                yield replace(change, code=f"base-member-{what}")
+            case _ if change.code not in _SAME_ON_THE_WIRE:
+                yield replace(change, code="base-member-changed")
             case _:
                 pass
 
@@ -327,7 +331,7 @@ def _codes_not_reported(types: Types, pair: fields.MemberPair) -> frozenset[str]
     """
     old, new = pair.names
     if new in _CAPABILITIES and not _are_maps(pair):
-        is_flag = any(one and one.type == "boolean" for one in (pair.before, pair.after))
+        is_flag = any(side and side.type == "boolean" for side in (pair.before, pair.after))
         return _OF_CAPABILITIES | {"field-type-changed"} if is_flag else _OF_CAPABILITIES
     if pair.path == _error_code_path(types, old, new):
         return _CONSTANT
@@ -340,7 +344,7 @@ def _codes_not_reported(types: Types, pair: fields.MemberPair) -> frozenset[str]
 def _are_maps(pair: fields.MemberPair) -> bool:
     """Return whether a capability holds more than the statement that it exists."""
     members_ = [member for member in (pair.before, pair.after) if member]
-    return len(members_) == 2 and all(one.type.startswith("map<") for one in members_)
+    return len(members_) == 2 and all(member.type.startswith("map<") for member in members_)
 
 
 def _other(pair: fields.MemberPair, values: Values, who: Senders) -> Iterator[Difference]:
@@ -360,7 +364,7 @@ def _of_unsent(name: str, found: Iterable[Difference]) -> Iterator[Difference]:
     Each arm of the lists of messages and results is reported by itself, and the names of these
     lists are in no message.
     """
-    change = next((one for one in found if one.code not in _UNSEEN), None)
+    change = next((difference for difference in found if difference.code not in _UNSEEN), None)
     if change is not None and name not in _LISTS:
         yield replace(change, code="type-changed-unsent", item=name)
 
@@ -374,8 +378,8 @@ def _manner(types: Types, old: str, new: str, who: Senders) -> Iterator[Differen
     was, now = types.derived[0].get(old), types.derived[1].get(new)
     pointer = jsonpointer.join("$defs", new)
     deprecated = (
-        _deprecated(types.before.definitions[old], was),
-        _deprecated(types.after.definitions[new], now),
+        _is_deprecated(types.before.definitions[old], was),
+        _is_deprecated(types.after.definitions[new], now),
     )
     if deprecated[0] != deprecated[1]:
         yield Difference(
@@ -386,5 +390,5 @@ def _manner(types: Types, old: str, new: str, who: Senders) -> Iterator[Differen
         yield Difference("type-opened" if opened[1] else "type-closed", new, pointer, senders=who)
 
 
-def _deprecated(schema: Json, derived: TypeIR | None) -> bool:
+def _is_deprecated(schema: Json, derived: TypeIR | None) -> bool:
     return schema.get("deprecated") is True or (derived is not None and derived.deprecated)

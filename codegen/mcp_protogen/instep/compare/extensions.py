@@ -9,17 +9,17 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.instep.compare.plain_schemas import reworded
+from mcp_protogen.instep.compare.plain_schemas import reword
 from mcp_protogen.instep.compare.revisions import (
     ComparedRevision,
     ExtensionPart,
     as_given,
     compared_source,
-    untried,
+    without_tried_facts,
 )
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive import skeleton
-from mcp_protogen.pipeline.derive.extended import extended
+from mcp_protogen.pipeline.derive.extended import extend_revision
 from mcp_protogen.pipeline.inputs import extensions, ledger, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
@@ -51,10 +51,10 @@ def compared_extension(
     core = sources.load(revision, GenerationOptions((revision,)))
     if given is not None:
         known = extensions.load(name, schema_folder()).schema
-        extension = replace(extension, schema=reworded(extension.schema, known))
+        extension = replace(extension, schema=reword(extension.schema, known))
         extension, notes = fitting(extension, core)
         core, _ = as_given(core)
-    made = extended(extension, untried(core))
+    made = extend_revision(extension, without_tried_facts(core))
     schema = made.source.schema
     if as_published:
         added = own_definitions(extension.schema, core.schema, extension.place)
@@ -62,16 +62,16 @@ def compared_extension(
     whole = {**core.facts.document, **made.source.facts.document}
     source = replace(made.source, facts=replace(core.facts, document=whole))
     side = compared_source(source, made.derived, schema, title=title or name)
-    said = {(one.place, one.pointer) for one in notes}
+    said = {(note.place, note.pointer) for note in notes}
     mine = (
-        one
-        for one in side.notes
-        if one.place in (extension.place, extension.facts_place)
-        and (one.place, one.pointer) not in said
+        note
+        for note in side.notes
+        if note.place in (extension.place, extension.facts_place)
+        and (note.place, note.pointer) not in said
     )
     part = ExtensionPart(name, extension.identifier, revision, made.methods, made.types)
     # Facts of extensions do not say which of their types are open; their schemas do.
-    own = {str(one.name) for one in side.ir.types if isinstance(one, ObjectIR) and one.open}
+    own = {str(type_.name) for type_ in side.ir.types if isinstance(type_, ObjectIR) and type_.open}
     opened = side.open_types | (own & made.types)
     return replace(side, notes=(*notes, *mine), open_types=opened, extension=part)
 
@@ -81,7 +81,7 @@ def fitting(
 ) -> tuple[ExtensionSource, tuple[Problem, ...]]:
     """Return an extension adapted to a schema other than the pinned one, with notes."""
     types: Json = extension.schema.get("$defs", {})
-    mended = ledger.mended(
+    mended = ledger.apply_fitting(
         extension.schema, extension.ledger, extension.ledger_place, core.schema["$defs"]
     )
     note = partial(_note, extension.facts_place)
@@ -89,13 +89,13 @@ def fitting(
     for member, needs in _NEEDS.items():
         stated: Any = facts.get(member, {})
         rows: dict[Any, Any] = dict(stated if is_object(stated) else enumerate(stated))
-        needed = ((key, type_) for key, one in rows.items() for type_ in needs(key, one))
+        needed = ((key, type_) for key, fact in rows.items() for type_ in needs(key, fact))
         gone = {key: type_ for key, type_ in needed if type_ not in types}
         notes += (
             note(f"{member} name {type_}, which the schema does not have", member, key)
             for key, type_ in gone.items()
         )
-        kept = {key: one for key, one in rows.items() if key not in gone}
+        kept = {key: fact for key, fact in rows.items() if key not in gone}
         facts[member] = kept if is_object(stated) else [*kept.values()]
     if "types" in facts:
         named: list[str] = facts["types"]["names"]

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from mcp_protogen.instep.compare.definitions import Types
 from mcp_protogen.instep.compare.revisions import ComparedRevision
-from mcp_protogen.instep.compare.traffic import envelopes, error_code, reached
+from mcp_protogen.instep.compare.traffic import envelopes, error_code, find_reachable
 from mcp_protogen.pipeline.derive.model_modules import BASE, feature_of
 from mcp_protogen.pipeline.reports.change import Category, ReportedChange
 
@@ -48,7 +48,7 @@ class Features:
         was, now = map(self._present, self._revisions)
         return tuple(sorted(was - now))
 
-    def marked(self, changes: Iterable[ReportedChange]) -> Iterator[ReportedChange]:
+    def add_features(self, changes: Iterable[ReportedChange]) -> Iterator[ReportedChange]:
         """Yield the changes, each with its feature."""
         found = [(change, self._of(change)) for change in changes]
         alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
@@ -73,10 +73,14 @@ class Features:
     @cached_property
     def _by_method(self) -> Mapping[str, str]:
         methods = [method for revision in self._revisions for method in revision.ir.methods]
-        found = {one.method: feature_of(one) for one in methods}
+        found = {method.method: feature_of(method) for method in methods}
         numbers = Counter(found.values())
-        declared = {one.path[0] for revision in self._revisions for one in revision.ir.capabilities}
-        gated = {one.method for one in methods if one.requires}
+        declared = {
+            capability.path[0]
+            for revision in self._revisions
+            for capability in revision.ir.capabilities
+        }
+        gated = {method.method for method in methods if method.requires}
         # A single method without a capability is best called by its own name.
         return {
             method: method if numbers[name] == 1 and name not in declared | {BASE} else name
@@ -91,13 +95,16 @@ class Features:
             self._by_method[method.method]
             for revision in self._revisions
             for method in revision.ir.methods
-            if any(one.path[0] == name for one in method.requires)
+            if any(requirement.path[0] == name for requirement in method.requires)
         }
         return gated.pop() if len(gated) == 1 else name
 
     def _present(self, revision: ComparedRevision) -> frozenset[str]:
-        methods = (self._by_method[one.method] for one in revision.ir.methods)
-        paths = (self._of_capability(".".join(one.path)) for one in revision.ir.capabilities)
+        methods = (self._by_method[method.method] for method in revision.ir.methods)
+        paths = (
+            self._of_capability(".".join(capability.path))
+            for capability in revision.ir.capabilities
+        )
         return frozenset((*methods, *paths))
 
     def _of_type(self, name: str) -> str:
@@ -125,7 +132,7 @@ class Features:
     def _holding(self, revision: ComparedRevision) -> Mapping[str, frozenset[str]]:
         found: dict[str, set[str]] = defaultdict(set)
         for method in revision.ir.methods:
-            for name in reached(revision.definitions, (method.message, *method.results)):
+            for name in find_reachable(revision.definitions, (method.message, *method.results)):
                 found[name].add(self._by_method[method.method])
         return {name: frozenset(features) for name, features in found.items()}
 

@@ -52,7 +52,7 @@ class MovedMembers:
         """Return whether a removed member can still be reached through named types."""
         return _leads_on(self.after, pair.names[1], pair.before)
 
-    def had_before(self, pair: MemberPair) -> bool:
+    def was_reachable(self, pair: MemberPair) -> bool:
         """Return whether an added member could already be reached through named types."""
         return _leads_on(self.before, pair.names[0], pair.after)
 
@@ -151,7 +151,7 @@ def _came_or_went(pair: MemberPair, moved: MovedMembers, who: Senders) -> Differ
     at = (pair.path, pair.pointer)
     if pair.after is not None:
         after = _strictest(pair.after, pair.known)
-        if moved.had_before(pair):
+        if moved.was_reachable(pair):
             return Difference("field-moved-out-of-type", *at, "", after.text, who)
         need = "required" if after.required else "optional"
         code = f"field-added-{'inside' if pair.inside else need}"
@@ -190,7 +190,7 @@ def _type_change(before: Member, after: Member, values: Values) -> str | None:
         case Relation.OTHER:
             return "field-type-changed"
         case Relation.SAME:
-            was, now = values.declared(before.schema, after.schema)
+            was, now = values.member_names(before.schema, after.schema)
             if was == now:
                 return "field-type-renamed"
             return "field-type-specified" if was < now else "field-type-generalised"
@@ -200,7 +200,7 @@ def bounds(pair: MemberPair, who: Senders) -> Iterator[Difference]:
     """Yield the differences between the constraints of two members, or of two types."""
     assert pair.before is not None and pair.after is not None
     for label, was, now, at in bound_pairs(pair.before.schema, pair.after.schema):
-        before, after = (_shown(label, bound) for bound in (was, now))
+        before, after = (_bound_text(label, bound) for bound in (was, now))
         code = (
             "field-default-changed"
             if label.endswith("default")
@@ -210,7 +210,7 @@ def bounds(pair: MemberPair, who: Senders) -> Iterator[Difference]:
             yield Difference(code, pair.path, pair.pointer + at, before, after, who)
 
 
-def _shown(label: str, bound: Bound | None) -> str:
+def _bound_text(label: str, bound: Bound | None) -> str:
     """Return a constraint as text; a default is not a constraint, and is shown alone."""
     if bound is None:
         return ""

@@ -28,9 +28,9 @@ class MovedPart:
         names = {part.name, *features - others}
         self._words = names | {name.removesuffix("s") for name in names}
 
-    def narrowed(self, found: Comparison) -> Comparison:
+    def narrow(self, found: Comparison) -> Comparison:
         """Return only the changes of a comparison that belong to the extension."""
-        changes = tuple(one for one in found.changes if self._concerns(one))
+        changes = tuple(change for change in found.changes if self._concerns(change))
         came, went = (tuple(filter(self._is_named, names)) for names in (found.came, found.went))
         return replace(found, changes=changes, came=came, went=went)
 

@@ -40,7 +40,7 @@ def readable(schema: Json, json_schemas: Container[str], place: str) -> Json:
         name: _ReadableSchemas(json_schemas).schema(value, name)
         for name, value in schema.get("$defs", {}).items()
     }
-    flat, _ = flatten.flattened(definitions, place)
+    flat, _ = flatten.flatten_definitions(definitions, place)
     return {name: plain(schema) for name, schema in flat.items()}
 
 
@@ -95,7 +95,7 @@ class _ReadableSchemas:
     def _items(self, value: Any, path: str) -> Json:
         """Return the items of a list; items by position are read as alternatives."""
         if is_array(value):
-            return {"anyOf": [self.schema(one, path) for one in value]}
+            return {"anyOf": [self.schema(item, path) for item in value]}
         return self.schema(value, path)
 
     def _member(self, value: Any, path: str) -> Json:

@@ -10,7 +10,7 @@ from typing import Any
 from mcp_protogen.base.canonical import pretty, sha256
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.instep.compare.plain_schemas import reworded
+from mcp_protogen.instep.compare.plain_schemas import reword
 from mcp_protogen.instep.compare.readable_schema import readable, with_deprecations
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive import methods
@@ -109,8 +109,8 @@ def compared_as(
     as_published: bool = False,
 ) -> ComparedRevision:
     """Return a source as one side."""
-    mended = source.patched()
-    derived = derive_revision(untried(replace(source, schema=mended, ledger=())))
+    mended = source.apply_patches()
+    derived = derive_revision(without_tried_facts(replace(source, schema=mended, ledger=())))
     compared = source.schema if as_published else mended
     return compared_source(source, derived, compared, title=title, notes=notes)
 
@@ -124,7 +124,7 @@ def compared_source(
     notes: tuple[Problem, ...] = (),
 ) -> ComparedRevision:
     """Return one side from a source without tried facts; the types are those of `schema`."""
-    found = (one for one in derived.warnings if one.code not in _NOT_OF_CONCERN)
+    found = (warning for warning in derived.warnings if warning.code not in _NOT_OF_CONCERN)
     definitions = readable(schema, source.facts.json_schemas, source.place)
     rules = methods.rules(Context(source.facts, source.descriptions, source.place))
     return ComparedRevision(
@@ -143,9 +143,9 @@ def as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...
     if source.facts.inherited:
         return source, tuple(sources.inherited_notice(source))
     # Patches and methods are found by the words of the pinned schema.
-    known = sources.pinned(source.facts.revision, schema_folder()).schema
-    schema = reworded(source.schema, known)
-    mended = ledger.mended(schema, source.ledger, source.ledger_place)
+    known = sources.load_pinned(source.facts.revision, schema_folder()).schema
+    schema = reword(source.schema, known)
+    mended = ledger.apply_fitting(schema, source.ledger, source.ledger_place)
     # Borrowed facts may contradict the schema: that is a difference, not an error.
     stated = source.facts
     document = facts.as_shown(schema_folder(), stated.document, schema)
@@ -153,7 +153,7 @@ def as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...
     return replace(source, schema=schema, ledger=mended.entries, facts=borrowed), mended.notes
 
 
-def untried(source: RevisionSource) -> RevisionSource:
+def without_tried_facts(source: RevisionSource) -> RevisionSource:
     """Return a source without facts for senders and readers, which are tried on its schema.
 
     That needs a validator, which is slow to load, and is done whenever a package is generated.
@@ -175,7 +175,7 @@ def published_as(given: GivenFile, pins: Pins) -> str | None:
     The file may be an earlier publication, or differ from the pinned one in its prose only.
     """
     digest = sha256(given.content)
-    known = next((name for name, pin in pins.items() if pin.known(digest)), None)
+    known = next((name for name, pin in pins.items() if pin.find_publication(digest)), None)
     if known is not None:
         return known
     structure = sha256(pretty(structure_in(given.content, given.name)))

@@ -20,7 +20,7 @@ from mcp_protogen.pipeline.inputs.rules import (
 )
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
 from mcp_protogen.pipeline.normalise.references import target
-from mcp_protogen.pipeline.plans.tables import unsettled
+from mcp_protogen.pipeline.plans.tables import find_unsettled
 
 Json = dict[str, Any]
 _Open = Mapping[tuple[StepDirection, str], str]
@@ -38,7 +38,7 @@ class RevisionPair:
 
     def open(self, translation: Translation) -> _Open:
         """Return the undecided differences, by direction and place."""
-        return unsettled(self.older.ir, self.newer.ir, (translation,))
+        return find_unsettled(self.older.ir, self.newer.ir, (translation,))
 
 
 def rules_file(own: Json | None, step: RevisionPair) -> Json:
@@ -70,8 +70,8 @@ def _open_places(entry: Json) -> Iterator[tuple[StepDirection, str]]:
 
 
 def _entries(missing: _Open, translation: Translation, step: RevisionPair) -> Iterator[Json]:
-    added = _settled("add", missing, translation, step)
-    kept = _settled("keep", missing, translation, step)
+    added = _find_settled("add", missing, translation, step)
+    kept = _find_settled("keep", missing, translation, step)
     grouped: dict[bytes, Json] = {}
     for (direction, at), what in missing.items():
         there = step.newer if direction == "up" else step.older
@@ -87,7 +87,7 @@ def _entries(missing: _Open, translation: Translation, step: RevisionPair) -> It
     yield from grouped.values()
 
 
-def _settled(
+def _find_settled(
     do: Verb, missing: _Open, translation: Translation, step: RevisionPair
 ) -> set[tuple[StepDirection, str]]:
     """Return the differences that a rule with this verb would settle."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.names import EXTENSION_HINT, REVISION_HINT, is_extension, is_revision
-from mcp_protogen.base.printable import listed
+from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.inputs import metacheck
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
@@ -155,7 +155,9 @@ def _verified_revisions(
     if name is not None:
         return (verify(name, against, folder),)
     return (
-        () if other is not None else tuple(verify(one, None, folder) for one in load_pins(folder))
+        ()
+        if other is not None
+        else tuple(verify(revision, None, folder) for revision in load_pins(folder))
     )
 
 
@@ -168,8 +170,12 @@ def _verified_extensions(
     known, place = extension_names(folder), extensions_folder(folder)
     written = {*known} - load_extension_pins(folder).keys()
     return tuple(
-        _of_written(one, against) if one in written else verify(one, against, place, EXTENSION)
-        for one in (known if name is None else [name])
+        (
+            _of_written(extension, against)
+            if extension in written
+            else verify(extension, against, place, EXTENSION)
+        )
+        for extension in (known if name is None else [name])
     )
 
 
@@ -204,11 +210,13 @@ def verify(
     place, content = against
     structure = structure_in(content, place)
     pointers = tuple(differences(parse_json(snapshot, revision), structure))
-    publication = pin.known(sha256(content))
+    publication = pin.find_publication(sha256(content))
     if publication is pin.published and not pointers:
         return Verification(revision, f"the snapshot is {place} without its prose")
     problem = _mismatch(pin, publication, pointers, place)
-    others = [name for name in pins if name != revision and pins[name].known(sha256(content))]
+    others = [
+        name for name in pins if name != revision and pins[name].find_publication(sha256(content))
+    ]
     if others:
         problem = problem._replace(hint=f"this is a publication of {others[0]}")
     return Verification(revision, f"the snapshot does not stand for {place}", (problem,))
@@ -217,7 +225,7 @@ def verify(
 def _mismatch(
     pin: Pin, publication: Publication | None, pointers: tuple[str, ...], place: str
 ) -> Problem:
-    where = listed(pointers, _SHOWN) if pointers else "only in prose"
+    where = summarize_list(pointers, _SHOWN) if pointers else "only in prose"
     if publication is pin.published:
         message = f"this is the pinned file, but its snapshot differs from it: {where}"
         return Problem("snapshot-differs", message, place)
@@ -234,7 +242,7 @@ def _mismatch(
 
 def _next(before: Pin, digest: str, origin: Origin, changed: tuple[str, ...]) -> Publication:
     """Return the publication to pin: a new one, or a known one with more details."""
-    known = before.known(digest)
+    known = before.find_publication(digest)
     if known is None:
         return Publication(digest, origin.spec_commit, origin.date, changed, origin.note)
     return known._replace(

@@ -105,10 +105,10 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
     absent = [revision for revision in paths if revision not in read]
     _refuse_unknown(source, pins, listing, wanted, absent)
     if not read:
-        raise _nothing(source, paths)
+        raise _no_schema_error(source, paths)
     candidates = (
-        replace(_candidate(name, paths[name], one, pins, source), kind=wanted.kind)
-        for name, one in read.items()
+        replace(_candidate(name, paths[name], published, pins, source), kind=wanted.kind)
+        for name, published in read.items()
     )
     notices = (*listing.notices, *_missing(source, pins, absent), *_unseen(source, listing, wanted))
     return Candidates(tuple(candidates), notices)
@@ -134,9 +134,9 @@ def _candidate(
 ) -> Candidate:
     digest = sha256(published.content)
     pin = pins.get(revision)
-    others = [name for name, one in pins.items() if one.published.sha256 == digest]
+    others = [name for name, known_pin in pins.items() if known_pin.published.sha256 == digest]
     twin = next((name for name in reversed(others) if name != revision), "")
-    known = pin.known(digest) if pin else None
+    known = pin.find_publication(digest) if pin else None
     if pin is None:
         state = CandidateState.COPY if twin and is_draft(revision) else CandidateState.NEW
     elif known is None:
@@ -172,7 +172,7 @@ def _owner(revision: str, pins: Pins) -> str | None:
     return next((name for name in pins if pins[name].spec_path == path_of(revision)), None)
 
 
-def _nothing(source: SchemaSource, paths: Mapping[str, str]) -> ProblemError:
+def _no_schema_error(source: SchemaSource, paths: Mapping[str, str]) -> ProblemError:
     looked = ", ".join([*paths.values()][:3]) or path_of("<revision>")
     message = "there is no published schema here"
     hint = f"it should have {looked}; name the place above the folder schema"

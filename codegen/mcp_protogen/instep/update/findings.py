@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.update.candidates import Candidate
-from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, undecided
+from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, find_open_decisions
 from mcp_protogen.pipeline.config import GivenFile
 from mcp_protogen.pipeline.inputs import metacheck
-from mcp_protogen.pipeline.inputs.ledger import PatchFit, mended
+from mcp_protogen.pipeline.inputs.ledger import PatchFit, apply_fitting
 from mcp_protogen.pipeline.inputs.pins import EXTENSION, nearest_revision, read_snapshot
 from mcp_protogen.pipeline.inputs.snapshot import differences, structure_in
 from mcp_protogen.pipeline.reports.change import Comparison
@@ -49,15 +49,15 @@ def examine(candidate: Candidate, schemas: SchemaFolder) -> Finding:
     basis = _basis(candidate, schemas)
     snapshot = read_snapshot(basis, schemas.folder, kind=schemas.kind)
     pointers = tuple(differences(parse_json(snapshot, basis), structure))
-    open_questions = undecided(candidate.revision, structure, schemas)
-    comparison, wrong = _compared(candidate, basis, snapshot if pointers else b"")
+    open_questions = find_open_decisions(candidate.revision, structure, schemas)
+    comparison, wrong = _compare(candidate, basis, snapshot if pointers else b"")
     ledger, ledger_place = schemas.ledger(basis)
     return Finding(
         candidate,
         basis,
         pointers,
         comparison,
-        mended(structure, ledger, ledger_place, schemas.beside(basis)).fits,
+        apply_fitting(structure, ledger, ledger_place, schemas.beside(basis)).fits,
         replace(open_questions, wrong=_once(open_questions.wrong, wrong)),
     )
 
@@ -77,7 +77,7 @@ def _basis(candidate: Candidate, schemas: SchemaFolder) -> str:
     return nearest
 
 
-def _compared(
+def _compare(
     candidate: Candidate, basis: str, snapshot: bytes
 ) -> tuple[Comparison | None, tuple[Problem, ...]]:
     """Return the comparison of both schemas as published, without our patches.

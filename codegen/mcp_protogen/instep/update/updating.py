@@ -93,9 +93,9 @@ def update(options: UpdateOptions) -> UpdateResult:
     source = open_source(_wherever(options, pins, folder), options.ref, options.cache, paths)
     found = _look(source, pins, options)
     if options.accept is None:
-        concerned = [one for one in found.candidates if one.state.is_news]
+        concerned = [candidate for candidate in found.candidates if candidate.state.is_news]
     else:
-        concerned = [chosen(found.candidates, options.accept)]
+        concerned = [choose_candidate(found.candidates, options.accept)]
     # A large tree takes long to search, and without news its packages do not matter.
     packages = named if options.packages or not concerned else packages_below(Path())
     news = _news(concerned, SchemaFolder(pins, folder, kind), packages)
@@ -122,7 +122,7 @@ def _look(source: SchemaSource, pins: Pins, options: UpdateOptions) -> Candidate
         if options.source is not None or error.problems[0].hint:
             raise
         hint = "if it cannot be reached, name a clone of the specification with --source"
-        raise ProblemError(*(one._replace(hint=hint) for one in error.problems)) from error
+        raise ProblemError(*(problem._replace(hint=hint) for problem in error.problems)) from error
 
 
 def _news(
@@ -163,7 +163,7 @@ SHORTEST = 12
 _DIGEST = re.compile(rf"[0-9a-f]{{{SHORTEST},64}}")
 
 
-def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
+def choose_candidate(candidates: Sequence[Candidate], accepted: str) -> Candidate:
     """Return the one candidate whose digest begins with `accepted`.
 
     A candidate that is already pinned is returned only if no other matches. Raise `ProblemError`:
@@ -175,18 +175,20 @@ def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
         hint = f"pass the sha256 that was shown, or at least its first {SHORTEST} digits"
         message = f"{accepted!r:.80} is not a sha256 or the beginning of one"
         raise ProblemError(Problem("bad-digest", message, "--accept", hint=hint))
-    having = [one for one in candidates if one.sha256.startswith(wanted)]
+    having = [candidate for candidate in candidates if candidate.sha256.startswith(wanted)]
     # Accepting a pinned file again is harmless, and finishes the work of a killed run.
-    matching = [one for one in having if one.state is not CandidateState.SAME] or having
+    matching = [
+        candidate for candidate in having if candidate.state is not CandidateState.SAME
+    ] or having
     if len(matching) == 1:
         return matching[0]
     if matching:
-        names = ", ".join(one.revision for one in matching)
+        names = ", ".join(candidate.revision for candidate in matching)
         message = f"{wanted} is published for several revisions: {names}"
         hint = "name the revision that you mean"
     else:
         message = f"no file at the source has a sha256 that begins with {wanted}"
-        hint = _offered(candidates)
+        hint = _possible_hint(candidates)
     raise ProblemError(Problem("unknown-candidate", message, "--accept", hint=hint))
 
 
@@ -203,10 +205,10 @@ def accept(candidate: Candidate, note: str, folder: Path | None) -> Pin:
     return add(candidate.revision, content, origin, place_of(candidate), folder, candidate.kind)
 
 
-def _offered(candidates: Sequence[Candidate]) -> str:
+def _possible_hint(candidates: Sequence[Candidate]) -> str:
     offered = [
-        f"{one.revision} {one.sha256[:SHORTEST]}"
-        for one in candidates
-        if one.state is not CandidateState.SAME
+        f"{candidate.revision} {candidate.sha256[:SHORTEST]}"
+        for candidate in candidates
+        if candidate.state is not CandidateState.SAME
     ]
     return f"possible: {', '.join(offered)}" if offered else "nothing has moved there"

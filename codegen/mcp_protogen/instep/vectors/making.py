@@ -25,7 +25,7 @@ from mcp_protogen.instep.vectors.tolerance import Tolerance, whereabouts
 from mcp_protogen.instep.vectors.vector import Subject, Vector, VectorSet
 from mcp_protogen.instep.vectors.wrong import wrong
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended import ExtendedRevision, extended
+from mcp_protogen.pipeline.derive.extended import ExtendedRevision, extend_revision
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.inputs import extensions, sources
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
@@ -38,7 +38,7 @@ class VectorFault(Exception):
     """Raised if a vector is wrong; a fault of the code that makes it."""
 
 
-def wanted(options: GenerationOptions) -> tuple[tuple[str, str], ...]:
+def select_sources(options: GenerationOptions) -> tuple[tuple[str, str], ...]:
     """Return the revisions, or their extensions, that options name; each as a pair of names."""
     if not options.extensions:
         return tuple((revision, "") for revision in options.revisions)
@@ -66,10 +66,10 @@ def make(
     of = None
     if extension:
         given = options.extensions.get(extension)
-        of = extended(extensions.load(extension, schema_folder(), given), source)
+        of = extend_revision(extensions.load(extension, schema_folder(), given), source)
         source = of.source
     derived = of.derived if of else derive_revision(source)
-    document = source.patched()
+    document = source.apply_patches()
     chosen = topics(document, derived.ir)
     if of:
         chosen = (topic for topic in chosen if _is_of(topic.subject, of))
@@ -128,7 +128,7 @@ class _VectorMaker:
             for case in right(place, self.samples):
                 vector = self._vector(topic, place, case, valid=True)
                 if not accepts(vector.value):
-                    raise _refused(vector, place)
+                    raise _no_sample_error(vector, place)
                 if _is_new(vector.value, seen):
                     yield vector
         for place in places:
@@ -157,7 +157,7 @@ class _VectorMaker:
         )
 
 
-def _refused(vector: Vector, place: Place) -> NoSampleError:
+def _no_sample_error(vector: Vector, place: Place) -> NoSampleError:
     parts = place.shape.parts or place.node.parts
     message = f"no value is known that the schema accepts as {vector.id}"
     return NoSampleError(message, parts[-1].pointer)

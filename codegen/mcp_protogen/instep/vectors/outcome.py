@@ -106,8 +106,8 @@ def losses(before: Any, after: Any, pointer: str = "") -> Iterator[RoundTripLoss
             if name in after:
                 yield from losses(before[name], after[name], f"{pointer}/{escape(name)}")
     elif is_array(before) and is_array(after) and len(before) == len(after):
-        for index, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from losses(one, other, f"{pointer}/{index}")
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from losses(old, new, f"{pointer}/{index}")
     elif not _same(before, after):
         yield RoundTripLoss(Harm.CHANGED, pointer, before, after)
 

@@ -64,7 +64,7 @@ class PlaceWalk:
             return
         shape = place.shape
         if shape.arms:
-            for name, arm in named_arms(shape, self.samples.shapes):
+            for name, arm in label_arms(shape, self.samples.shapes):
                 label = f"{place.label}/as-{name}"
                 yield from self._from(replace(self._at(place, arm), label=label, optional=False))
         elif "object" in shape.kinds:
@@ -122,7 +122,7 @@ def _free_key(shape: ResolvedSchema) -> str:
     return name
 
 
-def named_arms(shape: ResolvedSchema, shapes: Shapes) -> Iterator[tuple[str, Node]]:
+def label_arms(shape: ResolvedSchema, shapes: Shapes) -> Iterator[tuple[str, Node]]:
     """Yield the arms of a union with a name each; equal names are numbered."""
     names = [_arm_name(shapes.of(arm), arm) for arm in shape.arms]
     for number, (name, arm) in enumerate(zip(names, shape.arms, strict=True)):

@@ -10,7 +10,7 @@ from typing import Any, Never
 
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.vectors.outcome import ResponderAnswer, Verdict
 from mcp_protogen.instep.vectors.vector import Subject, Vector
@@ -63,14 +63,14 @@ def read_hello(line: bytes, place: str) -> Introduction:
             Problem("bad-answer", f"the hello is answered by {_short(line)}", place, hint=hint)
         )
     if "error" in answer:
-        message = f"it cannot be asked: {one_line(str(answer['error'])):.500}"
+        message = f"it cannot be asked: {safe_line(str(answer['error'])):.500}"
         raise ProblemError(Problem("responder-refuses", message, place))
     if answer.get("envelope", APART) != APART:
         hint = f'write "{APART}" if the program does not keep the envelope; else leave it out'
         message = f"the hello is answered with the envelope {answer['envelope']!r:.200}"
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
     name = answer.get("name")
-    called = one_line(name)[:_SHOWN] if isinstance(name, str) and name else place
+    called = safe_line(name)[:_SHOWN] if isinstance(name, str) and name else place
     return Introduction(called, "envelope" in answer)
 
 
@@ -81,13 +81,13 @@ def read_answer(line: bytes, vector: Vector, place: str) -> ResponderAnswer:
         hint = "answer each line with the same id before you read the next one"
         message = f"the answer to {vector.id} has the id {answer.get('id')!r:.200}"
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
-    verdict = next((one for one in ANSWERS if one == answer.get("verdict")), None)
+    verdict = next((candidate for candidate in ANSWERS if candidate == answer.get("verdict")), None)
     if verdict is None:
         hint = f"the verdict is one of {', '.join(ANSWERS)}"
         message = f"the answer to {vector.id} has the verdict {answer.get('verdict')!r:.200}"
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
     written = (answer["value"],) if verdict is Verdict.ACCEPTED and "value" in answer else ()
-    error = one_line(" ".join(str(answer.get("error", "")).split()))
+    error = safe_line(" ".join(str(answer.get("error", "")).split()))
     return ResponderAnswer(verdict, error[:_SHOWN], written)
 
 

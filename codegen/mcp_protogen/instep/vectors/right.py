@@ -6,7 +6,7 @@ from typing import Any
 from mcp_protogen.base.canonical import on_one_line
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.instep.vectors.cases import A, Case
-from mcp_protogen.instep.vectors.places import Place, named_arms
+from mcp_protogen.instep.vectors.places import Place, label_arms
 from mcp_protogen.instep.vectors.samples import (
     ANYTHING,
     LONGEST,
@@ -50,7 +50,7 @@ def _here(place: Place) -> str:
 
 
 def _arms(place: Place, samples: Samples) -> Iterator[Case]:
-    for name, arm in named_arms(place.shape, samples.shapes):
+    for name, arm in label_arms(place.shape, samples.shapes):
         value = samples.minimal(arm, place.member)
         yield Case(
             f"arm-{name}",
@@ -66,7 +66,7 @@ def _plain(place: Place, samples: Samples) -> Iterator[Case]:
     if listed := shape.rule("enum"):
         for index, value in enumerate(listed.value):
             # Both 1 and "1" may be listed.
-            same = [other for other in listed.value if f"{other}" == f"{value}"]
+            same = [item for item in listed.value if f"{item}" == f"{value}"]
             label = f"enum-{value}" if len(same) == 1 else f"enum-{value}-{index}"
             reason = f"{on_one_line(value)} is one of the listed values"
             yield Case(label, value, "enum", reason, f"{listed.pointer}/{index}")
@@ -80,7 +80,7 @@ def _plain(place: Place, samples: Samples) -> Iterator[Case]:
     if "array" in shape.kinds:
         yield from _lengths(place, samples)
     if "object" in shape.kinds:
-        yield from _undeclared(place, samples)
+        yield from _open_object(place, samples)
 
 
 def _of_kind(kind: str, place: Place, samples: Samples) -> list[tuple[str, Any]]:
@@ -143,7 +143,7 @@ def _lengths(place: Place, samples: Samples) -> Iterator[Case]:
             yield Case(label, value, label if bound else "items", reason, rule)
 
 
-def _undeclared(place: Place, samples: Samples) -> Iterator[Case]:
+def _open_object(place: Place, samples: Samples) -> Iterator[Case]:
     others = place.shape.others
     if others is None or not samples.shapes.of(others).anything:
         return

@@ -34,7 +34,7 @@ class Tolerance:
             return _LATER_CONTENT
         if self._in_foreign_schema(place, case):
             return _FOREIGN_SCHEMA
-        return self._said(place, case)
+        return self._leniency_note(place, case)
 
     def _is_content(self, place: Place) -> bool:
         names = {name for arm in place.shape.arms for name in self.shapes.of(arm).names}
@@ -47,7 +47,7 @@ class Tolerance:
         owner = place.member in _schema_members(self.facts)
         return not owner or bool(case.within)
 
-    def _said(self, place: Place, case: Case) -> str:
+    def _leniency_note(self, place: Place, case: Case) -> str:
         member = case.within[-1] if case.within else place.member
         for rule in self.ir.rules.leniency:
             if rule.member == member and _KIND_OF_FAULT[rule.rule] == case.code:

@@ -43,7 +43,7 @@ def wrong(place: Place, samples: Samples) -> Iterator[Case]:
         return
     if place.closed:
         yield from _kinds(place, samples)
-        yield from _nested(place, samples)
+        yield from _inner_faults(place, samples)
     elif shape.arms:
         yield from _no_arm(place, samples)
     else:
@@ -181,7 +181,7 @@ def _missing(base: Mapping[str, Any], name: str, rule: str) -> Case:
     return Case(f"{escape(name)}/missing", value, "required", reason, rule, (name,))
 
 
-def _nested(place: Place, samples: Samples) -> Iterator[Case]:
+def _inner_faults(place: Place, samples: Samples) -> Iterator[Case]:
     """Yield one fault inside a value of another definition, to test whether readers look there."""
     base = samples.minimal(place.node, place.member)
     if is_object(base) and place.shape.required:

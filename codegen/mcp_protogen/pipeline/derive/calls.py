@@ -58,7 +58,7 @@ def forms_of(ir: RevisionIR) -> list[tuple[CallForm, ...]]:
     There is none if a required member has the name of something else in the call.
     """
     types = {str(type_.name): type_ for type_ in ir.types}
-    shared = _shared(ir.methods, types)
+    shared = _common_members(ir.methods, types)
     return [tuple(_forms(method, types, shared)) for method in ir.methods]
 
 
@@ -83,11 +83,11 @@ def is_tool_result(type_: TypeIR | None) -> bool:
 
 
 def _arms(name: str, types: Types) -> list[ObjectIR]:
-    found = recursion.arms_within(name, types, _referred)
+    found = recursion.arms_within(name, types, _target_names)
     return [type_ for type_ in found if isinstance(type_, ObjectIR)]
 
 
-def _referred(type_: TypeIR) -> Iterator[str]:
+def _target_names(type_: TypeIR) -> Iterator[str]:
     if not isinstance(type_, ObjectIR):
         yield from _references((type_.type,) if isinstance(type_, AliasIR) else type_.arms)
 
@@ -100,9 +100,9 @@ def _references(arms: Iterable[TypeExpr]) -> Iterator[str]:
             yield from _references(arm.arms)
 
 
-def _shared(methods: Iterable[MethodIR], types: Types) -> Collection[tuple[str, TypeExpr]]:
+def _common_members(methods: Iterable[MethodIR], types: Types) -> Collection[tuple[str, TypeExpr]]:
     """Return the optional members that the params of several methods have in common."""
-    owners = {one.params: list(_arms(one.params, types)) for one in methods}
+    owners = {method.params: list(_arms(method.params, types)) for method in methods}
     found = Counter(
         member
         for arms in owners.values()
@@ -119,7 +119,7 @@ def _forms(
     for name, of in ((sender(method), usual), *method.variants) if arms else ():
         arm = arms.get(of) or arms[usual]
         fields = [field for field in arm.fields if not is_constant(field)]
-        taken = _taken(method, types)
+        taken = _reserved_names(method, types)
         if any(field.name in taken and is_needed(field) for field in fields):
             if of == usual:
                 return
@@ -133,7 +133,7 @@ def _forms(
         yield CallForm(name, arm.name, positional, keywords, once=bool(asked))
 
 
-def _taken(method: MethodIR, types: Types) -> frozenset[str]:
+def _reserved_names(method: MethodIR, types: Types) -> frozenset[str]:
     """Return the names that a call of a method has beside its members."""
     if method.kind == "notification":
         return _OF_BODIES
@@ -177,12 +177,12 @@ def _positional(
     order = {wire: place for place, wire in enumerate(method.order)}
     fields = sorted(fields, key=lambda one: order.get(one.wire, len(order)))
     optional = [
-        one
-        for one in fields
-        if not one.required and not one.wire.startswith("_") and not _has_one_value(one)
+        field
+        for field in fields
+        if not field.required and not field.wire.startswith("_") and not _has_one_value(field)
     ]
-    stated = [one for one in optional if one.wire in order]
-    own = [one for one in optional if (one.wire, one.type) not in shared]
+    stated = [field for field in optional if field.wire in order]
+    own = [field for field in optional if (field.wire, field.type) not in shared]
     yield from (*filter(is_needed, fields), *(stated or (own if len(own) == 1 else ())))
 
 

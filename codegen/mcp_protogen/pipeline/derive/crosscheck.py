@@ -126,8 +126,8 @@ def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]
 def variant_choices(fact: Json, definitions: Json) -> list[str]:
     """Return what further calls of a method may be for: classes of params, and members of one."""
     arms = _arms(fact["params"], definitions)
-    results = [one for name in fact.get("results", ()) for one in _arms(name, definitions).values()]
-    answered: set[str] = {member for one in results[1:] for member in one.get("required", ())}
+    results = [arm for name in fact.get("results", ()) for arm in _arms(name, definitions).values()]
+    answered: set[str] = {member for result in results[1:] for member in result.get("required", ())}
     usual = next(iter(arms.values()), Json())
     optional: set[str] = {*usual.get("properties", ())} - {*usual.get("required", ())}
     return [*[*arms][1:], *sorted(answered & optional)]
@@ -157,7 +157,7 @@ def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
 
 def _types(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
     definitions = shown.definitions
-    for pointer, name in _named(facts.document, shown.methods):
+    for pointer, name in _type_names(facts.document, shown.methods):
         if name not in definitions:
             yield "unknown-type", f"there is no type {name}", pointer, "see $defs of the snapshot"
     for kind in ("json_schemas", "deprecated"):
@@ -174,7 +174,7 @@ def _duties(definitions: Json, facts: Facts) -> Iterator[_Finding]:
         for key, fact in facts.document.get(section, {}).items():
             yield from _member(definitions, fact["where"], jsonpointer.join(section, key))
     hint = "give a value that the schema allows, or remove the entry with null"
-    for filling in filled.unkept(definitions, facts):
+    for filling in filled.impossible_fillings(definitions, facts):
         message = f"{filling.member} cannot be filled in: the schema does not allow this value"
         yield "facts-disagree", message, filling.fact, hint
     for key, fact in facts.document.get("leniency", {}).items():
@@ -185,7 +185,7 @@ def _duties(definitions: Json, facts: Facts) -> Iterator[_Finding]:
             yield "facts-disagree", message, jsonpointer.join("leniency", key), hint
 
 
-def _named(document: Json, methods: Container[str]) -> Iterator[tuple[str, str]]:
+def _type_names(document: Json, methods: Container[str]) -> Iterator[tuple[str, str]]:
     """Yield every type that the facts name, with its place.
 
     Facts about methods that the schema lacks are skipped.

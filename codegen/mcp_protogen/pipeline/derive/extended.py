@@ -31,7 +31,7 @@ class ExtendedRevision:
     claimed: frozenset[str]
 
 
-def extended(
+def extend_revision(
     extension: ExtensionSource, core: RevisionSource, ir: RevisionIR | None = None
 ) -> ExtendedRevision:
     """Return a revision with an extension; raise `ProblemError` with everything that is wrong.
@@ -43,14 +43,14 @@ def extended(
         name=extension.name,
         core=made.ir.core,
         source=made.merged,
-        derived=replace(made.derived, ir=_whole(made, extension)),
+        derived=replace(made.derived, ir=_merge_ir(made, extension)),
         types=made.own,
         methods=frozenset(method.method for method in made.ir.ir.methods),
         claimed=frozenset(claim.method for claim in made.ir.claims),
     )
 
 
-def _whole(made: DerivedExtension, extension: ExtensionSource) -> RevisionIR:
+def _merge_ir(made: DerivedExtension, extension: ExtensionSource) -> RevisionIR:
     """Return the IR of both, with the gates and the claimed results of the extension."""
     own = {method.method: method for method in made.ir.ir.methods}
     results = {
@@ -62,11 +62,11 @@ def _whole(made: DerivedExtension, extension: ExtensionSource) -> RevisionIR:
     ir = made.derived.ir
     methods = (
         (
-            replace(own[one.method], results=_names(results[one.method]))
-            if one.method in own
-            else replace(one, results=(*one.results, *_names(results.get(one.method, ()))))
+            replace(own[method.method], results=_names(results[method.method]))
+            if method.method in own
+            else replace(method, results=(*method.results, *_names(results.get(method.method, ()))))
         )
-        for one in ir.methods
+        for method in ir.methods
     )
     capabilities = (*ir.capabilities, *made.ir.ir.capabilities)
     return replace(ir, methods=tuple(methods), capabilities=capabilities)

@@ -13,7 +13,7 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.pipeline.derive import recursion, skeleton
-from mcp_protogen.pipeline.derive.inheritance import inheriting
+from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.inputs import patches
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
@@ -67,38 +67,39 @@ def derive_extension(
     Raise `ProblemError` with everything that is wrong.
     """
     mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
-    own = own_definitions(_needed(mended, extension), core.schema, extension.place)
+    own = own_definitions(_select_definitions(mended, extension), core.schema, extension.place)
     held = extension.facts_of(revision.id)
     _refuse_unknown(extension, held, own, revision)
     own = _of_revision(extension, held, own)
-    merged = _merged(extension, held, core, own)
+    merged = _merge_sources(extension, held, core, own)
     derived = derive_revision(merged)
-    types = inheriting(derived.ir.types, own)
+    types = add_bases(derived.ir.types, own)
     _refuse_unfit(extension, held, types, revision)
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
         module=names.extension_module(extension.name),
         identifier=extension.identifier,
-        ir=_beyond(revision, replace(derived.ir, types=types), extension),
+        ir=_additions(revision, replace(derived.ir, types=types), extension),
         core=revision,
         claims=tuple(
-            ClaimIR(one["method"], one["result_type"], names.class_name(one["type"]))
-            for one in held.claims.values()
+            ClaimIR(claim["method"], claim["result_type"], names.class_name(claim["type"]))
+            for claim in held.claims.values()
         ),
         members=tuple(
-            MembersIR(one["method"], names.class_name(one["from"])) for one in held.members.values()
+            MembersIR(member["method"], names.class_name(member["from"]))
+            for member in held.members.values()
         ),
         names={
             method: fact["name"] for method, fact in sorted(held.methods.items()) if "name" in fact
         },
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
-    warnings = tuple(one for one in derived.warnings if one.place == extension.place)
+    warnings = tuple(warning for warning in derived.warnings if warning.place == extension.place)
     return DerivedExtension(ir, warnings, merged, derived, frozenset(own))
 
 
-def _needed(schema: Json, extension: ExtensionSource) -> Json:
+def _select_definitions(schema: Json, extension: ExtensionSource) -> Json:
     """Return a schema with those of its definitions that the facts name; all, if they name none.
 
     Raise `ProblemError` (`unknown-type`) for each name that it does not have.
@@ -111,7 +112,7 @@ def _needed(schema: Json, extension: ExtensionSource) -> Json:
     return {**schema, "$defs": {name: definitions[name] for name in wanted}}
 
 
-def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:
+def _additions(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:
     """Return what a revision has with an extension and not without."""
     types = {type_.name for type_ in core.types}
     methods = {method.method for method in core.methods}
@@ -119,12 +120,15 @@ def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) ->
     own = [method for method in merged.methods if method.method not in methods]
     return replace(
         merged,
-        types=tuple(one for one in merged.types if one.name not in types),
-        methods=tuple(_gated(one, extension) for one in own),
+        types=tuple(type_ for type_ in merged.types if type_.name not in types),
+        methods=tuple(_require_extension(method, extension) for method in own),
         capabilities=tuple(
-            one for role in ROLES if _binds(role, extension) for one in _declared(role, extension)
+            capability
+            for role in ROLES
+            if _binds(role, extension)
+            for capability in _declarable_capabilities(role, extension)
         ),
-        errors=tuple(one for one in merged.errors if one.code not in codes),
+        errors=tuple(error for error in merged.errors if error.code not in codes),
         meta_keys=(),
     )
 
@@ -147,10 +151,10 @@ def _binds(role: Role, extension: ExtensionSource) -> bool:
     return role in extension.facts["settings"]
 
 
-def _merged(
+def _merge_sources(
     extension: ExtensionSource, held: FactsOfRevision, core: RevisionSource, own: Json
 ) -> RevisionSource:
-    schema = core.patched()
+    schema = core.apply_patches()
     definitions: Json = {**schema["$defs"], **copy.deepcopy(own)}
     for fact in held.methods.values():
         for sender in fact["senders"]:
@@ -189,7 +193,7 @@ def _send(message: str, sender: Role, kind: str, definitions: Json) -> None:
     definitions[union] = {"anyOf": [*arms, to(message)]}
 
 
-def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
+def _require_extension(method: MethodIR, extension: ExtensionSource) -> MethodIR:
     """Return a method with the sides that have to declare the extension for it."""
     fact = extension.facts["methods"].get(method.method)
     if fact is None:
@@ -200,9 +204,9 @@ def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
     # The server first: a client need not declare what the server does not have.
     requires = [
         RequirementIR(
-            capability=one.constant,
+            capability=capability.constant,
             role=role,
-            path=one.path,
+            path=capability.path,
             level="MUST",
             sender=sender,
             when=(),
@@ -211,12 +215,12 @@ def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
         for role in reversed(ROLES)
         if role in fact["declared_by"]
         for sender in method.senders
-        for one in [_capability(role, extension, fact if role != sender else {})]
+        for capability in [_capability(role, extension, fact if role != sender else {})]
     ]
     return replace(method, requires=(*requires, *method.requires))
 
 
-def _declared(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
+def _declarable_capabilities(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
     """Yield what a role may declare: the extension, and settings that methods need."""
     yield _capability(role, extension, {})
     methods: Mapping[str, Json] = extension.facts.get("methods", {})
@@ -272,7 +276,7 @@ def _refuse_unfit(
     revision: RevisionIR,
 ) -> Iterator[Problem]:
     """Raise `ProblemError` for facts that the `types` of revision and extension contradict."""
-    by_name = {str(one.name): one for one in types}
+    by_name = {str(type_.name): type_ for type_ in types}
     for finding in (*_wrong_names(held, by_name), *_wrong_additions(held, by_name, revision)):
         yield _problem(finding, extension)
 
@@ -327,7 +331,7 @@ def _wrong_others(
     extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
 ) -> Iterator[_Finding]:
     known = {method.method for method in revision.methods}
-    core = {str(one.name) for one in revision.types}
+    core = {str(type_.name) for type_ in revision.types}
     codes = {str(error.code) for error in revision.errors}
     for code in sorted(codes & extension.facts.get("errors", {}).keys()):
         message = f"{revision.id} has the error code {code}"
@@ -397,7 +401,12 @@ def _wrong_additions(
     for here, member in held.members.items():
         method, wanted, own = methods[member["method"]], member["type"], types[member["from"]]
         messages = [str(name) for name in (method.params, *method.results)]
-        inside = [name for one in messages if one in types for name in recursion.uses(types[one])]
+        inside = [
+            name
+            for type_name in messages
+            if type_name in types
+            for name in recursion.uses(types[type_name])
+        ]
         if wanted not in (*messages, *inside):
             message = f"messages of {method.method} do not have {wanted} as a member"
             hint = "name a type of its params or results, or of one of their members"

@@ -33,14 +33,14 @@ class Filling:
 
 def fillings(definitions: Json, facts: Facts) -> Sequence[Filling]:
     """Return the members that can be filled in, by the facts and a normalised schema."""
-    return _kept(list(_stated(definitions, facts)), definitions)
+    return _possible_fillings(list(_read_fillings(definitions, facts)), definitions)
 
 
-def unkept(definitions: Json, facts: Facts) -> Sequence[Filling]:
+def impossible_fillings(definitions: Json, facts: Facts) -> Sequence[Filling]:
     """Return the members that the facts fill in but the schema does not allow to."""
-    stated = list(_stated(definitions, facts))
-    kept = _kept(stated, definitions)
-    return [one for one in stated if one not in kept]
+    stated = list(_read_fillings(definitions, facts))
+    kept = _possible_fillings(stated, definitions)
+    return [filling for filling in stated if filling not in kept]
 
 
 def fits(value: Any, schema: Json, definitions: Json) -> bool:
@@ -62,7 +62,7 @@ def fits(value: Any, schema: Json, definitions: Json) -> bool:
     return valid
 
 
-def _stated(definitions: Json, facts: Facts) -> Iterator[Filling]:
+def _read_fillings(definitions: Json, facts: Facts) -> Iterator[Filling]:
     stated: Json = facts.document.get("producer", {})
     for key, fact in stated.items():
         owner, _, member = fact["where"].partition(".")
@@ -77,13 +77,13 @@ def _stated(definitions: Json, facts: Facts) -> Iterator[Filling]:
             yield Filling(member, schema, value, pointer)
 
 
-def _kept(stated: Sequence[Filling], definitions: Json) -> Sequence[Filling]:
+def _possible_fillings(stated: Sequence[Filling], definitions: Json) -> Sequence[Filling]:
     """Return the fillings that are possible; inner objects come before outer ones."""
     kept: list[Filling] = []
     waiting = stated
-    while ready := [one for one in waiting if _possible(one, kept, definitions)]:
+    while ready := [filling for filling in waiting if _possible(filling, kept, definitions)]:
         kept += ready
-        waiting = [one for one in waiting if one not in ready]
+        waiting = [filling for filling in waiting if filling not in ready]
     return kept
 
 
@@ -95,9 +95,11 @@ def _possible(filling: Filling, kept: Sequence[Filling], definitions: Json) -> b
     schema: Json = definitions.get(target(reference), {}) if reference is not None else {}
     if "properties" not in schema or schema.get("x-any-of-required"):
         return False
-    return all(_needs_nobody(member, schema, kept) for member in schema.get("required", ()))
+    return all(_has_usual_value(member, schema, kept) for member in schema.get("required", ()))
 
 
-def _needs_nobody(member: str, owner: Json, kept: Sequence[Filling]) -> bool:
+def _has_usual_value(member: str, owner: Json, kept: Sequence[Filling]) -> bool:
     schema: Json = owner["properties"].get(member, {})
-    return "const" in schema or any(one.member == member and one.schema == schema for one in kept)
+    return "const" in schema or any(
+        filling.member == member and filling.schema == schema for filling in kept
+    )

@@ -18,12 +18,12 @@ from mcp_protogen.pipeline.normalise.references import target
 Json = dict[str, Any]
 
 
-def inheriting(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ...]:
+def add_bases(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ...]:
     """Return `types` with the bases that follow from `definitions`, which need not be all."""
-    by_name: Mapping[str, TypeIR] = {str(one.name): one for one in types}
+    by_name: Mapping[str, TypeIR] = {str(type_.name): type_ for type_ in types}
     joined: dict[str, set[str]] = {}
     for name, schema in definitions.items():
-        for owner, ref in _joined(names.type_name(name), schema):
+        for owner, ref in _intersections(names.type_name(name), schema):
             joined.setdefault(owner, set()).add(ref)
     for owner in list(joined):
         for arm in _objects(owner, by_name):
@@ -31,15 +31,15 @@ def inheriting(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ..
     circular = recursion.circular(types)
     return tuple(
         (
-            _extending(one, sorted(joined[one.name]), by_name)
-            if isinstance(one, ObjectIR) and one.name in joined and one.name not in circular
-            else one
+            _extending(type_, sorted(joined[type_.name]), by_name)
+            if isinstance(type_, ObjectIR) and type_.name in joined and type_.name not in circular
+            else type_
         )
-        for one in types
+        for type_ in types
     )
 
 
-def _joined(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
+def _intersections(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
     """Yield what intersections refer to, with the name that the type of the place has or gets."""
     if not is_object(schema):
         return
@@ -47,21 +47,21 @@ def _joined(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
     for part in parts:
         if is_object(part) and "$ref" in part:
             yield owner, names.type_name(target(part["$ref"]))
-        yield from _joined(owner, part)
+        yield from _intersections(owner, part)
     for member, inner in schema.get("properties", {}).items():
-        yield from _joined(owner + names.pascal(member), inner)
+        yield from _intersections(owner + names.pascal(member), inner)
     for keyword in ("items", "additionalProperties"):
-        yield from _joined(owner, schema.get(keyword))
+        yield from _intersections(owner, schema.get(keyword))
 
 
 def _objects(name: str, types: Mapping[str, TypeIR]) -> Iterator[ObjectIR]:
     """Yield the objects that a name stands for, those of unions included."""
-    for type_ in recursion.arms_within(name, types, _referred):
+    for type_ in recursion.arms_within(name, types, _target_names):
         if isinstance(type_, ObjectIR):
             yield type_
 
 
-def _referred(type_: TypeIR) -> Iterator[str]:
+def _target_names(type_: TypeIR) -> Iterator[str]:
     match type_:
         case UnionIR(arms=arms):
             for arm in arms:

@@ -125,10 +125,13 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
 def methods(shown: Skeleton, types: Mapping[str, TypeIR], context: Context) -> tuple[MethodIR, ...]:
     """Return every method of the schema, by wire name; `types` are those of the same schema."""
     found = [method for _, method in sorted(shown.methods.items())]
-    params = {one.method: _params(one, context, shown.definitions) for one in found}
-    raise_errors(_without_params(one, context.place) for one in found if not params[one.method])
+    params = {method.method: _params(method, context, shown.definitions) for method in found}
+    raise_errors(
+        _without_params(method, context.place) for method in found if not params[method.method]
+    )
     return tuple(
-        _method(one, names.class_name(params[one.method]), shown, types, context) for one in found
+        _method(method, names.class_name(params[method.method]), shown, types, context)
+        for method in found
     )
 
 
@@ -146,7 +149,11 @@ def _method(
     variants: Json = fact.get("variants") or {}
     traits = tuple(fact.get("traits", derived_traits(schema, definitions)))
     stated = [name for name in fact.get("results", schema.results) if name in definitions]
-    results = [one for name in stated or schema.results for one in _alternatives(name, types)]
+    results = [
+        alternative
+        for name in stated or schema.results
+        for alternative in _alternatives(name, types)
+    ]
     return MethodIR(
         method=schema.method,
         kind=schema.kind,
@@ -156,7 +163,7 @@ def _method(
         senders=schema.senders,
         params=params,
         params_required=schema.params_required,
-        params_given=_given(params, schema, types),
+        params_given=_needs_params(params, schema, types),
         order=tuple(fact.get("order") or ()),
         variants=tuple((names.StubName(name), of) for name, of in variants.items()),
         results=tuple(names.class_name(name) for name in dict.fromkeys(results)),
@@ -174,13 +181,13 @@ def _method(
 
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:
     """Yield the classes of a result that may have one of several types."""
-    for type_ in recursion.arms_within(name, types, _referred):
+    for type_ in recursion.arms_within(name, types, _union_members):
         arms = type_.arms if isinstance(type_, UnionIR) else ()
         if not arms or not all(isinstance(arm, Ref) for arm in arms):
             yield str(type_.name)
 
 
-def _referred(type_: TypeIR) -> list[str]:
+def _union_members(type_: TypeIR) -> list[str]:
     arms = type_.arms if isinstance(type_, UnionIR) else ()
     return [arm.name for arm in arms if isinstance(arm, Ref)]
 
@@ -203,7 +210,7 @@ def _without_params(schema: DerivedMethod, place: str) -> Problem:
     return Problem("bad-message", message, place, jsonpointer.join("$defs", schema.message), hint)
 
 
-def _given(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
+def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
     """Return whether a caller has to give params, because nobody else fills a required member."""
     if not schema.params_required:
         return False

@@ -9,7 +9,7 @@ by fewer features than itself.
 from collections import defaultdict
 from collections.abc import Mapping
 
-from mcp_protogen.base.graph import reached
+from mcp_protogen.base.graph import find_reachable
 from mcp_protogen.base.names import feature_module
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.ir import MethodIR, RevisionIR, TypeIR
@@ -41,7 +41,7 @@ def model_modules(ir: RevisionIR) -> Mapping[str, tuple[TypeIR, ...]]:
     graph = recursion.graph_of(ir.types)
     users: defaultdict[str, list[str]] = defaultdict(list)
     for module, names in carried.items():
-        for name in reached(graph, names):
+        for name in find_reachable(graph, names):
             users[name].append(module)
     found: defaultdict[str, list[TypeIR]] = defaultdict(list)
     for type_ in ir.types:

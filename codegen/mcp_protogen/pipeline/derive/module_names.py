@@ -63,7 +63,7 @@ def _stubs(ir: RevisionIR) -> Iterator[_Named]:
 
 def _in_methods_module(ir: RevisionIR) -> Iterator[_Named]:
     yield from ((name, "a table of the module") for name in sorted(METHODS_MODULE))
-    yield from ((method.constant, _shown(method)) for method in ir.methods)
+    yield from ((method.constant, _describe_method(method)) for method in ir.methods)
     yield from ((error.name, f"error {error.code}") for error in ir.errors)
     yield from ((key.constant, f"metadata {key.key}") for key in ir.meta_keys)
 
@@ -74,5 +74,5 @@ def _in_capabilities_module(ir: RevisionIR) -> Iterable[_Named]:
         yield capability.constant, f"capability {path} of the {capability.role}"
 
 
-def _shown(method: MethodIR) -> str:
+def _describe_method(method: MethodIR) -> str:
     return f"method {method.method}"

@@ -62,10 +62,10 @@ def with_own_names(
         message = "a module can have a name of yours only where a target makes it"
         pointer = own.pointer("modules")
         raise ProblemError(Problem("conflicting-options", message, own.place, pointer))
-    return renamed(ir, own, file_names=file_names) if own else ir
+    return rename_revision(ir, own, file_names=file_names) if own else ir
 
 
-def renamed(ir: RevisionIR, own: OwnNames, *, file_names: bool = False) -> RevisionIR:
+def rename_revision(ir: RevisionIR, own: OwnNames, *, file_names: bool = False) -> RevisionIR:
     """Return a revision with other names; with `file_names`, its module need not be an identifier.
 
     Types that get one name are one type if they have the same members. Raise `ProblemError`, with
@@ -73,23 +73,24 @@ def renamed(ir: RevisionIR, own: OwnNames, *, file_names: bool = False) -> Revis
     """
     raise_errors((*_unknown(ir, own), *_unsafe(ir, own, file_names=file_names)))
     work = _Renaming(own)
-    types = [work.type(one) for one in ir.types]
+    types = [work.type(type_) for type_ in ir.types]
     _refuse_collisions(ir, types, own)
-    merged = {str(one.name): one for one in reversed(types)}
+    merged = {str(type_.name): type_ for type_ in reversed(types)}
     if own.open is not None:
         _refuse_unopenable(merged, own)
-        merged = {name: _opened(one, name in own.open) for name, one in merged.items()}
+        merged = {name: _set_open(type_, name in own.open) for name, type_ in merged.items()}
     return replace(
         ir,
         module=ModuleName(own.module) if own.module else ir.module,
         types=tuple(merged[name] for name in sorted(merged)),
-        methods=tuple(work.method(one, ir) for one in ir.methods),
+        methods=tuple(work.method(method, ir) for method in ir.methods),
         errors=tuple(
-            replace(one, data=work.name(one.data)) if one.data else one for one in ir.errors
+            replace(error, data=work.name(error.data)) if error.data else error
+            for error in ir.errors
         ),
         meta_keys=tuple(
-            replace(one, type=work.name(one.type), of=tuple(map(work.name, one.of)))
-            for one in ir.meta_keys
+            replace(key, type=work.name(key.type), of=tuple(map(work.name, key.of)))
+            for key in ir.meta_keys
         ),
     )
 
@@ -129,11 +130,11 @@ class _Renaming:
             return replace(type_, name=name, type=self.expression(type_.type))
         fields = tuple(
             replace(
-                one,
-                name=self.member(type_.name, one.wire, one.name),
-                type=self.expression(one.type),
+                field,
+                name=self.member(type_.name, field.wire, field.name),
+                type=self.expression(field.type),
             )
-            for one in type_.fields
+            for field in type_.fields
         )
         base = self.name(type_.base) if type_.base else None
         return replace(type_, name=name, fields=fields, base=base)
@@ -155,30 +156,32 @@ class _Renaming:
 
 def _fields(ir: RevisionIR, name: str) -> Mapping[str, str]:
     """Return the members of a type on the wire, by their names in Python."""
-    found = next((one for one in ir.types if one.name == name), None)
-    return {one.name: one.wire for one in found.fields} if isinstance(found, ObjectIR) else {}
+    found = next((type_ for type_ in ir.types if type_.name == name), None)
+    return {field.name: field.wire for field in found.fields} if isinstance(found, ObjectIR) else {}
 
 
 def _unknown(ir: RevisionIR, own: OwnNames) -> Iterator[Problem]:
-    known = {str(one.name) for one in ir.types}
-    members = {f"{one.name}.{wire}" for one in ir.types for wire in _fields(ir, one.name).values()}
+    known = {str(type_.name) for type_ in ir.types}
+    members = {
+        f"{type_.name}.{wire}" for type_ in ir.types for wire in _fields(ir, type_.name).values()
+    }
     for kind, named, there in (("types", own.types, known), ("members", own.members, members)):
         for name in named:
             if name not in there:
                 message = f"{ir.id} has no {kind[:-1]} {name!r:.80}"
                 hint = did_you_mean(name, there, "use the names of a run without --names")
                 yield Problem("bad-names", message, own.place, own.pointer(kind, name), hint)
-    tags = {f"{one.name}.{tag}" for one, tag in _tagged(ir)}
+    tags = {f"{arm.name}.{tag}" for arm, tag in _tagged_arms(ir)}
     for name in own.members:
         if name in tags:
             message = f"{name} tells the arms of a union apart, and keeps its name"
             yield Problem("bad-names", message, own.place, own.pointer("members", name))
 
 
-def _tagged(ir: RevisionIR) -> Iterator[tuple[Ref, str]]:
-    for one in ir.types:
-        if isinstance(one, UnionIR) and one.tag is not None:
-            yield from ((arm, one.tag) for arm in one.arms if isinstance(arm, Ref))
+def _tagged_arms(ir: RevisionIR) -> Iterator[tuple[Ref, str]]:
+    for union in ir.types:
+        if isinstance(union, UnionIR) and union.tag is not None:
+            yield from ((arm, union.tag) for arm in union.arms if isinstance(arm, Ref))
 
 
 def _unsafe(ir: RevisionIR, own: OwnNames, *, file_names: bool) -> Iterator[Problem]:
@@ -224,13 +227,13 @@ def _content(type_: TypeIR) -> object:
     """Return what has to be equal for two types to be one; what is said about them may differ."""
     if not isinstance(type_, ObjectIR):
         return replace(type_, origin="", doc="", deprecated=False)
-    fields = tuple(replace(one, doc="", known_values=()) for one in type_.fields)
-    return {one.wire: one for one in fields}, type_.any_of_required
+    fields = tuple(replace(field, doc="", known_values=()) for field in type_.fields)
+    return {field.wire: field for field in fields}, type_.any_of_required
 
 
 @raising
 def _refuse_unopenable(types: Mapping[str, TypeIR], own: OwnNames) -> Iterator[Problem]:
-    objects = {name for name, one in types.items() if isinstance(one, ObjectIR)}
+    objects = {name for name, type_ in types.items() if isinstance(type_, ObjectIR)}
     for place, name in enumerate(own.open or ()):
         if name not in objects:
             message = f"{own.revision} has no object {name!r:.80} that could be open"
@@ -238,7 +241,7 @@ def _refuse_unopenable(types: Mapping[str, TypeIR], own: OwnNames) -> Iterator[P
             yield Problem("bad-names", message, own.place, pointer, did_you_mean(name, objects))
 
 
-def _opened(type_: TypeIR, is_open: bool) -> TypeIR:
+def _set_open(type_: TypeIR, is_open: bool) -> TypeIR:
     return replace(type_, open=is_open) if isinstance(type_, ObjectIR) else type_
 
 
@@ -252,9 +255,9 @@ def names_for(revision: str, options: GenerationOptions) -> OwnNames | None:
     if given is None:
         return None
     document = parse_json(given.content, given.name)
-    raise_errors(one._replace(place=given.name) for one in _wrong(document, known))
+    raise_errors(problem._replace(place=given.name) for problem in _wrong(document, known))
     found = {kind: document.get(kind, {}).get(revision) for kind in KINDS}
-    if all(one is None for one in found.values()):
+    if all(value is None for value in found.values()):
         return None
     return OwnNames(
         place=given.name,
@@ -293,13 +296,13 @@ def _wrong_value(kind: str, value: Any, pointer: str) -> Iterator[Problem]:
         if not isinstance(value, str):
             yield _problem("the name of a module is a text", pointer)
     elif kind == "open":
-        if not is_array(value) or not all(isinstance(one, str) for one in value):
+        if not is_array(value) or not all(isinstance(item, str) for item in value):
             yield _problem("open types are an array of names", pointer)
     elif not is_object(value):
         yield _problem("this is an object, from our names to yours", pointer)
     else:
-        for name, one in value.items():
-            if not isinstance(one, str):
+        for name, text in value.items():
+            if not isinstance(text, str):
                 yield _problem("a name is a text", pointer + jsonpointer.join(name))
 
 

@@ -68,9 +68,9 @@ def normal_form(
     marks are as `normalise` describes; `x-inline` marks what the schema has no definition for.
     Raise `ProblemError` if its messages cannot be methods.
     """
-    patched = source.patched()
+    patched = source.apply_patches()
     _require_messages(patched, source.place)
-    whole, origins = references.hoisted(patched)
+    whole, origins = references.hoist(patched)
     try:
         plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)
         kept = {union for union, _, _ in MESSAGE_UNIONS}
@@ -79,7 +79,7 @@ def normal_form(
         normalised, loosened = normalise(plain, source.facts, source.place, kept, marks=for_target)
         shown = skeleton_of(normalised, source.place)
     except ProblemError as error:
-        raise ProblemError(*references.placed(error.problems, origins)) from None
+        raise ProblemError(*references.restore_places(error.problems, origins)) from None
     if for_target:
         named = set(map(names.type_name, patched["$defs"]))
         marked = {
@@ -87,7 +87,7 @@ def normal_form(
             for name, schema in shown.definitions.items()
         }
         shown = replace(shown, schema={**shown.schema, "$defs": marked})
-    return shown, tuple(references.placed((*unread, *loosened), origins))
+    return shown, tuple(references.restore_places((*unread, *loosened), origins))
 
 
 def _require_messages(schema: Json, place: str) -> None:

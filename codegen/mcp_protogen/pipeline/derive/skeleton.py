@@ -121,14 +121,16 @@ def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMeth
         kind=kind,
         senders=tuple(sorted({use.sender for use in found}, key=str)),
         params=_choice_name(messages[0]) if several else next(iter(params), None),
-        params_required=all("params" in definitions[one].get("required", ()) for one in messages),
+        params_required=all(
+            "params" in definitions[message].get("required", ()) for message in messages
+        ),
         results=() if kind == "notification" else tuple(_results(definitions, messages)),
     )
 
 
 def _params_of(definitions: Json, messages: Iterable[str]) -> list[str]:
-    params = (definitions[one]["properties"].get("params", {}) for one in messages)
-    return list(dict.fromkeys(target(one["$ref"]) for one in params if "$ref" in one))
+    params = (definitions[message]["properties"].get("params", {}) for message in messages)
+    return list(dict.fromkeys(target(schema["$ref"]) for schema in params if "$ref" in schema))
 
 
 def _choice_name(message: str) -> str:
@@ -237,19 +239,21 @@ def _endless_capabilities(definitions: Json, place: str) -> Iterator[Problem]:
     """Yield a problem for each type of capabilities whose paths have no end, or are too many."""
     members = {name: schema.get("properties", {}) for name, schema in definitions.items()}
     inner = {
-        name: [target(one["$ref"]) for one in members[name].values() if "$ref" in one]
+        name: [target(member["$ref"]) for member in members[name].values() if "$ref" in member]
         for name in members
     }
     hint = "let it be any object: the members of a capability are capabilities, too"
     for owner in (f"{role.capitalize()}Capabilities" for role in ROLES):
-        within = {name: inner[name] for name in graph.reached(inner, [owner])}
+        within = {name: inner[name] for name in graph.find_reachable(inner, [owner])}
         circular = graph.circular(within)
         for name in sorted(circular):
             message = f"{name} of {owner} has itself as a capability inside of it"
             yield Problem("bad-message", message, place, jsonpointer.join("$defs", name), hint)
         paths: dict[str, int] = {}
         for name in graph.targets_first(within) if not circular else ():
-            paths[name] = len(members[name]) + sum(paths[one] for one in within[name])
+            paths[name] = len(members[name]) + sum(
+                paths[member_name] for member_name in within[name]
+            )
         if paths.get(owner, 0) > _MOST_CAPABILITIES:
             message = f"{owner} has more than {_MOST_CAPABILITIES} capabilities"
             yield Problem("bad-message", message, place, jsonpointer.join("$defs", owner), hint)
@@ -263,7 +267,7 @@ def _unlike(found: Sequence[Use], definitions: Json) -> str | None:
     if len({use.kind == "notification" for use in found}) > 1:
         return "one is a notification"
     schemas: list[Json] = [
-        definitions[one]["properties"].get("params", {}) for one in sorted(messages)
+        definitions[message]["properties"].get("params", {}) for message in sorted(messages)
     ]
     if all(schema == schemas[0] for schema in schemas):
         return None

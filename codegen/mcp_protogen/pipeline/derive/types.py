@@ -8,7 +8,7 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raising
 from mcp_protogen.pipeline.derive.filled import Filling, fillings
-from mcp_protogen.pipeline.inputs.descriptions import Descriptions, documented
+from mcp_protogen.pipeline.inputs.descriptions import Descriptions, add_deprecation
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.ir import (
     NOTHING,
@@ -45,7 +45,7 @@ class Context:
 
     def doc(self, text: str, deprecated: bool) -> str:
         """Return a text about a type or member; only ours says whether that is deprecated."""
-        return documented(text, deprecated) if self.descriptions.ours else text
+        return add_deprecation(text, deprecated) if self.descriptions.ours else text
 
 
 def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
@@ -169,7 +169,11 @@ def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | Fil
 
 def nullable_names(definitions: Json) -> frozenset[str]:
     """Return the definitions that accept null, directly or through others."""
-    aliases = {name: one for name, one in definitions.items() if "properties" not in one}
+    aliases = {
+        name: definition
+        for name, definition in definitions.items()
+        if "properties" not in definition
+    }
     found: set[str] = set()
     for name in targets_first(aliases):
         if nullable(expression(aliases[name]), found):

@@ -56,16 +56,16 @@ def annotation(expr: TypeExpr) -> str:
             hint = _constants(values)
             return f"Annotated[{hint}, Exact]" if _is_ambiguous(expr) else hint
         case ListOf(item):
-            return _sized(f"list[{annotation(item)}]", item)
+            return _container_annotation(f"list[{annotation(item)}]", item)
         case MapOf(value):
-            return _sized(f"dict[str, {annotation(value)}]", value)
+            return _container_annotation(f"dict[str, {annotation(value)}]", value)
         case OneOf():
             return _either(annotation(arm) for arm in _alternatives(expr))
         case Anything():
             return "Any"
 
 
-def _sized(hint: str, item: TypeExpr) -> str:
+def _container_annotation(hint: str, item: TypeExpr) -> str:
     """Return the annotation of a container, which is empty if there is no valid item."""
     return f"Annotated[{hint}, Field(max_length=0)]" if item == NOTHING else hint
 

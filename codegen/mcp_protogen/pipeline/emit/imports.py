@@ -9,12 +9,12 @@ _FROM = re.compile(r"( *)from (\S+) import (.+)")
 _AS = " as "
 
 
-def sorted_imports(source: str) -> str:
+def sort_imports(source: str) -> str:
     """Return a module in which each block of imports, one on a line, is sorted."""
-    return _BLOCK.sub(lambda block: _sorted(block[0]), source)
+    return _BLOCK.sub(lambda block: _sort_block(block[0]), source)
 
 
-def _sorted(block: str) -> str:
+def _sort_block(block: str) -> str:
     lines = [line for line in block.split("\n") if line]
     if any("#" in line for line in lines):
         return block

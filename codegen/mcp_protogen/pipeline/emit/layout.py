@@ -77,7 +77,7 @@ def models_modules(
     """Yield the modules of a revision's models, verified against its IR, and their package."""
     context: ModelsPackageContext = {"ir": ir, "modules": _modules_of(sources)}
     path = f"{models_folder(ir)}/__init__.py"
-    yield _rendered(path, templates.ALL_MODELS, context, renderer)
+    yield _render_module(path, templates.ALL_MODELS, context, renderer)
     yield from _models_modules(models_folder(ir), sources, f"MCP {ir.id}", renderer)
 
 
@@ -98,7 +98,7 @@ def extension_models_modules(
         "core_modules": views.core_modules(extension, core),
     }
     folder = f"{extension_folder(extension)}/models"
-    yield _rendered(f"{folder}/__init__.py", templates.EXTENSION_MODELS, context, renderer)
+    yield _render_module(f"{folder}/__init__.py", templates.EXTENSION_MODELS, context, renderer)
     yield from _models_modules(folder, sources, extension.identifier, renderer)
 
 
@@ -115,7 +115,7 @@ def _models_modules(
         context: ModelsContext = {"subject": subject, "models": models, "exported": models.exported}
         template = templates.MODELS
         source = renderer.render(template.name, context)
-        tree = formatting.parsed(source, path, template.name)
+        tree = formatting.parse_module(source, path, template.name)
         raise_errors(verify.models(tree, models.types, path))
         yield _module(path, template.name, source, tree, renderer)
 
@@ -139,7 +139,7 @@ def revision_modules(
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules],
         "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
-        "extensions": sorted(str(one.module) for one in extensions),
+        "extensions": sorted(str(extension.module) for extension in extensions),
         "missing": missing_names(selection),
     }
     sources = {
@@ -150,7 +150,7 @@ def revision_modules(
     trees: dict[str, ast.Module] = {}
     for module, source in sources.items():
         path, template = f"{ir.module}/{module}.py", MODULES[module].name
-        trees[module] = formatting.parsed(source, path, template)
+        trees[module] = formatting.parse_module(source, path, template)
         yield _module(path, template, source, trees[module], renderer)
     raise_errors(verify.members(trees, {type_.name for type_ in ir.types}, ir.module))
 
@@ -173,7 +173,7 @@ def extension_modules(
         if module in there:
             path = f"{folder}/{module}.py"
             source = renderer.render(template.name, context)
-            trees[module] = formatting.parsed(source, path, template.name)
+            trees[module] = formatting.parse_module(source, path, template.name)
             yield _module(path, template.name, source, trees[module], renderer)
     types = {type_.name for type_ in (*extension.ir.types, *extension.core.types)}
     raise_errors(verify.members(trees, types, folder))
@@ -199,7 +199,7 @@ def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -
     """Return the package of all extensions of one revision."""
     ir = next(iter(extensions)).ir
     context: ExtensionsContext = {"revision": ir.id}
-    return _rendered(f"{ir.module}/ext/__init__.py", templates.EXTENSIONS, context, renderer)
+    return _render_module(f"{ir.module}/ext/__init__.py", templates.EXTENSIONS, context, renderer)
 
 
 def shared_modules(
@@ -219,11 +219,11 @@ def shared_modules(
                 "toolkit": "app" in selection.modules,
                 "runtime": renderer.runtime_in(path),
             }
-            yield _rendered(path, template, context, renderer)
+            yield _render_module(path, template, context, renderer)
     for pair in pairs:
         path = f"translate/{pair.older.module}__{pair.newer.module}.py"
         tables = views.pair_context(pair, renderer.runtime_in(path))
-        yield _rendered(path, templates.TRANSLATION, tables, renderer)
+        yield _render_module(path, templates.TRANSLATION, tables, renderer)
 
 
 def package_modules(
@@ -248,14 +248,14 @@ def package_modules(
         "parts": _parts(modules, selection),
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
-    yield _rendered("__init__.py", templates.PACKAGE, context, renderer)
+    yield _render_module("__init__.py", templates.PACKAGE, context, renderer)
     if "app" in selection.modules:
         apps: AppsContext = {
             "runtime": runtime,
             "http_server": "http-server" in selection.parts,
             "stdio": "stdio" in selection.parts,
         }
-        yield _rendered("app.py", templates.APPS, apps, renderer)
+        yield _render_module("app.py", templates.APPS, apps, renderer)
 
 
 def _parts(revisions: Sequence[str], selection: PartSelection) -> dict[str, str]:
@@ -298,21 +298,21 @@ def target_files(files: Iterable[TargetFile], target: str) -> tuple[GeneratedFil
             message = f"target {target!r} {why} at {path!r:.80}"
             raise ProblemError(Problem("bad-target", message, hint=hint))
         if path.endswith(".py"):
-            formatting.parsed(text, path, origin)
-            text = formatting.HEAD + formatting.formatted(text, ours=False)
+            formatting.parse_module(text, path, origin)
+            text = formatting.HEAD + formatting.format_module(text, ours=False)
         made[path] = GeneratedFile(path, text.encode(), origin)
     return tuple(made[path] for path in sorted(made))
 
 
-def _rendered(
+def _render_module(
     path: str, template: Template[Context], context: Context, renderer: Renderer
 ) -> Module:
     name = template.name
     source = renderer.render(name, context)
-    return _module(path, name, source, formatting.parsed(source, path, name), renderer)
+    return _module(path, name, source, formatting.parse_module(source, path, name), renderer)
 
 
 def _module(path: str, template: str, source: str, tree: ast.Module, renderer: Renderer) -> Module:
     raise_errors(verify.module(tree, path))
-    text = formatting.HEAD + formatting.formatted(source, ours=not renderer.overridden)
+    text = formatting.HEAD + formatting.format_module(source, ours=not renderer.overridden)
     return Module(path, f"template {template}", text)

@@ -36,33 +36,39 @@ def _purpose(method: MethodIR, beside: str = "") -> str:
 def call_text(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> str:
     """Return the text of a stub that gives members one by one, and what they need."""
     arm = types.get(form.params)
-    fixed = [one for one in arm.fields if is_constant(one)] if isinstance(arm, ObjectIR) else []
-    members = {one.wire: one for one in (*fixed, *form.positional, *form.keywords)}
+    fixed = (
+        [field for field in arm.fields if is_constant(field)] if isinstance(arm, ObjectIR) else []
+    )
+    members = {field.wire: field for field in (*fixed, *form.positional, *form.keywords)}
     of, beside, answer = dict(method.variants).get(form.name), "", ""
     if of is not None and form.once:
         beside = f", with `{of}`"
         others = " or ".join(f"`{name}`" for name in method.results[1:])
         answer = f"\n\nThe answer may also be a {others}."
     elif of is not None:
-        said = [f"`{wire}` {_values(one)}" for wire, one in members.items() if one in fixed]
+        said = [f"`{wire}` {_values(field)}" for wire, field in members.items() if field in fixed]
         beside = f", with {' and '.join(said) or f'`{of}`'}"
-    needs = _needed(method.requires, members)
+    needs = _filter_requirements(method.requires, members)
     return _with_needs(f"{_purpose(method, beside)}{answer}", needs)
 
 
-def _needed(
+def _filter_requirements(
     requires: Iterable[RequirementIR], members: Mapping[str, FieldIR]
 ) -> Iterator[RequirementIR]:
     """Yield what params of these members may need, under the conditions that depend on values."""
     for requirement in requires:
-        held = {one: _held(one, members) for one in requirement.when}
+        held = {
+            condition: _evaluate_condition(condition, members) for condition in requirement.when
+        }
         if True in held.values() or not held:
             yield replace(requirement, when=())
         elif None in held.values():
-            yield replace(requirement, when=tuple(one for one in held if held[one] is None))
+            yield replace(
+                requirement, when=tuple(condition for condition in held if held[condition] is None)
+            )
 
 
-def _held(condition: ConditionIR, members: Mapping[str, FieldIR]) -> bool | None:
+def _evaluate_condition(condition: ConditionIR, members: Mapping[str, FieldIR]) -> bool | None:
     """Return whether a condition holds for all params of these members, or for none of them."""
     field = members.get(condition.member)
     if field is None:
@@ -99,7 +105,7 @@ def _says_what_for(method: MethodIR) -> bool:
 
 
 def _with_needs(text: str, requires: Iterable[RequirementIR]) -> str:
-    needs = "\n".join(map(_need, _once(requires)))
+    needs = "\n".join(map(_requirement_text, _once(requires)))
     return f"{text}\n\n{needs}" if needs else text
 
 
@@ -113,7 +119,7 @@ def _once(requires: Iterable[RequirementIR]) -> Iterator[RequirementIR]:
             yield requirement
 
 
-def _need(requirement: RequirementIR) -> str:
+def _requirement_text(requirement: RequirementIR) -> str:
     verb = "Needs" if requirement.level == "MUST" else "Should have"
     whose = "" if requirement.sender != requirement.role else " of its sender"
     when = " or ".join(_when(condition) for condition in requirement.when)

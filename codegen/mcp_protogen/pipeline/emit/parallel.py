@@ -35,7 +35,7 @@ def processors() -> int:
 
 
 @contextmanager
-def ahead(items: Iterator[T]) -> Generator[Iterator[T], None, None]:
+def prefetch(items: Iterator[T]) -> Generator[Iterator[T], None, None]:
     """Give the same items, which a forked process makes meanwhile.
 
     Where that is no gain or not safe, this one makes each of them when it is asked for.
@@ -51,7 +51,7 @@ def ahead(items: Iterator[T]) -> Generator[Iterator[T], None, None]:
     os.close(writing)
     try:
         with open(reading, "rb") as pipe:
-            yield _received(pipe)
+            yield _receive(pipe)
     finally:
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
@@ -86,7 +86,7 @@ def _send(items: Iterator[Any], writing: int) -> NoReturn:
         os._exit(0)  # all else is its parent's
 
 
-def _received(pipe: IO[bytes]) -> Iterator[Any]:
+def _receive(pipe: IO[bytes]) -> Iterator[Any]:
     while True:
         try:
             more, item = pickle.load(pipe)

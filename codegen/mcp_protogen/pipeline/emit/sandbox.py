@@ -31,9 +31,9 @@ class _Sandbox(ImmutableSandboxedEnvironment):
         """Return whether a template may call something."""
         obj = getattr(obj, "__wrapped__", obj)  # Jinja's own guard around str.format
         owner = getattr(obj, "__self__", None)
-        of_jinja = any(type(one).__module__ in _OF_JINJA for one in (obj, owner))
+        of_jinja = any(type(candidate).__module__ in _OF_JINJA for candidate in (obj, owner))
         of_data = isinstance(obj, BuiltinMethodType) and isinstance(owner, _DATA)
-        known = of_data or of_jinja or any(obj is one for one in self.globals.values())
+        known = of_data or of_jinja or any(obj is value for value in self.globals.values())
         return known and super().is_safe_callable(obj)
 
 

@@ -206,5 +206,5 @@ def idle(folder: Path) -> Iterator[Problem]:
         if path.is_file() and not path.is_symlink()
     }
     for name in texts.keys() - NAMES.keys():
-        if not any(name in text for other, text in texts.items() if other != name):
+        if not any(name in text for other_name, text in texts.items() if other_name != name):
             yield unknown(name, str(folder / name))

@@ -35,7 +35,7 @@ def literal(value: Any) -> str:
     if is_array(value):
         return f"[{', '.join(map(literal, value))}]"
     if is_object(value):
-        return f"{{{', '.join(f'{literal(key)}: {literal(one)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{literal(key)}: {literal(item)}' for key, item in value.items())}}}"
     return repr(value)
 
 
@@ -88,10 +88,10 @@ def docstring(text: str, indent: int, *, of_member: bool = False) -> str:
     lines = [
         line
         for paragraph in safe.split("\n")
-        for line in _wrapped(paragraph.strip(), WIDTH - indent) or [""]
+        for line in _wrap(paragraph.strip(), WIDTH - indent) or [""]
     ]
     if len(lines[0]) + indent + 3 > WIDTH:
-        lines = _wrapped(lines[0], WIDTH - indent - 3) + lines[1:]
+        lines = _wrap(lines[0], WIDTH - indent - 3) + lines[1:]
     if len(lines) == 1 and indent and not of_member:
         return f'"""{first}{lines[0]}{last}"""'
     body = "\n".join(
@@ -100,6 +100,6 @@ def docstring(text: str, indent: int, *, of_member: bool = False) -> str:
     return f'"""{first}{body}\n{margin}"""'
 
 
-def _wrapped(paragraph: str, width: int) -> list[str]:
+def _wrap(paragraph: str, width: int) -> list[str]:
     # A URL stays whole, even if it is longer than a line.
     return textwrap.wrap(paragraph, width, break_long_words=False, break_on_hyphens=False)

@@ -33,12 +33,12 @@ def module(tree: ast.Module, path: str) -> tuple[Problem, ...]:
 
 def _defects(tree: ast.Module, path: str) -> Iterator[Problem]:
     nodes = list(ast.walk(tree))
-    defined = list(_defined(tree))
-    imported = set(_imported(nodes))
+    defined = list(_definition_names(tree))
+    imported = set(_import_names(nodes))
     for name in names.duplicates(defined):
         yield Problem("bad-output", f"{name} is defined twice", path, hint="report this")
     bound = {*defined, *imported}
-    for name in _listed(tree):
+    for name in _exported_names(tree):
         if name not in bound:
             yield Problem(
                 "bad-output", f"__all__ lists {name}, which is missing", path, hint="report this"
@@ -69,17 +69,19 @@ def members(
 ) -> tuple[Problem, ...]:
     """Return each name that a module of a revision uses but another, or its types, lack."""
     nodes = {name: list(ast.walk(tree)) for name, tree in trees.items()}
-    offered = {name: {*_defined(trees[name]), *_imported(nodes[name])} for name in trees}
+    offered = {
+        name: {*_definition_names(trees[name]), *_import_names(nodes[name])} for name in trees
+    }
     offered["models"] = set(types)
     return tuple(
         Problem("bad-output", f"{module}.{name} is missing", f"{folder}/{user}.py", hint=_REPORT)
         for user, tree in trees.items()
-        for module, name in sorted(set(_taken(tree, nodes[user])))
+        for module, name in sorted(set(_sibling_names(tree, nodes[user])))
         if module in offered and not {name, "__getattr__"} & offered[module]
     )
 
 
-def _taken(tree: ast.Module, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+def _sibling_names(tree: ast.Module, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     """Yield each name that is used from a module of the same folder, with that module."""
     beside: dict[str, str] = {}
     for statement in tree.body:
@@ -97,7 +99,7 @@ def _taken(tree: ast.Module, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, st
                 pass
 
 
-def _defined(tree: ast.Module) -> Iterator[str]:
+def _definition_names(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         match node:
             case (
@@ -114,13 +116,13 @@ def _defined(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
-def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def _import_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
 
 
-def _listed(tree: ast.Module) -> list[str]:
+def _exported_names(tree: ast.Module) -> list[str]:
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
@@ -135,7 +137,7 @@ def models(tree: ast.Module, types: Iterable[TypeIR], path: str) -> tuple[Proble
     """Return each difference between types and a module, and each statement out of place."""
     written = dict(_types(tree))
     expected = {str(type_.name): type_ for type_ in types}
-    bases = {base_class(one) for one in expected.values() if isinstance(one, ObjectIR)}
+    bases = {base_class(type_) for type_ in expected.values() if isinstance(type_, ObjectIR)}
     return tuple(
         Problem("bad-output", message, path, hint=_REPORT)
         for message in (
@@ -177,7 +179,7 @@ def _strangers(tree: ast.Module, bases: Collection[str]) -> Iterator[ast.stmt]:
                     yield node
             case ast.Assign() if _alias(node):
                 pass
-            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if _is_said_twice(node):
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if _is_defined_twice(node):
                 pass
             case ast.ClassDef(bases=[ast.Name(id=base)], keywords=[], decorator_list=[]) if (
                 base in bases
@@ -209,7 +211,7 @@ def _alias(node: ast.stmt) -> tuple[str, str] | None:
             return None
 
 
-def _is_said_twice(node: ast.If) -> bool:
+def _is_defined_twice(node: ast.If) -> bool:
     """Return whether both branches define one alias: for type checkers and for Pydantic."""
     match node:
         case ast.If(body=[shown], orelse=[run]):

@@ -223,11 +223,15 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
         "exported": ["EXTENSION", "capabilities", "methods", "models"],
         "methods_exported": sorted(
             {"EXTENSION", "ERRORS", "NOTIFICATIONS", "REQUESTS"}
-            | {str(one.constant) for one in own.methods}
+            | {str(method.constant) for method in own.methods}
             | {str(error.name) for error in own.errors}
         ),
         "capabilities_exported": sorted(
-            {"CAPABILITIES", "REQUIREMENTS", *(str(one.constant) for one in own.capabilities)}
+            {
+                "CAPABILITIES",
+                "REQUIREMENTS",
+                *(str(capability.constant) for capability in own.capabilities),
+            }
         ),
         "uses_models": bool(
             own.methods
@@ -253,10 +257,10 @@ def core_modules(
         name = str(waiting.pop())
         if name in types and name not in seen:
             seen.add(name)
-            waiting += [ClassName(one) for one in recursion.uses(types[name])]
+            waiting += [ClassName(inner) for inner in recursion.uses(types[name])]
         named.add(name)
     found = {
-        module: sorted(str(one.name) for one in core[module] if str(one.name) in named)
+        module: sorted(str(type_.name) for type_ in core[module] if str(type_.name) in named)
         for module in sorted(core)
     }
     return {module: names for module, names in found.items() if names}
@@ -267,8 +271,10 @@ def _imports(
 ) -> dict[str, list[str]]:
     """Return the names that the stubs of some methods need, by module."""
     sent = [call for method in methods for call in called[method.method]]
-    text = " ".join((*(one for call in sent for one in call.parameters), *(c.params for c in sent)))
-    pages, tools = any(one.items for one in methods), any(call.is_tool_call for call in sent)
+    text = " ".join(
+        (*(parameter for call in sent for parameter in call.parameters), *(c.params for c in sent))
+    )
+    pages, tools = any(method.items for method in methods), any(call.is_tool_call for call in sent)
     asks = any(method.kind != "notification" for method in methods)
     forms = any(call.asks_form for call in sent)
     needed = {
@@ -301,8 +307,8 @@ def _table(name: str, direction: Direction) -> TranslationTable:
     """Return the text of one direction: its plans and the rest."""
     whole = replace(direction, plans=cast(Any, Fixed(f"_{name}")))
     return TranslationTable(
-        plans=rows.laid_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
-        direction=rows.laid_out(whole, f"{name}: Final = "),
+        plans=rows.lay_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
+        direction=rows.lay_out(whole, f"{name}: Final = "),
         doc=f"From {direction.source} to {direction.target}; what has no plan stays as it is.",
     )
 
@@ -319,13 +325,13 @@ def _self_descriptions(classes: Container[str]) -> _SelfDescriptions:
     A schema need not have them.
     """
 
-    def named(name: str) -> str:
+    def annotation_of(name: str) -> str:
         return f"m.{name}" if name in classes else "WireModel"
 
     return {
-        "client_capabilities": named("ClientCapabilities"),
-        "implementation": named("Implementation"),
-        "server_capabilities": named("ServerCapabilities"),
+        "client_capabilities": annotation_of("ClientCapabilities"),
+        "implementation": annotation_of("Implementation"),
+        "server_capabilities": annotation_of("ServerCapabilities"),
     }
 
 

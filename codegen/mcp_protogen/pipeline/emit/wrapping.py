@@ -65,16 +65,16 @@ class Group:
     split: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        inside = ", ".join(map(_joined, self.items)) + ("," if self.comma else "")
+        inside = ", ".join(map(_join, self.items)) + ("," if self.comma else "")
         object.__setattr__(self, "text", f"{self.opening}{inside}{_CLOSING[self.opening]}")
-        split = any(map(_is_split, self.items)) or (self.comma and not self.one_tuple)
+        split = any(map(_is_split, self.items)) or (self.comma and not self.is_one_tuple)
         object.__setattr__(self, "split", split)
 
     def __str__(self) -> str:
         return self.text
 
     @property
-    def one_tuple(self) -> bool:
+    def is_one_tuple(self) -> bool:
         """Return whether it is a tuple of one item, which needs its comma."""
         return self.comma and self.display and self.opening == "(" and len(self.items) == 1
 
@@ -83,7 +83,7 @@ Part: TypeAlias = str | Fixed | Text | Group
 Item: TypeAlias = tuple[Part, ...]
 
 
-def _joined(item: Iterable[Part]) -> str:
+def _join(item: Iterable[Part]) -> str:
     return "".join(map(str, item))
 
 
@@ -91,7 +91,7 @@ def _is_split(item: Iterable[Part]) -> bool:
     return any(isinstance(part, Group) and part.split for part in item)
 
 
-def wrapped(source: str) -> str:
+def wrap_module(source: str) -> str:
     """Return a module with each statement that is too long on several lines.
 
     Raise `UnknownForm` if one of them has a form that is not known here.
@@ -137,10 +137,10 @@ def _statement(text: str, indent: int) -> Iterator[str]:
     if imported := _IMPORT.fullmatch(text):
         names = tuple((name,) for name in imported[2].split(", "))
         return _group_lines((imported[1],), Group("(", names, comma=True), "", indent)
-    statement = _parsed(text)
+    statement = _parse_statement(text)
     if _FUNCTION.match(text):
         return _function(statement, indent)
-    left, value = _assigned(statement)
+    left, value = _split_assignment(statement)
     if len(list(_alternatives(statement))) > 1 or text.startswith("if "):
         raise UnknownForm(text)
     return _assignment(left, value, indent) if value else lines(statement, indent)
@@ -150,15 +150,15 @@ def _function(statement: Item, indent: int) -> Iterator[str]:
     """Yield the head of a function, broken at its parameters."""
     name, parameters, *result = statement
     if not isinstance(parameters, Group) or not parameters.items:
-        raise UnknownForm(_joined(statement))
+        raise UnknownForm(_join(statement))
     for parameter in parameters.items:
-        _fitting(f"{' ' * (indent + 4)}{_joined(parameter)},")
+        _check_width(f"{' ' * (indent + 4)}{_join(parameter)},")
     if len(parameters.items) == 1:
         parameters = Group("(", parameters.items, comma=True)
-    return _group_lines((name,), parameters, _joined(result), indent)
+    return _group_lines((name,), parameters, _join(result), indent)
 
 
-def _assigned(statement: Item) -> tuple[Item, Item]:
+def _split_assignment(statement: Item) -> tuple[Item, Item]:
     """Return what is before the value of an assignment, and the value; nothing if it is none."""
     for place, part in enumerate(statement):
         if isinstance(part, str) and " = " in part:
@@ -177,41 +177,41 @@ def _assignment(left: Item, value: Item, indent: int) -> Iterator[str]:
     *before, last = value
     *head, hint, tail = ("", *left)
     breakable = isinstance(last, Group) and bool(last.items)
-    opening = len(_joined((*left, *before))) + indent + 1
+    opening = len(_join((*left, *before))) + indent + 1
     if breakable and (not isinstance(hint, Group) or opening <= WIDTH):
         return lines((*left, *value), indent)
-    if isinstance(hint, Group) and indent + len(_joined(left)) >= WIDTH:
+    if isinstance(hint, Group) and indent + len(_join(left)) >= WIDTH:
         closing = f"{_CLOSING[hint.opening]}{tail}"
         return _around(tuple(head), hint, (closing, *value), indent)
-    annotated = ": " in _joined(left)
-    if not annotated and indent + 4 + len(_joined(value)) > WIDTH:
-        return iter([" " * indent + _joined((*left, *value))])
+    annotated = ": " in _join(left)
+    if not annotated and indent + 4 + len(_join(value)) > WIDTH:
+        return iter([" " * indent + _join((*left, *value))])
     return _group_lines(left, Group("(", (value,), display=True), "", indent)
 
 
 def _around(before: Item, group: Group, after: Item, indent: int) -> Iterator[str]:
     """Yield a group that is broken, with its closing bracket at the start of what is `after`."""
-    yield _fitting(f"{' ' * indent}{_joined(before)}{group.opening}")
+    yield _check_width(f"{' ' * indent}{_join(before)}{group.opening}")
     yield from _body(group, indent + 4)
     yield from lines(after, indent)
 
 
 def lines(item: Item, indent: int, after: str = "") -> Iterator[str]:
     """Yield an expression on as many lines as it needs, with the text `after` it."""
-    whole = f"{' ' * indent}{_joined(item)}{after}"
+    whole = f"{' ' * indent}{_join(item)}{after}"
     if len(whole) <= WIDTH and not _is_split(item):
         yield whole
         return
     *before, last = item
     alternatives = list(_alternatives(item))
     if len(alternatives) > 1:
-        for one in alternatives[:-1]:
-            yield from lines(one, indent)
+        for alternative in alternatives[:-1]:
+            yield from lines(alternative, indent)
         yield from lines(alternatives[-1], indent, after)
     elif isinstance(last, Group) and last.items:
         yield from _group_lines(tuple(before), last, after, indent)
     elif isinstance(last, Text):
-        yield from _pieces(last.value, indent, _joined(before), after)
+        yield from _pieces(last.value, indent, _join(before), after)
     elif any(isinstance(part, Group) and part.items for part in item):
         raise UnknownForm(whole)
     else:
@@ -219,12 +219,12 @@ def lines(item: Item, indent: int, after: str = "") -> Iterator[str]:
 
 
 def _group_lines(before: Item, group: Group, after: str, indent: int) -> Iterator[str]:
-    yield _fitting(f"{' ' * indent}{_joined(before)}{group.opening}")
+    yield _check_width(f"{' ' * indent}{_join(before)}{group.opening}")
     yield from _body(group, indent + 4)
-    yield _fitting(f"{' ' * indent}{_CLOSING[group.opening]}{after}")
+    yield _check_width(f"{' ' * indent}{_CLOSING[group.opening]}{after}")
 
 
-def _fitting(line: str) -> str:
+def _check_width(line: str) -> str:
     """Return a line; raise `UnknownForm` if it is too long, so that another place is better."""
     if len(line) > WIDTH:
         raise UnknownForm(line)
@@ -248,9 +248,9 @@ def _alternatives(item: Item) -> Iterator[Item]:
     for part in item:
         first, *others = part.split(_OR) if isinstance(part, str) else (part,)
         current.append(first)
-        for other in others:
+        for piece in others:
             yield tuple(current)
-            current = [f"| {other}"]
+            current = [f"| {piece}"]
     yield tuple(current)
 
 
@@ -265,11 +265,11 @@ def _pieces(text: str, indent: int, before: str, after: str) -> Iterator[str]:
                 pieces.append("")
             pieces[-1] += word
     yield f"{' ' * indent}{before}("
-    yield from (_fitting(inner + literal(piece)) for piece in pieces)
+    yield from (_check_width(inner + literal(piece)) for piece in pieces)
     yield f"{' ' * indent}){after}"
 
 
-def _parsed(text: str) -> Item:
+def _parse_statement(text: str) -> Item:
     tokens = filter(None, _SPLIT.split(_LINE_BREAK.sub(" ", text)))
     (statement,), _ = _items(tokens, outermost=True)
     return statement
@@ -287,15 +287,15 @@ def _items(tokens: Iterator[str], *, outermost: bool = False) -> tuple[list[Item
         elif token in _CLOSING.values():
             break
         elif token == "," and not outermost:
-            items.append(_stripped(parts))
+            items.append(_strip_parts(parts))
             parts = []
         else:
             parts.append(Fixed(token) if token[0] in _QUOTES else token)
-    last = _stripped(parts)
+    last = _strip_parts(parts)
     return ([*items, last], False) if last else (items, bool(items))
 
 
-def _stripped(parts: list[Part]) -> Item:
+def _strip_parts(parts: list[Part]) -> Item:
     """Return the parts of an item, without blanks at its ends."""
     if parts and isinstance(parts[0], str):
         parts[0] = parts[0].lstrip()

@@ -53,7 +53,7 @@ class Descriptions:
     def method(self, name: str, *, deprecated: bool = False) -> str:
         """Return the text about a method, which says whether it is deprecated."""
         said = deprecated and self.docstrings is not Docstrings.NONE
-        return documented(self._text("methods", name), said)
+        return add_deprecation(self._text("methods", name), said)
 
     def capability(self, role: str, path: tuple[str, ...]) -> str:
         """Return the text about a capability."""
@@ -73,7 +73,7 @@ class Descriptions:
         return "" if text == TODO else text
 
 
-def documented(text: str, deprecated: bool) -> str:
+def add_deprecation(text: str, deprecated: bool) -> str:
     """Return a description that says whether its subject is deprecated."""
     if not deprecated or "eprecated" in text:
         return text
@@ -122,11 +122,11 @@ def _plain(text: str, definitions: Json) -> str:
     A label that is joined to its target is cut off after the longest type name.
     """
 
-    def shown(link: re.Match[str]) -> str:
+    def link_text(link: re.Match[str]) -> str:
         target, bar, label = link[1].partition("|")
         if bar:
             return label.strip()
         prefix = max((name for name in definitions if target.startswith(name)), key=len, default="")
         return target[len(prefix) :].strip() or target.strip()
 
-    return _OF_SITE.sub(f"]({SITE}", _LINK.sub(shown, text))
+    return _OF_SITE.sub(f"]({SITE}", _LINK.sub(link_text, text))

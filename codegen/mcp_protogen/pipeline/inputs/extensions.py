@@ -26,7 +26,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     pinned_structure,
 )
 from mcp_protogen.pipeline.inputs.snapshot import DIALECT
-from mcp_protogen.pipeline.inputs.sources import given_schema
+from mcp_protogen.pipeline.inputs.sources import parse_schema
 
 Json = dict[str, Any]
 
@@ -127,12 +127,12 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
     own: Mapping[str, str] = {}
     if given is not None:
         schema_place = given.name
-        structure, own = given_schema(given)
+        structure, own = parse_schema(given)
         # Generated members have the order of their names, as those of what is pinned.
         schema = parse_json(pretty(structure), given.name)
     elif TYPES in facts:
         schema_place = facts_place
-        schema = written_schema(facts)
+        schema = schema_in_facts(facts)
         metacheck.check(schema, schema_place)
     else:
         schema_place = extension_place(name, "schema.json")
@@ -141,7 +141,7 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
         name=name,
         schema=schema,
         facts=facts,
-        ledger=patches.ledger_of(home, name),
+        ledger=patches.load_patches(home, name),
         place=schema_place,
         ledger_place=extension_place(name, "patches.json"),
         facts_place=facts_place,
@@ -149,12 +149,12 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
     )
 
 
-def written_schema(facts: Json) -> Json:
+def schema_in_facts(facts: Json) -> Json:
     """Return the schema that the facts of an extension have, because none is published."""
     written: Mapping[str, Json] = facts[TYPES]
     types = {
-        name: {keyword: value for keyword, value in one.items() if keyword != "source"}
-        for name, one in written.items()
+        name: {keyword: value for keyword, value in schema.items() if keyword != "source"}
+        for name, schema in written.items()
     }
     return {"$schema": DIALECT, TYPES: types}
 

@@ -144,7 +144,7 @@ def basis_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | No
     if _file(folder, revision).is_file():
         return revision
     pins = load_pins(folder)
-    eras: dict[str, Era] = {name: load(folder, name).era for name in known(folder)}
+    eras: dict[str, Era] = {name: load(folder, name).era for name in revisions_with_facts(folder)}
     return _best_basis(revision, schema, eras, folder, pins)
 
 
@@ -169,15 +169,15 @@ def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
     If results name their type, every message has to, so that the basis has to have a rule for it.
     The same is true for members that senders of other revisions fill in.
     """
-    others = [load(folder, name).document for name in known(folder)]
+    others = [load(folder, name).document for name in revisions_with_facts(folder)]
     shown: Json = {"producer": dict(_filled_in_by_others(others, document, schema))}
     if era := era_of(schema):
         shown["lifecycle"] = {"era": era}
     with suppress(NothingThere):
         jsonpointer.get(schema, "/$defs/Result/properties/resultType")
         if "result_type" not in document.get("rules", {}):
-            stated = [one.get("rules", {}) for one in others]
-            rules = [one["result_type"] for one in stated if "result_type" in one]
+            stated = [facts.get("rules", {}) for facts in others]
+            rules = [entry["result_type"] for entry in stated if "result_type" in entry]
             shown["rules"] = {"result_type": rules[-1] if rules else None}
     merged: Json = merge_patch(document, shown)
     return merged
@@ -191,8 +191,8 @@ def _filled_in_by_others(
     Only members of the schema count.
     """
     said = {fact["where"] for fact in document.get("producer", {}).values()}
-    for other in others:
-        for key, fact in other.get("producer", {}).items():
+    for facts in others:
+        for key, fact in facts.get("producer", {}).items():
             owner, _, member = fact["where"].partition(".")
             with suppress(NothingThere):
                 jsonpointer.get(schema, jsonpointer.join("$defs", owner, "properties", member))
@@ -200,7 +200,7 @@ def _filled_in_by_others(
                     yield key, fact
 
 
-def known(folder: Path) -> list[str]:
+def revisions_with_facts(folder: Path) -> list[str]:
     """Return the pinned revisions that have facts, oldest first."""
     return [name for name in load_pins(folder) if _file(folder, name).is_file()]
 
@@ -232,7 +232,7 @@ def _best_basis(
     `eras` has the era of each candidate. Return None if there are no candidates.
     """
     era = era_of(schema)
-    alike = [name for name, other in eras.items() if other == era]
+    alike = [name for name, known_era in eras.items() if known_era == era]
     if not alike:
         return nearest_revision(revision, {name: pins[name] for name in eras})
     named = set(_names(schema))

@@ -71,7 +71,7 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
 
 def _effective_options(options: GenerationOptions) -> dict[str, Any]:
     """Return the options that change the output, whatever revisions there are."""
-    values = {one.name: one.record(options) for one in OPTIONS if one.record}
+    values = {option.name: option.record(options) for option in OPTIONS if option.record}
     values["target-version"] = options.distribution
     return {name: value for name, value in values.items() if value is not None}
 
@@ -88,7 +88,9 @@ class _SchemaFolder:
     def inputs(self, revision: str, options: GenerationOptions) -> RevisionInputs:
         """Return the digests of one revision that is generated."""
         given = options.schemas.get(revision)
-        source, published, commit, snapshot = _given(given) if given else self._pinned(revision)
+        source, published, commit, snapshot = (
+            _user_schema(given) if given else self._pinned_schema(revision)
+        )
         facts, patches = self._facts_and_patches(revision, snapshot)
         return RevisionInputs(
             source=source,
@@ -107,7 +109,7 @@ class _SchemaFolder:
         pinned, given = pinned_extension(name, self._folder), options.extensions[name]
         made: tuple[str, str, str | None, bytes]
         if given is not None:
-            made = _given(given)
+            made = _user_schema(given)
         elif pinned.pin is not None:
             published = pinned.pin.published
             snapshot = read_snapshot(name, extensions_folder(self._folder), kind=EXTENSION)
@@ -125,7 +127,7 @@ class _SchemaFolder:
             schema=sha256(made[3]) if made[3] else "",
             patches=digest(patches) if patches is not None else "",
             facts=digest(facts) if facts is not None else "",
-            revisions=tuple(one for one in pinned.revisions if one in here),
+            revisions=tuple(revision for revision in pinned.revisions if revision in here),
         )
 
     def _facts_and_patches(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
@@ -149,7 +151,7 @@ class _SchemaFolder:
             return parse_json(given.content, given.name)
         return self._json(revision, "translation.json")
 
-    def _pinned(self, revision: str) -> tuple[str, str, str | None, bytes]:
+    def _pinned_schema(self, revision: str) -> tuple[str, str, str | None, bytes]:
         published = pin_of(revision, self._pins).published
         snapshot = read_snapshot(revision, self._folder, self._pins)
         return PINNED, published.sha256, published.spec_commit, snapshot
@@ -180,13 +182,13 @@ class _SchemaFolder:
 
 
 def _patches_digest(ours: Any, own: Iterable[GivenPatches]) -> str:
-    further = [one.entries for one in own if one.entries]
+    further = [patch.entries for patch in own if patch.entries]
     if further:
         return digest([ours, *further])
     return digest(ours) if ours is not None else ""
 
 
-def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
+def _user_schema(given: GivenFile) -> tuple[str, str, str | None, bytes]:
     from mcp_protogen.pipeline.inputs.snapshot import structure_in
 
     structure = structure_in(given.content, given.name)

@@ -39,7 +39,7 @@ class PatchFit:
 
 
 @dataclass(frozen=True, slots=True)
-class MendedSchema:
+class PatchedSchema:
     """A schema with all entries applied that fit, and the state of each entry.
 
     `notes` are warnings about the others; they say what is there instead.
@@ -51,9 +51,9 @@ class MendedSchema:
     notes: tuple[Problem, ...] = ()
 
 
-def mended(
+def apply_fitting(
     schema: Json, ledger: Sequence[Json], place: str, beside: Json | None = None
-) -> MendedSchema:
+) -> PatchedSchema:
     """Try the entries in order, each on the result of those before it.
 
     Entries may also refer to the definitions `beside` it, as those of extensions to the core's.
@@ -72,9 +72,9 @@ def mended(
             applied.append(entry)
         except ProblemError as error:
             fit = Fit.DONE if patches.is_done(schema, entry) else Fit.STALE
-            notes += (_note(one, where, entry["pointer"]) for one in error.problems)
+            notes += (_note(problem, where, entry["pointer"]) for problem in error.problems)
         fits.append(PatchFit(where, entry["pointer"], fit, entry.get("reason", "")))
-    return MendedSchema(schema, tuple(applied), tuple(fits), tuple(notes))
+    return PatchedSchema(schema, tuple(applied), tuple(fits), tuple(notes))
 
 
 @raising
@@ -88,19 +88,23 @@ def _refuse_dangling(entry: Json, patched: Json, place: str) -> Iterator[Problem
             yield Problem("stale-patch", f"{ref} leads nowhere in this schema", place)
 
 
-def inherited(schema: Json, folder: Path, revision: str, basis: str) -> MendedSchema:
+def apply_inherited(schema: Json, folder: Path, revision: str, basis: str) -> PatchedSchema:
     """Return `schema`, called `revision`, with the patches of its basis that fit it.
 
     `notes` warn of each patch that is applied, and of each that no longer fits, at the place where
     the revision's own patches would be. A patch that the schema already has needs no note.
     """
-    tried = mended(schema, patches.ledger_of(folder, basis), f"schema/{basis}/patches.json")
+    tried = apply_fitting(
+        schema, patches.load_patches(folder, basis), f"schema/{basis}/patches.json"
+    )
     place = f"schema/{revision}/patches.json"
-    notes = tuple(_inherited(one, place, basis) for one in tried.fits if one.fit is not Fit.DONE)
+    notes = tuple(
+        _inherited_note(fit, place, basis) for fit in tried.fits if fit.fit is not Fit.DONE
+    )
     return replace(tried, notes=notes)
 
 
-def _inherited(one: PatchFit, place: str, basis: str) -> Problem:
+def _inherited_note(one: PatchFit, place: str, basis: str) -> Problem:
     if one.fit is Fit.FITS:
         message = f"{one.pointer} is corrected as in {basis}"
         hint = f"copy the entry from schema/{basis}/patches.json if it is right here too"

@@ -9,7 +9,7 @@ from mcp_protogen.pipeline.inputs.pins import extension_place
 from mcp_protogen.pipeline.parts import ALL, NONE
 
 
-def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
+def parse_extension_names(said: Iterable[str]) -> dict[str, str | None]:
     """Return the files or URLs of extensions, by name: `tasks,apps`, `tasks=FILE`; `all`, `none`.
 
     Raise `ProblemError` (`conflicting-options`) for none and some, for a name with two files, and
@@ -36,17 +36,19 @@ def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
     return found
 
 
-def chosen(
+def choose_extensions(
     said: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Collection[str]
 ) -> dict[str, str | None]:
     """Return the same for some revisions, with all that extend one of them in place of `all`.
 
     Raise `ProblemError` with everything that is wrong with the names.
     """
-    named = named_extensions(said)
+    named = parse_extension_names(said)
     if ALL in named:
         del named[ALL]
-        fitting = (one.name for one in pinned.values() if {*one.revisions} & {*revisions})
+        fitting = (
+            extension.name for extension in pinned.values() if {*extension.revisions} & {*revisions}
+        )
         named = {**dict.fromkeys(fitting), **named}
     _refuse_unfit(named, pinned, revisions)
     return named
@@ -57,7 +59,7 @@ def extended_revision(name: str, revision: str | None = None) -> str:
 
     Raise `ProblemError` for names that mean no such extension.
     """
-    pinned = {one.name: one for one in pinned_extensions()}
+    pinned = {extension.name: extension for extension in pinned_extensions()}
     known = pinned[name].revisions if name in pinned else ()
     _refuse_unfit([name], pinned, [revision] if revision else known)
     return revision or max(known)

@@ -24,7 +24,9 @@ def read_patches(
 
     Raise `ProblemError`: `unreadable-source`, `not-json`, or `bad-form` for each wrong entry.
     """
-    given = tuple(one if isinstance(one, GivenPatches) else _of_file(one, read) for one in said)
+    given = tuple(
+        source if isinstance(source, GivenPatches) else _of_file(source, read) for source in said
+    )
     _refuse_misshapen(given)
     return given
 
@@ -42,11 +44,11 @@ def _of_file(named: FileOf, read: Callable[[str], GivenFile]) -> GivenPatches:
 
 @raising
 def _refuse_misshapen(given: Iterable[GivenPatches]) -> Iterator[Problem]:
-    for one in given:
-        for number, entry in enumerate(one.entries):
-            pointer = one.pointer + jsonpointer.join(number)
+    for patches in given:
+        for number, entry in enumerate(patches.entries):
+            pointer = patches.pointer + jsonpointer.join(number)
             for message in _faults(entry):
-                yield Problem("bad-form", message, one.place, pointer, _HINT)
+                yield Problem("bad-form", message, patches.place, pointer, _HINT)
 
 
 def _faults(entry: object) -> Iterator[str]:

@@ -41,7 +41,7 @@ def read_statement(folder: Path) -> Statement:
     finish(file)
     # A link to another place is no part of the folder.
     if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
-        return _required(Statement(), folder)
+        return _require_contract(Statement(), folder)
     import tomllib  # most folders have no statement
 
     try:
@@ -52,10 +52,10 @@ def read_statement(folder: Path) -> Statement:
             "template-contract", f"this cannot be read: {error}", str(file), hint=hint
         )
         raise ProblemError(problem) from error
-    return _required(said, file)
+    return _require_contract(said, file)
 
 
-def _required(said: Statement, place: Path) -> Statement:
+def _require_contract(said: Statement, place: Path) -> Statement:
     if said.contract != TEMPLATE_CONTRACT:
         raise ProblemError(_other_contract(said.contract, place))
     return said
@@ -79,7 +79,7 @@ def _other_contract(contract: int, file: Path) -> Problem:
     return Problem("template-contract", message, str(file), hint=hint)
 
 
-def written_statement(exported: Mapping[str, str]) -> bytes:
+def statement_content(exported: Mapping[str, str]) -> bytes:
     """Return the statement of a folder with exported templates, whose digests are given."""
     digests = "".join(f'"{name}" = "{digest}"\n' for name, digest in sorted(exported.items()))
     return (

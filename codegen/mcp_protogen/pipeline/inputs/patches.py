@@ -19,7 +19,7 @@ _ABSENT = object()
 _ANY = "*"
 
 
-def ledger_of(folder: Path, revision: str) -> tuple[Json, ...]:
+def load_patches(folder: Path, revision: str) -> tuple[Json, ...]:
     """Return the ledger of a revision in a schema folder; empty if it has none."""
     file = folder / revision / "patches.json"
     if not file.is_file():
@@ -46,10 +46,10 @@ def apply(
 
 def is_done(schema: Json, entry: Mapping[str, Any]) -> bool:
     """Return whether the schema already has what an entry would write."""
-    return _same(_found(schema, entry["pointer"]), entry.get("now", _ABSENT))
+    return _same(_value_at(schema, entry["pointer"]), entry.get("now", _ABSENT))
 
 
-def _found(schema: Json, pointer: str) -> object:
+def _value_at(schema: Json, pointer: str) -> object:
     try:
         return jsonpointer.get(schema, pointer)
     except jsonpointer.NothingThere:
@@ -59,8 +59,8 @@ def _found(schema: Json, pointer: str) -> object:
 @raising
 def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
     for number, entry in enumerate(ledger):
-        for pointer in _meant(schema, entry) or (entry["pointer"],):
-            found = _found(schema, pointer)
+        for pointer in _matching_pointers(schema, entry) or (entry["pointer"],):
+            found = _value_at(schema, pointer)
             if not _same(found, entry.get("was", _ABSENT)):
                 yield _stale(f"{place}/{number}", pointer, found, entry)
                 continue
@@ -70,7 +70,7 @@ def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Ite
                 yield _stale(f"{place}/{number}", pointer, found, entry)
 
 
-def _meant(schema: Json, entry: Mapping[str, Any]) -> Sequence[str]:
+def _matching_pointers(schema: Json, entry: Mapping[str, Any]) -> Sequence[str]:
     """Return the pointers of an entry: one, or what is there of those that `*` stands for."""
     pointer: str = entry["pointer"]
     *above, last = jsonpointer.split(pointer)
@@ -80,7 +80,7 @@ def _meant(schema: Json, entry: Mapping[str, Any]) -> Sequence[str]:
     for token in above:
         holders = [inner for place, value in holders for inner in _inner(place, value, token)]
     if "was" in entry:
-        return [place for one in holders for place, _ in _inner(*one, last)]
+        return [place for holder in holders for place, _ in _inner(*holder, last)]
     return [place + jsonpointer.join(last) for place, value in holders if is_object(value)]
 
 

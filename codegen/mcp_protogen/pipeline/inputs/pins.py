@@ -65,7 +65,7 @@ class Pin(NamedTuple):
     published: Publication
     history: tuple[Publication, ...] = ()
 
-    def known(self, digest: str) -> Publication | None:
+    def find_publication(self, digest: str) -> Publication | None:
         """Return the publication with this digest, the one in use or an earlier one."""
         return next((p for p in (*self.history, self.published) if p.sha256 == digest), None)
 

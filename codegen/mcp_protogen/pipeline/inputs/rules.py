@@ -147,15 +147,15 @@ def between(
     known, at = sorted(load_pins(folder)), newer
     while at > older:
         given = options.rules.get(at)
-        step = load(folder, at) if given is None else _given(given, at, folder)
+        step = load(folder, at) if given is None else _user_rules(given, at, folder)
         found += [] if step is None else [step]
         # A revision without rules of its own follows the one before it.
-        before = max((one for one in known if one < at), default="")
+        before = max((revision for revision in known if revision < at), default="")
         at = step.older if step is not None and step.older < at else before
     return tuple(reversed(found))
 
 
-def _given(given: GivenFile, revision: str, folder: Path) -> Translation:
+def _user_rules(given: GivenFile, revision: str, folder: Path) -> Translation:
     from jsonschema import Draft202012Validator
 
     document = parse_json(given.content, given.name)

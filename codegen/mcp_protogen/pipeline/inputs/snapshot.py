@@ -118,11 +118,13 @@ def _value(keyword: str, value: Any, pointer: str) -> Any:
     if keyword in _MAPS:
         if not is_object(value):
             raise _Misshapen(pointer, "an object of schemas", value)
-        return {name: _structure(one, f"{pointer}/{escape(name)}") for name, one in value.items()}
+        return {
+            name: _structure(schema, f"{pointer}/{escape(name)}") for name, schema in value.items()
+        }
     if keyword in _LISTS or (keyword == "items" and is_array(value)):
         if not is_array(value):
             raise _Misshapen(pointer, "an array of schemas", value)
-        return [_structure(one, f"{pointer}/{index}") for index, one in enumerate(value)]
+        return [_structure(schema, f"{pointer}/{index}") for index, schema in enumerate(value)]
     if keyword in _SINGLE:
         return _structure(value, pointer)
     if keyword == "$ref":

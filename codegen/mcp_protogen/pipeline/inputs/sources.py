@@ -38,7 +38,7 @@ class RevisionSource:
     facts_hint: str = ""
     own_patches: tuple[GivenPatches, ...] = ()
 
-    def patched(self) -> Json:
+    def apply_patches(self) -> Json:
         """Return the schema with all patches; raise `ProblemError` with those that do not fit."""
         schema = patches.apply(self.schema, self.ledger, self.ledger_place)
         for given in self.own_patches:
@@ -66,8 +66,8 @@ def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSourc
     if given is None:
         if options.docstrings is Docstrings.SCHEMA:
             raise ProblemError(_without_texts(revision))
-        return pinned(revision, schema_folder())
-    schema, own = given_schema(given)
+        return load_pinned(revision, schema_folder())
+    schema, own = parse_schema(given)
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
     return replace(of_snapshot(revision, schema_folder(), schema, given.name, own), facts_hint=hint)
 
@@ -78,16 +78,16 @@ def _without_texts(revision: str) -> Problem:
     return Problem("no-published-text", message, hint=hint)
 
 
-def pinned(revision: str, folder: Path) -> RevisionSource:
+def load_pinned(revision: str, folder: Path) -> RevisionSource:
     """Return the inputs of a revision that is pinned in a schema folder."""
     place = f"schema/{revision}/schema.json"
     source = of_snapshot(revision, folder, pinned_structure(revision, folder), place, {})
     hint = f"mcp-gen schema draft-facts {revision} writes what follows from the schema"
-    notes = (*source.notes, *_undecided(revision, folder))
+    notes = (*source.notes, *_todo_warnings(revision, folder))
     return replace(source, facts_hint=hint, notes=notes)
 
 
-def _undecided(revision: str, folder: Path) -> Iterator[Problem]:
+def _todo_warnings(revision: str, folder: Path) -> Iterator[Problem]:
     """Yield a warning for each file of a revision that still needs decisions."""
     for name in ("facts", "patches", "translation"):
         file = folder / revision / f"{name}.json"
@@ -125,14 +125,14 @@ def _ledger(
     folder: Path, schema: Json, merged: Facts
 ) -> tuple[tuple[Json, ...], tuple[Problem, ...]]:
     """Return the patches that apply, with notes about inherited ones."""
-    own = patches.ledger_of(folder, merged.revision)
+    own = patches.load_patches(folder, merged.revision)
     if own or not merged.inherited:
         return own, ()
-    tried = ledger.inherited(schema, folder, merged.revision, merged.basis)
+    tried = ledger.apply_inherited(schema, folder, merged.revision, merged.basis)
     return tried.entries, tried.notes
 
 
-def given_schema(given: GivenFile) -> tuple[Json, dict[str, str]]:
+def parse_schema(given: GivenFile) -> tuple[Json, dict[str, str]]:
     """Return the structure and the descriptions of a published schema, which has to be valid."""
     published = parse_json(given.content, given.name)
     structure = snapshot_of(published, given.name)

@@ -33,23 +33,23 @@ def normalise(
     definitions: Json = schema.get("$defs", {})
     called = {name: type_name(name) for name in definitions}
     _refuse_collisions(called, place)
-    new = {name: other for name, other in called.items() if other != name}
-    definitions = references.renamed(definitions, new)
-    definitions, loosened = flatten.flattened(definitions, place)
-    definitions = references.expanded(definitions, keep={*facts.unions, *keep})
+    new = {name: new_name for name, new_name in called.items() if new_name != name}
+    definitions = references.rename_definitions(definitions, new)
+    definitions, loosened = flatten.flatten_definitions(definitions, place)
+    definitions = references.expand_aliases(definitions, keep={*facts.unions, *keep})
     named = frozenset(definitions)
-    definitions = lift.lifted(definitions, marks=marks)
-    definitions = lift.shared(definitions, named)
-    definitions = references.spelled_out(definitions, marks=marks)
-    definitions = unions.distinct(unions.ordered(definitions, facts, keep))
-    definitions = unions.tagged(definitions, facts.content_kinds)
+    definitions = lift.lift_objects(definitions, marks=marks)
+    definitions = lift.merge_meta_types(definitions, named)
+    definitions = references.simplify_any_values(definitions, marks=marks)
+    definitions = unions.deduplicate_arms(unions.order_arms(definitions, facts, keep))
+    definitions = unions.tag_unions(definitions, facts.content_kinds)
     return {"$schema": schema.get("$schema"), "$defs": dict(sorted(definitions.items()))}, loosened
 
 
 @raising
 def _refuse_collisions(called: Mapping[str, str], place: str) -> Iterator[Problem]:
     for name in duplicates(called.values()):
-        both = " and ".join(repr(one) for one in called if called[one] == name)
+        both = " and ".join(repr(original) for original in called if called[original] == name)
         message = f"{both:.160} would both be called {name}"
         hint = "rename one of them in the schema"
         yield Problem("name-collision", message, place, "/$defs", hint)

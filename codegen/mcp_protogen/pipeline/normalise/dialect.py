@@ -192,9 +192,15 @@ class _PlainSchemas:
         if not all(map(_is_literal, allowed)):
             self._leave_out([keyword], pointer)
             return
-        values = [one for one in _distinct(allowed) if kinds is None or of_type(one, kinds)]
+        values = [
+            constant for constant in _distinct(allowed) if kinds is None or of_type(constant, kinds)
+        ]
         if "const" in value and "enum" in value:
-            values = [one for one in values if any(same(one, other) for other in value["enum"])]
+            values = [
+                constant
+                for constant in values
+                if any(same(constant, candidate) for candidate in value["enum"])
+            ]
         if not values:
             self._refuse("the enumeration is empty", f"{pointer}/{keyword}", "list its values")
         else:

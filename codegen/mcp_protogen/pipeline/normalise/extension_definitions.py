@@ -26,11 +26,19 @@ def own_definitions(schema: Json, core: Json, place: str) -> Json:
 
     Raise `ProblemError` (`extension-differs`) for each copy that is not what it copies.
     """
-    definitions: Json = {name: plain(one) for name, one in schema.get("$defs", {}).items()}
+    definitions: Json = {
+        name: plain(definition) for name, definition in schema.get("$defs", {}).items()
+    }
     _refuse_different_copies(definitions, core["$defs"], place)
-    own = {name: one for name, one in definitions.items() if name not in core["$defs"]}
-    named = {canonical(one): name for name, one in own.items() if _is_worth_a_name(one)}
-    return {name: _referring(one, name, named) for name, one in own.items()}
+    own = {
+        name: definition for name, definition in definitions.items() if name not in core["$defs"]
+    }
+    named = {
+        canonical(definition): name
+        for name, definition in own.items()
+        if _is_worth_a_name(definition)
+    }
+    return {name: _referring(definition, name, named) for name, definition in own.items()}
 
 
 @raising
@@ -69,9 +77,9 @@ def plain(schema: Any) -> Any:
     done: Json = {}
     for keyword, value in schema.items():
         if keyword in _MAPS and is_object(value):
-            done[keyword] = {name: plain(one) for name, one in value.items()}
+            done[keyword] = {name: plain(inner) for name, inner in value.items()}
         elif is_array(value):
-            done[keyword] = [plain(one) for one in value]
+            done[keyword] = [plain(item) for item in value]
         elif not _says_nothing(keyword, value):
             done[keyword] = plain(value) if is_object(value) else value
     return _enumeration(done)
@@ -105,12 +113,12 @@ def _referring(schema: Any, owner: str, named: Mapping[bytes, str]) -> Any:
 
     def inside(value: Any) -> Any:
         if is_array(value):
-            return [inside(one) for one in value]
+            return [inside(item) for item in value]
         if not is_object(value):
             return value
         name = named.get(canonical(value))
         if name is not None and name != owner:
             return to(name)
-        return {key: inside(one) for key, one in value.items()}
+        return {key: inside(item) for key, item in value.items()}
 
-    return {key: inside(one) for key, one in schema.items()} if is_object(schema) else schema
+    return {key: inside(item) for key, item in schema.items()} if is_object(schema) else schema

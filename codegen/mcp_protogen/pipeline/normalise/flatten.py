@@ -37,7 +37,7 @@ _ENDLESS: Mapping[type[Exception], str] = {
 }
 
 
-def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]:
+def flatten_definitions(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]:
     """Return `definitions` without `allOf`, and a warning for everything that is lost.
 
     An `anyOf` of `required` lists becomes `x-any-of-required`. Raise `ProblemError` for a
@@ -60,7 +60,7 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
             if done[name] == NOTHING:
                 impossible.append(flattening.impossible())
             elif "allOf" in schema:
-                joined[name] = flattening.intersection.joined(schema)
+                joined[name] = flattening.intersection.join(schema)
             sizes[name] = flattening.intersection.schemas
             left -= sizes[name]
             if left < 0:
@@ -111,11 +111,11 @@ class _Flattening:
         return flat
 
     def _flat(self, schema: Json, steps: str) -> Json:
-        flat = self._inside(dict(self._spread(self.intersection.joined(schema))), steps)
+        flat = self._inside(dict(self._spread(self.intersection.join(schema))), steps)
         if flat == NOTHING:
             self._nowhere.append(steps)
             return NOTHING
-        done = _declared(_one_of_required(self._typed(flat, steps)))
+        done = _declare_required(_mark_any_required(self._add_type(flat, steps)))
         if "properties" in done and done.get("additionalProperties"):
             self._note("additionalProperties is not checked by the models", steps)
         return done
@@ -127,7 +127,9 @@ class _Flattening:
                 member: self.flat(value, steps + jsonpointer.join("properties", member))
                 for member, value in flat["properties"].items()
             }
-            flat["properties"] = {name: one for name, one in members.items() if one != NOTHING}
+            flat["properties"] = {
+                name: schema for name, schema in members.items() if schema != NOTHING
+            }
             if not flat["properties"] and flat.get("additionalProperties"):
                 del flat["properties"]
             for name in sorted(members.keys() - flat.get("properties", {}).keys()):
@@ -143,7 +145,7 @@ class _Flattening:
             return {**flat, **choice}
         return flat
 
-    def _typed(self, schema: Json, steps: str) -> Json:
+    def _add_type(self, schema: Json, steps: str) -> Json:
         """Return a schema with the type that its keywords belong to."""
         if "type" in schema or "anyOf" in schema or not schema.keys() & _CONTENTS:
             return schema
@@ -172,7 +174,7 @@ class _Flattening:
         arms = alternatives(schema) if of_types or "anyOf" in schema else ()
         if not arms:
             return schema
-        return self._spread(either(map(self.intersection.joined, arms)))
+        return self._spread(either(map(self.intersection.join, arms)))
 
     def _note(self, message: str, steps: str = "") -> None:
         hint = "the models accept more than the schema does"
@@ -181,7 +183,7 @@ class _Flattening:
         self.problems[problem] = None
 
 
-def _one_of_required(schema: Json) -> Json:
+def _mark_any_required(schema: Json) -> Json:
     arms: list[Json] = schema.get("anyOf", [])
     if not only_required(arms):
         return schema
@@ -189,7 +191,7 @@ def _one_of_required(schema: Json) -> Json:
     return {**rest, "x-any-of-required": [arm["required"][0] for arm in arms]}
 
 
-def _declared(schema: Json) -> Json:
+def _declare_required(schema: Json) -> Json:
     """Return a schema in which members that are required but not declared may be anything."""
     required: list[str] = [*schema.get("required", ()), *schema.get("x-any-of-required", ())]
     members: Mapping[str, Json] = schema.get("properties", {})

@@ -52,7 +52,7 @@ class Intersection:
         if self.schemas > _MOST_SCHEMAS:
             raise TooLarge
 
-    def joined(self, schema: Json) -> Json:
+    def join(self, schema: Json) -> Json:
         """Return one schema for an `allOf` and the keywords beside it."""
         if "allOf" not in schema:
             return schema
@@ -65,30 +65,30 @@ class Intersection:
     def both(self, left: Json, right: Json) -> Json:
         """Return a schema of the values that both accept."""
         self.count()
-        left, right = self.joined(left), self.joined(right)
+        left, right = self.join(left), self.join(right)
         if not left or not right or same(left, right):
             return left or right
         if "$ref" in left or "$ref" in right:
-            return self._named(left, right)
-        for one, other in ((left, right), (right, left)):
-            arms = alternatives(one, beside=other)
-            if len(arms) * len(alternatives(other)) > _MOST_ALTERNATIVES:
+            return self._join_references(left, right)
+        for first, second in ((left, right), (right, left)):
+            arms = alternatives(first, beside=second)
+            if len(arms) * len(alternatives(second)) > _MOST_ALTERNATIVES:
                 self._note("an intersection has too many alternatives")
-                return one
+                return first
             if arms:
-                return either(self._in_order(one is left, arm, other) for arm in arms)
+                return either(self._in_order(first is left, arm, second) for arm in arms)
         if {"const", "enum"} & (left.keys() | right.keys()):
             return _values(left, right)
         kind = _kind(left.get("type"), right.get("type"))
         if kind == "":
             return NOTHING
         merged = {**left, **right, **({"type": kind} if kind else {})}
-        return self._contents(left, right, about(kind, merged))
+        return self._contents(left, right, drop_unfit_keywords(kind, merged))
 
     def _in_order(self, is_left: bool, arm: Json, other: Json) -> Json:
         return self.both(arm, other) if is_left else self.both(other, arm)
 
-    def _named(self, left: Json, right: Json) -> Json:
+    def _join_references(self, left: Json, right: Json) -> Json:
         """Return a type by its name if the other schema does not restrict it."""
         key = canonical([left, right])
         if key in self._done:
@@ -100,22 +100,22 @@ class Intersection:
             return left
         self._open.add(key)
         before = self.schemas
-        found = self._met(left, right)
+        found = self._join_resolved(left, right)
         self._done[key] = found, self.schemas - before
         self._open.discard(key)
         return found
 
-    def _met(self, left: Json, right: Json) -> Json:
-        ours, theirs = self._resolved(left), self._resolved(right)
+    def _join_resolved(self, left: Json, right: Json) -> Json:
+        ours, theirs = self._resolve(left), self._resolve(right)
         merged = self.both(ours, theirs)
-        for one, content in ((left, ours), (right, theirs)):
-            if "$ref" in one and same(merged, content):
-                return one
+        for schema, content in ((left, ours), (right, theirs)):
+            if "$ref" in schema and same(merged, content):
+                return schema
         return merged
 
-    def _resolved(self, schema: Json) -> Json:
+    def _resolve(self, schema: Json) -> Json:
         while "$ref" in schema:
-            schema = self.joined(self._definitions[target(schema["$ref"])])
+            schema = self.join(self._definitions[target(schema["$ref"])])
         return schema
 
     def _contents(self, left: Json, right: Json, merged: Json) -> Json:
@@ -152,7 +152,7 @@ class Intersection:
 def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
     """Return the alternatives of a schema; arms that only require members are none."""
     if is_array(schema.get("type")):
-        return [about(kind, {**schema, "type": kind}) for kind in schema["type"]]
+        return [drop_unfit_keywords(kind, {**schema, "type": kind}) for kind in schema["type"]]
     arms: Sequence[Json] = schema.get("anyOf", ())
     if only_required(arms) and (beside is None or "anyOf" not in beside):
         return ()
@@ -164,16 +164,16 @@ def either(arms: Iterable[Json]) -> Json:
     """Return the choice between schemas, without repeated ones and those that nothing satisfies."""
     found: dict[bytes, Json] = {}
     for arm in arms:
-        for one in arm["anyOf"] if set(arm) == {"anyOf"} else [arm]:
-            if one != NOTHING:
-                found.setdefault(canonical(one), one)
+        for inner in arm["anyOf"] if set(arm) == {"anyOf"} else [arm]:
+            if inner != NOTHING:
+                found.setdefault(canonical(inner), inner)
     different = [*found.values()]
     if len(different) < 2:
         return different[0] if different else NOTHING
     return {"anyOf": different}
 
 
-def about(kind: str | None, schema: Json) -> Json:
+def drop_unfit_keywords(kind: str | None, schema: Json) -> Json:
     """Return a schema without the keywords of objects and arrays that do not fit its type."""
     away = {"object": _OF_ARRAYS, "array": _OF_OBJECTS}.get(kind or "", _OF_OBJECTS | _OF_ARRAYS)
     return {key: value for key, value in schema.items() if kind is None or key not in away}
@@ -189,7 +189,7 @@ def only_required(arms: Sequence[Json]) -> bool:
 def of_type(value: object, kind: object) -> bool:
     """Return whether a scalar has a type, or one of several."""
     if is_array(kind):
-        return any(of_type(value, one) for one in kind)
+        return any(of_type(value, alternative) for alternative in kind)
     match value:
         case bool():
             return kind == "boolean"
@@ -241,7 +241,7 @@ def _values(left: Json, right: Json) -> Json:
 def _accepts(schema: Json, value: Any) -> bool:
     if "const" in schema or "enum" in schema:
         values: Sequence[Any] = schema.get("enum", [schema.get("const")])
-        return any(same(value, one) for one in values)
+        return any(same(value, allowed) for allowed in values)
     if "type" in schema and not of_type(value, schema["type"]):
         return False
     size, bounds = (len(value), _RANGES[1]) if isinstance(value, str) else (value, _RANGES[0])

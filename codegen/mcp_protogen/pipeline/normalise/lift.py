@@ -19,7 +19,7 @@ Json = dict[str, Any]
 _KINDS = {"additionalProperties": "Value", "anyOf": "Object", "items": "Item"}
 
 
-def lifted(definitions: Json, *, marks: bool = False) -> Json:
+def lift_objects(definitions: Json, *, marks: bool = False) -> Json:
     """Return `definitions` in which objects with members are only at the top level.
 
     With `marks`, `x-bare` is at those that declare that they have no members.
@@ -126,7 +126,7 @@ _SUFFIX = "Meta"
 _OPEN = "x-open"
 
 
-def shared(definitions: Json, named: Container[str]) -> Json:
+def merge_meta_types(definitions: Json, named: Container[str]) -> Json:
     """Return `definitions` with one `_meta` type for equal ones of a type and its base.
 
     Types in `named` have their names from the schema and keep them. One of which the schema says
@@ -139,7 +139,12 @@ def shared(definitions: Json, named: Container[str]) -> Json:
         shorter = (name[start:] for start in range(len(name) - len(_SUFFIX), 0, -1))
         found = (base for base in shorter if base in bases)
         base = next(
-            (base for base in found if _said(definitions[base]) == _said(definitions[name])), None
+            (
+                base
+                for base in found
+                if _without_open(definitions[base]) == _without_open(definitions[name])
+            ),
+            None,
         )
         if base is None:
             bases.add(name)
@@ -149,8 +154,8 @@ def shared(definitions: Json, named: Container[str]) -> Json:
     for name, base in same.items():
         if _OPEN in definitions[name]:
             kept[base] = {**kept[base], _OPEN: True}
-    return references.renamed(kept, same)
+    return references.rename_definitions(kept, same)
 
 
-def _said(schema: Json) -> Json:
+def _without_open(schema: Json) -> Json:
     return {key: value for key, value in schema.items() if key != _OPEN}

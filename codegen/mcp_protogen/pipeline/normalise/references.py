@@ -24,7 +24,7 @@ def to(name: str) -> Json:
     return {"$ref": PREFIX + name}
 
 
-def hoisted(schema: Json) -> tuple[Json, Mapping[str, str]]:
+def hoist(schema: Json) -> tuple[Json, Mapping[str, str]]:
     """Return `schema` in which references lead only to definitions, and pointers to the new ones.
 
     A target inside a definition becomes a definition, too, named after its path; the reference may
@@ -68,7 +68,7 @@ class _Hoisting:
     def _inside(self, value: Any, pointer: str) -> Any:
         """Return a schema with references in place of what is a definition, too."""
         if is_array(value):
-            return [self._placed(one, f"{pointer}/{index}") for index, one in enumerate(value)]
+            return [self._refer(item, f"{pointer}/{index}") for index, item in enumerate(value)]
         if not is_object(value):
             return value
         done: Json = {}
@@ -76,17 +76,17 @@ class _Hoisting:
             here = f"{pointer}/{jsonpointer.escape(key)}"
             if key in NAMED and is_object(inner):
                 done[key] = {
-                    name: self._placed(one, here + jsonpointer.join(name))
-                    for name, one in inner.items()
+                    name: self._refer(item, here + jsonpointer.join(name))
+                    for name, item in inner.items()
                 }
             elif key == "$ref" and isinstance(inner, str):
                 name = self._name(inner)
                 done[key] = inner if name is None else PREFIX + name
             else:
-                done[key] = inner if key in VALUES else self._placed(inner, here)
+                done[key] = inner if key in VALUES else self._refer(inner, here)
         return done
 
-    def _placed(self, value: Any, pointer: str) -> Any:
+    def _refer(self, value: Any, pointer: str) -> Any:
         name = self._named.get(pointer)
         return self._inside(value, pointer) if name is None else to(name)
 
@@ -124,7 +124,7 @@ class _Hoisting:
         return name
 
 
-def placed(problems: Iterable[Problem], origins: Mapping[str, str]) -> Iterator[Problem]:
+def restore_places(problems: Iterable[Problem], origins: Mapping[str, str]) -> Iterator[Problem]:
     """Yield problems of a hoisted schema at their places in the schema that was hoisted."""
     for problem in problems:
         owner = "/".join(problem.pointer.split("/")[:3])
@@ -154,7 +154,9 @@ def targets_first(definitions: Json) -> list[str]:
 def direct(definitions: Json) -> Graph:
     """Return which definitions lead to which without an array or object in between."""
     return {
-        name: [target(one["$ref"]) for one in _direct(schema) if isinstance(one.get("$ref"), str)]
+        name: [
+            target(part["$ref"]) for part in _direct(schema) if isinstance(part.get("$ref"), str)
+        ]
         for name, schema in definitions.items()
     }
 
@@ -184,7 +186,7 @@ def _direct(schema: Json) -> Iterator[Json]:
             yield from _direct(arm)
 
 
-def renamed(definitions: Json, called: Mapping[str, str]) -> Json:
+def rename_definitions(definitions: Json, called: Mapping[str, str]) -> Json:
     """Return `definitions` with the new names in `called`, also in references."""
     if not called:
         return definitions
@@ -199,7 +201,7 @@ def renamed(definitions: Json, called: Mapping[str, str]) -> Json:
     return {called.get(name, name): rename(schema) for name, schema in definitions.items()}
 
 
-def expanded(definitions: Json, keep: Container[str]) -> Json:
+def expand_aliases(definitions: Json, keep: Container[str]) -> Json:
     """Return `definitions` in which an alias of an object becomes an object itself.
 
     An alias cannot be called, but people write `EmptyResult()`. Names in `keep` stay aliases.
@@ -215,7 +217,7 @@ def expanded(definitions: Json, keep: Container[str]) -> Json:
     }
 
 
-def spelled_out(definitions: Json, *, marks: bool = False) -> Json:
+def simplify_any_values(definitions: Json, *, marks: bool = False) -> Json:
     """Return `definitions` in which a schema that accepts every JSON value is empty.
 
     The same is done where such a definition, for example `JSONValue`, is used, because it includes

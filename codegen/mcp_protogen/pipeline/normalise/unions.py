@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.normalise.references import arms_within, target, to
 Json = dict[str, Any]
 
 
-def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
+def order_arms(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
     """Return definitions with arms and values in the order of the specification's source.
 
     A union that the facts name and the schema repeats at each use becomes a definition again. The
@@ -48,7 +48,7 @@ def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
     return done
 
 
-def distinct(definitions: Json) -> Json:
+def deduplicate_arms(definitions: Json) -> Json:
     """Return definitions in which no union leads to a type in several ways.
 
     Models try each of them for a value, and unions within unions double their number each time.
@@ -108,7 +108,9 @@ def _in_order(name: str, stated: Sequence[str], definitions: Json) -> Json:
 
     def same(leaf: str, others: frozenset[str], own: frozenset[str]) -> bool:
         content = definitions[leaf]
-        return leaf in others or any(content == definitions[other] for other in others - own)
+        return leaf in others or any(
+            content == definitions[candidate] for candidate in others - own
+        )
 
     def is_kept(leaf: str) -> bool:
         return same(leaf, seen, wanted) or definitions[leaf] in inline
@@ -152,7 +154,7 @@ def _rewrite(schema: Any, path: str, renaming: _Renaming) -> Any:
                 name: _rewrite(item, f"{path}.{name}", renaming) for name, item in value.items()
             }
         elif key == "anyOf":
-            done[key] = _collapsed([_rewrite(arm, path, renaming) for arm in value], renaming)
+            done[key] = _collapse_arms([_rewrite(arm, path, renaming) for arm in value], renaming)
         elif key in ("items", "additionalProperties"):
             done[key] = _rewrite(value, path, renaming)
         else:
@@ -167,7 +169,7 @@ def _position(order: Sequence[str]) -> Callable[[str], int]:
     return lambda value: order.index(value) if value in order else len(order)
 
 
-def _collapsed(arms: list[Json], renaming: _Renaming) -> list[Json]:
+def _collapse_arms(arms: list[Json], renaming: _Renaming) -> list[Json]:
     """Return arms in which those that make up a named union are replaced by its name."""
     refs = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
     name = renaming.named.get(frozenset(refs))
@@ -176,7 +178,7 @@ def _collapsed(arms: list[Json], renaming: _Renaming) -> list[Json]:
     return [to(name), *(arm for arm in arms if "$ref" not in arm)]
 
 
-def tagged(definitions: Json, content_kinds: Container[str]) -> Json:
+def tag_unions(definitions: Json, content_kinds: Container[str]) -> Json:
     """Return definitions with a discriminator at each union whose arms all require the constant.
 
     A union of content blocks stays open: newer revisions add kinds, and a reader keeps an unknown

@@ -67,12 +67,12 @@ class _Generated(MetaPathFinder, InspectLoader):
         from pydantic import TypeAdapter
 
         self._files |= files
-        self._paths |= {_named(path): path for path in files}
-        for name in sorted(map(_named, files)):
+        self._paths |= {_module_name(path): path for path in files}
+        for name in sorted(map(_module_name, files)):
             with self._noting(name):
                 module = importlib.import_module(name)
                 if name != _PACKAGE:
-                    offered = _offered(module)
+                    offered = _exported_values(module)
                     for model in offered if name.endswith(".models") else ():
                         # A class builds itself; an adapter of it would be built as well.
                         build = getattr(model, "model_rebuild", None)
@@ -85,7 +85,7 @@ class _Generated(MetaPathFinder, InspectLoader):
         """
         if package := sys.modules.get(_PACKAGE):
             with self._noting(_PACKAGE):
-                _offered(package, kept)
+                _exported_values(package, kept)
         return dict(sorted(self._wrong.items()))
 
     @contextmanager
@@ -96,12 +96,12 @@ class _Generated(MetaPathFinder, InspectLoader):
             self._wrong[self._paths[module]] = f"{type(error).__name__}: {error}"
 
 
-def _offered(module: ModuleType, kept: Container[str] = ()) -> list[Any]:
+def _exported_values(module: ModuleType, kept: Container[str] = ()) -> list[Any]:
     """Return what a module offers; some of it is loaded on first access."""
-    return [getattr(module, one) for one in getattr(module, "__all__", ()) if one not in kept]
+    return [getattr(module, name) for name in getattr(module, "__all__", ()) if name not in kept]
 
 
-def _named(path: str) -> str:
+def _module_name(path: str) -> str:
     parts = path.removesuffix(".py").removesuffix("__init__").rstrip("/").split("/")
     return ".".join([_PACKAGE, *filter(None, parts)])
 

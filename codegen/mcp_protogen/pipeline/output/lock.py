@@ -69,7 +69,7 @@ def read_lock(folder: Path) -> Lock | None:
     try:
         if not S_ISREG(path.lstat().st_mode):  # reading a named pipe may never end
             raise ValueError(NOT_A_FILE)
-        data = _parsed(path, path.read_bytes())
+        data = _parse(path, path.read_bytes())
         return _lock(path, data)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -83,7 +83,7 @@ def read_lock(folder: Path) -> Lock | None:
         raise _bad(path, str(error)) from error
 
 
-def _parsed(path: Path, content: bytes) -> Any:
+def _parse(path: Path, content: bytes) -> Any:
     if b"\n<<<<<<< " in b"\n" + content:
         raise _in_conflict(path)
     try:
@@ -105,9 +105,11 @@ def _lock(path: Path, data: Any) -> Lock:
         runtime_digest=data["runtime_digest"],
         templates_digest=data["templates_digest"],
         options={**data["options"]},
-        revisions={_named(name): RevisionInputs(**r) for name, r in data["revisions"].items()},
+        revisions={
+            _check_revision(name): RevisionInputs(**r) for name, r in data["revisions"].items()
+        },
         extensions={
-            _named_extension(name): _extension(**made)
+            _check_extension(name): _extension(**made)
             for name, made in data.get("extensions", {}).items()
         },
     )
@@ -116,18 +118,18 @@ def _lock(path: Path, data: Any) -> Lock:
     return Lock(inputs, files)
 
 
-def _named(revision: str) -> str:
+def _check_revision(revision: str) -> str:
     module_name(revision)  # raises ValueError for an unsafe name of a folder
     return revision
 
 
-def _named_extension(name: str) -> str:
+def _check_extension(name: str) -> str:
     extension_module(name)  # raises ValueError for an unsafe name of a folder
     return name
 
 
 def _extension(revisions: Iterable[str], **digests: Any) -> ExtensionInputs:
-    return ExtensionInputs(**digests, revisions=tuple(map(_named, revisions)))
+    return ExtensionInputs(**digests, revisions=tuple(map(_check_revision, revisions)))
 
 
 def _inside(path: str) -> str:

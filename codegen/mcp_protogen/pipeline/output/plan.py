@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.names import extension_module, module_name
-from mcp_protogen.base.printable import listed
+from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.pipeline.output.lock import LOCK_NAME, Lock, LockedFile, lock_file, lock_of
 from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, parents
@@ -57,10 +57,10 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     files of removed revisions and parts, or of a copy of the runtime, are removed.
     """
     locked: Mapping[str, LockedFile] = before.files if before else {}
-    kept = kept_files(package, locked)
+    kept = files_to_keep(package, locked)
     after = lock_of(package, kept)
     files = {file.path: file for file in (*package.files, lock_file(after))}
-    locked = _believed(before, after) if before else locked
+    locked = _corrected_files(before, after) if before else locked
     written = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
     unchanged = tuple(p for p in files if p not in written)
     stale = [p for p in locked if p not in files and p not in kept and p in tree.files]
@@ -72,12 +72,14 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
         for p in stale
         if tree.is_written(p, locked[p].sha256) or (force and (fewer or _belongs_to(p) & out))
     )
-    problems = [*_kept_missing(kept, tree), *_blocked(files, tree, removed)]
-    problems += _converted(locked, written, tree)
+    problems = [*_missing_files(kept, tree), *_find_obstacles(files, tree, removed)]
+    problems += _line_ending_warnings(locked, written, tree)
     if not force:
-        problems += _edited(locked, [*written, *stale], tree)
+        problems += _find_edits(locked, [*written, *stale], tree)
         beside = before is not None or package.inputs.beside_others
-        problems += _foreign(written, before, tree) if beside else _occupied(set(unchanged), tree)
+        problems += (
+            _foreign(written, before, tree) if beside else _find_other_files(set(unchanged), tree)
+        )
     return Plan(
         written=written,
         unchanged=unchanged,
@@ -88,7 +90,7 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     )
 
 
-def kept_files(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
+def files_to_keep(package: Package, locked: Mapping[str, LockedFile]) -> dict[str, LockedFile]:
     """Return the locked files of what `package` lists but did not make.
 
     These are revisions and extensions that were made from files which are not at hand.
@@ -128,7 +130,7 @@ def _optional(inputs: GenerationInputs) -> set[tuple[str, str]]:
     return parts | {("extension", name) for name in inputs.extensions}
 
 
-def _believed(before: Lock, after: Lock) -> dict[str, LockedFile]:
+def _corrected_files(before: Lock, after: Lock) -> dict[str, LockedFile]:
     """Return the files of a lock, corrected where their inputs are the same as before.
 
     There, the files have to be those that are made now, and no others are generated.
@@ -161,14 +163,14 @@ def _belongs_to(path: str) -> set[str]:
     return set(pair) if folder == "translate" and len(pair) == 2 else {folder}
 
 
-def _kept_missing(kept: Mapping[str, LockedFile], tree: Tree) -> Iterator[Problem]:
+def _missing_files(kept: Mapping[str, LockedFile], tree: Tree) -> Iterator[Problem]:
     for path in kept.keys() - tree.files.keys():
         message = "this file is missing, and the schema of its revision is not here"
         hint = "name the revision with --revision and its schema with --schema"
         yield Problem("needs-schema", message, path, hint=hint)
 
 
-def _blocked(
+def _find_obstacles(
     files: Mapping[str, GeneratedFile], tree: Tree, removed: tuple[str, ...]
 ) -> Iterator[Problem]:
     needed = {folder for path in files for folder in parents(path)}
@@ -181,7 +183,9 @@ def _blocked(
         yield Problem("foreign-file", message, path, hint=hint)
 
 
-def _edited(locked: Mapping[str, LockedFile], touched: list[str], tree: Tree) -> Iterator[Problem]:
+def _find_edits(
+    locked: Mapping[str, LockedFile], touched: list[str], tree: Tree
+) -> Iterator[Problem]:
     for path in touched:
         if path not in locked or path not in tree.files:
             continue
@@ -194,7 +198,7 @@ def _edited(locked: Mapping[str, LockedFile], touched: list[str], tree: Tree) ->
             yield Problem("edited-file", "this generated file was edited by hand", path, hint=hint)
 
 
-def _converted(
+def _line_ending_warnings(
     locked: Mapping[str, LockedFile], written: Mapping[str, bytes], tree: Tree
 ) -> Iterator[Problem]:
     """Yield a warning about files that differ from the written ones only in line endings."""
@@ -223,7 +227,7 @@ def _foreign(written: Mapping[str, bytes], before: Lock | None, tree: Tree) -> I
             yield Problem("foreign-file", message, path, hint=_ELSEWHERE)
 
 
-def _occupied(unchanged: set[str], tree: Tree) -> Iterator[Problem]:
+def _find_other_files(unchanged: set[str], tree: Tree) -> Iterator[Problem]:
     if names := sorted(tree.files.keys() - unchanged):
-        message = f"the folder has no lock and holds other files: {listed(names, _NAMED)}"
+        message = f"the folder has no lock and holds other files: {summarize_list(names, _NAMED)}"
         yield Problem("foreign-file", message, hint=_ELSEWHERE)

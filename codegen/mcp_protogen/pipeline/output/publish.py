@@ -33,7 +33,7 @@ def publish(package: Package, space: Workspace, *, force: bool = False) -> Publi
     obstacles; then nothing has changed.
     """
     tree = read_tree(space.target)
-    work = _placed(plan(package, read_lock(space.target), tree, force=force), space.named)
+    work = _locate_problems(plan(package, read_lock(space.target), tree, force=force), space.named)
     raise_errors(work.problems)
     if not work.changes:
         return _outcome(work, tree)
@@ -54,10 +54,10 @@ def publish(package: Package, space: Workspace, *, force: bool = False) -> Publi
 def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[Plan, Tree]:
     """Return what `publish` would do to `folder`, with the tree that it would change."""
     tree = read_tree(folder)
-    return _placed(plan(package, read_lock(folder), tree, force=force), folder), tree
+    return _locate_problems(plan(package, read_lock(folder), tree, force=force), folder), tree
 
 
-def _placed(work: Plan, folder: Path) -> Plan:
+def _locate_problems(work: Plan, folder: Path) -> Plan:
     """Return the plan with the places of its problems as the user would write them."""
     problems = (problem._replace(place=str(folder / problem.place)) for problem in work.problems)
     return replace(work, problems=tuple(problems))

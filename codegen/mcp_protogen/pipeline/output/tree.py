@@ -38,7 +38,9 @@ class Tree(NamedTuple):
     def attributes(self) -> str:
         """The line for .gitattributes of the repository that keeps line endings as written."""
         folder = self.folder.resolve()
-        root = next((one for one in folder.parents if (one / ".git").exists()), folder.parent)
+        root = next(
+            (parent for parent in folder.parents if (parent / ".git").exists()), folder.parent
+        )
         return f"{folder.relative_to(root).as_posix()}/** text eol=lf"
 
 

@@ -77,12 +77,12 @@ class _Import(Trial):
         try:
             out, said = self._process.communicate(line, timeout=_PATIENCE)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise _untried(f"{type(error).__name__}: {error}") from error
+            raise _trial_error(f"{type(error).__name__}: {error}") from error
         wrong = _answer(out)
         if wrong is None:
             last = said.decode(errors="replace").strip().rpartition("\n")[2]
             ended = f"its interpreter ended with {self._process.returncode} before it answered"
-            raise _untried(f"{ended}: {last:.300}" if last else ended)
+            raise _trial_error(f"{ended}: {last:.300}" if last else ended)
         raise_errors(
             Problem("bad-output", f"cannot be imported: {message:.300}", path, hint=_HINT)
             for path, message in wrong.items()
@@ -99,7 +99,7 @@ def _answer(out: bytes) -> dict[str, str] | None:
 
 
 @contextmanager
-def trying(options: GenerationOptions) -> Generator[Trial, None, None]:
+def start_trial(options: GenerationOptions) -> Generator[Trial, None, None]:
     """Start the interpreter for a package with these options, and give what tries the package."""
     if options.templates is not None or options.target is not None:
         yield Trial()
@@ -110,7 +110,7 @@ def trying(options: GenerationOptions) -> Generator[Trial, None, None]:
         "runtime_module": options.runtime,
         "beforehand": [module for module, _ in options.selection.exports],
     }
-    with _started(_line(first)) as process:
+    with _start_interpreter(_line(first)) as process:
         try:
             yield _Import(process)
         finally:
@@ -126,7 +126,7 @@ def _is_made(path: str) -> bool:
     return path.endswith(".py") and not path.startswith(f"{RUNTIME_FOLDER}/")
 
 
-def _started(line: bytes) -> subprocess.Popen[bytes]:
+def _start_interpreter(line: bytes) -> subprocess.Popen[bytes]:
     """Return the other interpreter, with a line that it reads at once."""
     try:
         process = subprocess.Popen(
@@ -143,7 +143,7 @@ def _started(line: bytes) -> subprocess.Popen[bytes]:
         if _CAN_REFUSE:
             os.set_blocking(process.stdin.fileno(), False)
     except OSError as error:
-        raise _untried(f"{type(error).__name__}: {error}") from error
+        raise _trial_error(f"{type(error).__name__}: {error}") from error
     return process
 
 
@@ -160,7 +160,7 @@ def _flags() -> Iterator[str]:
         yield from ("-X", f"pycache_prefix={sys.pycache_prefix}")
 
 
-def _untried(reason: str) -> ProblemError:
+def _trial_error(reason: str) -> ProblemError:
     return ProblemError(
         Problem("bad-output", f"the package could not be tried: {reason}", hint=_HINT)
     )

@@ -106,7 +106,7 @@ class Workspace:
         for leftover in (self._new, self._old):
             remove_tree(leftover)
 
-    def settle(self) -> None:
+    def clean_up(self) -> None:
         """Recover at the end of a run; what cannot be removed is left to the next one."""
         with suppress(OSError):
             self.recover()
@@ -133,7 +133,7 @@ def exclusive(target: Path) -> Generator[Workspace, None, None]:
         with writing(named, _HINT):
             space = Workspace(target, named, leaving.enter_context(working(target)))
             space.recover()
-        leaving.callback(space.settle)
+        leaving.callback(space.clean_up)
         yield space
 
 

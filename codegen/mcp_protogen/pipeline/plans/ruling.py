@@ -28,10 +28,10 @@ class Ruling:
         for number, step in numbered if self.direction == "up" else reversed(numbered):
             for rule in step.rules:
                 if rule.direction == self.direction:
-                    found.setdefault(self._carried(rule.at, number), []).append(rule)
+                    found.setdefault(self._translate_place(rule.at, number), []).append(rule)
         return {place: tuple(rules) for place, rules in found.items()}
 
-    def _carried(self, at: str, number: int) -> str:
+    def _translate_place(self, at: str, number: int) -> str:
         """Return a place of one step in the names of the last one."""
         end = next((i for i, char in enumerate(at) if char in ".["), len(at))
         name, rest = at[:end], at[end:]
@@ -43,7 +43,7 @@ class Ruling:
     def settled(self) -> frozenset[str]:
         """The members whose differences are settled by a rule."""
         return frozenset(
-            self._carried(member if member[:1].isupper() else f"{rule.at}.{member}", number)
+            self._translate_place(member if member[:1].isupper() else f"{rule.at}.{member}", number)
             for number, step in enumerate(self.steps)
             for rule in step.rules
             if rule.direction == self.direction

@@ -55,5 +55,5 @@ def plans_in(part: Any) -> Iterator[str]:
         for inner in cast("tuple[object, ...]", part):
             yield from plans_in(inner)
     elif is_dataclass(part):
-        for one in fields(part):
-            yield from plans_in(getattr(part, one.name))
+        for field in fields(part):
+            yield from plans_in(getattr(part, field.name))

@@ -96,7 +96,7 @@ def sort(
     rules = tuple(ignore)
     covered = [any(rule.covers(change) for rule in rules) for change in changes]
     left = tuple(compress(changes, map(not_, covered)))
-    found = _counted(changes)
+    found = _count_keys(changes)
     known = Counter({key: entry.count for key, entry in baseline.entries.items()})
     new = [any(found[key] > known[key] for key in keys_of(change)) for change in left]
     return SortedFindings(
@@ -107,7 +107,7 @@ def sort(
     )
 
 
-def _counted(changes: Iterable[ReportedChange]) -> Counter[Key]:
+def _count_keys(changes: Iterable[ReportedChange]) -> Counter[Key]:
     return Counter(key for change in changes for key in keys_of(change))
 
 
@@ -145,7 +145,7 @@ def write_baseline(file: Path, revision: str, changes: Iterable[ReportedChange])
     """Write findings into a baseline, with the notes that the file already has for them."""
     before = read_baseline(file, revision) if file.exists() else Baseline(revision, {})
     entries: list[dict[str, Any]] = []
-    for key, count in sorted(_counted(changes).items()):
+    for key, count in sorted(_count_keys(changes).items()):
         entry: dict[str, Any] = {"code": key[0], "item": key[1]}
         if count > 1:
             entry["count"] = count

@@ -147,7 +147,7 @@ class Comparison:
     readers: tuple[Reader, ...] = PROTOCOL
     overview: Overview | None = None
 
-    def narrowed(self, reader: Reader | None, least: Severity | None = None) -> "Comparison":
+    def narrow(self, reader: Reader | None, least: Severity | None = None) -> "Comparison":
         """Return it with the changes of at least `least` for the reader, the worst first."""
         changes = sorted(self._reaching(reader, least or Severity.INFO), key=_by_rank(reader))
         left_out = self.left_out + len(self.changes) - len(changes)
@@ -158,7 +158,7 @@ class Comparison:
         return any(self._reaching(reader, severity))
 
     def _reaching(self, reader: Reader | None, least: Severity) -> Iterator[ReportedChange]:
-        return (one for one in self.changes if one.severity_for(reader).rank <= least.rank)
+        return (change for change in self.changes if change.severity_for(reader).rank <= least.rank)
 
 
 def _by_rank(reader: Reader | None) -> Callable[[ReportedChange], int]:

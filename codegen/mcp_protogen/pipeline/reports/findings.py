@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_protogen.base.canonical import as_document
-from mcp_protogen.base.printable import counted, one_line
+from mcp_protogen.base.printable import pluralize, safe_line
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
@@ -40,8 +40,8 @@ class FindingOptions:
         if self.write and self.baseline is None:
             message = "--write-baseline needs --baseline FILE"
             raise ProblemError(Problem("conflicting-options", message))
-        for one in self.ignore:
-            code = one.partition(":")[0]
+        for rule in self.ignore:
+            code = rule.partition(":")[0]
             if "*" not in code and code not in codes:
                 message = f"--ignore names {code!r}, but no {self.noun} has this code"
                 hint = did_you_mean(code, codes, "mcp-gen explain lists all codes")
@@ -79,7 +79,7 @@ class Findings:
     @property
     def shown(self) -> Comparison:
         """The new findings that the user wants to see."""
-        return self.new.narrowed(self.options.reader, self.options.least)
+        return self.new.narrow(self.options.reader, self.options.least)
 
     def fails(self, least: Severity | None) -> bool:
         """Return whether a new finding is at least so severe for the reader; none is for None."""
@@ -95,10 +95,10 @@ class Findings:
         from mcp_protogen.pipeline.reports.baseline import write_baseline
 
         write_baseline(self.options.baseline, self.found.before, self.sorted.new)
-        number = counted(len(self.sorted.new), self.options.noun)
+        number = pluralize(len(self.sorted.new), self.options.noun)
         written = f"{self.options.baseline}: {number} written"
         return FindingsPage(
-            "".join(f"{one_line(line)}\n" for line in (*lines, written)), saved=True
+            "".join(f"{safe_line(line)}\n" for line in (*lines, written)), saved=True
         )
 
     def page(
@@ -129,7 +129,7 @@ class Findings:
 
     def close(self, page: str, form: PageFormat, *lines: str) -> str:
         """Return a page for people with some more lines, and what was left out of it and why."""
-        closing = [*self._fixed(), *lines, *self._left_out()]
+        closing = [*self._fixed_lines(), *lines, *self._omitted_lines()]
         if form in (PageFormat.TEXT, PageFormat.GITHUB):
             return page + "".join(f"{log_line(line)}\n" for line in closing)
         if form is PageFormat.MARKDOWN and closing:
@@ -144,14 +144,14 @@ class Findings:
             "fixed": [_entry(*key) for key in self.sorted.fixed],
         }
 
-    def _fixed(self) -> Iterator[str]:
+    def _fixed_lines(self) -> Iterator[str]:
         yield from (f"fixed: {code}: {item}" for code, item in self.sorted.fixed)
 
-    def _left_out(self) -> Iterator[str]:
+    def _omitted_lines(self) -> Iterator[str]:
         if self.sorted.known:
-            yield f"{counted(len(self.sorted.known), self.options.noun)} known from the baseline"
+            yield f"{pluralize(len(self.sorted.known), self.options.noun)} known from the baseline"
         if self.sorted.ignored:
-            yield f"{counted(len(self.sorted.ignored), self.options.noun)} ignored"
+            yield f"{pluralize(len(self.sorted.ignored), self.options.noun)} ignored"
 
 
 def _entry(code: str, item: str) -> dict[str, str]:

@@ -9,8 +9,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import as_document
-from mcp_protogen.base.colours import Colour, painted
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.colours import Colour, paint
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.output.drift import OF_FILES, Cause
@@ -95,7 +95,7 @@ def as_json(report: RunReport) -> dict[str, Any]:
     """Return the report as the JSON value that is published."""
     data = report._asdict()
     kinds = {name: data.pop(name) for name in ("extensions", "templates")}
-    about = {name: [dict(one) for one in rows] for name, rows in kinds.items() if rows is not None}
+    about = {name: [dict(row) for row in rows] for name, rows in kinds.items() if rows is not None}
     return {
         "format": FORMAT,
         **data,
@@ -111,27 +111,27 @@ def as_json(report: RunReport) -> dict[str, Any]:
 def _text(report: RunReport, colour: bool) -> Iterator[str]:
     for cause in report.drift:
         digests = f" ({cause.was} -> {cause.now})" if cause.was and cause.now else ""
-        yield one_line(f"{cause.kind}: {cause.subject}: {cause.message}{digests}")
+        yield safe_line(f"{cause.kind}: {cause.subject}: {cause.message}{digests}")
     for file in report.files:
         if file.diff:
-            shown = map(one_line, file.diff.split("\n"))
-            yield from (_coloured(line) if colour else line for line in shown)
+            shown = map(safe_line, file.diff.split("\n"))
+            yield from (_colour_line(line) if colour else line for line in shown)
         else:
-            yield one_line(f"{file.action}: {file.path}")
-    yield from map(one_line, report.summary_lines)
+            yield safe_line(f"{file.action}: {file.path}")
+    yield from map(safe_line, report.summary_lines)
 
 
-def _coloured(line: str) -> str:
+def _colour_line(line: str) -> str:
     colour = _COLOURS.get(line[:3]) or {"-": Colour.RED, "+": Colour.GREEN}.get(line[:1])
-    return painted(colour, line) if colour else line
+    return paint(colour, line) if colour else line
 
 
 def _github(report: RunReport) -> Iterator[str]:
     # Comes with all that compares revisions, which a plain check does without.
     from mcp_protogen.pipeline.reports.pages.workflow_commands import (
         Annotation,
+        page_lines,
         problem_annotation,
-        written,
     )
 
     parts: list[Annotation | str] = []
@@ -141,4 +141,4 @@ def _github(report: RunReport) -> Iterator[str]:
         parts.append(Annotation("error", cause.kind, message, file))
     parts += (f"{change.action}: {change.path}" for change in report.files)
     parts += map(problem_annotation, report.problems)
-    return written((*parts, *report.summary_lines))
+    return page_lines((*parts, *report.summary_lines))

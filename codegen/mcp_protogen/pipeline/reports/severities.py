@@ -80,7 +80,7 @@ class Difference:
     senders: Senders = frozenset()
 
 
-def rated(found: Difference) -> ReportedChange:
+def rate(found: Difference) -> ReportedChange:
     """Return a change with its severity for each reader."""
     row = severities()[found.code]
     return ReportedChange(

@@ -6,7 +6,7 @@ the URL, because the URL may contain a secret token. Without a folder, nothing i
 
 from pathlib import Path
 
-from mcp_protogen.base.cache_entries import read_sealed, seal
+from mcp_protogen.base.cache_entries import read_verified, with_digest
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.files import writing
@@ -20,7 +20,7 @@ def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
     `unreadable-source`, or `cannot-write` for the cache.
     """
     entry = None if cache is None else cache / sha256(url.encode())
-    kept = None if entry is None else _kept(entry)
+    kept = None if entry is None else _read_entry(entry)
     try:
         answer = ask(Question(url, kept.etag if kept else "", token))
     except NotThere:
@@ -28,12 +28,12 @@ def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
     if answer.content is None:
         return kept.content if kept else None
     if entry and _is_sendable(answer.etag):
-        _keep(entry, answer.etag.encode() + b"\n" + answer.content)
+        _write_entry(entry, answer.etag.encode() + b"\n" + answer.content)
     return answer.content
 
 
-def _kept(entry: Path) -> FetchedFile | None:
-    head, _, content = (read_sealed(entry) or b"").partition(b"\n")
+def _read_entry(entry: Path) -> FetchedFile | None:
+    head, _, content = (read_verified(entry) or b"").partition(b"\n")
     etag = head.decode("latin-1")
     return FetchedFile(content, etag) if _is_sendable(etag) else None
 
@@ -43,9 +43,9 @@ def _is_sendable(etag: str) -> bool:
     return bool(etag) and etag.isprintable() and etag.isascii()
 
 
-def _keep(entry: Path, content: bytes) -> None:
+def _write_entry(entry: Path, content: bytes) -> None:
     hint = "name another folder with --cache, or leave the option out"
     with writing(entry, hint):  # a folder or file in which others can write is not read again
         entry.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    files = {entry: seal(entry.name, content)}
+    files = {entry: with_digest(entry.name, content)}
     write_files(files, entry.with_name("entries"), hint=hint, mode=0o600)

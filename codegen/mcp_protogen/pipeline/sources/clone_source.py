@@ -67,10 +67,10 @@ class CloneSource:
             raise upstream.unreadable(
                 place, f"it is larger than {upstream.MAX_BYTES // 1024 // 1024} MiB"
             )
-        commit, date = self._brought_by(path)
+        commit, date = self._last_change(path)
         return Published(self._git("cat-file", "blob", blob), commit, date)
 
-    def _brought_by(self, path: str) -> tuple[str, str | None]:
+    def _last_change(self, path: str) -> tuple[str, str | None]:
         """Return the commit that last changed the file, and its day."""
         form = "--format=%H %cI %P"
         try:

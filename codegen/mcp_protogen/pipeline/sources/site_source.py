@@ -37,10 +37,10 @@ class SiteSource:
         index = cached.read(self._url(INDEX), self.cache)
         if index is not None:
             place = without_secrets(self._url(INDEX))
-            return listing_of(_indexed(index, place), place)
+            return listing_of(_read_index(index, place), place)
         page = self._page()
         if page is not None:
-            names = _linked(page, self._url("schema/"))
+            names = _linked_folders(page, self._url("schema/"))
             if names:
                 return listing_of(names, self.name)
         return SourceListing(
@@ -64,7 +64,7 @@ class SiteSource:
         return urlunsplit((parts.scheme, parts.netloc, whole, parts.query, ""))
 
 
-def _indexed(content: bytes, place: str) -> list[str]:
+def _read_index(content: bytes, place: str) -> list[str]:
     index = parse_json(content, place)
     revisions = index.get("revisions") if is_object(index) else None
     if not is_object(index) or index.get("format") != _FORMAT or not is_array(revisions):
@@ -74,7 +74,7 @@ def _indexed(content: bytes, place: str) -> list[str]:
     return [name if isinstance(name, str) else str(name) for name in revisions]
 
 
-def _linked(page: bytes, base: str) -> list[str]:
+def _linked_folders(page: bytes, base: str) -> list[str]:
     """Return the folders directly below `base` that a page links to."""
     links = _Links()
     links.feed(page.decode("utf-8", "replace"))

@@ -59,7 +59,7 @@ class NotThere(ProblemError):
     """Raised if a web server has nothing at a URL."""
 
 
-def given_file(source: str) -> GivenFile:
+def read_file_or_url(source: str) -> GivenFile:
     """Return a file or URL that somebody names in place of what is pinned, as `read_source`."""
     return GivenFile(source_name(source), read_source(source))
 
@@ -120,7 +120,7 @@ def _read(path: Path, source: str) -> bytes:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise unreadable(source, error.strerror or str(error)) from error
-    return _bounded(content, source)
+    return _check_size(content, source)
 
 
 def ask(question: Question) -> FetchedFile:
@@ -135,7 +135,7 @@ def ask(question: Question) -> FetchedFile:
 
     def exchange() -> FetchedFile:
         with _opener().open(_request(question), timeout=SILENCE_SECONDS) as response:
-            return FetchedFile(_bounded(_drain(response), url), response.headers.get("ETag", ""))
+            return FetchedFile(_check_size(_drain(response), url), response.headers.get("ETag", ""))
 
     try:
         return _in_time(exchange)
@@ -229,7 +229,7 @@ def _opener() -> "OpenerDirector":
     return opener
 
 
-def _bounded(content: bytes, source: str) -> bytes:
+def _check_size(content: bytes, source: str) -> bytes:
     if len(content) > MAX_BYTES:
         raise unreadable(source, f"it is larger than {MAX_BYTES // 1024 // 1024} MiB")
     return content

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, Typ
 from pydantic import TypeAdapter
 
 from ..connection import Connection
-from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, escaped
+from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, escape_step
 from ..core.json import JSONObject
 from ..core.middleware import (
     MethodCall,
     Middleware,
     Network,
     meta_of,
-    noted,
+    note_ids,
+    report_session_end,
     send_through,
-    session_ended,
     session_hooks,
     through,
 )
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
@@ -96,7 +96,7 @@ class ClientConnection:
         self.mark: Final = object()
         """What stands for it in a cache, and does not keep it alive."""
         self._middleware = view.handlers.__mcp_runtime__.middleware()
-        self._served = view.handlers.__mcp_runtime__.served(self)
+        self._served = view.handlers.__mcp_runtime__.handler_overrides(self)
 
     async def open(self) -> None:
         """Say what holds for the whole connection."""
@@ -106,7 +106,7 @@ class ClientConnection:
         if isinstance(received, Unanswered):
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Held):
-            endpoint.hold(received.id, received.held)
+            endpoint.set_paused(received.id, received.held)
         messages = messages_in(received, endpoint.log)
         if self.mended is not None and isinstance(received, bytes):
             from ..messages.mending import mend_messages
@@ -178,13 +178,13 @@ class ClientConnection:
             # Middleware gets more of it.
             whole = (request,) if self._middleware else ()
             answer = await handler(request.params, *whole)
-            return self._fitted(answer, job) if method == _ELICIT else answer
+            return self._fit_answer(answer, job) if method == _ELICIT else answer
         if method == "ping":
             (empty,) = request.spec.results
             return empty()
         raise MethodNotFound(method)
 
-    def _fitted(self, answer: Any, job: Job) -> Any:
+    def _fit_answer(self, answer: Any, job: Job) -> Any:
         if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
             return answer  # a task; what is no answer at all is refused where it is to be sent
         from ..core.forms import as_asked
@@ -196,17 +196,17 @@ class ClientConnection:
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        self.view.handlers.__mcp_runtime__.notified(method, params)
+        self.view.handlers.__mcp_runtime__.note_notification(method, params)
         handler = self.handlers.get(method)
         return None if handler is None else handler(params)
 
-    def ended(self, seconds: float) -> None:
+    def report_end(self, seconds: float) -> None:
         """Tell the middleware that the session has ended after `seconds`."""
         hooks = session_hooks(self._middleware)
         if hooks and self.view.table.era.has_handshake:
             given = {"revision": self.negotiated.revision, "seconds": seconds}
             given |= {"network": self.network, "error": self.endpoint.broken}
-            session_ended(hooks, role="client", **given)
+            report_session_end(hooks, role="client", **given)
 
 
 def asks(spec: AnyRequest, answer: object) -> bool:
@@ -214,7 +214,9 @@ def asks(spec: AnyRequest, answer: object) -> bool:
 
 
 def unfit_question(key: str, problem: str) -> InvalidAnswer:
-    return InvalidAnswer("Invalid question", [(f"/result/inputRequests/{escaped(key)}", problem)])
+    return InvalidAnswer(
+        "Invalid question", [(f"/result/inputRequests/{escape_step(key)}", problem)]
+    )
 
 
 class Caller(Protocol):
@@ -222,7 +224,7 @@ class Caller(Protocol):
 
     def adopt(self, connection: ClientConnection) -> None: ...
 
-    def notified(self, method: str, params: Any) -> None: ...
+    def note_notification(self, method: str, params: Any) -> None: ...
 
     def wire_feature(self) -> "WireFeature": ...
 
@@ -240,8 +242,8 @@ class ClientRuntime(HandlerSet):
         self.cache: Cache | None = None
         self.tool_lists_changed = 0
         """How often."""
-        self._request: SendRequest = self._unconnected
-        self._notify: Callable[..., Awaitable[None]] = self._unconnected
+        self._request: SendRequest = self._refuse_unconnected
+        self._notify: Callable[..., Awaitable[None]] = self._refuse_unconnected
         made = type(owner).__mcp_caller__
         self.caller: Final[Caller | None] = None if made is None else made(self)
 
@@ -254,9 +256,9 @@ class ClientRuntime(HandlerSet):
             self._request = partial(self._through, middleware, connection.request)
             self._notify = partial(self._through, middleware, connection.endpoint.notify)
             own = connection.endpoint.connection
-            own.ids = noted(own.ids)
+            own.ids = note_ids(own.ids)
 
-    async def _unconnected(self, *_: object) -> Any:
+    async def _refuse_unconnected(self, *_: object) -> Any:
         raise LocalError("not connected")
 
     async def _through(
@@ -267,10 +269,10 @@ class ClientRuntime(HandlerSet):
         params: Any,
         *options: CallOptions,
     ) -> Any:
-        async def sent(changed: Any) -> Any:
+        async def send_changed(changed: Any) -> Any:
             return await send(spec, changed, *options)
 
-        return await send_through(middleware, sent, spec, params, self._call)
+        return await send_through(middleware, send_changed, spec, params, self._call)
 
     def _call(self, method: str, **members: Any) -> MethodCall:
         return MethodCall(
@@ -286,7 +288,7 @@ class ClientRuntime(HandlerSet):
         if not middleware:
             return handlers
 
-        def handled(method: str, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        def wrap_handler(method: str, handler: Callable[[Any], Awaitable[Any]]) -> Any:
             async def handle(params: Any, request: Request[Any] | None = None) -> Any:
                 id, meta = None, meta_of(params)
                 if request is not None:
@@ -296,9 +298,9 @@ class ClientRuntime(HandlerSet):
 
             return handle
 
-        return {method: handled(method, handler) for method, handler in handlers.items()}
+        return {method: wrap_handler(method, handler) for method, handler in handlers.items()}
 
-    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
+    def handler_overrides(self, connection: ClientConnection) -> Mapping[str, Serve]:
         """Return what goes before the handlers of some methods of a connection."""
         return {}
 
@@ -331,12 +333,12 @@ class ClientRuntime(HandlerSet):
         request = partial(self._request, spec, params, options)
         return self.cache.request(self.connection.mark, spec, params, request)
 
-    def notified(self, method: str, params: Any) -> None:
+    def note_notification(self, method: str, params: Any) -> None:
         self.tool_lists_changed += method == _TOOLS_CHANGED
         if self.cache is not None:
-            self.cache.changed(method, declared(params, "uri"))
+            self.cache.drop_stale(method, declared_member(params, "uri"))
         if self.caller is not None:
-            self.caller.notified(method, params)
+            self.caller.note_notification(method, params)
 
     def wire_feature(self) -> "WireFeature | None":
         return None if self.caller is None else self.caller.wire_feature()
@@ -400,8 +402,8 @@ class ClientBase(Peer, Handlers):
 
     @cache.setter
     def cache(self, cache: "Cache | None") -> None:
-        results: list[Any] = [one.results[0] for one in self.TABLE.requests.values()]
-        if not any("ttl_ms" in one.__pydantic_fields__ for one in results):
+        results: list[Any] = [spec.results[0] for spec in self.TABLE.requests.values()]
+        if not any("ttl_ms" in result.__pydantic_fields__ for result in results):
             raise LocalError(f"results say nothing about caches in revision {self.TABLE.revision}")
         self.__mcp_runtime__.cache = cache
 

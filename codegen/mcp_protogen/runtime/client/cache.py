@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, json_text
-from ..core.models.base import declared
+from ..core.models.base import declared_member
 from ..core.spec import AnyRequest
 from ..core.subscriptions import RESOURCE_UPDATED
 
@@ -35,7 +35,7 @@ class _Key(NamedTuple):
     """What stands for the connection that a private result is for; None for a public one."""
 
 
-class _Kept(NamedTuple):
+class _Entry(NamedTuple):
     until: float
     result: bytes
 
@@ -49,7 +49,7 @@ class Cache:
 
     def __init__(self, max_bytes: int = _LARGEST) -> None:
         self._max_bytes = max_bytes
-        self._kept: dict[_Key, _Kept] = {}
+        self._kept: dict[_Key, _Entry] = {}
         self._size = 0
         self._changes = 0
 
@@ -76,14 +76,14 @@ class Cache:
             if "cursor" in given:
                 self.clear(spec.method)
             raise
-        seconds = min(declared(received, "ttl_ms") or 0, _LONGEST) / 1000
+        seconds = min(declared_member(received, "ttl_ms") or 0, _LONGEST) / 1000
         # What was on its way when something changed may be from before that.
         if seconds > 0 and changes == self._changes:
             key = public if received.cache_scope == "public" else private
-            self._keep(key, _Kept(monotonic() + seconds, received.to_json()))
+            self._keep(key, _Entry(monotonic() + seconds, received.to_json()))
         return received
 
-    def _keep(self, key: _Key, kept: _Kept) -> None:
+    def _keep(self, key: _Key, kept: _Entry) -> None:
         self._drop(key)
         self._kept[key] = kept
         self._size += _size(key, kept)
@@ -95,7 +95,7 @@ class Cache:
         if kept is not None:
             self._size -= _size(key, kept)
 
-    def changed(self, notification: str, uri: str | None) -> None:
+    def drop_stale(self, notification: str, uri: str | None) -> None:
         """Drop what a notification makes stale."""
         for method in _STALE.get(notification, ()):
             self.clear(method, uri)
@@ -108,5 +108,5 @@ class Cache:
                 self._drop(key)
 
 
-def _size(key: _Key, kept: _Kept) -> int:
+def _size(key: _Key, kept: _Entry) -> int:
     return len(key.params) + len(kept.result)

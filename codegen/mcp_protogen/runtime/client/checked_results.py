@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, ProtocolError
-from ..core.models.base import declared, has_failed
+from ..core.models.base import declared_member, has_failed
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
@@ -49,7 +49,7 @@ class KnownTools:
             await self.is_listed(name, call)
         return call, is_new
 
-    async def hold(self, name: str, result: Any, call: Pending | None) -> None:
+    async def check_result(self, name: str, result: Any, call: Pending | None) -> None:
         """Raise `InvalidAnswer` for an unfit result; `call` has time to list the tools again."""
         try:
             self._check(name, result)
@@ -83,7 +83,7 @@ class KnownTools:
 
     def learn(self, listed: Any) -> None:
         for tool in listed.tools:
-            schema: Mapping[str, Any] | None = declared(tool, "output_schema")
+            schema: Mapping[str, Any] | None = declared_member(tool, "output_schema")
             check = None if schema is None else _usable(tool.name, schema)
             self.checks.learn(tool.name, check, schema if check else None)
 
@@ -100,7 +100,7 @@ class KnownTools:
             raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
 
 
-def known_tools(client: object) -> KnownTools:
+def find_known_tools(client: object) -> KnownTools:
     # A user's __init__ need not call ours.
     known: KnownTools = client.__dict__.setdefault(_KNOWN, KnownTools(client))
     return known
@@ -121,7 +121,7 @@ class CheckedResults:
     ) -> R:
         """Send a request, and check the result if it is a tool's; see `Peer.request`."""
         client = cast(ClientBase, super())
-        known = known_tools(self)
+        known = find_known_tools(self)
         if spec.method != _CALL:
             result = await client.request(spec, params, **options)
             if spec.method == _LIST:
@@ -132,10 +132,10 @@ class CheckedResults:
         if is_new:
             if name not in known.checks:
                 known.checks.learn(name, None, None)
-            options = {**options, **call.left(_now())}
+            options = {**options, **call.remaining_options(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
-            await known.hold(name, result, None if is_new else call)
+            await known.check_result(name, result, None if is_new else call)
         return result
 
 

@@ -25,7 +25,7 @@ from typing import (
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..core.connection_errors import Disconnected
-from ..core.errors import ProtocolError, escaped
+from ..core.errors import ProtocolError, escape_step
 from ..core.json import is_array, is_object
 from ..core.models.validation_errors import problems
 from ..core.options import CallOptions, Options
@@ -203,7 +203,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         entries = dict(source.servers())
         _check_names(source.name, entries, settings.get("separator", _SEPARATOR))
         make = client or self.newest().Client
-        return self._connected(entries, make, **settings)
+        return self._connect_servers(entries, make, **settings)
 
     def opener(
         self,
@@ -232,7 +232,7 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         return self._opener(found[name].entry, auth, stderr)
 
     @asynccontextmanager
-    async def _connected(
+    async def _connect_servers(
         self,
         entries: Mapping[str, _Found],
         make: Callable[[], ClientBase],
@@ -288,7 +288,7 @@ class _Source:
             self._folder = folder.parent if folder.name in _OF_EDITORS else folder
             self._known["workspaceFolder"] = str(self._folder)
             self._known["workspaceFolderBasename"] = self._folder.name
-        self._inputs = {**_proposed(self._config), **inputs}
+        self._inputs = {**_default_inputs(self._config), **inputs}
 
     def servers(self, only: str | None = None) -> Iterator[tuple[str, _Found]]:
         """Yield all servers, or one: mistakes in the others do not matter."""
@@ -297,7 +297,7 @@ class _Source:
         if not members:
             raise ConfigError(f"{self.name}: there is no object {' or '.join(_MEMBERS)}")
         for name, given in config[members[0]].items():
-            at = f"{self.name}#/{members[0]}/{escaped(name)}"
+            at = f"{self.name}#/{members[0]}/{escape_step(name)}"
             if is_object(given) and (
                 given.get("disabled") is True or given.get("enabled") is False
             ):
@@ -317,7 +317,7 @@ class _Source:
             if bool(entry.address) is bool(entry.command):
                 raise ConfigError(f"{at}: the server {name} needs either a command or a url")
             filled = _Entry.model_construct(
-                **self._filled(entry.model_dump(by_alias=True), at, name)
+                **self._fill_in(entry.model_dump(by_alias=True), at, name)
             )
             if filled.env_file is not None:
                 filled.env = {**self._variables(filled.env_file, at, name), **filled.env}
@@ -330,13 +330,13 @@ class _Source:
             problem = getattr(error, "strerror", None) or error
             raise ConfigError(f"{at}/envFile: {file} of the server {server}: {problem}") from None
 
-    def _filled(self, value: Any, at: str, server: str) -> Any:
+    def _fill_in(self, value: Any, at: str, server: str) -> Any:
         """Return a value with texts in place of `${NAME}` and the like."""
 
         def text(found: re.Match[str]) -> str:
             known = self._known.get(found[0][2:-1])
             if known is None:
-                known, problem = self._asked_for(found)
+                known, problem = self._look_up(found)
                 if known is None:
                     raise ConfigError(f"{at}: {found[0]} of the server {server}: {problem}")
             return known
@@ -345,13 +345,16 @@ class _Source:
             return _PLACEHOLDER.sub(text, value)
         if is_object(value):
             return {
-                key: self._filled(one, f"{at}/{escaped(key)}", server) for key, one in value.items()
+                key: self._fill_in(member, f"{at}/{escape_step(key)}", server)
+                for key, member in value.items()
             }
         if is_array(value):
-            return [self._filled(one, f"{at}/{place}", server) for place, one in enumerate(value)]
+            return [
+                self._fill_in(item, f"{at}/{place}", server) for place, item in enumerate(value)
+            ]
         return value
 
-    def _asked_for(self, found: re.Match[str]) -> tuple[str | None, str]:
+    def _look_up(self, found: re.Match[str]) -> tuple[str | None, str]:
         """Return what a placeholder stands for, or None and why there is nothing."""
         if found["input"] is not None:
             cure = f'give inputs={{"{found["input"]}": …}}'
@@ -367,21 +370,23 @@ def _without_nulls(given: Any) -> Any:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _proposed(config: Any) -> dict[str, str]:
+def _default_inputs(config: Any) -> dict[str, str]:
     """Return what the file proposes for inputs of users."""
     listed = config.get("inputs") if is_object(config) else None
     return {
-        one["id"]: one["default"]
-        for one in (listed if is_array(listed) else ())
-        if is_object(one) and isinstance(one.get("id"), str) and isinstance(one.get("default"), str)
+        entry["id"]: entry["default"]
+        for entry in (listed if is_array(listed) else ())
+        if is_object(entry)
+        and isinstance(entry.get("id"), str)
+        and isinstance(entry.get("default"), str)
     }
 
 
 def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
     """Raise `ConfigError` if the longer name of a tool could be one of two servers."""
-    for one, other in permutations(names, 2):
-        if (other + separator).startswith(one + separator):
+    for name, other_name in permutations(names, 2):
+        if (other_name + separator).startswith(name + separator):
             raise ConfigError(
-                f"{source}: tools of the servers {one} and {other} could have the same name;"
+                f"{source}: tools of the servers {name} and {other_name} could have the same name;"
                 f" give another separator than {separator!r}"
             )

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 from pydantic_core import to_json
 
 from ..connection import INITIALIZED, Connection
-from ..core.connection_errors import NO_STRAYS, Disconnected, RequestTimeout, explained, in_answer
+from ..core.connection_errors import (
+    NO_STRAYS,
+    Disconnected,
+    RequestTimeout,
+    explain_error,
+    in_answer,
+)
 from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError, RequestId
 from ..core.json import is_object
 from ..core.options import Options
@@ -116,7 +122,7 @@ class Connector(Generic[Newest]):
         if len(by_revision) < len(clients):
             raise ValueError("connect takes one client for a revision at most")
         views = RevisionViews(by_revision, revisions, options.on_loss)
-        return connected(views, open, options, negotiated)
+        return open_client(views, open, options, negotiated)
 
     def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
         """Call what makes openers in the package, which says which part it lacks."""
@@ -125,7 +131,7 @@ class Connector(Generic[Newest]):
 
 
 @asynccontextmanager
-async def connected(
+async def open_client(
     views: RevisionViews[ClientBase],
     open: Opener,
     options: Options,
@@ -281,10 +287,10 @@ class Negotiator:
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
         if isinstance(received, Unanswered):
-            return explained(received.error, self._strays, id) if received.id == id else None
+            return explain_error(received.error, self._strays, id) if received.id == id else None
         if isinstance(received, Held):
             if received.id == id:
-                self._hold(received.held)
+                self._set_paused(received.held)
             return None
         messages = messages_in(received, self._log)
         if self.mended is not None and isinstance(received, bytes):
@@ -321,7 +327,7 @@ class Negotiator:
                 array = InvalidAnswer(
                     "an array cannot answer before a revision is agreed on", id=id
                 )
-                return self._fault(array, id) if id in map(reading.answered, values) else None
+                return self._fault(array, id) if id in map(reading.answered_id, values) else None
             case _:
                 self._log.info("ignored a message before the connection was made")
         return None
@@ -347,7 +353,7 @@ class Negotiator:
         self._strays = self._strays.with_answer(answered, text, [id])
         self._log.info("ignored an answer to another request than the one that is open")
 
-    def _hold(self, held: bool) -> None:
+    def _set_paused(self, held: bool) -> None:
         now = asyncio.get_running_loop().time()
         self._limit.reschedule(None if held else now + self._within)
 
@@ -403,12 +409,12 @@ async def _running(
 ) -> AsyncGenerator[None, None]:
     endpoint, connection = client.endpoint, client.endpoint.connection
 
-    def ended(_: asyncio.Task[None]) -> None:
+    def on_writer_end(_: asyncio.Task[None]) -> None:
         if queue.broken is not None:
             endpoint.abort(queue.broken)
 
     writer = asyncio.create_task(queue.run())
-    writer.add_done_callback(ended)
+    writer.add_done_callback(on_writer_end)
     if connection.state is State.OPEN_PENDING:
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
         connection.enter(State.OPEN)
@@ -417,7 +423,7 @@ async def _running(
     try:
         yield
     finally:
-        client.ended(monotonic() - begun)
+        client.report_end(monotonic() - begun)
         endpoint.abort(Disconnected("the connection was closed"))
         reader.cancel()
         with suppress(CancelledError):

@@ -15,7 +15,7 @@ from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
 from ..core.forms import ELICIT, as_asked
 from ..core.json import JSONObject
-from ..core.models.base import WireModel, declared, validator_of
+from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
 from ..core.subscriptions import LEVELS, Filter, is_change, passes
@@ -43,7 +43,7 @@ class ToHandshake(ClientConnection):
 
     def __init__(self, *agreed: Any) -> None:
         super().__init__(*agreed)
-        self.request = self._adapted
+        self.request = self._send_adapted
         self._declared = self.endpoint.connection.declared["server"]
         self._levels: Counter[str] = Counter()
         self._level_set: str | None = None
@@ -52,14 +52,14 @@ class ToHandshake(ClientConnection):
         self._subscribed: set[str] = set()
         self._ids = count(1)
 
-    async def _adapted(
+    async def _send_adapted(
         self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         if spec.method == "server/discover":
-            return self._discovered(spec)
+            return self._answer_discover(spec)
         if spec.method == LISTEN:
             return await self._listen(params)
-        level: str | None = declared(declared(params, "meta"), "log_level")
+        level: str | None = declared_member(declared_member(params, "meta"), "log_level")
         if level is None or "logging" not in self._declared:
             return await self.endpoint.request(spec, params, options, meta)
         self._levels[level] += 1
@@ -69,19 +69,19 @@ class ToHandshake(ClientConnection):
         finally:
             self._levels[level] -= 1
 
-    def _wanted_level(self) -> str | None:
+    def _lowest_level(self) -> str | None:
         return next((level for level in LEVELS if self._levels[level] > 0), None)
 
     async def _set_level(self) -> None:
         async with self._setting:
-            level = self._wanted_level()
+            level = self._lowest_level()
             if level is not None and level != self._level_set:
                 # Until there is an answer nobody knows.
                 self._level_set = None
                 await self.request_native(_SET_LEVEL, level=level)
                 self._level_set = level
 
-    def _discovered(self, spec: AnyRequest) -> Any:
+    def _answer_discover(self, spec: AnyRequest) -> Any:
         info = self.endpoint.connection.identity.get("server")
         given: JSONObject = {"instructions": self.instructions} if self.instructions else {}
         if info is not None:
@@ -94,23 +94,23 @@ class ToHandshake(ClientConnection):
 
     async def _listen(self, params: Any) -> Any:
         asked = Filter.of(params.notifications.to_wire())
-        wanted = asked.honoured(self._declared)
+        wanted = asked.supported_by(self._declared)
         id = next(self._ids)
         # Some servers tell of lists although they do not say that they do.
         self._streams[id] = wanted._replace(lists=asked.lists)
         try:
-            await self._settle()
+            await self._update_subscriptions()
             await self._acknowledge(id, wanted)
             await self.endpoint.until_aborted()
         finally:
             del self._streams[id]
             # Whoever gives a stream up does not wait for what the server says to that.
-            self.endpoint.tasks.start(self._settled_somehow())
+            self.endpoint.tasks.start(self._try_update())
         raise Disconnected("the server closed the connection")
 
-    async def _settle(self) -> None:
+    async def _update_subscriptions(self) -> None:
         async with self._subscribing:
-            wanted = frozenset[str]().union(*(one.uris for one in self._streams.values()))
+            wanted = frozenset[str]().union(*(stream.uris for stream in self._streams.values()))
             for uri in sorted(wanted - self._subscribed):
                 self._subscribed.add(uri)
                 try:
@@ -122,9 +122,9 @@ class ToHandshake(ClientConnection):
                 self._subscribed.discard(uri)
                 await self.subscription(UNSUBSCRIBE, uri)
 
-    async def _settled_somehow(self) -> None:
+    async def _try_update(self) -> None:
         with suppress(Disconnected, ProtocolError):
-            await self._settle()
+            await self._update_subscriptions()
 
     async def _acknowledge(self, id: int, wanted: Filter) -> None:
         handler = self.handlers.get(ACKNOWLEDGED)
@@ -135,17 +135,17 @@ class ToHandshake(ClientConnection):
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        self.view.handlers.__mcp_runtime__.notified(method, params)
+        self.view.handlers.__mcp_runtime__.note_notification(method, params)
         handler = self.handlers.get(method)
         if handler is None:
             return None
         if not self.hears_all and method == _LOG:
-            level = self._wanted_level()
+            level = self._lowest_level()
             wanted = level is not None and passes(params.level, level)
             return handler(params) if wanted else None
         if self.hears_all or not is_change(method):
             return handler(params)
-        uri = declared(params, "uri")
+        uri = declared_member(params, "uri")
         streams = [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
         return self._notify(handler, params, streams)
 
@@ -164,7 +164,7 @@ class ToStateless(ClientConnection):
 
     def __init__(self, view: RevisionView[ClientBase], *others: Any) -> None:
         super().__init__(view, *others)
-        self.request = self._adapted
+        self.request = self._send_adapted
         assert isinstance(view.table, TranslatingTable)
         self._table = view.table
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
@@ -182,7 +182,7 @@ class ToStateless(ClientConnection):
         envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
         self.endpoint.connection.envelope = members({**envelope, LOG_LEVEL: level})
 
-    async def _adapted(
+    async def _send_adapted(
         self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         method = spec.method

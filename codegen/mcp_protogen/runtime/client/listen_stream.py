@@ -51,7 +51,9 @@ class ListenStream:
         self._pause = _PAUSE
 
     async def lists(self, methods: Iterable[str]) -> None:
-        wanted = Filter(frozenset(methods)).honoured(self._endpoint.connection.declared["server"])
+        wanted = Filter(frozenset(methods)).supported_by(
+            self._endpoint.connection.declared["server"]
+        )
         try:
             await self._listen(lambda filter: filter._replace(lists=wanted.lists))
         except (ProtocolError, TimeoutError) as error:
@@ -73,12 +75,12 @@ class ListenStream:
                 return
             task: Task[None] | None = None
             if wanted != Filter():
-                task, wanted = await self._opened(wanted)
+                task, wanted = await self._open_stream(wanted)
             self._wanted, self._task = wanted, task
             if before is not None:
                 before.cancel()
 
-    async def _opened(self, wanted: Filter) -> tuple[Task[None], Filter]:
+    async def _open_stream(self, wanted: Filter) -> tuple[Task[None], Filter]:
         acknowledged = self._acknowledged = get_running_loop().create_future()
         task = self._endpoint.tasks.start(self._stream(wanted, acknowledged))
         try:
@@ -120,7 +122,7 @@ class ListenStream:
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             async with self._changing:
                 try:
-                    self._task, self._wanted = await self._opened(self._wanted)
+                    self._task, self._wanted = await self._open_stream(self._wanted)
                 except McpError as error:
                     _log.warning("the server does not tell of changes any more: %s", error)
                     self._wanted, self._task = Filter(), None
@@ -132,7 +134,9 @@ class ListenStream:
         changes += [(RESOURCE_UPDATED, {"uri": uri}) for uri in sorted(wanted.uris)]
         for method, params in changes:
             spec = table.notifications[method]
-            self._endpoint.notified(Notification(spec, validator_of(spec.params)(params)))
+            self._endpoint.handle_notification(
+                Notification(spec, validator_of(spec.params)(params))
+            )
 
     def takes(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
         """Return whether a notification is for the stream itself, or from one that is replaced."""

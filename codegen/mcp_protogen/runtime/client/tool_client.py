@@ -55,7 +55,7 @@ class _Calls:
         vars(beside).update(vars(self))
         return beside
 
-    async def _called(
+    async def _send_request(
         self, how: How, name: str, returns: ReadAs[T] | None, given: Arguments, optional: Arguments
     ) -> T:
         arguments = present(**given)
@@ -102,13 +102,13 @@ class ToolClient(_Calls):
     async def _call(
         self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments
     ) -> T:
-        return await self._called("call_tool", tool, returns, given, optional)
+        return await self._send_request("call_tool", tool, returns, given, optional)
 
     async def _result(
         self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
     ) -> T:
         del returns
-        return await self._called(how, name, None, given, optional)
+        return await self._send_request(how, name, None, given, optional)
 
 
 class SyncToolClient(_Calls):
@@ -137,14 +137,14 @@ class SyncToolClient(_Calls):
 
     def _call(self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments) -> T:
         return self._background.run(
-            lambda: self._called("call_tool", tool, returns, given, optional)
+            lambda: self._send_request("call_tool", tool, returns, given, optional)
         )
 
     def _result(
         self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
     ) -> T:
         del returns
-        return self._background.run(lambda: self._called(how, name, None, given, optional))
+        return self._background.run(lambda: self._send_request(how, name, None, given, optional))
 
 
 class _Background:
@@ -218,5 +218,5 @@ def _as_wire(value: Any) -> Any:
     if isinstance(value, WireModel):
         return value.to_wire()
     if is_object(value):
-        return {name: _as_wire(one) for name, one in value.items()}
-    return [_as_wire(one) for one in value] if is_array(value) else value
+        return {name: _as_wire(member) for name, member in value.items()}
+    return [_as_wire(item) for item in value] if is_array(value) else value

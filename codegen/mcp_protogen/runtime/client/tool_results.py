@@ -50,7 +50,7 @@ def _adapter(as_: Any) -> TypeAdapter[Any]:
     if _is_adapter(as_):
         return as_
     try:
-        return _kept_adapter(as_)
+        return _build_adapter(as_)
     except TypeError:  # It cannot be hashed, or is no type.
         return TypeAdapter(as_)
 
@@ -60,7 +60,7 @@ def _is_adapter(as_: object) -> TypeGuard[TypeAdapter[Any]]:
 
 
 @lru_cache
-def _kept_adapter(as_: Any) -> TypeAdapter[Any]:
+def _build_adapter(as_: Any) -> TypeAdapter[Any]:
     return TypeAdapter(as_)
 
 
@@ -84,7 +84,9 @@ def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
 def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
     """Yield what may be meant: only the type that is wanted can tell what was wrapped."""
     structured = has_data(result)
-    at, value = ("/result/structuredContent", result.data) if structured else _parsed(result.text)
+    at, value = (
+        ("/result/structuredContent", result.data) if structured else _parse_text(result.text)
+    )
     yield at, value
     if is_object(value) and value.keys() == {_WRAPPED}:
         yield f"{at}/{_WRAPPED}", value[_WRAPPED]
@@ -92,7 +94,7 @@ def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
         yield at, result.text
 
 
-def _parsed(text: str) -> tuple[str, Any]:
+def _parse_text(text: str) -> tuple[str, Any]:
     try:
         return "/result/content", read_json(text)
     except ValueError:

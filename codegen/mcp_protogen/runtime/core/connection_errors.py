@@ -81,7 +81,7 @@ def _in_words(id: RequestId | None, text: str, open: Collection[RequestId]) -> s
     shown = f": {text[:_LONGEST_TEXT]!r}" if text else ""
     if id is None:
         return f"sent an answer without an id{shown}"
-    others = ", ".join(repr(other) for other in sorted(open, key=str)[:_MOST])
+    others = ", ".join(repr(open_id) for open_id in sorted(open, key=str)[:_MOST])
     verb = "is" if len(open) == 1 else "are"
     return f"answered a request with the id {id!r:.60}, which is not open ({others} {verb}){shown}"
 
@@ -90,7 +90,7 @@ class Disconnected(ConnectionError):
     """The connection could not be made, broke, or ended before the answer came."""
 
 
-def explained(error: Exception, strays: Strays, id: RequestId) -> Exception:
+def explain_error(error: Exception, strays: Strays, id: RequestId) -> Exception:
     """Return an error with what came in place of the answer."""
     for kind in (Disconnected, InvalidAnswer):
         if isinstance(error, kind):

@@ -24,7 +24,7 @@ class Problem(NamedTuple):
     message: str
 
 
-def escaped(step: str) -> str:
+def escape_step(step: str) -> str:
     return step.replace("~", "~0").replace("/", "~1")
 
 

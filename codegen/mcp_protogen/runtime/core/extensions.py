@@ -11,7 +11,7 @@ from typing import Any
 from .spec import AnyRequest, ErrorSpec, NotificationSpec, Role
 
 
-def _nothing() -> Mapping[Any, Any]:
+def _empty_mapping() -> Mapping[Any, Any]:
     # Before Python 3.12, a proxy of a mapping cannot be a default itself.
     return MappingProxyType({})
 
@@ -49,11 +49,11 @@ class Extension:
 
     identifier: str
     revision: str
-    requests: Mapping[str, AnyRequest] = field(default_factory=_nothing)
-    notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=_nothing)
-    errors: Mapping[int, ErrorSpec] = field(default_factory=_nothing)
+    requests: Mapping[str, AnyRequest] = field(default_factory=_empty_mapping)
+    notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=_empty_mapping)
+    errors: Mapping[int, ErrorSpec] = field(default_factory=_empty_mapping)
     claims: tuple[ClaimedResult, ...] = ()
     members: tuple[AddedMembers, ...] = ()
-    names: Mapping[str, str] = field(default_factory=_nothing)
-    settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_nothing)
+    names: Mapping[str, str] = field(default_factory=_empty_mapping)
+    settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_empty_mapping)
     items: Callable[[], ModuleType] | None = None

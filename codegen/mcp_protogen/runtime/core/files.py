@@ -14,7 +14,7 @@ FOLDER_MODE: Final = 0o700
 
 
 @contextmanager
-def locked(path: Path) -> Generator[None, None, None]:
+def hold_lock(path: Path) -> Generator[None, None, None]:
     """Hold a lock that is of one thread of all processes; raise `OSError`."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:

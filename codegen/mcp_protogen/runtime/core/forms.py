@@ -8,7 +8,7 @@ does not list are removed, unless its schema has `additionalProperties`.
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from .errors import Problem, escaped
+from .errors import Problem, escape_step
 from .json import JSONObject, is_array, is_object
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -61,13 +61,13 @@ def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
     if not is_object(content):
         return [Problem(at, "Input should be an object")]
     found = [
-        Problem(f"{at}/{escaped(name)}", "Field required")
+        Problem(f"{at}/{escape_step(name)}", "Field required")
         for name in schema.get("required", ())
         if name not in content
     ]
     members: Schema = schema.get("properties", _NONE)
     for name, value in content.items():
-        place = f"{at}/{escaped(name)}"
+        place = f"{at}/{escape_step(name)}"
         if name in members:
             found += (Problem(place, text) for text in _faults(value, members[name]))
         elif schema.get(_OTHERS) is False and len(found) < _MOST:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from .connection_errors import CHOSEN
 from .errors import RequestId
 from .json import is_object
-from .models.base import WireModel, declared, has_failed, validator_of
+from .models.base import WireModel, declared_member, has_failed, validator_of
 from .spec import AnyRequest, NotificationSpec, Role
 
 if TYPE_CHECKING:
@@ -81,8 +81,8 @@ class MethodCall:
     @property
     def target(self) -> str | None:
         """The name of the tool or prompt, or the URI of the resource, if it is about one."""
-        name: str | None = declared(self.params, "name")
-        uri: str | None = declared(self.params, "uri")
+        name: str | None = declared_member(self.params, "name")
+        uri: str | None = declared_member(self.params, "uri")
         return uri if name is None else name
 
     def replace(self, *, params: Any) -> "MethodCall":
@@ -106,7 +106,7 @@ class MethodCall:
 
 
 def meta_of(params: Any) -> Mapping[str, Any]:
-    meta: Any = declared(params, "meta")
+    meta: Any = declared_member(params, "meta")
     if meta is None:
         meta = undeclared_meta(params)
     return meta.to_wire() if isinstance(meta, WireModel) else meta or {}
@@ -128,20 +128,20 @@ def check(owner: str, middleware: object) -> None:
     """Raise `TypeError` for what is no tuple or list of middleware."""
     if not isinstance(middleware, Sequence):
         raise TypeError(f"{owner}.middleware is one {middleware!r}: write a tuple, (…,)")
-    for one in cast(Sequence[object], middleware):
-        if isinstance(one, type):
+    for function in cast(Sequence[object], middleware):
+        if isinstance(function, type):
             raise TypeError(
-                f"{owner}.middleware: {one.__name__} is a class: write {one.__name__}()"
+                f"{owner}.middleware: {function.__name__} is a class: write {function.__name__}()"
             )
-        if not callable(one):
-            raise TypeError(f"{owner}.middleware: {one!r} is no async def …(call, next)")
+        if not callable(function):
+            raise TypeError(f"{owner}.middleware: {function!r} is no async def …(call, next)")
 
 
 async def through(middleware: Sequence[Middleware], last: CallNext, call: MethodCall) -> Any:
     """Return the result of a call that goes through middleware, outermost first, to `last`."""
     next = last
-    for one in reversed(middleware):
-        next = partial(_step, one, next)
+    for function in reversed(middleware):
+        next = partial(_step, function, next)
     return await next(call)
 
 
@@ -161,7 +161,7 @@ async def send_through(
         return await send(params)  # which says that it needs params
     ids: list[RequestId] = []
 
-    async def sent(changed: MethodCall) -> Any:
+    async def send_changed(changed: MethodCall) -> Any:
         token = _ids.set(ids)
         try:
             return await send(params if changed.params is given else changed.params)
@@ -169,10 +169,10 @@ async def send_through(
             _ids.reset(token)
 
     made = call(spec.method, params=given, meta=meta_of(given), is_sent=True, sent_ids=ids)
-    return await through(middleware, sent, made)
+    return await through(middleware, send_changed, made)
 
 
-def noted(ids: Iterator[RequestId]) -> Iterator[RequestId]:
+def note_ids(ids: Iterator[RequestId]) -> Iterator[RequestId]:
     """Yield ids of requests; the call that they are sent for takes note of them."""
     for id in ids:
         sent = _ids.get()
@@ -214,11 +214,11 @@ SessionHooks: TypeAlias = tuple[Callable[[SessionEnd], object], ...]
 
 def session_hooks(middleware: Sequence[Middleware]) -> SessionHooks:
     """Return the methods `on_session_end` of those that have one."""
-    found = [getattr(one, "on_session_end", None) for one in middleware]
-    return tuple(one for one in found if one is not None)
+    found = [getattr(function, "on_session_end", None) for function in middleware]
+    return tuple(hook for hook in found if hook is not None)
 
 
-def session_ended(hooks: SessionHooks, **members: Any) -> None:
+def report_session_end(hooks: SessionHooks, **members: Any) -> None:
     """Tell the hooks of a `SessionEnd` with these members."""
     end = SessionEnd(**members)
     for hook in hooks:

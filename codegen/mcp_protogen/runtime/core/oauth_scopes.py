@@ -34,7 +34,7 @@ def checked_scopes(given: Collection[str], where: str) -> frozenset[str]:
     return frozenset(given)
 
 
-def written_scopes(scopes: Iterable[str]) -> str:
+def format_scopes(scopes: Iterable[str]) -> str:
     return " ".join(sorted(scopes))
 
 
@@ -47,6 +47,6 @@ class InsufficientScope(StatusError):
 
     def __init__(self, scopes: Collection[str], message: str = "") -> None:
         self.scopes: Final = checked_scopes(scopes, "InsufficientScope")
-        text = message or f"This needs the scopes {written_scopes(self.scopes)}"
+        text = message or f"This needs the scopes {format_scopes(self.scopes)}"
         data = {"requiredScopes": sorted(self.scopes)}
         super().__init__(INVALID_REQUEST, text, data, status=403)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypedDict
 
-from .errors import Problem, escaped
+from .errors import Problem, escape_step
 from .json import is_array, is_object, json_text
 from .spec import AnyRequest
 
@@ -116,7 +116,7 @@ class SizeLimit(NamedTuple):
             if sum(sizes.values()) > most:
                 largest = max(sizes, key=sizes.__getitem__)
                 may = f"{' and '.join(declared)} may have at most {most} {unit}"
-                return [Problem(f"{at}/{escaped(largest)}", may)]
+                return [Problem(f"{at}/{escape_step(largest)}", may)]
         return []
 
 

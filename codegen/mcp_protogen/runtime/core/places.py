@@ -10,7 +10,7 @@ ABSENT: Final = object()
 """The value at a place that does not exist."""
 
 
-def unescaped(step: str) -> str:
+def unescape_step(step: str) -> str:
     return step.replace("~1", "/").replace("~0", "~")
 
 
@@ -19,7 +19,7 @@ def steps_of(pointer: str, value: Any) -> tuple[int | str, ...]:
     steps: list[int | str] = []
     for text in pointer.split("/")[1:]:
         is_index = is_array(value) and text.isdecimal()
-        steps.append(int(text) if is_index else unescaped(text))
+        steps.append(int(text) if is_index else unescape_step(text))
         value = value_at(value, steps[-1:])
     return tuple(steps)
 

@@ -121,7 +121,7 @@ class Patterns:
         return None
 
     def may_match(self, patterns: Iterable[str], text: str) -> bool:
-        return any(self.search(one, text) is not False for one in patterns)
+        return any(self.search(pattern, text) is not False for pattern in patterns)
 
 
 @lru_cache(maxsize=200)
@@ -186,8 +186,8 @@ def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]
             yield library("jsonschema", "a pattern").ValidationError(message)
 
     def of_members(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        for one, inner in value.items() if is_object(instance) else ():
-            meant = {name: v for name, v in instance.items() if patterns.search(one, name)}
+        for expression, inner in value.items() if is_object(instance) else ():
+            meant = {name: v for name, v in instance.items() if patterns.search(expression, name)}
             # The empty pattern matches every name.
             yield from usual["patternProperties"](validator, {"": inner}, meant, schema)
 
@@ -197,7 +197,7 @@ def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]
         known = {"properties": {**schema.get("properties", {}), **dict.fromkeys(meant)}}
         yield from usual["additionalProperties"](validator, value, instance, known)
 
-    def unevaluated(*_: Any) -> Iterator[Any]:
+    def skip_unevaluated(*_: Any) -> Iterator[Any]:
         patterns.skip("unevaluatedProperties is not checked beside patternProperties")
         yield from ()
 
@@ -209,5 +209,5 @@ def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]
     # How jsonschema finds out what is evaluated cannot be changed.
     beside = {"patternProperties", "unevaluatedProperties"} <= {*said}
     if beside and not patterns.are_own:
-        changed["unevaluatedProperties"] = unevaluated
+        changed["unevaluatedProperties"] = skip_unevaluated
     return changed

@@ -60,7 +60,7 @@ def checker(
     for part in _parts_aside(own, dialect, registry, what):
         _check_form(cls, part, what, patterns)
     left = [0]
-    validator = _bounded(validators, cls, left, patterns, own)(own, registry=registry)
+    validator = _bounded_class(validators, cls, left, patterns, own)(own, registry=registry)
 
     def check(value: Any) -> list[Problem]:
         left[0] = _FOLLOWED
@@ -117,7 +117,7 @@ def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> 
     specification = library("referencing.jsonschema", what).specification_with(dialect)
     root = specification.create_resource(schema)
     left, targets = [(root, registry.resolver_with_root(root))], list[Any]()
-    own, seen, aside = {id(one) for one in _objects_in(schema)}, set[int](), list[JSONObject]()
+    own, seen, aside = {id(part) for part in _objects_in(schema)}, set[int](), list[JSONObject]()
     while left or targets:
         if not left:
             target = targets.pop()
@@ -169,12 +169,12 @@ class _TooOften(Exception):
     """The validation of a value follows too many references."""
 
 
-def _bounded(
+def _bounded_class(
     validators: Any, cls: Any, left: list[int], patterns: Patterns, schema: JSONObject
 ) -> Any:
     """Return a class of validators that counts references, and matches patterns safely."""
 
-    def counted(follow: Callable[..., Any]) -> Callable[..., Any]:
+    def count_calls(follow: Callable[..., Any]) -> Callable[..., Any]:
         def counting(*arguments: Any) -> Any:
             left[0] -= 1
             if left[0] < 0:
@@ -184,7 +184,7 @@ def _bounded(
         return counting
 
     usual: Mapping[str, Any] = cls.VALIDATORS
-    changed = {one: counted(usual[one]) for one in usual.keys() & _REFERENCES}
+    changed = {keyword: count_calls(usual[keyword]) for keyword in usual.keys() & _REFERENCES}
     said = frozenset[str]().union(*_objects_in(schema))
     patterns.can_skip = _TURNING.isdisjoint(said)
     changed |= keywords(usual, patterns, said)

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
 from pydantic_core import core_schema as cs
 
-from .errors import escaped
+from .errors import escape_step
 from .json import is_object
 from .throttle import Throttle
 
@@ -60,7 +60,7 @@ def check_finite(value: Any) -> None:
     while value.__class__ is not float:
         members = value.items() if value.__class__ is dict else enumerate(value)
         step, value = next(pair for pair in members if _has_odd_number(pair[1]))
-        pointer += f"/{escaped(str(step))}"
+        pointer += f"/{escape_step(str(step))}"
     raise Unsendable(pointer, f"{value} is not a number of JSON")
 
 
@@ -100,7 +100,7 @@ def _replace_surrogates(value: Any, at: str, places: list[str]) -> Any:
         replaced: dict[Any, Any] = {}
         for name, member in value.items():
             name = _replace_surrogates(name, at, places)
-            replaced[name] = _replace_surrogates(member, f"{at}/{escaped(str(name))}", places)
+            replaced[name] = _replace_surrogates(member, f"{at}/{escape_step(str(name))}", places)
         return replaced
     if isinstance(value, (list, tuple)):
         items = enumerate(cast(list[Any], value))

@@ -90,7 +90,7 @@ class Filter(NamedTuple):
         uris, ids = (_strings(wanted.get(member)) for member in (_RESOURCES, ids_member))
         return Filter(frozenset(lists), uris, ids, ids_member)
 
-    def honoured(self, declared: Mapping[str, Any]) -> "Filter":
+    def supported_by(self, declared: Mapping[str, Any]) -> "Filter":
         """Return what a server with these capabilities fulfils; of `ids` they do not say."""
         offered = {method for method, need in _LISTS.values() if need.declared_in(declared)}
         uris = self.uris if _RESOURCES_NEED.declared_in(declared) else frozenset[str]()
@@ -122,7 +122,7 @@ class Listeners:
 
     def add(self, id: RequestId, wanted: Filter) -> None:
         """Register a listen stream; raise the error if there are too many, or it is too large."""
-        ids = sum(len(one.ids) for one in self._streams.values()) + len(wanted.ids)
+        ids = sum(len(stream.ids) for stream in self._streams.values()) + len(wanted.ids)
         number = max(len(self._streams) + 1, len(self.uris | wanted.uris), ids)
         self._check(number, wanted.uris, f"/params/notifications/{_RESOURCES}")
         self.narrow(id, wanted)
@@ -174,7 +174,7 @@ class Listeners:
 
 
 def _strings(value: object) -> frozenset[str]:
-    return frozenset(one for one in value if isinstance(one, str)) if is_array(value) else _NONE
+    return frozenset(item for item in value if isinstance(item, str)) if is_array(value) else _NONE
 
 
 def _size(uri: str) -> int:

@@ -25,10 +25,10 @@ class Tasks:
         """Run `work` in a task; log an exception that it does not handle."""
         task = self._loop.create_task(work)
         self.running.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_task_end)
         return task
 
-    def _ended(self, task: Task[None]) -> None:
+    def _on_task_end(self, task: Task[None]) -> None:
         self.running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("a task of a connection failed", exc_info=error)
@@ -49,12 +49,12 @@ class Signal:
     def __init__(self) -> None:
         self._waiting: Future[None] | None = None
 
-    def ring(self) -> None:
+    def notify_all(self) -> None:
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.set_result(None)
 
-    async def heard(self) -> None:
+    async def wait(self) -> None:
         """Wait until something changes."""
         if self._waiting is None:
             self._waiting = get_running_loop().create_future()
@@ -83,7 +83,7 @@ async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Await all; the first failure cancels the others, and is raised without a group."""
     try:
         async with TaskGroup() as group:
-            for one in work:
-                group.create_task(one)
+            for coroutine in work:
+                group.create_task(coroutine)
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None

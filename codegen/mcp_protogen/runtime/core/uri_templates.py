@@ -15,7 +15,7 @@ def parse_uri_template(template: str) -> tuple[list[str], list[tuple[str, str]]]
     return parts[::3], list(zip(parts[1::3], parts[2::3], strict=True))
 
 
-def encoded(value: str, *, reserved: bool) -> str:
+def encode_value(value: str, *, reserved: bool) -> str:
     """Return a value as part of a URI, in which reserved characters may stay."""
     # Text that is already encoded stays unchanged (section 3.2.3).
     return quote(BROKEN.sub("%25", value), _RESERVED) if reserved else quote(value, safe="")

@@ -15,7 +15,7 @@ from ..core.errors import INTERNAL_ERROR, INVALID_PARAMS
 from ..core.json import json_text
 from ..core.libraries import library
 from ..core.middleware import CallNext, MethodCall, Network, SessionEnd, failure
-from ..core.models.base import declared
+from ..core.models.base import declared_member
 from ..core.spec import Role
 
 REQUEST_ID: Final = "jsonrpc.request.id"
@@ -23,11 +23,11 @@ _TOOL: Final = "tools/call"
 _PROMPT: Final = "prompts/get"
 
 
-def _named(method: str) -> Callable[[MethodCall], str | None]:
+def _target_of(method: str) -> Callable[[MethodCall], str | None]:
     return lambda call: call.target if call.method == method else None
 
 
-_TARGETS: Final = {"gen_ai.tool.name": _named(_TOOL), "gen_ai.prompt.name": _named(_PROMPT)}
+_TARGETS: Final = {"gen_ai.tool.name": _target_of(_TOOL), "gen_ai.prompt.name": _target_of(_PROMPT)}
 
 # "Spans", "Client" and "Server": what is known of a call before it is made.
 ATTRIBUTES: Final[Mapping[str, Callable[[MethodCall], str | None]]] = {
@@ -35,7 +35,7 @@ ATTRIBUTES: Final[Mapping[str, Callable[[MethodCall], str | None]]] = {
     "mcp.protocol.version": lambda call: call.revision,
     "gen_ai.operation.name": lambda call: "execute_tool" if call.method == _TOOL else None,
     **_TARGETS,
-    "mcp.resource.uri": lambda call: declared(call.params, "uri"),
+    "mcp.resource.uri": lambda call: declared_member(call.params, "uri"),
     REQUEST_ID: lambda call: None if call.request_id is None else str(call.request_id),
 }
 """By name; what gives None is left out."""

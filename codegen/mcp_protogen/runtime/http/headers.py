@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ..core.json import is_object
-from ..rules.param_headers import Mirror
+from ..rules.param_headers import HeaderParam
 
 PROTOCOL_VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
@@ -42,7 +42,7 @@ _INTEGER: Final = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
 _LARGEST: Final = 2**53 - 1
 
 
-def encoded(value: str) -> str:
+def encode_value(value: str) -> str:
     """Return the value for `Mcp-Name` or `Mcp-Param-*`: unchanged if possible, else in Base64.
 
     A plain value that looks like an encoded one is encoded too (2026-07-28,
@@ -54,7 +54,7 @@ def encoded(value: str) -> str:
     return f"{_PREFIX}{b64encode(value.encode()).decode()}{_SUFFIX}"
 
 
-def decoded(value: str) -> str | None:
+def decode_value(value: str) -> str | None:
     """Return the decoded field value; None if it is malformed.
 
     Base64 is read strictly, padding included. Otherwise an intermediary with another reader could
@@ -127,7 +127,7 @@ def text_of(value: object) -> str | None:
     return None
 
 
-def agrees(mirror: Mirror, header_value: str | None, arguments: object) -> bool:
+def agrees(mirror: HeaderParam, header_value: str | None, arguments: object) -> bool:
     """Return whether a header field agrees with the arguments; both may be absent.
 
     Integers are compared as numbers (2026-07-28, basic/transports/streamable-http, "Server
@@ -136,14 +136,14 @@ def agrees(mirror: Mirror, header_value: str | None, arguments: object) -> bool:
     text = text_of(value_at(arguments, mirror.path))
     if header_value is None or text is None:
         return header_value is None and text is None
-    value = decoded(header_value)
+    value = decode_value(header_value)
     if mirror.type == "integer" and value is not None:
-        numbers = [_INTEGER.fullmatch(one) for one in (value, text)]
+        numbers = [_INTEGER.fullmatch(number) for number in (value, text)]
         if all(numbers):
             return len({int(match[1]) for match in numbers if match}) == 1
     return value == text
 
 
-def headers_for(mirrors: Iterable[Mirror], arguments: object) -> dict[str, str]:
+def headers_for(mirrors: Iterable[HeaderParam], arguments: object) -> dict[str, str]:
     texts = ((mirror.header, text_of(value_at(arguments, mirror.path))) for mirror in mirrors)
-    return {header: encoded(text) for header, text in texts if text is not None}
+    return {header: encode_value(text) for header, text in texts if text is not None}

@@ -108,7 +108,7 @@ class Parser:
         self._seen = True
 
 
-def written(
+def write_event(
     data: bytes, *, id: str | None = None, event: str | None = None, retry: int | None = None
 ) -> bytes:
     """Return one event as text; `data` is one JSON text, which may contain newlines.
@@ -119,15 +119,15 @@ def written(
         data = b"\ndata: ".join(_ENDS.split(data))
     if id is None and event is None and retry is None:
         return b"data: %b\n\n" % data
-    head = b"" if event is None else b"event: %b\n" % _one_line(event)
+    head = b"" if event is None else b"event: %b\n" % _encode_line(event)
     if id is not None:
-        head += b"id: %b\n" % _one_line(id)
+        head += b"id: %b\n" % _encode_line(id)
     if retry is not None:
         head += b"retry: %d\n" % retry
     return b"%bdata: %b\n\n" % (head, data)
 
 
-def _one_line(value: str) -> bytes:
+def _encode_line(value: str) -> bytes:
     if any(char in value for char in "\r\n\0"):
         raise ValueError("the id and the type of an event have to be one line each")
     return value.encode()

@@ -119,7 +119,7 @@ class MessageCodec:
     def _find(self, key: _Key) -> tuple[CallSpec[Any], Validate] | None:
         sender, is_request, method = key
         calls: Mapping[str, CallSpec[Any]] = self.requests if is_request else self.notifications
-        spec = allowed(calls.get(method), sender)
+        spec = spec_for_sender(calls.get(method), sender)
         if spec is None:
             return None
         found = self._known[key] = (spec, self._params_reader(spec))
@@ -269,7 +269,7 @@ class MessageCodec:
             raise LocalError(f"the data of an error cannot be written: {error}") from error
 
 
-def allowed(spec: SpecT | None, sender: Role) -> SpecT | None:
+def spec_for_sender(spec: SpecT | None, sender: Role) -> SpecT | None:
     return spec if spec is not None and sender in spec.senders else None
 
 

@@ -12,7 +12,7 @@ from ..core.errors import LocalError
 from ..core.json import JSONObject
 from ..core.models.base import validator_of
 from ..core.spec import AnyRequest, EraName, NotificationSpec, Part, RequestSpec, Role
-from .codec import MessageCodec, Result, allowed
+from .codec import MessageCodec, Result, spec_for_sender
 from .jsonrpc import Response
 
 if TYPE_CHECKING:
@@ -98,7 +98,11 @@ class MethodTable(MessageCodec):
     @property
     def names(self) -> Mapping[str, str]:
         """The members of params that `Mcp-Name` repeats, by the methods of extensions."""
-        return {method: name for one in self.extensions for method, name in one.names.items()}
+        return {
+            method: name
+            for extension in self.extensions
+            for method, name in extension.names.items()
+        }
 
     @cached_property
     def _claims(self) -> "Mapping[str, Mapping[str, ClaimedResult]]":
@@ -109,7 +113,7 @@ class MethodTable(MessageCodec):
                 found.setdefault(claim.method, {})[claim.result_type] = claim
         return found
 
-    def claimed(self, method: str, result_type: str) -> type[Any] | None:
+    def claimed_class(self, method: str, result_type: str) -> type[Any] | None:
         """Return the class that an extension has for a `resultType` of a method; None without."""
         claim = self._claims.get(method, {}).get(result_type)
         return None if claim is None else claim.load()
@@ -119,10 +123,10 @@ class MethodTable(MessageCodec):
         return tuple(claim.load() for claim in self._claims.get(method, {}).values())
 
     def request(self, method: str, sender: Role) -> AnyRequest | None:
-        return allowed(self.requests.get(method), sender)
+        return spec_for_sender(self.requests.get(method), sender)
 
     def notification(self, method: str, sender: Role) -> NotificationSpec[Any] | None:
-        return allowed(self.notifications.get(method), sender)
+        return spec_for_sender(self.notifications.get(method), sender)
 
     def read_result(self, spec: RequestSpec[Any, Any, R], result: Any) -> R:
         """Read the decoded result of a request made with `spec`; raise `InvalidAnswer`."""

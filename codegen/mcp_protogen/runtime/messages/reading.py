@@ -45,9 +45,9 @@ def read_values(data: bytes) -> Reading:
     try:
         return Reading((read_json(data),))
     except ValueError as error:
-        from .repairing import repaired
+        from .repairing import repair_text
 
-        return Reading(*repaired(data, str(error)))
+        return Reading(*repair_text(data, str(error)))
 
 
 def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed | Batch]:
@@ -59,10 +59,10 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
         # `read_json`, but a partial is slower.
         value = from_json(data, allow_inf_nan=False, cache_strings="keys")
     except ValueError as error:
-        from .repairing import repaired
+        from .repairing import repair_text
 
         try:
-            values, repairs = repaired(data, str(error))
+            values, repairs = repair_text(data, str(error))
         except ParseError as unread:
             return (Malformed(unread.with_traceback(None)),)
         if log is not None:
@@ -99,7 +99,7 @@ def is_stray(message: Parsed | Batch) -> bool:
     return type(message) is Malformed and not message.error.is_answer
 
 
-def answered(value: object) -> RequestId | None:
+def answered_id(value: object) -> RequestId | None:
     """Return the id of the request that a decoded JSON value means to answer, soundly or not."""
     if not is_object(value) or "method" in value or not ("result" in value or "error" in value):
         return None

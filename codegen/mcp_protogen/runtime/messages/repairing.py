@@ -70,7 +70,7 @@ class Repair(NamedTuple):
         return f"{self.kind.value} (at byte {self.at})"
 
 
-def repaired(data: bytes, reason: str) -> tuple[tuple[Any, ...], tuple[Repair, ...]]:
+def repair_text(data: bytes, reason: str) -> tuple[tuple[Any, ...], tuple[Repair, ...]]:
     """Return the values of a text that is not strict JSON; raise `ParseError`."""
     _check_encoding(data)
     repairs: tuple[Repair, ...] = ()

@@ -30,7 +30,7 @@ def result_reader(spec: AnyRequest, rules: Rules) -> Validate:
 def forgiver(spec: AnyRequest, rules: Rules) -> Callable[[Any], Any] | None:
     """Return what mends a decoded result, if pages ask for it; it raises `UnknownResultType`."""
     needed = required_members(spec.results[0])
-    lenient = [one for one in rules.leniency if one.member in needed]
+    lenient = [rule for rule in rules.leniency if rule.member in needed]
     types = rules.result_types if _RESULT_TYPE in needed else ()
     if not lenient and not types:
         return None
@@ -41,7 +41,7 @@ def forgiver(spec: AnyRequest, rules: Rules) -> Callable[[Any], Any] | None:
             return value
         given = value.get(_RESULT_TYPE, "complete")
         if given == "complete":
-            wrong = {one.member: one.value for one in lenient if _is_wrong(one, value)}
+            wrong = {rule.member: rule.value for rule in lenient if _is_wrong(rule, value)}
             return {**value, **wrong} if wrong else value
         if types and type(given) is str and (plain_only or given not in types):
             raise UnknownResultType(given)
@@ -63,7 +63,7 @@ def _by_value(spec: AnyRequest) -> Validate:
         return plain
     alternatives: list[tuple[str, Any, Validate]] = []
     for arm in spec.results[1:]:
-        mark = _mark(arm, [other for other in spec.results if other is not arm])
+        mark = _mark(arm, [result for result in spec.results if result is not arm])
         if mark is None:  # Pydantic has to try
             return validator_of(cast(Any, Union)[spec.results])
         alternatives.append((*mark, validator_of(arm)))
@@ -80,10 +80,11 @@ def _by_value(spec: AnyRequest) -> Validate:
 
 def _mark(arm: type[WireModel], others: Sequence[type[WireModel]]) -> tuple[str, Any] | None:
     """Return the member that tells a class from others; its constant, or None for its presence."""
-    members, rest = required_members(arm), [required_members(other) for other in others]
+    members, rest = required_members(arm), [required_members(cls) for cls in others]
     for member, constant in members.items():
-        if constant is not SUPPLIED and all(other.get(member) != constant for other in rest):
+        if constant is not SUPPLIED and all(required.get(member) != constant for required in rest):
             return member, constant
     return next(
-        ((member, None) for member in members if not any(member in other for other in rest)), None
+        ((member, None) for member in members if not any(member in required for required in rest)),
+        None,
     )

@@ -9,7 +9,7 @@ from pydantic_core import PydanticSerializationError
 
 from ..core.errors import LocalError
 from ..core.json import OBJECT, JSONObject, json_text, read_json
-from ..core.models.base import WireModel, supplied
+from ..core.models.base import WireModel, is_supplied
 from ..core.sendable import Unsendable, as_python, check_finite, without_surrogates
 from ..core.spec import CallSpec, RequestSpec
 
@@ -38,7 +38,7 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
     """Return params as JSON text; None if they are left out. Raise `LocalError`."""
     if params is None:
         if not spec.params_required:
-            return None if meta is None else _joined(meta, _EMPTY)
+            return None if meta is None else _join_meta(meta, _EMPTY)
         try:
             # A caller may have nothing to say in them.
             params = spec.params()
@@ -62,7 +62,7 @@ def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = Fals
     serializer = model.__pydantic_serializer__
     try:
         if meta is not None:
-            body: bytes = written(model, meta)
+            body: bytes = write_with_meta(model, meta)
         else:
             body = serializer.to_json(model, by_alias=True, exclude_unset=True)
     except PydanticSerializationError:
@@ -75,11 +75,11 @@ def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = Fals
 def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool = False) -> bytes:
     try:
         try:
-            return _spliced(wire, meta)
+            return _splice_meta(wire, meta)
         except PydanticSerializationError as error:
             if exact:
                 raise
-            return _spliced(without_surrogates(wire, method, error), meta)
+            return _splice_meta(without_surrogates(wire, method, error), meta)
     except PydanticSerializationError as error:
         raise LocalError(f"{method} cannot be written: {error}") from error
 
@@ -93,17 +93,19 @@ def check_numbers(method: str, text: bytes, value: Any) -> None:
             raise LocalError(f"{method} cannot be written: {error}") from error
 
 
-def written(model: WireModel, members: bytes) -> bytes:
+def write_with_meta(model: WireModel, members: bytes) -> bytes:
     given, extra = model.__dict__.get("meta"), model.__pydantic_extra__
-    if not (given is None or supplied(given)) or (extra and not extra.keys().isdisjoint(_CLASHING)):
-        return _spliced(model.to_wire(), members)
+    if not (given is None or is_supplied(given)) or (
+        extra and not extra.keys().isdisjoint(_CLASHING)
+    ):
+        return _splice_meta(model.to_wire(), members)
     body = model.__pydantic_serializer__.to_json(
         model, by_alias=True, exclude_unset=True, exclude=_META
     )
-    return _joined(members, body)
+    return _join_meta(members, body)
 
 
-def _spliced(wire: JSONObject, members: bytes | None) -> bytes:
+def _splice_meta(wire: JSONObject, members: bytes | None) -> bytes:
     if members is None:
         return json_text(wire)
     given = wire.get("_meta")
@@ -111,8 +113,8 @@ def _spliced(wire: JSONObject, members: bytes | None) -> bytes:
         return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})
     if "_meta" in wire:
         wire = {name: value for name, value in wire.items() if name != "_meta"}
-    return _joined(members, json_text(wire))
+    return _join_meta(members, json_text(wire))
 
 
-def _joined(members: bytes, body: bytes) -> bytes:
+def _join_meta(members: bytes, body: bytes) -> bytes:
     return b'{"_meta":{%b}%b' % (members, b"}" if body == _EMPTY else b"," + body[1:])

@@ -28,7 +28,7 @@ from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.codec import Error, Notification, Request, Result
 from ..messages.jsonrpc import Parsed
-from ..messages.reading import Batch, answered
+from ..messages.reading import Batch, answered_id
 from .jobs import (
     BUSY,
     BatchReply,
@@ -94,7 +94,7 @@ class Endpoint:
         self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
         """The requests of the peer that are worked on."""
         # From a request of ours on, reading may be what a handler waits for.
-        self._calls = PendingCalls(connection, sink, options, tasks, self.jobs.changed.ring)
+        self._calls = PendingCalls(connection, sink, options, tasks, self.jobs.changed.notify_all)
         self.request = self._calls.request
         self._single = SingleReply(connection, sink, self.jobs)
         self._aborted = Signal()
@@ -160,7 +160,7 @@ class Endpoint:
             self.connection.check_batch(batch)
         except RemoteError as error:
             for member in batch.values:
-                if (id := answered(member)) is not None:
+                if (id := answered_id(member)) is not None:
                     self.fail(id, InvalidAnswer(f"an array is no answer: {error.message}", id=id))
             raise
 
@@ -179,7 +179,7 @@ class Endpoint:
             ):
                 return connection.reject(event.id, event.error)
         elif isinstance(event, (Result, Error, Failure)):
-            self._calls.settle(event)
+            self._calls.take_answer(event)
         elif isinstance(event, Ignored):
             error = event.error
             # A late answer is usual, but nothing else may tell of one without an id.
@@ -187,20 +187,20 @@ class Endpoint:
             log = self.log.warning if is_lost else self.log.info
             log("ignored a message: %s", error)
         elif isinstance(event, Notification):
-            self.notified(event)
+            self.handle_notification(event)
         elif isinstance(event, Progressed):
-            self._calls.progressed(event)
-            self.notified(event.notification)
+            self._calls.take_progress(event)
+            self.handle_notification(event.notification)
         elif isinstance(event, Ended):
-            self._calls.ended(event)
-            self.notified(event.notification)
+            self._calls.take_end(event)
+            self.handle_notification(event.notification)
         elif isinstance(event, Cancellation):
             self.log.info("request %r was cancelled", event.id)
             self.jobs.cancel(self.jobs.find(event.id))
-            self.notified(event.notification)
+            self.handle_notification(event.notification)
         return None
 
-    def notified(self, notification: Notification[Any]) -> None:
+    def handle_notification(self, notification: Notification[Any]) -> None:
         """Have a notification handled beside the requests."""
         work = self._on_notification(notification)
         if work is not None:
@@ -253,9 +253,9 @@ class Endpoint:
     def fail(self, id: RequestId, error: Exception) -> None:
         self._calls.fail(id, error)
 
-    def hold(self, id: RequestId, held: bool) -> None:
+    def set_paused(self, id: RequestId, held: bool) -> None:
         """Count the time of a request of ours no more, or anew."""
-        self._calls.hold(id, held)
+        self._calls.set_paused(id, held)
 
     def time_left(self, id: RequestId) -> float:
         return self.connection.time_left(id, self.jobs.loop.time())
@@ -277,18 +277,18 @@ class Endpoint:
         jobs, limit = self.jobs, self.options.max_waiting
         # Only reading may let the handler end that asks the peer something.
         while jobs.waiting >= limit and not self.connection.awaits:
-            await jobs.changed.heard()
+            await jobs.changed.wait()
 
     def abort(self, error: Disconnected) -> None:
         """Fail the calls that wait for the peer, which will send nothing more."""
         self._calls.abort(error)
-        self.jobs.changed.ring()
-        self._aborted.ring()
+        self.jobs.changed.notify_all()
+        self._aborted.notify_all()
 
     async def until_aborted(self) -> None:
         """Wait until the peer will send nothing more."""
         while self.broken is None:
-            await self._aborted.heard()
+            await self._aborted.wait()
 
     def close(self, within: float) -> Work:
         """Begin no more; answer what is open: with results for `within` seconds, then errors."""

@@ -221,7 +221,7 @@ class Jobs:
             following, context = self._turns.pop(0)
             # It gets nothing of this job.
             context.run(self.start, following)
-            self.changed.ring()
+            self.changed.notify_all()
 
     async def _handle(self, job: Job) -> None:
         request, connection, error, data = job.request, self._connection, None, None
@@ -282,9 +282,9 @@ class Jobs:
             self._log.info("nobody is left to read the answer to %.100r", method)
 
     def find(self, id: RequestId) -> Job | None:
-        return next((job for job in self._unfinished() if job.request.id == id), None)
+        return next((job for job in self._unfinished_jobs() if job.request.id == id), None)
 
-    def _unfinished(self) -> list[Job]:
+    def _unfinished_jobs(self) -> list[Job]:
         return [*self.running, *(job for job, _ in self._turns)]
 
     def cancel(self, job: Job | None) -> None:
@@ -306,18 +306,18 @@ class Jobs:
             left = [turn for turn in self._turns if turn[0] is not job]
             self.waiting -= len(self._turns) - len(left)
             self._turns = left
-            self.changed.ring()
+            self.changed.notify_all()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
-        task = self._tasks.start(_notified(work, method))
-        task.add_done_callback(self._ended_beside)
+        task = self._tasks.start(_run_notification(work, method))
+        task.add_done_callback(self._on_notification_end)
         self.notification_tasks |= {task}
         self.waiting += 1
 
-    def _ended_beside(self, task: Task[None]) -> None:
+    def _on_notification_end(self, task: Task[None]) -> None:
         self.notification_tasks -= {task}
         self.waiting -= 1
-        self.changed.ring()
+        self.changed.notify_all()
 
     async def close(self, within: float, single: Reply) -> None:
         """Do as `Endpoint.close`; nobody waits until errors that go to `single` are written."""
@@ -329,7 +329,7 @@ class Jobs:
             else:
                 await sleep(0)
         # The answer to one that is not open is on its way already.
-        unfinished = [job for job in self._unfinished() if job.open]
+        unfinished = [job for job in self._unfinished_jobs() if job.open]
         self.waiting -= len(self._turns)
         self._turns.clear()
         answers: list[Work] = []
@@ -348,7 +348,7 @@ class Jobs:
             self.abort(job)
 
 
-async def _notified(work: Awaitable[None], method: str) -> None:
+async def _run_notification(work: Awaitable[None], method: str) -> None:
     try:
         await work
     except Exception:

@@ -13,9 +13,9 @@ from math import inf
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..connection import Connection, Ended, Failure, Progressed
-from ..core.connection_errors import Disconnected, RequestTimeout, explained
+from ..core.connection_errors import Disconnected, RequestTimeout, explain_error
 from ..core.errors import McpError, RequestId
-from ..core.models.base import declared
+from ..core.models.base import declared_member
 from ..core.options import CallOptions, Options, Patience, Progress
 from ..core.spec import AnyRequest, RequestSpec
 from ..core.tasks import Tasks
@@ -140,12 +140,12 @@ class PendingCalls:
         if data is not None and call.sent:
             call.sink.put(data)
 
-    def settle(self, event: Result[Any] | Error | Failure) -> None:
+    def take_answer(self, event: Result[Any] | Error | Failure) -> None:
         call = None if event.id is None else self._calls.get(event.id)
         if call is None or call.answer.done():
             return
         if isinstance(event, Result):
-            if call.on_progress is not None and declared(event.value, "task") is not None:
+            if call.on_progress is not None and declared_member(event.value, "task") is not None:
                 self._report_on(event.id, call.on_progress)
             call.answer.set_result(event.value)
         elif isinstance(event, Error):
@@ -168,13 +168,13 @@ class PendingCalls:
         self._connection.forget(id)
         call = self._calls.get(id)
         if call is not None:
-            call.fail(explained(error, self._connection.strays, id))
+            call.fail(explain_error(error, self._connection.strays, id))
 
-    def hold(self, id: RequestId, held: bool) -> None:
-        self._connection.hold(id, held, self._loop.time())
+    def set_paused(self, id: RequestId, held: bool) -> None:
+        self._connection.set_paused(id, held, self._loop.time())
         self._watch(self._connection.deadline())
 
-    def progressed(self, event: Progressed) -> None:
+    def take_progress(self, event: Progressed) -> None:
         call, reports = self._calls.get(event.id), self._reports
         on_progress = None if call is None else call.on_progress
         if call is None and reports is not None:
@@ -183,16 +183,16 @@ class PendingCalls:
             return
         params = event.notification.params
         # Progress has no message in the first revision.
-        progress = Progress(params.progress, params.total, declared(params, "message"))
+        progress = Progress(params.progress, params.total, declared_member(params, "message"))
         try:
             work = on_progress(progress)
         except Exception:
             _log.exception("the progress callback failed")
             return
         if isawaitable(work):
-            self._tasks.start(_awaited(work))
+            self._tasks.start(_await_callback(work))
 
-    def ended(self, event: Ended) -> None:
+    def take_end(self, event: Ended) -> None:
         """Wait not much longer for the answer to a call that the peer has ended."""
         call = self._calls.get(event.id)
         if call is not None:
@@ -223,5 +223,5 @@ class PendingCalls:
         self._watch(self._connection.deadline())
 
 
-async def _awaited(work: Awaitable[object]) -> None:
+async def _await_callback(work: Awaitable[object]) -> None:
     await work

@@ -69,11 +69,11 @@ class SendQueue:
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         if len(self._messages) >= self._limit and unless is not None:
-            unless.add_done_callback(lambda _: self._room.ring())
+            unless.add_done_callback(lambda _: self._room.notify_all())
         while len(self._messages) >= self._limit and self.broken is None:
             if unless is not None and unless.done():
                 return
-            await self._room.heard()
+            await self._room.wait()
         if self.broken is not None:
             raise self.broken
         self.put(message)
@@ -114,14 +114,14 @@ class SendQueue:
 
     async def room(self) -> None:
         while self.flooded and self.broken is None:
-            await self._room.heard()
+            await self._room.wait()
 
     async def run(self) -> None:
         """Write what is sent until the queue is closed and empty, or the writer breaks."""
         while self.broken is None and (self._messages or self._sending or not self._closing):
             if self._messages and not self._sending:
                 messages, self._messages, self.flooded = self._messages, [], False
-                self._room.ring()
+                self._room.notify_all()
                 await self._transfer(messages)
             else:
                 self._work.clear()
@@ -133,7 +133,7 @@ class SendQueue:
         self.broken = broken
         self._messages.clear()
         self.flooded = False
-        self._room.ring()
+        self._room.notify_all()
         self._work.set()
 
     def end(self) -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from ..core.errors import MissingCapability
 from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel, declared, rules_of
+from ..core.models.base import WireModel, declared_member, rules_of
 from ..core.spec import Capability, Condition, Requirement, Role
 
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
@@ -46,7 +46,7 @@ def unmet(
     return None
 
 
-def admitted(method: str, needs: Iterable[Requirement], params: Any) -> Any:
+def admit_params(method: str, needs: Iterable[Requirement], params: Any) -> Any:
     """Return `params` without a `task` that the receiver would ignore.
 
     `needs` are not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation"). Raise
@@ -54,7 +54,7 @@ def admitted(method: str, needs: Iterable[Requirement], params: Any) -> Any:
     """
     for need in needs:
         if need.level != "MUST":
-            if declared(params, TASK) is not None:
+            if declared_member(params, TASK) is not None:
                 params = params.model_copy(update={TASK: None})
         elif not need.when or applies(need.when, params):
             raise _missing(method, need)
@@ -68,23 +68,23 @@ def applies(conditions: Collection[Condition], params: object) -> bool:
         members = params if is_object(params) else members
     else:
         names = rules_of(type(params)).names
-        for one in conditions:
+        for condition in conditions:
             # Most messages have none of these members. What would be written counts, be it null.
             given = params.__pydantic_fields_set__ | (params.__pydantic_extra__ or {}).keys()
-            if names.get(one.member, one.member) in given:
+            if names.get(condition.member, condition.member) in given:
                 members = params.to_wire()
                 break
-    for one in conditions:
-        if one.member not in members:
-            met = one.or_absent
+    for condition in conditions:
+        if condition.member not in members:
+            met = condition.or_absent
         else:
-            met = one.one_of is None or members[one.member] in one.one_of
+            met = condition.one_of is None or members[condition.member] in condition.one_of
         if met:
             return True
     return False
 
 
-def needed(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:
+def required_capabilities(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:
     """Yield the capabilities that `role` has to declare whatever a message carries."""
     for need in requirements:
         if need.level == "MUST" and not need.when and need.capability.role == role:

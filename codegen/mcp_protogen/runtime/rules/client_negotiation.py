@@ -140,10 +140,10 @@ class Negotiation:
         return step
 
     def _step(self, outcome: Outcome) -> Step:
-        if isinstance(outcome, Exception) and self._settles_nothing(outcome):
+        if isinstance(outcome, Exception) and self._is_final(outcome):
             return outcome
         discovers = self._method == DISCOVER
-        step = (self._discovered if discovers else self._initialized)(outcome)
+        step = (self._after_discover if discovers else self._after_initialize)(outcome)
         if isinstance(step, Exception) and self._known is not None:
             # What was known has proved wrong; what is found out now may be something else.
             self._known = None
@@ -152,7 +152,7 @@ class Negotiation:
             return Restart(self._afresh())
         return step
 
-    def _settles_nothing(self, error: Exception) -> bool:
+    def _is_final(self, error: Exception) -> bool:
         match error:
             case RequestTimeout():
                 return not self.silence_means_old
@@ -171,7 +171,7 @@ class Negotiation:
 
     # The stateless era.
 
-    def _discovered(self, outcome: Outcome) -> Step:
+    def _after_discover(self, outcome: Outcome) -> Step:
         match outcome:
             case Answered(result):
                 supported = _names(result, "supportedVersions")
@@ -183,7 +183,7 @@ class Negotiation:
                         return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
                 return self._common_handshake(supported)
             case McpError(code=code, data=data) if code in self._modern_errors:
-                return self._corrected(outcome, _names(data, "supported") or ())
+                return self._correct_version(outcome, _names(data, "supported") or ())
             case RequestTimeout() if self._restartable and not self._restarted:
                 return self._restart()
             case McpError() | RequestTimeout():
@@ -201,7 +201,7 @@ class Negotiation:
         self._restarted = True
         return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
 
-    def _corrected(self, refused: McpError, supported: Sequence[str]) -> Step:
+    def _correct_version(self, refused: McpError, supported: Sequence[str]) -> Step:
         if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
             # All that this client can do was declared, and its fields repeat its message.
             return refused
@@ -209,10 +209,10 @@ class Negotiation:
         # each revision is asked for once more.
         discovered = {version for method, version in self._tried if method == DISCOVER}
         done = self._corrections if self._over_http else discovered
-        for other in self._offer.stateless:
-            if other in supported and other not in done:
-                self._corrections.add(other)
-                return self._ask(DISCOVER, other)
+        for revision in self._offer.stateless:
+            if revision in supported and revision not in done:
+                self._corrections.add(revision)
+                return self._ask(DISCOVER, revision)
         return self._common_handshake(supported)
 
     def _common_handshake(self, supported: Sequence[str]) -> Step:
@@ -238,9 +238,9 @@ class Negotiation:
             return NegotiationError(message, self._offer.all)
         return self._ask(INITIALIZE, self._offer.handshake[0])
 
-    def _initialized(self, outcome: Outcome) -> Step:
+    def _after_initialize(self, outcome: Outcome) -> Step:
         if isinstance(outcome, McpError):
-            return self._refused(outcome)
+            return self._after_refusal(outcome)
         if not isinstance(outcome, Answered):
             # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
             return outcome
@@ -256,18 +256,18 @@ class Negotiation:
             return self._no_agreement([agreed])
         return Adopt(NegotiatedRevision(agreed, HANDSHAKE_ERA.name), result)
 
-    def _refused(self, refused: McpError) -> Step:
+    def _after_refusal(self, refused: McpError) -> Step:
         supported = _names(refused.data, "supported")
         if supported is None:
             return refused
-        for other in self._offer.stateless:
+        for revision in self._offer.stateless:
             # It is of the stateless era after all, and was slow to say so.
-            if other in supported and not self._probed_again:
+            if revision in supported and not self._probed_again:
                 self._probed_again = True
-                return self._ask(DISCOVER, other)
-        for other in self._offer.handshake:
-            if other in supported and Ask(INITIALIZE, other) not in self._tried:
-                return Restart(self._ask(INITIALIZE, other))
+                return self._ask(DISCOVER, revision)
+        for revision in self._offer.handshake:
+            if revision in supported and Ask(INITIALIZE, revision) not in self._tried:
+                return Restart(self._ask(INITIALIZE, revision))
         return self._no_agreement(supported)
 
 

@@ -38,20 +38,20 @@ class HandlerSet:
     def __init__(self, owner: "Handlers") -> None:
         self.owner: Final = owner
 
-    def handled(self, revision: str | None = None) -> frozenset[str]:
+    def handled_methods(self, revision: str | None = None) -> frozenset[str]:
         """Return the wire names of what the class handles from a peer of a revision."""
         cls = type(self.owner)
         names = _names(cls, revision).items()
         return frozenset(method for method, name in names if _overrides(cls, name))
 
-    def unused(self) -> frozenset[str]:
+    def unused_methods(self) -> frozenset[str]:
         """Return what the class handles, but this object has nothing to answer with."""
         return frozenset()
 
-    def answered(self, revision: str | None = None) -> frozenset[str]:
+    def answered_methods(self, revision: str | None = None) -> frozenset[str]:
         """Return what the object handles, in the way of `handled`: all but what is `unused`."""
-        return self.handled(revision) - (
-            self.unused() - _special(type(self.owner), revision).keys()
+        return self.handled_methods(revision) - (
+            self.unused_methods() - _special(type(self.owner), revision).keys()
         )
 
     def sends(self) -> frozenset[str]:
@@ -59,7 +59,7 @@ class HandlerSet:
 
     def declaration(self) -> JSONObject:
         """Return the capabilities to declare: what is handled and sent needs them."""
-        owner, handled = self.owner, self.answered()
+        owner, handled = self.owner, self.answered_methods()
         needs = [
             need
             for method, (spec, _) in (*owner.REQUESTS.items(), *owner.INPUT_REQUESTS.items())
@@ -68,16 +68,19 @@ class HandlerSet:
         ]
         for method in self.sends():
             needs += owner.TABLE.notifications[method].requires
-        declared = capabilities.declare(capabilities.needed(needs, owner.ROLE))
-        return merged(merged(declared, self._extensions(handled)), owner.DECLARES)
+        declared = capabilities.declare(capabilities.required_capabilities(needs, owner.ROLE))
+        return merge_objects(merge_objects(declared, self._extensions(handled)), owner.DECLARES)
 
     def _extensions(self, handled: frozenset[str]) -> JSONObject:
         role = self.owner.ROLE
         found = {
-            one.identifier: dict(one.settings.get(role, {}))
-            for one in self.owner.TABLE.extensions
-            if role in one.settings
-            and (not (answers := list(_answered_by(role, one))) or not handled.isdisjoint(answers))
+            extension.identifier: dict(extension.settings.get(role, {}))
+            for extension in self.owner.TABLE.extensions
+            if role in extension.settings
+            and (
+                not (answers := list(_answered_by(role, extension)))
+                or not handled.isdisjoint(answers)
+            )
         }
         return {EXTENSIONS: found} if found else {}
 
@@ -90,7 +93,7 @@ class HandlerSet:
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         """Return the handlers of what comes from a peer of `revision`, by wire name."""
-        return self.handlers(revision, self.answered(revision))
+        return self.handlers(revision, self.answered_methods(revision))
 
     def handlers(
         self, revision: str, methods: Collection[str]
@@ -181,7 +184,7 @@ def extended_by(cls: type[Any]) -> list[type[Any]]:
 
 def _overrides(cls: type[Handlers], name: str) -> bool:
     generated = (generated_class(cls), *extended_by(cls))
-    return all(getattr(cls, name) is not getattr(one, name, None) for one in generated)
+    return all(getattr(cls, name) is not getattr(base, name, None) for base in generated)
 
 
 def _extend(cls: type[Handlers]) -> None:
@@ -190,7 +193,7 @@ def _extend(cls: type[Handlers]) -> None:
         return
     core: type[Handlers] = generated_class(cls)
     # The order of bases makes no other table.
-    extensions = {one.EXTENSION.identifier: one.EXTENSION for one in bases}
+    extensions = {extended.EXTENSION.identifier: extended.EXTENSION for extended in bases}
     in_order = tuple(extensions[identifier] for identifier in sorted(extensions))
     try:
         cls.TABLE = _extended_table(core.TABLE, in_order)
@@ -225,11 +228,11 @@ def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
     It has the types of its class, as the usual one has.
     """
 
-    def marked(handler: HandlerT) -> HandlerT:
+    def mark(handler: HandlerT) -> HandlerT:
         setattr(handler, _FOR, (method, frozenset(revisions)))
         return handler
 
-    return marked
+    return mark
 
 
 def _special(cls: type[Handlers], revision: str | None) -> dict[str, str]:
@@ -256,10 +259,10 @@ def _refuse_marked(cls: type[Any]) -> None:
         raise TypeError(f"{cls.__name__}.{name} is marked, but there is no toolkit here: {advice}")
 
 
-def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:
+def merge_objects(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:
     """Merge two JSON objects; where both have a member that is no object, `other` counts."""
     both = dict(one)
     for key, value in other.items():
         mine = both.get(key)
-        both[key] = merged(mine, value) if is_object(mine) and is_object(value) else value
+        both[key] = merge_objects(mine, value) if is_object(mine) and is_object(value) else value
     return both

@@ -82,7 +82,7 @@ class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
 def _is_passed_over(need: Requirement) -> bool:
     # Receivers ignore the `task` of a request (2025-11-25, basic/utilities/tasks, "Task Support and
     # Handling").
-    return any(one.member == TASK for one in need.when)
+    return any(condition.member == TASK for condition in need.when)
 
 
 def open_needs(spec: CallSpec[Any], sender: Role, known: Declared) -> tuple[Requirement, ...]:

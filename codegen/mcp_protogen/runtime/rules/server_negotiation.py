@@ -20,7 +20,7 @@ from ..core.errors import (
     MethodNotFound,
     RemoteError,
     RequestId,
-    escaped,
+    escape_step,
 )
 from ..core.spec import EraName
 from ..messages.envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
@@ -112,7 +112,7 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
             version = call.meta[PROTOCOL_VERSION]
             # Whatever is wrong with a notification, it is not answered.
             return version if version in offer.stateless else Route.NOTHING
-        version = named(call)
+        version = read_revision(call)
         check_offered(version, offer, id)
         return version
     if handshaken and (id is None or method != INITIALIZE):
@@ -135,7 +135,7 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
     raise InvalidRequest(f"{method} came before initialize", id=id)
 
 
-def named(call: Call) -> str:
+def read_revision(call: Call) -> str:
     """Return the revision that a request of the stateless era names in its `_meta`.
 
     Raises `InvalidParams` if it does not, or says nothing of the client's capabilities.
@@ -167,5 +167,5 @@ def no_handshake(call: Call, offer: Offer, header: str | None = None) -> Unsuppo
 
 def _missing(keys: list[str], id: RequestId | None) -> InvalidParams:
     kinds = {PROTOCOL_VERSION: "a string", CLIENT_CAPABILITIES: "an object"}
-    problems = [(f"/params/_meta/{escaped(key)}", f"Required, {kinds[key]}") for key in keys]
+    problems = [(f"/params/_meta/{escape_step(key)}", f"Required, {kinds[key]}") for key in keys]
     return InvalidParams("Invalid _meta of a request", problems, id=id)

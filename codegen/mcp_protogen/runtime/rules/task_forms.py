@@ -46,7 +46,7 @@ def task_form(wire: MethodTable) -> TaskForm | None:
     """Return the form of tasks that tool calls may have on the wire; None for none."""
     if "tasks/result" in wire.requests:
         return "core"
-    has = any(one.identifier == TASKS_EXTENSION for one in wire.extensions)
+    has = any(extension.identifier == TASKS_EXTENSION for extension in wire.extensions)
     return "extension" if has else None
 
 
@@ -71,9 +71,15 @@ def without_tasks(declared: Mapping[str, Any], role: Role) -> JSONObject:
 
     Tasks of a client are something else: it works on them itself.
     """
-    kept = {name: one for name, one in declared.items() if role == "client" or name != _CORE}
+    kept = {
+        name: capability
+        for name, capability in declared.items()
+        if role == "client" or name != _CORE
+    }
     extensions = kept.pop(EXTENSIONS, None)
     if is_object(extensions):
-        others = {name: one for name, one in extensions.items() if name != TASKS_EXTENSION}
+        others = {
+            name: extension for name, extension in extensions.items() if name != TASKS_EXTENSION
+        }
         kept |= {EXTENSIONS: others} if others else {}
     return kept

@@ -44,10 +44,10 @@ class WireFeature(Protocol):
         """Return capabilities without those that `declared` returns on that wire."""
         ...
 
-    def declared(self, wire: MethodTable, /) -> JSONObject:
+    def capabilities_on(self, wire: MethodTable, /) -> JSONObject:
         """Return its capabilities on a wire."""
         ...
 
-    def untranslated(self, wire: MethodTable, /) -> Untranslated:
+    def untranslated_members(self, wire: MethodTable, /) -> Untranslated:
         """Return what it reads and writes on a wire."""
         ...

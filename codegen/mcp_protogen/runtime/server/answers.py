@@ -35,7 +35,7 @@ class Form(ABC, Generic[T_co]):
     """A type that a user can be asked for; `form` makes it."""
 
     @abstractmethod
-    def fitted(self, spec: AnyRequest, revision: str) -> JSONObject:
+    def schema_for(self, spec: AnyRequest, revision: str) -> JSONObject:
         """Return the form for a request; raise `LocalError` for what a revision cannot show."""
 
     @abstractmethod

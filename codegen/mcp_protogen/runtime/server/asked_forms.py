@@ -21,14 +21,16 @@ _NO_HINTS: Final = (AttributeError, NameError, SyntaxError, TypeError)
 
 def check_asked(inner: FunctionType, codes: Collection[CodeType]) -> None:
     """Raise `TypeError` if a function, which has `codes`, asks for a type that no form can show."""
-    tree = _parsed(inner)
+    tree = _parse_function(inner)
     if tree is None:
         return
     sessions = [name for name in _sessions(inner) if _is_bound_once(tree, name)]
     local = {name for code in codes for name in (*code.co_varnames, *code.co_cellvars)}
-    local |= {name for one in ast.walk(tree) if isinstance(one, ast.Global) for name in one.names}
+    local |= {
+        name for node in ast.walk(tree) if isinstance(node, ast.Global) for name in node.names
+    }
     known = _names_of(inner, local)
-    for asked in _asked(tree, sessions):
+    for asked in _find_asked_types(tree, sessions):
         try:
             kind = _value(asked, known)
         except (LookupError, TypeError):
@@ -48,7 +50,7 @@ def _check(where: str, kind: Any) -> None:
         raise TypeError(f"{where}: {error}") from error
 
 
-def _parsed(function: FunctionType) -> ast.AST | None:
+def _parse_function(function: FunctionType) -> ast.AST | None:
     try:
         source = getsource(function)
         # Texts over several lines may begin further left than the function.
@@ -56,9 +58,9 @@ def _parsed(function: FunctionType) -> ast.AST | None:
     except (OSError, SyntaxError):
         return None
     name = function.__code__.co_name
-    for one in ast.walk(tree):
-        if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and one.name == name:
-            return one
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
+            return node
     return None
 
 
@@ -70,24 +72,24 @@ def _sessions(function: FunctionType) -> Collection[str]:
     return [
         name
         for name, hint in hints.items()
-        for one in get_args(hint) or (hint,)
-        if isinstance(one, type) and issubclass(one, Peer)
+        for kind in get_args(hint) or (hint,)
+        if isinstance(kind, type) and issubclass(kind, Peer)
     ]
 
 
 def _is_bound_once(tree: ast.AST, name: str) -> bool:
     bound = [
-        one
-        for one in ast.walk(tree)
-        if not isinstance(getattr(one, "ctx", one), ast.Load | ast.keyword)
-        and name in (getattr(one, member, None) for member in _BINDING)
+        node
+        for node in ast.walk(tree)
+        if not isinstance(getattr(node, "ctx", node), ast.Load | ast.keyword)
+        and name in (getattr(node, member, None) for member in _BINDING)
     ]
     return len(bound) == 1
 
 
-def _asked(tree: ast.AST, sessions: Collection[str]) -> Iterator[ast.expr]:
-    for one in ast.walk(tree):
-        match one:
+def _find_asked_types(tree: ast.AST, sessions: Collection[str]) -> Iterator[ast.expr]:
+    for node in ast.walk(tree):
+        match node:
             case ast.Call(ast.Attribute(ast.Name(name), "ask" | "elicit"), [_, kind]) if (
                 name in sessions
             ):

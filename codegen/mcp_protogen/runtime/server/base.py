@@ -84,14 +84,14 @@ class ServerRuntime(HandlerSet):
         """Yield the server, and all that is mounted in it."""
         yield cast("ServerBase[Any]", self.owner)
 
-    def connected(self, connection: OpenConnection) -> None:
+    def add_connection(self, connection: OpenConnection) -> None:
         """Publish changes on a connection from now on."""
         self.connections[connection] = None
 
-    def disconnected(self, connection: OpenConnection) -> None:
+    def remove_connection(self, connection: OpenConnection) -> None:
         self.connections.pop(connection, None)
 
-    def switched(self, connection: OpenConnection) -> SessionSwitches:
+    def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         return ()
 
     def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
@@ -112,9 +112,11 @@ class ServerRuntime(HandlerSet):
     async def publish(self, method: str, uri: str | None = None) -> None:
         """Tell those who want to know of a change; a relay may do so later."""
         self.count(method)
-        relays = self.carriers()
-        work = [_publish(one, method, uri) for one in self._beside(relays)]
-        work += [relay.publish(change) for relay, change in self._carried(relays, method, uri)]
+        relays = self.all_relays()
+        work = [_publish(connection, method, uri) for connection in self._beside(relays)]
+        work += [
+            relay.publish(change) for relay, change in self._changes_to_relay(relays, method, uri)
+        ]
         for outcome in await gather(*work, return_exceptions=True):
             if isinstance(outcome, BaseException):
                 raise outcome
@@ -123,9 +125,9 @@ class ServerRuntime(HandlerSet):
         """Publish a change, to all or some, and do not wait; any thread may call this."""
         self.count(method)
         if to is None:
-            relays = self.carriers()
+            relays = self.all_relays()
             to = self._beside(relays)
-            for relay, change in self._carried(relays, method):
+            for relay, change in self._changes_to_relay(relays, method):
                 relay.announce(change)
         self.send(method, None, to)
 
@@ -134,14 +136,18 @@ class ServerRuntime(HandlerSet):
         for connection in list(to):
             call_in(connection.endpoint.jobs.loop, partial(_start, connection, method, uri))
 
-    def carriers(self) -> Mapping[Relay, str | None]:
+    def all_relays(self) -> Mapping[Relay, str | None]:
         """Return what carries its changes to other processes, also that of servers above it."""
         return self.relays
 
     def _beside(self, relays: Mapping[Relay, str | None]) -> list[OpenConnection]:
-        return [one for one in list(self.connections) if one.state.relay not in relays]
+        return [
+            connection
+            for connection in list(self.connections)
+            if connection.state.relay not in relays
+        ]
 
-    def _carried(
+    def _changes_to_relay(
         self, relays: Mapping[Relay, str | None], method: str, uri: str | None = None
     ) -> "Iterator[tuple[Relay, PublishedChange]]":
         """Yield one relay for all that lead to the same processes, and what it is to carry."""
@@ -149,7 +155,11 @@ class ServerRuntime(HandlerSet):
             return
         from ..core.subscriptions import PublishedChange
 
-        alive = {id(one.engine): one for one in relays if not one.loop.is_closed()}
+        alive = {
+            id(open_relay.engine): open_relay
+            for open_relay in relays
+            if not open_relay.loop.is_closed()
+        }
         for relay in alive.values():
             session = relays[relay]
             if session is not None:
@@ -176,7 +186,7 @@ async def _publish(connection: OpenConnection, method: str, uri: str | None) -> 
 def _extended_session(
     session: "type[SessionBase]", extended: "tuple[type[SessionBase], ...]", table: MethodTable
 ) -> "type[SessionBase]":
-    bases = (*(one for one in extended if not issubclass(session, one)), session)
+    bases = (*(base for base in extended if not issubclass(session, base)), session)
     return type(session.__name__, bases, {"TABLE": table, "__module__": session.__module__})
 
 
@@ -201,7 +211,7 @@ class ServerBase(Handlers, Generic[SessionT]):
         """Raise `TypeError` for a question in a method that no form can ask."""
         super().__init_subclass__(**options)
         if (extended := extended_by(cls)) and hasattr(cls, "SESSION"):
-            sessions = tuple(dict.fromkeys(one.EXTENDED_SESSION for one in extended))
+            sessions = tuple(dict.fromkeys(base.EXTENDED_SESSION for base in extended))
             own: Any = cls.SESSION
             session = _extended_session(own, sessions, cls.TABLE)
             setattr(cls, "SESSION", session)  # noqa: B010 (a constant of the class, once made)
@@ -261,9 +271,9 @@ def check_forms(function: object) -> None:
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
     yield code
-    for one in code.co_consts:
-        if isinstance(one, CodeType):
-            yield from _codes(one)
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _codes(constant)
 
 
 def package_of(server: type[Any]) -> ModuleType:
@@ -286,7 +296,7 @@ async def ask_form(
     from .questions import form
 
     asked = form(kind)
-    wire: JSONObject = {"message": message, FORM: asked.fitted(spec, session.TABLE.revision)}
+    wire: JSONObject = {"message": message, FORM: asked.schema_for(spec, session.TABLE.revision)}
     return asked.read(await session.request(spec, validator_of(spec.params)(wire), **options))
 
 

@@ -21,8 +21,8 @@ from ..core.middleware import (
     MethodCall,
     Middleware,
     Network,
-    noted,
-    session_ended,
+    note_ids,
+    report_session_end,
     session_hooks,
     through,
 )
@@ -67,8 +67,8 @@ class BoundServer:
         self.layer: Layer | None = own.layer(view.table, tells_apart)
         if self.layer is not None:
             self.handlers = _Layered(self.handlers, self.layer)
-            self.view = replace(view, declared=self.layer.declared(view.declared))
-            declaration = self.layer.declared(declaration)
+            self.view = replace(view, declared=self.layer.extend_capabilities(view.declared))
+            declaration = self.layer.extend_capabilities(declaration)
         self.middleware = own.middleware()
         self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
@@ -219,7 +219,7 @@ class ServerConnection:
         notified: OnNotification = self._on_notification
         if bound_server.middleware:
             self.answer_to, notified = self._serve_through, self._notify_through
-            connection.ids = noted(state.ids)
+            connection.ids = note_ids(state.ids)
         # Only a session begins with a handshake.
         measured = bound_server.session_hooks and connection.state is State.OPEN_PENDING
         self._begun = monotonic() if measured else None
@@ -245,10 +245,10 @@ class ServerConnection:
 
     def register(self) -> None:
         """Hear of what the server publishes."""
-        self.server.__mcp_runtime__.connected(self)
+        self.server.__mcp_runtime__.add_connection(self)
 
     def unregister(self) -> None:
-        self.server.__mcp_runtime__.disconnected(self)
+        self.server.__mcp_runtime__.remove_connection(self)
 
     def answers(self, method: str) -> bool:
         return method in self.handlers or (
@@ -278,7 +278,7 @@ class ServerConnection:
 
     @property
     def switched(self) -> SessionSwitches:
-        return self.server.__mcp_runtime__.switched(self)
+        return self.server.__mcp_runtime__.switches_of(self)
 
     @property
     def middleware(self) -> tuple[Middleware, ...]:
@@ -399,12 +399,12 @@ class ServerConnection:
         ):
             await self.endpoint.notify(spec, params)
 
-    async def cue(self) -> None:
+    async def send_all_changes(self) -> None:
         """Tell the client that all may have changed of what it wants to know."""
         from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, Filter
 
         declared = self.endpoint.connection.declared["server"]
-        wanted = Filter(frozenset(LIST_CHANGES), self.subscriptions).honoured(declared)
+        wanted = Filter(frozenset(LIST_CHANGES), self.subscriptions).supported_by(declared)
         with suppress(Disconnected):
             for method in LIST_CHANGES:
                 if method in wanted.lists:
@@ -419,7 +419,7 @@ class ServerConnection:
             seconds, self._begun = monotonic() - self._begun, None
             revision = self.endpoint.connection.table.revision
             given = {"revision": revision, "seconds": seconds, "network": self.state.network}
-            session_ended(self.bound_server.session_hooks, role="server", **given)
+            report_session_end(self.bound_server.session_hooks, role="server", **given)
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()

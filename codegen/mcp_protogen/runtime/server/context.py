@@ -356,12 +356,12 @@ class RequestContext:
             raise InsufficientScope(scopes)
 
     def peer_declared(self) -> Mapping[str, Any]:
-        declared = self._declared()
+        declared = self._wire_capabilities()
         # A connection remembers it in the server's revision.
         remembers = self.spoken.era.remembers_client
         return declared if remembers else self.spoken.inward("ClientCapabilities", dict(declared))
 
-    def _declared(self) -> Mapping[str, Any]:
+    def _wire_capabilities(self) -> Mapping[str, Any]:
         if self.spoken.era.remembers_client:
             return self.endpoint.connection.declared["client"]
         return client_capabilities(self.meta)
@@ -415,7 +415,7 @@ class RequestContext:
         from ..core import forms
 
         asked: JSONObject = cast(Any, params).to_wire()
-        shown = self.shown(spec.method, asked)
+        shown = self.params_for_client(spec.method, asked)
         kept = forms.as_asked(answer.to_wire(), asked, shown)
         faults = forms.faults_of(kept, asked, "/result")
         if faults:
@@ -425,7 +425,7 @@ class RequestContext:
     async def complete(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         return await self.request(spec, params, options)
 
-    def shown(self, method: str, params: JSONObject) -> JSONObject:
+    def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
         """Return the params of a question as the client gets them."""
         return self.spoken.carry_out(method, "params", params)
 
@@ -470,13 +470,13 @@ class RequestContext:
         bound = binding(request.spec.method, request.raw, self.principal_id, connection.audience)
         # Where servers have requests of their own, their questions are of their own revision.
         specs = self.table if spoken.rules.server_requests else spoken
-        return Asking(connection.state.seal, bound, specs.input_requests, self._declared())
+        return Asking(connection.state.seal, bound, specs.input_requests, self._wire_capabilities())
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """Return the members of a result that asks the client; see `rounds.ask`."""
         from .rounds import ask
 
-        questions = {key: one.to_wire() for key, one in requests.items()}
+        questions = {key: request.to_wire() for key, request in requests.items()}
         rounds = self.questions.rounds
         memo = None if rounds is None else rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)

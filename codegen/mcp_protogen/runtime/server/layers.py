@@ -22,14 +22,14 @@ class Layer(Protocol):
     ids_member: str = ""
     """The member of the filter of a listen stream with the ids of what `followed` follows."""
 
-    def declared(self, declared: JSONObject, /) -> JSONObject:
+    def extend_capabilities(self, declared: JSONObject, /) -> JSONObject:
         """Return what the server declares, given that without the layer."""
         return declared
 
     async def serve(self, connection: Any, job: Job, /) -> Any:
         return await connection.answer_to(job)
 
-    async def followed(
+    async def find_following(
         self, connection: Any, request: Request[Any], ids: Collection[str], /
     ) -> Following:
         """Return, by id, what a listen stream may hear of; raise `MissingClientCapability`."""

@@ -48,7 +48,7 @@ class Lifespan:
             self._entered.set_exception(failure)
 
     @asynccontextmanager
-    async def held(self) -> AsyncGenerator[None, None]:
+    async def use(self) -> AsyncGenerator[None, None]:
         self.users += 1
         try:
             # Others may wait for it as well.

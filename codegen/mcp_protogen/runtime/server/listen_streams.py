@@ -72,22 +72,22 @@ class ListenStreams:
         declared = endpoint.connection.declared["server"]
         layer: Layer | None = self._connection.bound_server.layer
         asked = request.params.notifications.to_wire()
-        wanted = Filter.of(asked, "" if layer is None else layer.ids_member).honoured(declared)
+        wanted = Filter.of(asked, "" if layer is None else layer.ids_member).supported_by(declared)
         listeners.add(id, wanted)
         end = self._ends[id] = get_running_loop().create_future()
         following = list[Task[None]]()
         try:
             found: Following = {}
             if layer is not None and wanted.ids:
-                found = await layer.followed(self._connection, request, wanted.ids)
+                found = await layer.find_following(self._connection, request, wanted.ids)
             wanted = await self._watch(wanted._replace(ids=frozenset(found)))
             listeners.narrow(id, wanted)
             await self._acknowledge(id, wanted)
             following += [endpoint.tasks.start(follow()) for follow in found.values()]
             await end
         finally:
-            for one in following:
-                one.cancel()
+            for task in following:
+                task.cancel()
             listeners.remove(id)
             del self._ends[id]
             if self._watched:

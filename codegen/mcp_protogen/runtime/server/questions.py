@@ -47,11 +47,11 @@ class _TypedForm(Form[T]):
     def __init__(self, kind: Any) -> None:
         what = kind.__qualname__ if isinstance(kind, type) else repr(kind)
         where = what.replace("<locals>.", "")
-        self._adapter, schema = _described(kind, where)
+        self._adapter, schema = _describe_type(kind, where)
         self._is_single = schema.get("type") != "object" or "properties" not in schema
         if self._is_single:
             only: Any = create_model("Form", value=kind)
-            self._adapter, schema = _described(only, where)
+            self._adapter, schema = _describe_type(only, where)
         definitions: JSONObject = schema.get("$defs", {})
         fields: JSONObject = {}
         required: list[str] = []
@@ -70,11 +70,11 @@ class _TypedForm(Form[T]):
         self._as_text: Final[JSONObject] = {FORM: _form({name: {} for name in fields}, [])}
         self._fitted: Final[dict[AnyRequest, JSONObject]] = {}
 
-    def fitted(self, spec: AnyRequest, revision: str) -> JSONObject:
+    def schema_for(self, spec: AnyRequest, revision: str) -> JSONObject:
         if spec not in self._fitted:
             form: JSONObject = self._asked[FORM]
             fields = {
-                name: _fitted(name, field, spec, revision)
+                name: _fit_field(name, field, spec, revision)
                 for name, field in form["properties"].items()
             }
             self._fitted[spec] = {**form, "properties": fields}
@@ -123,7 +123,7 @@ def _of_class(kind: type[T]) -> Form[T]:
     return _TypedForm(kind)
 
 
-def _described(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:
+def _describe_type(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:
     try:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(kind)
@@ -134,7 +134,7 @@ def _described(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:
     except _NO_SCHEMA as error:
         reason = str(error).split("\n", 1)[0]
         raise TypeError(f"{where} cannot be asked for in a form: {reason}") from error
-    return adapter, {**schema, **_referred(schema, schema.get("$defs", {}))}
+    return adapter, {**schema, **_resolve_reference(schema, schema.get("$defs", {}))}
 
 
 def _form(fields: JSONObject, required: list[str]) -> JSONObject:
@@ -142,7 +142,7 @@ def _form(fields: JSONObject, required: list[str]) -> JSONObject:
     return {"type": "object", "properties": fields, **named}
 
 
-def _referred(schema: JSONObject, definitions: JSONObject) -> JSONObject:
+def _resolve_reference(schema: JSONObject, definitions: JSONObject) -> JSONObject:
     """Return a schema without references outside of members and items."""
     while "$ref" in schema:
         target: JSONObject = definitions[schema["$ref"].removeprefix(_DEFS)]
@@ -156,7 +156,7 @@ def _plain(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObject, boo
     """Return a member without null and references, and whether it may be null."""
     may_be_null = False
     while True:
-        schema = _referred(schema, definitions)
+        schema = _resolve_reference(schema, definitions)
         arms = schema.get("anyOf", [])
         left = [arm for arm in arms if arm.get("type") != "null"]
         may_be_null |= len(left) < len(arms)
@@ -216,7 +216,7 @@ def _options(schema: JSONObject, definitions: JSONObject) -> list[JSONObject] | 
     found: list[JSONObject] = []
     arms: list[JSONObject] = schema.get("oneOf") or schema.get("anyOf") or []
     for arm in arms:
-        one = _referred(arm, definitions)
+        one = _resolve_reference(arm, definitions)
         inner = _options(one, definitions)
         if inner is None:
             return None
@@ -258,7 +258,7 @@ def _no_form(where: str, why: str, cure: str) -> TypeError:
     return TypeError(f"{where} cannot be asked for in a form: it {why}; {cure}")
 
 
-def _fitted(name: str, field: JSONObject, spec: AnyRequest, revision: str) -> JSONObject:
+def _fit_field(name: str, field: JSONObject, spec: AnyRequest, revision: str) -> JSONObject:
     for candidate in _ways(field):
         wire = {"message": "", FORM: _form({name: candidate}, [])}
         try:

@@ -22,7 +22,7 @@ from pydantic_core import PydanticSerializationError
 
 from ..core import forms
 from ..core.connection_errors import MissingClientCapability
-from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError, Problem, escaped
+from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError, Problem, escape_step
 from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import WireModel, validator_of
 from ..core.models.validation_errors import problems
@@ -94,11 +94,11 @@ def ask(
     """
     if not questions and state is None:
         raise LocalError("a result that asks for input has questions or a state")
-    missing = [need for one in questions.values() for need in _unmet(one, asking)]
+    missing = [need for asked in questions.values() for need in _unmet(asked, asking)]
     if missing:
         required = capabilities.declare(missing)
         raise MissingClientCapability("The client lacks what this request needs", required)
-    noted = {key: _noted(question) for key, question in questions.items()}
+    noted = {key: _note_question(question) for key, question in questions.items()}
     try:
         return asking.seal.seal({"asked": noted, "state": state, "memo": memo}, asking.binding)
     except PydanticSerializationError as error:
@@ -115,7 +115,7 @@ def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
     return [] if need is None else [need.capability]
 
 
-def _noted(question: JSONObject) -> JSONObject:
+def _note_question(question: JSONObject) -> JSONObject:
     schema = question.get("params", {}).get(forms.FORM)
     params = {} if schema is None else {forms.FORM: schema}
     return {"method": question["method"], "params": params}
@@ -138,7 +138,7 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
     for key, noted in sealed["asked"].items():
         kind = asked[key] = asking.specs[noted["method"]].results[0]
         if key in given:
-            answers[key] = read_answer(given[key], kind, noted, f"{_AT}/{escaped(key)}", faults)
+            answers[key] = read_answer(given[key], kind, noted, f"{_AT}/{escape_step(key)}", faults)
     if faults:
         raise InvalidParams("Invalid answers", faults)
     return Inputs(sealed["state"], asked, answers), sealed["memo"]
@@ -210,7 +210,7 @@ class Once:
             del self._running[key]
             ended.cancel()
 
-    async def settled(self) -> None:
+    async def wait_running(self) -> None:
         """Wait until what has begun is done."""
         await gather(*(ended for _, ended in self._running.values()), return_exceptions=True)
 

@@ -80,21 +80,21 @@ class StateSeal:
     def open(self, text: str, bound: bytes) -> Any:
         """Return the value that was sealed; raise `InvalidParams`, which does not say why."""
         if len(text) > _LONGEST:
-            raise _refused()
+            raise _refusal()
         try:
             sealed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
         except (NotBase64, ValueError):
-            raise _refused() from None
+            raise _refusal() from None
         # The decoder accepts several texts for the same bytes; only one is valid.
         if base64url(sealed) != text:
-            raise _refused()
+            raise _refusal()
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]
         made = any(hmac.compare_digest(mac, _mac(key, body, bound)) for key in self._keys)
         if len(body) <= _HEAD.size or not made:
-            raise _refused()
+            raise _refusal()
         version, lapses = _HEAD.unpack_from(body)
         if version != _VERSION or self._clock() > lapses:
-            raise _refused()
+            raise _refusal()
         return read_json(body[_HEAD.size :])
 
 
@@ -103,6 +103,6 @@ def _mac(key: bytes, body: bytes, bound: bytes) -> bytes:
     return hmac.digest(key, b"%d:%b%b" % (len(bound), bound, body), "sha256")
 
 
-def _refused() -> InvalidParams:
+def _refusal() -> InvalidParams:
     problem = ("/params/requestState", "The state was not made for this request, or has expired")
     return InvalidParams("Invalid requestState", [problem])

@@ -80,7 +80,7 @@ async def serve_views(
     if begun is not None:
         begun(router)
     state.network = getattr(transport, "network", None)
-    async with entered(views.handlers):
+    async with enter_lifespans(views.handlers):
         for server in views.handlers:
             server.__mcp_runtime__.begin(state)
         writer = asyncio.create_task(queue.run())
@@ -101,10 +101,10 @@ def _has_own_lifespan(server: Server) -> bool:
 
 
 @asynccontextmanager
-async def entered(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, None]:
+async def enter_lifespans(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, None]:
     """Enter the lifespans of servers, unless that was done, and leave those that nobody uses."""
     async with AsyncExitStack() as stack:
-        for server in [part for one in servers for part in one.__mcp_runtime__.parts()]:
+        for server in [part for outer in servers for part in outer.__mcp_runtime__.parts()]:
             if _has_own_lifespan(server):
                 runtime = server.__mcp_runtime__
                 known = runtime.lifespan
@@ -114,7 +114,7 @@ async def entered(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, No
                 if known is None or not known.users or known.loop is not get_running_loop():
                     name = runtime.identity()["name"]
                     known = runtime.lifespan = Lifespan(name, server.lifespan)
-                await stack.enter_async_context(known.held())
+                await stack.enter_async_context(known.use())
         yield
 
 
@@ -124,7 +124,9 @@ def revisions_spoken(
     """Return the revisions that were asked for, or else those that servers speak by themselves."""
     if revisions is not None:
         return revisions
-    return {one.id: one for server in servers for one in server.REVISIONS or ()}.values() or None
+    return {
+        revision.id: revision for server in servers for revision in server.REVISIONS or ()
+    }.values() or None
 
 
 def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
@@ -187,7 +189,7 @@ class Router:
         self.handshaken: ServerConnection | None = None
         self._stateless: dict[str, ServerConnection] = {}
 
-    def authenticated(self, principal: "Principal | None") -> None:
+    def set_principal(self, principal: "Principal | None") -> None:
         self._principal = principal
         for connection in self.connections:
             connection.endpoint.principal = principal
@@ -224,7 +226,7 @@ class Router:
 
     def _route(self, call: Call) -> None:
         if call.id is None and call.method == CANCELLED:
-            self._cancelled(call)
+            self._take_cancellation(call)
             return
         handshaken, offer = self.handshaken, self._state.offer
         match server_negotiation.route(call, offer, handshaken=handshaken is not None):
@@ -234,14 +236,14 @@ class Router:
                 known = self._stateless.get(revision)
                 if known is None:
                     bound_server = self._state.bound_server(revision)
-                    known = self._served(bound_server, bound_server.connection())
+                    known = self._add_connection(bound_server, bound_server.connection())
                     self._stateless[revision] = known
                 known.endpoint.receive(call)
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, offer, call.id)
                 bound_server = self._state.bound_server(revision)
                 connection, answer = bound_server.initialize(call, self._state.options)
-                self.handshaken = self._served(bound_server, connection)
+                self.handshaken = self._add_connection(bound_server, connection)
                 if answer is not None:
                     self._sink.put(answer)
             case _:
@@ -249,9 +251,9 @@ class Router:
                 if call.id is not None:
                     self._sink.put(jsonrpc.write_result(call.id, b"{}"))
                 else:
-                    self._notified(call)
+                    self._take_notification(call)
 
-    def _notified(self, call: Call) -> None:
+    def _take_notification(self, call: Call) -> None:
         # It carries no mark of its revision; only extensions have such.
         for known in self._stateless.values():
             if known.endpoint.connection.table.notification(call.method, "client") is not None:
@@ -259,7 +261,7 @@ class Router:
                 return
         self._log.info("ignored a notification of no revision that is spoken")
 
-    def _cancelled(self, call: Call) -> None:
+    def _take_cancellation(self, call: Call) -> None:
         # It belongs to the era of the request it names, and carries no mark of its own.
         id = jsonrpc.id_of({"id": call.params.get("requestId")})
         for connection in self.connections:
@@ -268,7 +270,9 @@ class Router:
                 return
         self._log.info("ignored the cancellation of a request that is not open")
 
-    def _served(self, bound_server: BoundServer, connection: Connection) -> ServerConnection:
+    def _add_connection(
+        self, bound_server: BoundServer, connection: Connection
+    ) -> ServerConnection:
         served = ServerConnection(bound_server, connection, self._state, self._sink)
         served.endpoint.principal = self._principal
         served.register()

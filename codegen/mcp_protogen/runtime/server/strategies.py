@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 from ..core.errors import McpError
 from ..core.forms import ELICIT
 from ..core.json import JSONObject, is_array, is_object
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 from ..messages.codec import Request
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
@@ -37,10 +37,12 @@ async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     given: Mapping[str, Any] = context.raw.get("inputResponses") or {}
     if not given or "requestState" in context.raw:
         return result
-    questions: Mapping[str, Any] = declared(result, "input_requests") or {}
+    questions: Mapping[str, Any] = declared_member(result, "input_requests") or {}
     if given.keys().isdisjoint(questions):
         return result
-    state = declared(result, "request_state") or context.ask(questions, None)["request_state"]
+    state = (
+        declared_member(result, "request_state") or context.ask(questions, None)["request_state"]
+    )
     # Go on as if the client had sent it back.
     context.raw, context.questions_so_far = {**context.raw, "requestState": state}, None
     params = job.request.params.model_copy(update={"request_state": state})
@@ -62,7 +64,7 @@ async def _in_round(
                 return in_words(error, request)
         else:
             # Most requests ask nothing.
-            if context.questions_so_far is None or not _ended_at_question(context, None):
+            if context.questions_so_far is None or not _end_rounds(context, None):
                 return result
         return await _question(context, request)
     finally:
@@ -85,13 +87,13 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
     context.inputs = inputs
 
 
-def _ended_at_question(context: RequestContext, error: BaseException | None) -> bool:
+def _end_rounds(context: RequestContext, error: BaseException | None) -> bool:
     begun = None if context.questions_so_far is None else context.questions_so_far.begun
     return begun is not None and begun.end(error)
 
 
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
-    if _ended_at_question(context, error):
+    if _end_rounds(context, error):
         return True
     urls = _urls_first(error)
     rounds = context.questions.rounds if urls else None
@@ -104,7 +106,7 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
 async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
     rounds = context.questions.rounds
     assert rounds is not None
-    await rounds.once.settled()
+    await rounds.once.wait_running()
     native = context.endpoint.connection.table.wire.requests[request.spec.method]
     asked: type[WireModel] = native.results[-1]
     return asked.from_wire(rounds.request(context.asking()))
@@ -117,9 +119,9 @@ def _urls_first(error: BaseException) -> list[JSONObject]:
     listed = error.data.get("elicitations") if is_object(error.data) else None
     given: list[Any] = listed if is_array(listed) else []
     return [
-        {"mode": "url", "message": str(one.get("message", "")), "url": str(one["url"])}
-        for one in given
-        if is_object(one) and "url" in one
+        {"mode": "url", "message": str(entry.get("message", "")), "url": str(entry["url"])}
+        for entry in given
+        if is_object(entry) and "url" in entry
     ]
 
 
@@ -128,6 +130,6 @@ def in_words(error: BaseException, request: Request[Any]) -> WireModel:
     urls = _urls_first(error)
     if not urls or request.spec.method != TOOL:
         raise error
-    text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)
+    text = "\n".join(f"{url['message']} {url['url']}".strip() for url in urls)
     result: type[WireModel] = request.spec.results[0]
     return result.from_wire({"content": [{"type": "text", "text": text}], "isError": True})

@@ -114,7 +114,7 @@ class MemorySessions:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
-        session = self._found(key)
+        session = self._find(key)
         if session is None:
             return None
         session.copies.add(worker)
@@ -138,7 +138,7 @@ class MemorySessions:
 
     async def refresh(self, keys: Collection[str], lifetime: float) -> None:
         for key in keys:
-            if (session := self._found(key)) is not None:
+            if (session := self._find(key)) is not None:
                 self._refresh(key, session, get_running_loop().time() + lifetime)
 
     def _refresh(self, key: str, session: _Session, lapses: float) -> None:
@@ -167,7 +167,7 @@ class MemorySessions:
         return frozenset(session.copies)
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:
-        session = self._found(key)
+        session = self._find(key)
         if session is None:
             return None
         before = session.stored
@@ -176,13 +176,13 @@ class MemorySessions:
         return before
 
     async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
-        session = self._found(key)
+        session = self._find(key)
         if session is None or (session.owner, session.epoch) != (worker, epoch):
             return False
         session.delivered = max(session.delivered, delivered)
         return True
 
-    def _found(self, key: str) -> _Session | None:
+    def _find(self, key: str) -> _Session | None:
         self._expire(get_running_loop().time())
         session = self._sessions.get(key)
         return None if session is None or session.ended else session
@@ -233,7 +233,7 @@ class MemoryEvents:
     ) -> Appended:
         if key in self._ended:
             return Appended(False, 0, True, frozenset())
-        kept = self._opened(key, stream)
+        kept = self._open_stream(key, stream)
         follows = number == kept.last + 1 or (kept.last < 0 and number == 1)
         accepted = follows and not kept.ended
         if accepted:
@@ -285,7 +285,7 @@ class MemoryEvents:
         return Events([event for event in kept.events if event.number > after], kept.ended)
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
-        self._opened(key, stream).followers |= {worker}
+        self._open_stream(key, stream).followers |= {worker}
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
         streams = self._sessions.get(key, {})
@@ -296,7 +296,7 @@ class MemoryEvents:
             if not streams:
                 del self._sessions[key]
 
-    def _opened(self, key: str, stream: str) -> _Stream:
+    def _open_stream(self, key: str, stream: str) -> _Stream:
         streams = self._sessions.setdefault(key, {})
         if stream not in streams:
             streams[stream] = _Stream()

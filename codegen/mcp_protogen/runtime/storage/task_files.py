@@ -16,7 +16,7 @@ from pathlib import Path
 from time import time
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
-from ..core.files import FOLDER_MODE, locked, replace_file
+from ..core.files import FOLDER_MODE, hold_lock, replace_file
 from ..core.json import is_object, json_text, read_json
 from .engine import EngineUnavailable, StoredTask
 
@@ -27,7 +27,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class _Kept(NamedTuple):
+class _Record(NamedTuple):
     key: str
     owner: str
     version: int
@@ -68,7 +68,7 @@ class FileTaskStore:
         lease: float | None,
         most: int,
     ) -> bool:
-        kept = _Kept(key, owner, 1, ends_at, lease is not None, record)
+        kept = _Record(key, owner, 1, ends_at, lease is not None, record)
         return await self._changing(self._create, kept, lease, most)
 
     async def get(self, key: str) -> StoredTask | None:
@@ -80,7 +80,7 @@ class FileTaskStore:
     async def replace(
         self, key: str, record: bytes, *, version: int, ends_at: float | None, lease: float | None
     ) -> bool:
-        new = _Kept(key, "", version, ends_at, lease is not None, record)
+        new = _Record(key, "", version, ends_at, lease is not None, record)
         return await self._changing(self._replace, new, lease)
 
     async def renew(self, keys: Collection[str], lease: float) -> None:
@@ -99,7 +99,7 @@ class FileTaskStore:
         def change() -> _T:
             for folder in (self._folder, self._tasks, self._folder / "owners"):
                 folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-            with locked(self._folder / "lock"):
+            with hold_lock(self._folder / "lock"):
                 return work(*given, **named)
 
         return await _in_thread(change)
@@ -111,16 +111,16 @@ class FileTaskStore:
     def _file(self, key: str) -> Path:
         return self._tasks / _name(key)
 
-    def _owned(self, owner: str) -> Path:
+    def _owner_folder(self, owner: str) -> Path:
         return self._folder / "owners" / f"of-{_name(owner)}"
 
     # What follows is done in threads; what writes, under the lock.
 
-    def _create(self, kept: _Kept, lease: float | None, most: int) -> bool:
+    def _create(self, kept: _Record, lease: float | None, most: int) -> bool:
         known = self._live(kept.key)
         if known is not None:
             return known.version == 1 and known.record == kept.record
-        owned = self._owned(kept.owner)
+        owned = self._owner_folder(kept.owner)
         owned.mkdir(mode=FOLDER_MODE, exist_ok=True)
         if len(os.listdir(owned)) >= most and self._still_owned(owned) >= most:
             return False
@@ -144,7 +144,7 @@ class FileTaskStore:
     def _versions(self, keys: list[str]) -> dict[str, int]:
         return {key: kept.version for key in keys if (kept := self._live(key)) is not None}
 
-    def _replace(self, new: _Kept, lease: float | None) -> bool:
+    def _replace(self, new: _Record, lease: float | None) -> bool:
         kept = self._live(new.key)
         if kept is None or kept.version != new.version:
             return False
@@ -157,7 +157,7 @@ class FileTaskStore:
             if kept is not None and kept.leased:
                 self._set_due(kept, lease)
 
-    def _set_due(self, kept: _Kept, lease: float | None) -> None:
+    def _set_due(self, kept: _Record, lease: float | None) -> None:
         due = kept.due(self._clock(), lease)
         os.utime(self._file(kept.key), (due, due))
 
@@ -165,7 +165,7 @@ class FileTaskStore:
         kept = _read(self._file(key))
         self._file(key).unlink(missing_ok=True)
         if kept is not None:
-            owned = self._owned(kept.owner)
+            owned = self._owner_folder(kept.owner)
             (owned / _name(key)).unlink(missing_ok=True)
             # It stays as long as there are others in it.
             with suppress(OSError):
@@ -173,7 +173,7 @@ class FileTaskStore:
 
     def _page(self, owner: str, after: str, size: int) -> list[StoredTask]:
         try:
-            names = sorted(os.listdir(self._owned(owner)))
+            names = sorted(os.listdir(self._owner_folder(owner)))
         except FileNotFoundError:
             return []
         found = list[StoredTask]()
@@ -209,12 +209,12 @@ class FileTaskStore:
                     due.append((modified, _key(entry.name)))
         return [key for _, key in sorted(due)]
 
-    def _live(self, key: str) -> _Kept | None:
+    def _live(self, key: str) -> _Record | None:
         kept = _read(self._file(key))
         ends_at = None if kept is None else kept.ends_at
         return None if ends_at is not None and ends_at <= self._clock() else kept
 
-    def _write(self, kept: _Kept, lease: float | None) -> None:
+    def _write(self, kept: _Record, lease: float | None) -> None:
         head = {"key": kept.key, "owner": kept.owner, "version": kept.version}
         head |= {"ends_at": kept.ends_at, "leased": kept.leased}
         content = json_text(head) + b"\n" + kept.record
@@ -237,12 +237,12 @@ def _key(name: str) -> str:
     return bytes.fromhex(name).decode()
 
 
-def _read(path: Path) -> _Kept | None:
+def _read(path: Path) -> _Record | None:
     try:
         head, _, record = path.read_bytes().partition(b"\n")
         known = read_json(head)
     except (FileNotFoundError, ValueError):
         return None
-    if not is_object(known) or known.keys() != {*_Kept._fields} - {"record"}:
+    if not is_object(known) or known.keys() != {*_Record._fields} - {"record"}:
         return None
-    return _Kept(**known, record=record)
+    return _Record(**known, record=record)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..rules.handlers import Handlers
 from .decorators import Mark, Marked, function_of, marks_of
-from .functions import check_shape, named
+from .functions import check_shape, function_name
 from .items import COMPLETE, Item, Tool, check_name, is_private, name_of, tool_name
 from .revision_models import LISTS, RevisionModels, revision_models
 
@@ -99,7 +99,9 @@ class Catalogue:
 
     def _is_fixed(self, item: Item) -> bool:
         return (
-            item.enabled is True if self.visibility is None else bool(self.visibility.fixed(item))
+            item.enabled is True
+            if self.visibility is None
+            else bool(self.visibility.is_enabled_for_all(item))
         )
 
     @property
@@ -149,7 +151,9 @@ class Catalogue:
             if method == COMPLETE and key in templates:
                 yield templates[key]
             elif method != COMPLETE:
-                yield from (one for one in templates.values() if one.values(key) is not None)
+                yield from (
+                    template for template in templates.values() if template.values(key) is not None
+                )
 
     def offers(self, field: str) -> bool:
         return bool(self.registered[field]) or any(mount.offers(field) for mount in self.mounts)
@@ -182,7 +186,7 @@ class Catalogue:
 
     def plain(self) -> frozenset[str]:
         """Return the methods that the toolkit handles, and not the user."""
-        toolkit = next(one for one in type(self.owner).__mro__ if vars(one).get(_READS_MARKS))
+        toolkit = next(base for base in type(self.owner).__mro__ if vars(base).get(_READS_MARKS))
         return frozenset(
             method
             for method, (_, name) in self.owner.REQUESTS.items()
@@ -200,7 +204,7 @@ def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
     items = lists[item.field]
     if item.key in items:
         what = item.field.removesuffix("s").replace("_", " ")
-        where, advice = named(marked.function), "give one of them another"
+        where, advice = function_name(marked.function), "give one of them another"
         wanted = f"{advice} {'URI' if item.field.startswith('resource') else 'name: name=…'}"
         raise ValueError(f"{where}: there is already a {what} {item.key}: {wanted}")
     items[item.key] = item
@@ -214,7 +218,7 @@ def _item(marked: Marked, models: RevisionModels) -> Item:
     if "ui" in marked.mark.options:
         advice = "generate the package with --extension apps, and write AppsServer before Toolkit"
         wrong = "ui=… needs a server with the extension apps"
-        raise TypeError(f"{named(marked.function)}: {wrong}: {advice}")
+        raise TypeError(f"{function_name(marked.function)}: {wrong}: {advice}")
     if kind == "tools":
         return Tool(marked, models)
     from .completed_items import Prompt, Resource
@@ -237,7 +241,7 @@ def marked_in(cls: type[Any]) -> Iterator[Marked]:
 def check(marked: Marked) -> None:
     """Raise `TypeError` or `ValueError` for a mark that cannot be right, whatever the types."""
     function, mark, _, attribute = marked
-    where = named(function)
+    where = function_name(function)
     if not isroutine(function):
         if attribute:
             raise TypeError(f"{attribute}: {where} has a decorator, but is not a function")

@@ -11,10 +11,10 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import InitErrorDetails, to_json
 
-from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, Problem, escaped
+from ..core.errors import INTERNAL_ERROR, InvalidParams, McpError, Problem, escape_step
 from ..core.json import json_text, read_json
 from ..core.many_errors import TOO_MUCH
-from ..core.models.base import declared
+from ..core.models.base import declared_member
 from ..core.models.validation_errors import message_of
 from ..core.options import MANY, has_long_paths
 from ..core.sendable import Unsendable, sendable_text
@@ -23,8 +23,8 @@ from .completions import Completer, completers
 from .decorators import Marked
 from .failures import BadArguments, ResourceNotFound, ToolError, closest
 from .functions import Parameter, adapter_for
-from .items import COMPLETE, Item, known_members
-from .revision_models import Media, RevisionModels, models_in, several, text_block
+from .items import COMPLETE, Item, filter_members
+from .revision_models import Media, RevisionModels, as_list, models_in, text_block
 from .uri_templates import UriTemplate
 
 _log: Final = getLogger(__name__)
@@ -37,14 +37,14 @@ class Texts:
 
     def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
         self.where = where
-        self.parameters = {one.wire: one for one in parameters}
+        self.parameters = {parameter.wire: parameter for parameter in parameters}
         """By the name that clients use."""
-        self._adapters = {one.wire: adapter_for(where, one) for one in parameters}
+        self._adapters = {parameter.wire: adapter_for(where, parameter) for parameter in parameters}
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
         unknown = (name for name in texts if name not in self.parameters)
         found = [
-            Problem(f"/{escaped(name)}", "There is no such argument")
+            Problem(f"/{escape_step(name)}", "There is no such argument")
             for name in islice(unknown, _MOST + 1)
         ]
         read: dict[str, Any] = {}
@@ -55,7 +55,7 @@ class Texts:
                 few = error.error_count() <= MANY
                 lines = error.errors(include_url=False) if few else []
                 texts_of = [message_of(line) for line in lines] or [TOO_MUCH]
-                found += [Problem(f"/{escaped(name)}", text) for text in texts_of]
+                found += [Problem(f"/{escape_step(name)}", text) for text in texts_of]
         if found:
             raise BadArguments(list(dict.fromkeys(found)), dict(texts), self.parameters)
         return read
@@ -114,7 +114,7 @@ class Completed(Item):
             raise InvalidParams(f"{self.key} has no argument {argument.name}{meant}")
         completer = self.completers.get(argument.name) or Completer(())
         # The arguments that are already known come with the request from 2025-06-18 on.
-        context = declared(params, "context")
+        context = declared_member(params, "context")
         known: dict[str, str] = (context and context.arguments) or {}
         result = self.models.result(COMPLETE)
         (model,) = models_in(result, "completion")
@@ -128,16 +128,16 @@ class Prompt(Completed):
         self.take(self.signature.parameters)
         (model,) = models_in(models.entry(self.field), "arguments")
         arguments = [
-            known_members(
+            filter_members(
                 model,
                 {
                     "name": wire,
-                    "description": one.description,
-                    "title": one.info.title,
-                    "required": one.required,
+                    "description": parameter.description,
+                    "title": parameter.info.title,
+                    "required": parameter.required,
                 },
             )
-            for wire, one in self.texts.parameters.items()
+            for wire, parameter in self.texts.parameters.items()
         ]
         self.listed = self.entry(name=self.key, arguments=arguments or None)
 
@@ -151,7 +151,7 @@ class Prompt(Completed):
         value = await self.value(server, session, given)
         if isinstance(value, self.models.results("prompts/get")):
             return value
-        messages = [self._message(one) for one in several(value)]
+        messages = [self._message(item) for item in as_list(value)]
         return self.models.result("prompts/get")(messages=messages, description=self.description)
 
     def _message(self, value: Any) -> Any:
@@ -177,13 +177,15 @@ class Resource(Completed):
             field, member = "resource_templates", "uriTemplate"
         super().__init__(marked, models, uri, field)
         where, given = self.signature.where, self.signature.parameters
-        for one in given:
-            if one.name not in self.template.names:
-                advice = f"write {{{one.name}}} into the URI, or Depends(…) into its annotation"
-                wrong = f"the parameter {one.name} is not a variable of {uri}: {advice}"
+        for parameter in given:
+            if parameter.name not in self.template.names:
+                advice = (
+                    f"write {{{parameter.name}}} into the URI, or Depends(…) into its annotation"
+                )
+                wrong = f"the parameter {parameter.name} is not a variable of {uri}: {advice}"
                 raise TypeError(f"{where}: {wrong}")
         # Variables have the names of the parameters in Python, not their aliases.
-        self.take([replace(one, wire=one.name) for one in given])
+        self.take([replace(parameter, wire=parameter.name) for parameter in given])
         self._mime_type = options.get("mime_type")
         self.listed = self.entry(
             **{member: uri},
@@ -216,9 +218,9 @@ class Resource(Completed):
             raise models.not_found(uri) from None
         if isinstance(value, models.results("resources/read")):
             return value
-        classes, contents = tuple(models.contents.values()), several(value)
+        classes, contents = tuple(models.contents.values()), as_list(value)
         # Any other list is one value, and its JSON is the contents.
-        if not contents or not all(isinstance(one, classes) for one in contents):
+        if not contents or not all(isinstance(content, classes) for content in contents):
             contents = [self._contents(value, uri)]
         return models.result("resources/read")(contents=contents)
 

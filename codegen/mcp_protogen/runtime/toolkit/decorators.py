@@ -164,7 +164,7 @@ def new_mark(kind: str, options: Mapping[str, Any]) -> Mark:
 def _marking(kind: str, options: Mapping[str, Any]) -> Callable[[FunctionT], FunctionT]:
     mark = new_mark(kind, options)
 
-    def marked(function: FunctionT) -> FunctionT:
+    def mark_function(function: FunctionT) -> FunctionT:
         # A mark on a static or class method goes to the function inside, where it is found again.
         inner = getattr(function, "__func__", function)
         if not callable(inner):
@@ -173,7 +173,7 @@ def _marking(kind: str, options: Mapping[str, Any]) -> Callable[[FunctionT], Fun
         setattr(inner, MARKS, (mark, *_all_marks(inner)))
         return function
 
-    return marked
+    return mark_function
 
 
 def marks_of(value: object) -> tuple[Mark, ...]:

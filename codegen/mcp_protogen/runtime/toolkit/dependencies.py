@@ -14,8 +14,8 @@ from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
-from .functions import Depends, Function, Signature, named, signature_of, split
-from .scopes import Scope, Step, Steps
+from .functions import Depends, Function, Signature, function_name, signature_of, split
+from .scopes import CallScope, Step, Steps
 
 _VARIADIC: Final = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
 
@@ -26,25 +26,25 @@ _Run: TypeAlias = Callable[..., Awaitable[Any]]
 def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: bool) -> _Run:
     """Return `run` with the parameters that functions fill; raise `TypeError` for a circle."""
     found: dict[Function, Step] = {}
-    for one in filled.values():
-        _plan(one, found, ())
-    groups = [tuple(group) for _, group in groupby(_ordered(found), lambda step: step.threaded)]
+    for dependency in filled.values():
+        _plan(dependency, found, ())
+    groups = [tuple(group) for _, group in groupby(_order_steps(found), lambda step: step.threaded)]
     last: Steps = groups.pop() if threaded and groups[-1][0].threaded else ()
     late = {step.function for step in last}
-    names = {name: one.function for name, one in filled.items()}
-    later = {name: one for name, one in names.items() if one in late}
-    before = {name: one for name, one in names.items() if one not in late}
+    names = {name: dependency.function for name, dependency in filled.items()}
+    later = {name: function for name, function in names.items() if function in late}
+    before = {name: function for name, function in names.items() if function not in late}
 
     async def filling(
         server: Any, session: Any, given: Mapping[str, Any], _: object = None, /
     ) -> Any:
-        scope = Scope(server.__mcp_runtime__.threads, session)
+        scope = CallScope(server.__mcp_runtime__.threads, session)
         failed: BaseException | None = None
         result: Any = None
         try:
             for group in groups:
                 await scope.enter(group)
-            given = {**given, **{name: scope.values[one] for name, one in before.items()}}
+            given = {**given, **{name: scope.values[function] for name, function in before.items()}}
             around = partial(scope.around, last, later) if last else None
             result = await run(server, session, given, around)
         except BaseException as error:
@@ -60,7 +60,7 @@ def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: boo
     return filling
 
 
-def _ordered(steps: Mapping[Function, Step]) -> list[Step]:
+def _order_steps(steps: Mapping[Function, Step]) -> list[Step]:
     """Return the steps, each after what it needs, and those on the event loop early."""
     ordered: dict[Function, Step] = {}
 
@@ -83,7 +83,7 @@ async def _of_generator(function: Function, /, **given: Any) -> AsyncGenerator[A
 def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]) -> None:
     function = one.function
     if function in above:
-        circle = " → ".join(map(named, (*above[above.index(function) :], function)))
+        circle = " → ".join(map(function_name, (*above[above.index(function) :], function)))
         raise TypeError(f"Depends goes in a circle: {circle}")
     if not callable(function):
         raise TypeError(f"Depends takes a function, but not {function!r}: Depends(open_db)")
@@ -91,7 +91,9 @@ def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]
     if function in steps:
         if steps[function].threaded is not threaded:
             advice = "it runs once for each call, so say thread=… wherever it is named"
-            raise TypeError(f"Depends({named(function)}) is in a thread, and is not: {advice}")
+            raise TypeError(
+                f"Depends({function_name(function)}) is in a thread, and is not: {advice}"
+            )
         return
     described, needs = split(_signature(function))
     for needed in needs.values():
@@ -113,7 +115,7 @@ def _is_threaded(one: Depends) -> bool:
     function = one.function
     waits = iscoroutinefunction(unwrap(function)) or isasyncgenfunction(function)
     if waits and one.thread:
-        raise TypeError(f"{named(function)}: a coroutine function cannot run in a thread")
+        raise TypeError(f"{function_name(function)}: a coroutine function cannot run in a thread")
     return not waits if one.thread is None else one.thread
 
 
@@ -121,7 +123,9 @@ def _signature(function: Function) -> Signature:
     # The annotations of a class are those of its attributes.
     is_class = isinstance(function, type)
     target: Any = function.__init__ if is_class else function
-    found = replace(signature_of(target, method=is_class), where=named(function))
+    found = replace(signature_of(target, method=is_class), where=function_name(function))
     kinds = signature(target).parameters
-    parameters = [one for one in found.parameters if kinds[one.name].kind not in _VARIADIC]
+    parameters = [
+        parameter for parameter in found.parameters if kinds[parameter.name].kind not in _VARIADIC
+    ]
     return replace(found, parameters=tuple(parameters))

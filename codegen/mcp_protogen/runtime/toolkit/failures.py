@@ -11,7 +11,7 @@ from ..core.errors import InvalidParams, Problem
 from ..core.json import json_text
 from ..core.many_errors import first_problems, problems_within
 from ..core.options import MANY, count_values, has_long_paths
-from ..core.places import ABSENT, steps_of, unescaped, value_at
+from ..core.places import ABSENT, steps_of, unescape_step, value_at
 from ..core.sendable import Unsendable
 from ..core.spec import Rules
 
@@ -51,7 +51,7 @@ class BadArguments(Exception):
         self, problems: Sequence[Problem], arguments: Any, names: Collection[str] = ()
     ) -> None:
         listed = [
-            f"{at or '/'}: {message}{_got(at, arguments)}{_meant(at, arguments, names)}"
+            f"{at or '/'}: {message}{_got(at, arguments)}{_suggest_name(at, arguments, names)}"
             for at, message in problems[:_MOST]
         ]
         if len(problems) > _MOST:
@@ -63,12 +63,12 @@ class BadArguments(Exception):
         return InvalidParams(f"Invalid arguments for {key}:\n{self}", self._problems)
 
 
-def _meant(pointer: str, arguments: Any, names: Collection[str]) -> str:
-    name = unescaped(pointer[1:])
+def _suggest_name(pointer: str, arguments: Any, names: Collection[str]) -> str:
+    name = unescape_step(pointer[1:])
     if "/" in pointer[1:] or name in names:
         return ""
     # An argument that the client has given as well was not meant by this one.
-    return closest(name, [one for one in names if one not in arguments])
+    return closest(name, [candidate for candidate in names if candidate not in arguments])
 
 
 def _got(pointer: str, arguments: Any) -> str:
@@ -101,7 +101,7 @@ def unfit(error: Exception, value: Any, validate: Callable[[Any], object]) -> Un
     return UnfitResult([Problem("", str(error))])
 
 
-def said_of(tool: str, error: Exception, rules: Rules) -> str:
+def explain_failure(tool: str, error: Exception, rules: Rules) -> str:
     """Return what a tool says of its failure, and log the rest; raise `InvalidParams`."""
     match error:
         case BadArguments():

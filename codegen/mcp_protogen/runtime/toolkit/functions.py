@@ -94,15 +94,15 @@ class Depends:
     """Whether it runs in a thread, as plain functions do; false for one that never waits."""
 
 
-def named(function: Function) -> str:
+def function_name(function: Function) -> str:
     if isinstance(function, partial):
-        return f"functools.partial of {named(function.func)}"
+        return f"functools.partial of {function_name(function.func)}"
     return getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
 
 
 def check_shape(function: Function, *, method: bool) -> list[str]:
     """Return the names of the parameters; raise `TypeError` if a client cannot set one."""
-    where = named(function)
+    where = function_name(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{where} is a generator, but a client gets one result")
     names: list[str] = []
@@ -117,7 +117,7 @@ def check_shape(function: Function, *, method: bool) -> list[str]:
 
 
 def signature_of(function: Function, *, method: bool) -> Signature:
-    where = named(function)
+    where = function_name(function)
     try:
         # A decorator may wrap the function in another module, which lacks the names of the
         # annotations.
@@ -128,16 +128,19 @@ def signature_of(function: Function, *, method: bool) -> Signature:
     docstring = docstring_of(inner if function.__doc__ == partial.__doc__ else function)
     found = [
         _parameter(
-            where, one, hints.get(one.name, one.annotation), docstring.parameters.get(one.name)
+            where,
+            parameter,
+            hints.get(parameter.name, parameter.annotation),
+            docstring.parameters.get(parameter.name),
         )
-        for one in _parameters(function, method)
+        for parameter in _parameters(function, method)
     ]
-    sessions = tuple(one.name for one in found if _is_session(one.annotation))
-    parameters = tuple(one for one in found if one.name not in sessions)
-    wires = [one.wire for one in parameters]
-    for one in parameters:
-        if wires.count(one.wire) > 1:
-            raise TypeError(f"{where}: two parameters have the name {one.wire}")
+    sessions = tuple(parameter.name for parameter in found if _is_session(parameter.annotation))
+    parameters = tuple(parameter for parameter in found if parameter.name not in sessions)
+    wires = [parameter.wire for parameter in parameters]
+    for parameter in parameters:
+        if wires.count(parameter.wire) > 1:
+            raise TypeError(f"{where}: two parameters have the name {parameter.wire}")
     if sessions:
         check_forms(function)
     returns = hints.get("return", EMPTY)
@@ -175,7 +178,7 @@ def _parameters(function: Function, method: bool) -> Iterator[inspect.Parameter]
     if method and not _is_self(first := next(parameters, None)):
         found = f"and this one takes {first.name if first else 'nothing'}"
         advice = "write self before the rest, or make it a @staticmethod"
-        raise TypeError(f"{named(function)}: a method takes self first, {found}: {advice}")
+        raise TypeError(f"{function_name(function)}: a method takes self first, {found}: {advice}")
     return parameters
 
 
@@ -189,52 +192,60 @@ def _is_self(parameter: inspect.Parameter | None) -> bool:
 
 def _is_session(annotation: Any) -> bool:
     # A function that is also called without a client takes `Session | None = None`.
-    found = [one for one in arms(annotation) if one is not NoneType]
+    found = [arm for arm in union_types(annotation) if arm is not NoneType]
     return found != [] and all(
-        isinstance(one, type) and issubclass(one, SessionBase) for one in found
+        isinstance(arm, type) and issubclass(arm, SessionBase) for arm in found
     )
 
 
 def split(signature: Signature) -> tuple[Signature, Mapping[str, Depends]]:
     """Return the signature without the parameters that functions fill, and these functions."""
-    filled = {one.name: found for one in signature.parameters if (found := _filled(signature, one))}
+    filled = {
+        parameter.name: found
+        for parameter in signature.parameters
+        if (found := _dependency_of(signature, parameter))
+    }
     if not filled:
         return signature, filled
-    parameters = tuple(one for one in signature.parameters if one.name not in filled)
+    parameters = tuple(
+        parameter for parameter in signature.parameters if parameter.name not in filled
+    )
     return replace(signature, parameters=parameters), filled
 
 
-def _filled(signature: Signature, parameter: Parameter) -> Depends | None:
+def _dependency_of(signature: Signature, parameter: Parameter) -> Depends | None:
     if isinstance(parameter.default, Depends):
-        name = named(parameter.default.function)
+        name = function_name(parameter.default.function)
         advice = f"{parameter.name}: Annotated[…, Depends({name})]"
         raise TypeError(f"{signature.where}: Depends belongs to the annotation: {advice}")
     # A type alias has its value in a member.
     annotation = getattr(parameter.annotation, "__value__", parameter.annotation)
     found = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return next((one for one in found if isinstance(one, Depends)), None)
+    return next((mark for mark in found if isinstance(mark, Depends)), None)
 
 
-def arms(annotation: Any) -> list[Any]:
+def union_types(annotation: Any) -> list[Any]:
     annotation = getattr(annotation, "__value__", annotation)  # the value of a type alias
     origin = get_origin(annotation)
     if origin is Annotated:
-        return arms(get_args(annotation)[0])
+        return union_types(get_args(annotation)[0])
     if origin in (Union, UnionType):
-        return [inner for arm in get_args(annotation) for inner in arms(arm)]
+        return [inner for arm in get_args(annotation) for inner in union_types(arm)]
     return [annotation]
 
 
 class Arguments:
     def __init__(self, signature: Signature) -> None:
         # An argument may have any name, but a field of a model may not.
-        parameters = {f"a{at}": one for at, one in enumerate(signature.parameters)}
-        self._names = {field: one.name for field, one in parameters.items()}
-        self._wires = [one.wire for one in signature.parameters]
+        parameters = {f"a{at}": parameter for at, parameter in enumerate(signature.parameters)}
+        self._names = {field: parameter.name for field, parameter in parameters.items()}
+        self._wires = [parameter.wire for parameter in signature.parameters]
         model = _model(signature.where, parameters)
         self._validator = model.__pydantic_validator__
         self._always = frozenset(
-            field for field, one in parameters.items() if isinstance(one.default, FieldInfo)
+            field
+            for field, parameter in parameters.items()
+            if isinstance(parameter.default, FieldInfo)
         )
         schema = schema_of(model.model_json_schema, signature.where)
         # A function without parameters allows no members (2025-11-25, server/tools, "Tool").
@@ -282,10 +293,12 @@ class Arguments:
 def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         field: (
-            Annotated[one.annotation, Field(alias=one.wire, description=one.description)],
-            ... if one.default is EMPTY else one.default,
+            Annotated[
+                parameter.annotation, Field(alias=parameter.wire, description=parameter.description)
+            ],
+            ... if parameter.default is EMPTY else parameter.default,
         )
-        for field, one in parameters.items()
+        for field, parameter in parameters.items()
     }
     with BUILDING:
         try:
@@ -293,8 +306,8 @@ def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
             # A model that is not complete raises at its first use: build it now.
             model.model_rebuild()
         except _NO_FORM as error:
-            for one in parameters.values():
-                adapter_for(where, one)
+            for parameter in parameters.values():
+                adapter_for(where, parameter)
             raise TypeError(f"{where}: {_reason(error)}") from error
     return model
 

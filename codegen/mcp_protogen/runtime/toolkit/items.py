@@ -12,7 +12,7 @@ from pydantic_core import PydanticSerializationError
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 from ..server.base import SessionBase
 from .decorators import Marked, ToolOptions
 from .functions import Arguments, Function, Signature, signature_of, split
@@ -47,10 +47,10 @@ def name_of(server: Any) -> str:
     return getattr(info, "name", None) or type(server).__name__
 
 
-def asked(method: str, params: Any) -> tuple[str, str]:
+def requested_item(method: str, params: Any) -> tuple[str, str]:
     """Return the kind of the item that a request is about, and its name or URI."""
     about = params.ref if method == COMPLETE else params
-    uri: str | None = declared(about, "uri")
+    uri: str | None = declared_member(about, "uri")
     if uri is not None:
         return "resources", uri
     return "tools" if method == "tools/call" else "prompts", about.name
@@ -117,7 +117,7 @@ class Item(ABC):
             "_meta": None if meta is None else dict(meta),
         }
         model = self.models.entry(self.field)
-        kept = known_members(model, members)
+        kept = filter_members(model, members)
         try:
             made = model.from_wire(kept)
             # An entry that cannot be written has to fail here, not when a client asks for the list.
@@ -165,14 +165,14 @@ def _scopes(options: Mapping[str, Any], where: str) -> frozenset[str]:
 def _requiring(scopes: frozenset[str], run: Callable[..., Any]) -> Callable[..., Any]:
     """Check scopes again: middleware may have put another item in its place."""
 
-    async def checked(server: Any, session: SessionBase, *given: Any) -> Any:
+    async def run_checked(server: Any, session: SessionBase, *given: Any) -> Any:
         session.require_scopes(*scopes)
         return await run(server, session, *given)
 
-    return checked
+    return run_checked
 
 
-def known_members(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
+def filter_members(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
     """Return the members, by wire name, that have a value and that a model has."""
     known = {field.alias or name for name, field in fields_of(model).items()}
     return {key: value for key, value in members.items() if value is not None and key in known}
@@ -190,9 +190,9 @@ class Tool(Item):
             name=self.key, inputSchema=schema, outputSchema=output, execution=execution
         )
         if _HEADER in self.listed.to_json():
-            from ..rules.param_headers import check_mirrors
+            from ..rules.param_headers import check_header_params
 
-            check_mirrors(schema, self.signature.where)
+            check_header_params(schema, self.signature.where)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result, which may be `Written`."""
@@ -202,9 +202,9 @@ class Tool(Item):
         except (ProtocolError, Disconnected):
             raise
         except Exception as error:
-            from .failures import said_of
+            from .failures import explain_failure
 
-            text = said_of(self.key, error, session.__mcp_runtime__.spoken.rules)
+            text = explain_failure(self.key, error, session.__mcp_runtime__.spoken.rules)
         return self.models.tool_result(text, isError=True)
 
 

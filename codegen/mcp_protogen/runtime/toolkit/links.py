@@ -77,8 +77,8 @@ class MountedContext(RequestContext):
     async def close_stream(self) -> None:
         await self.outer.close_stream()
 
-    def shown(self, method: str, params: JSONObject) -> JSONObject:
-        return self.outer.shown(method, params)
+    def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
+        return self.outer.params_for_client(method, params)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self.outer.notify(spec, params)

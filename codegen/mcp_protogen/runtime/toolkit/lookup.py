@@ -13,11 +13,11 @@ from ..server.base import SessionBase, package_of
 from ..translation.revision_view import RevisionViews
 from .catalogue import FIELDS, Catalogue
 from .failures import closest
-from .items import COMPLETE, Item, asked
+from .items import COMPLETE, Item, requested_item
 from .revision_models import LISTS
 
 if TYPE_CHECKING:
-    from .mounts import Offered
+    from .mounts import MountedItem
 
 _log: Final = getLogger(__name__)
 
@@ -33,7 +33,7 @@ def tags_of(catalogue: Catalogue, field: str, key: str) -> Collection[str]:
     return ()
 
 
-async def _shows(catalogue: Catalogue, item: "Item | Offered", session: SessionBase) -> bool:
+async def _shows(catalogue: Catalogue, item: "Item | MountedItem", session: SessionBase) -> bool:
     on = None if catalogue.visibility is None else catalogue.visibility.of(item, session)
     if on is not None:
         return on
@@ -50,10 +50,12 @@ async def _shows(catalogue: Catalogue, item: "Item | Offered", session: SessionB
 async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) -> list[Any]:
     items = catalogue.registered[field]
     entries = [
-        one.listed_for(session) for one in items.values() if await _shows(catalogue, one, session)
+        own_item.listed_for(session)
+        for own_item in items.values()
+        if await _shows(catalogue, own_item, session)
     ]
     taken = set(items)
-    for listed in await gather(*(one.entries(field, session) for one in catalogue.mounts)):
+    for listed in await gather(*(mount.entries(field, session) for mount in catalogue.mounts)):
         for item, entry in listed:
             # A remote server may add a name that is taken.
             if item.key not in taken and await _shows(catalogue, item, session):
@@ -67,7 +69,7 @@ async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[s
     items = catalogue.registered[field].values()
     found = [item.key for item in items if await _shows(catalogue, item, session)]
     for mount in catalogue.mounts:
-        for item in await mount.known(field, session):
+        for item in await mount.list_known(field, session):
             if await _shows(catalogue, item, session):
                 found.append(item.key)
     return found
@@ -75,7 +77,7 @@ async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[s
 
 async def find(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
-) -> "Item | Offered | None":
+) -> "Item | MountedItem | None":
     for item in catalogue.own(method, kind, key):
         if await _shows(catalogue, item, session):
             return item
@@ -90,13 +92,13 @@ async def find(
 
 async def item_of(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
-) -> "Item | Offered | None":
+) -> "Item | MountedItem | None":
     known: Item | None = catalogue.lists[kind].get(key)
     return known or await find(catalogue, method, kind, key, session)
 
 
 async def answer(catalogue: Catalogue, method: str, session: SessionBase, params: Any) -> Any:
-    kind, key = asked(method, params)
+    kind, key = requested_item(method, params)
     found = await item_of(catalogue, method, kind, key, session)
     if found is not None:
         if method == COMPLETE and found.scopes:
@@ -142,8 +144,8 @@ def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]
     listed: JSONObject = catalogue.models.result(listing)(tools=entries).to_wire()
     found: list[JSONObject] = listed["tools"]
     visibility = catalogue.visibility
-    for item, tool in (one for mount in catalogue.mounts for one in mount.tool_schemas()):
-        if visibility is None or visibility.fixed(item):
+    for item, tool in (pair for mount in catalogue.mounts for pair in mount.tool_schemas()):
+        if visibility is None or visibility.is_enabled_for_all(item):
             found.append({**tool, "name": item.key})
     found.sort(key=itemgetter("name"))
     if revision not in (None, own):

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple, cast
 from ..core.connection_errors import StatusError
 from ..core.json import json_text
 from ..core.middleware import CallNext, MethodCall, failure
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 
 _log: Final = getLogger(__name__)
 
@@ -47,7 +47,7 @@ class Timing:
                 self._logger.log(self._level, "%s%s: %s in %.6f s", *values)
 
 
-def _checked(methods: Collection[str], where: str) -> frozenset[str]:
+def _check_methods(methods: Collection[str], where: str) -> frozenset[str]:
     if isinstance(methods, str):
         # Each part of a text is "in" it.
         raise TypeError(f"{where}: methods is one text: write {{{methods!r}}}")
@@ -79,7 +79,7 @@ class RateLimit:
         self._burst = max(1, ceil(rate)) if burst is None else burst
         if rate <= 0 or self._burst < 1:
             raise ValueError(f"RateLimit({rate}, {burst}) lets nothing through: begin at 1")
-        self._methods = None if methods is None else _checked(methods, "RateLimit")
+        self._methods = None if methods is None else _check_methods(methods, "RateLimit")
         self._key = key
         self._buckets: dict[Hashable, tuple[float, float]] = {}
         """The requests that are left, and when that was, by key."""
@@ -106,7 +106,7 @@ class RateLimit:
             raise StatusError(RATE_LIMITED, text, data, status=429, headers=wait)
 
 
-class _Kept(NamedTuple):
+class _Entry(NamedTuple):
     result: Any
     until: float
     version: int
@@ -135,9 +135,9 @@ class ResultCache:
         self, seconds: float, *, methods: Collection[str] = METHODS, size: int = 1000
     ) -> None:
         self._seconds = seconds
-        self._methods = _checked(methods, "ResultCache")
+        self._methods = _check_methods(methods, "ResultCache")
         self._size = size
-        self._kept: dict[Hashable, _Kept] = {}
+        self._kept: dict[Hashable, _Entry] = {}
 
     def clear(self) -> None:
         """Forget all results."""
@@ -153,11 +153,11 @@ class ResultCache:
         kept = self._kept.get(key)
         if kept is None or kept.until <= monotonic() or kept.version != version:
             result = await next(call)
-            if declared(result, "result_type") not in (None, "complete"):
+            if declared_member(result, "result_type") not in (None, "complete"):
                 return result
-            own = declared(result, "ttl_ms") or 0
+            own = declared_member(result, "ttl_ms") or 0
             lifetime = own / 1000 if own else self._seconds
-            kept = _Kept(result, monotonic() + lifetime, version)
+            kept = _Entry(result, monotonic() + lifetime, version)
             self._kept.pop(key, None)
             self._kept[key] = kept
             if len(self._kept) > self._size:

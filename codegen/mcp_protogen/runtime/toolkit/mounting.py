@@ -15,7 +15,7 @@ from . import lookup
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, catalogue_of
 from .items import name_of
 from .links import Link, MountedConnection, MountedContext
-from .mounts import Mount, Offered, Prefix
+from .mounts import Mount, MountedItem, Prefix
 from .offers import ToolkitRuntime
 
 
@@ -37,10 +37,10 @@ class LocalMount(Mount):
     def parts(self) -> Iterable[ServerBase[Any]]:
         return cast(Iterable[ServerBase[Any]], self.runtime.parts())
 
-    def tool_schemas(self) -> Iterable[tuple[Offered, JSONObject]]:
+    def tool_schemas(self) -> Iterable[tuple[MountedItem, JSONObject]]:
         for tool in lookup.tool_schemas(self.catalogue, None):
             own: str = tool["name"]
-            yield Offered(self, self.prefix.key("tools", own), self.tags("tools", own)), tool
+            yield MountedItem(self, self.prefix.key("tools", own), self.tags("tools", own)), tool
 
     def offers(self, field: str) -> bool:
         kind = "resources" if field.startswith("resource") else field
@@ -65,7 +65,7 @@ class LocalMount(Mount):
     @property
     def subscribes(self) -> bool:
         handled: Collection[str] = self.runtime.handled()
-        return any(one in handled for one in SUBSCRIPTIONS) or any(
+        return any(method in handled for method in SUBSCRIPTIONS) or any(
             mount.subscribes for mount in self.catalogue.mounts
         )
 
@@ -107,10 +107,10 @@ class LocalMount(Mount):
             self._links[outer] = link
         return link
 
-    def connected(self, connection: OpenConnection) -> None:
+    def add_connection(self, connection: OpenConnection) -> None:
         self.runtime.connected(self._link(connection).connection)
 
-    def switched(self, connection: OpenConnection) -> SessionSwitches:
+    def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         link, start = self._links.get(connection), f"{self.prefix.text}/"
         inner: SessionSwitches = () if link is None else self.runtime.switched(link.connection)
         return tuple((start + place, text, is_tag, on) for place, text, is_tag, on in inner)
@@ -125,7 +125,7 @@ class LocalMount(Mount):
         if inner != self.runtime.switched(own):
             self.runtime.switch_all(own, inner)
 
-    def disconnected(self, connection: OpenConnection) -> None:
+    def remove_connection(self, connection: OpenConnection) -> None:
         link = self._links.pop(connection, None)
         if link is not None:
             self.runtime.disconnected(link.connection)
@@ -136,29 +136,33 @@ class LocalMount(Mount):
     def _inner(self, outer: RequestContext) -> MountedContext:
         return self._link(outer.connection).connection.context(outer)
 
-    async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
+    async def find(
+        self, method: str, kind: str, key: str, session: SessionBase
+    ) -> MountedItem | None:
         own = self.prefix.own(kind, key)
         if own is None:
             return None
         inner = self._inner(session.__mcp_runtime__).session()
         found = await lookup.find(self.catalogue, method, kind, own, inner)
         if found is None:
-            return Offered(self, key) if kind in self._open else None
+            return MountedItem(self, key) if kind in self._open else None
         key = self.prefix.key(kind, found.key)
-        return Offered(self, key, found.tags, scopes=found.scopes, task=found.task)
+        return MountedItem(self, key, found.tags, scopes=found.scopes, task=found.task)
 
-    async def known(self, field: str, session: SessionBase) -> list[Offered]:
+    async def list_known(self, field: str, session: SessionBase) -> list[MountedItem]:
         inner = self._inner(session.__mcp_runtime__).session()
         own = await lookup.keys(self.catalogue, field, inner)
-        return [Offered(self, self.prefix.key(field, one), self.tags(field, one)) for one in own]
+        return [
+            MountedItem(self, self.prefix.key(field, key), self.tags(field, key)) for key in own
+        ]
 
 
 def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> None:
-    mounted, catalogue = _mounted(above.owner, prefix, server, target), above.catalogue
+    mounted, catalogue = _build_mount(above.owner, prefix, server, target), above.catalogue
     with LOCK:
-        for other in catalogue.mounts:
-            if prefix.overlaps(other.prefix):
-                both = f"{prefix.text!r} and {other.prefix.text!r}"
+        for sibling in catalogue.mounts:
+            if prefix.overlaps(sibling.prefix):
+                both = f"{prefix.text!r} and {sibling.prefix.text!r}"
                 wrong = f"what is mounted as {both} could have the same names"
                 raise ValueError(f"{wrong}: give another prefix or separator")
         if mounted.only_before_serving and _is_served(catalogue):
@@ -173,13 +177,13 @@ def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> No
         if isinstance(mounted, LocalMount):
             mounted.catalogue.mounted_in += (catalogue,)
     for connection in list(above.connections):
-        mounted.connected(connection)
+        mounted.add_connection(connection)
     above.announce_changes(
         kind for kind, fields in FIELDS.items() if any(map(mounted.offers, fields))
     )
 
 
-def _mounted(owner: Handlers, prefix: Prefix, server: Any, target: Any) -> Mount:
+def _build_mount(owner: Handlers, prefix: Prefix, server: Any, target: Any) -> Mount:
     own, package = cast(ServerBase[Any], owner), package_of(type(owner))
     if server is None:
         # Where the package was made without the part, this says so.

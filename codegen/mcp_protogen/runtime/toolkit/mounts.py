@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import items
 from ..server.base import ServerBase, SessionBase
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
 from ..server.listen_streams import subscription
-from .items import asked, is_private
+from .items import is_private, requested_item
 from .links import Link
 from .revision_models import LISTS
 
@@ -75,7 +75,7 @@ class Prefix(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class MountedItem:
     """An item of a mounted server, by the name or URI that clients use."""
 
     mount: "Mount"
@@ -125,7 +125,7 @@ class Mount(ABC):
         """Return the servers whose lifespans belong to the server above."""
         return ()
 
-    def tool_schemas(self) -> Iterable[tuple[Offered, JSONObject]]:
+    def tool_schemas(self) -> Iterable[tuple[MountedItem, JSONObject]]:
         """Return its tools as plain JSON, as far as they are known."""
         return ()
 
@@ -151,15 +151,15 @@ class Mount(ABC):
         """Return the server for the client of a request; entering it may raise `McpError`."""
 
     @abstractmethod
-    def connected(self, connection: OpenConnection) -> None: ...
+    def add_connection(self, connection: OpenConnection) -> None: ...
 
     @abstractmethod
-    def disconnected(self, connection: OpenConnection) -> None: ...
+    def remove_connection(self, connection: OpenConnection) -> None: ...
 
     @abstractmethod
     def listening(self, context: RequestContext) -> AbstractContextManager[object]: ...
 
-    def switched(self, connection: OpenConnection) -> SessionSwitches:
+    def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         return ()
 
     # No abstract method: most mounts have nothing that could be switched.
@@ -170,24 +170,26 @@ class Mount(ABC):
 
     # Its items.
 
-    async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
-        return Offered(self, key) if self.may_have(kind, key) else None
+    async def find(
+        self, method: str, kind: str, key: str, session: SessionBase
+    ) -> MountedItem | None:
+        return MountedItem(self, key) if self.may_have(kind, key) else None
 
-    async def known(self, field: str, session: SessionBase) -> list[Offered]:
+    async def list_known(self, field: str, session: SessionBase) -> list[MountedItem]:
         """Return its items for a session that are known without asking it."""
         return []
 
-    async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
+    async def entries(self, field: str, session: SessionBase) -> list[tuple[MountedItem, Any]]:
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
-            return await self._listed(link, field, outer)
+            return await self._list_entries(link, field, outer)
 
-    async def _listed(
+    async def _list_entries(
         self, link: Link, field: str, outer: RequestContext
-    ) -> list[tuple[Offered, Any]]:
+    ) -> list[tuple[MountedItem, Any]]:
         method, member = LISTS[field], _MEMBERS.get(field, "name")
         spec = outer.table.requests[method]
-        found: list[tuple[Offered, Any]] = []
+        found: list[tuple[MountedItem, Any]] = []
 
         def page(cursor: str | None) -> Awaitable[Any]:
             return link.handle(method, outer, spec.params(cursor=cursor))
@@ -196,13 +198,13 @@ class Mount(ABC):
         async for entry in items(page, lambda listed: getattr(listed, field), lambda: most):
             own: str = getattr(entry, member)
             key = self.prefix.key(field, own)
-            item = Offered(self, key, self.tags(field, own))
+            item = MountedItem(self, key, self.tags(field, own))
             found.append((item, self._with_full_ui(entry.model_copy(update={member: key}))))
         return found
 
     def _with_full_ui(self, entry: Any) -> Any:
         """Return an entry whose interface has the URI that clients know (extension apps)."""
-        meta: Mapping[str, Any] = declared(entry, "meta") or {}
+        meta: Mapping[str, Any] = declared_member(entry, "meta") or {}
         ui: object = meta.get("ui")
         uri: object = ui.get("resourceUri") if is_object(ui) else None
         if not is_object(ui) or not isinstance(uri, str) or not self.owns(uri):
@@ -211,13 +213,13 @@ class Mount(ABC):
         return entry.model_copy(update={"meta": {**meta, "ui": full}})
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
-        kind, key = asked(method, params)
+        kind, key = requested_item(method, params)
         own = self.prefix.own(kind, key)
         assert own is not None
         given, outer = params, session.__mcp_runtime__
         if own != key:
             member = "uri" if kind == "resources" else "name"
-            about = declared(params, "ref") or params
+            about = declared_member(params, "ref") or params
             given = about.model_copy(update={member: own})
             if about is not params:
                 given = params.model_copy(update={"ref": given})
@@ -232,20 +234,20 @@ class Mount(ABC):
 
     def _with_full_uris(self, result: Any) -> Any:
         for field in ("contents", "content", "messages"):
-            blocks: list[Any] | None = declared(result, field)
+            blocks: list[Any] | None = declared_member(result, field)
             if blocks:
                 made = [self._with_full_uri(block) for block in blocks]
-                if any(one is not block for one, block in zip(made, blocks, strict=True)):
+                if any(changed is not block for changed, block in zip(made, blocks, strict=True)):
                     return result.model_copy(update={field: made})
         return result
 
     def _with_full_uri(self, block: Any) -> Any:
         for inside in ("content", "resource"):
-            held = declared(block, inside)
+            held = declared_member(block, inside)
             if isinstance(held, WireModel):
                 made = self._with_full_uri(held)
                 return block if made is held else block.model_copy(update={inside: made})
-        uri: str | None = declared(block, "uri")
+        uri: str | None = declared_member(block, "uri")
         if uri is None or not self.owns(uri):
             return block
         return block.model_copy(update={"uri": self.full_uri(uri)})

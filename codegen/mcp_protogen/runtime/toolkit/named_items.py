@@ -10,7 +10,7 @@ from .items import COMPLETE, Item
 from .lookup import item_of
 
 if TYPE_CHECKING:
-    from .mounts import Offered
+    from .mounts import MountedItem
 
 _LISTEN: Final = "subscriptions/listen"
 _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
@@ -23,17 +23,17 @@ _RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
 """The kind of what a member names, by method."""
 
 
-async def named_items(
+async def find_items(
     catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
-) -> AsyncIterator["Item | Offered"]:
+) -> AsyncIterator["Item | MountedItem"]:
     """Yield the items of a session that a request is about, whose params are as they came."""
-    for kind, key in _named_in(method, params):
+    for kind, key in _item_names(method, params):
         found = await item_of(catalogue, method, kind, key, session)
         if found is not None:
             yield found
 
 
-def _named_in(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _item_names(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the kind and the name or URI of each item that a request is about."""
     about = params.get("ref") if method == COMPLETE else params
     if method == _LISTEN:

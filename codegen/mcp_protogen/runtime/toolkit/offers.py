@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..core.json import JSONObject
 from ..messages.method_table import MethodTable
-from ..rules.handlers import Handlers, merged
+from ..rules.handlers import Handlers, merge_objects
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..server.layers import Layer
@@ -42,14 +42,14 @@ class ToolkitRuntime(ServerRuntime):
 
     def add(self, kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
         """Add a function as `options` say, or else its own marks."""
-        marks = [one for one in marks_of(function) if one.kind == kind]
+        marks = [mark for mark in marks_of(function) if mark.kind == kind]
         if options or not marks:
             if kind == "resources" and "uri" not in options:
                 raise TypeError("a resource needs a URI: add_resource(function, uri=…)")
             marks = [new_mark(kind, options)]
         with self.catalogue.changing() as lists:
-            for one in marks:
-                marked = Marked(function, one)
+            for mark in marks:
+                marked = Marked(function, mark)
                 check(marked)
                 register(marked, lists, self.catalogue.models)
         self.announce_changes([kind])
@@ -63,14 +63,14 @@ class ToolkitRuntime(ServerRuntime):
     def announce_changes(
         self, kinds: Iterable[str], to: Collection[OpenConnection] | None = None
     ) -> None:
-        for method in map(_changed, kinds):
+        for method in map(_change_method, kinds):
             if self.catalogue.is_served and method not in self._declared:
                 self.warn_undeclared(method)
             self.announce(method, to)
 
-    def carriers(self) -> Mapping[Relay, str | None]:
+    def all_relays(self) -> Mapping[Relay, str | None]:
         # What is mounted may be in the servers of several sessions, and is none of one alone.
-        above = {relay: None for one in self._above() for relay in one.carriers()}
+        above = {relay: None for runtime in self._above() for relay in runtime.all_relays()}
         return {**above, **self.relays}
 
     def count(self, method: str) -> None:
@@ -79,8 +79,8 @@ class ToolkitRuntime(ServerRuntime):
             above.count(method)
 
     def _above(self) -> Iterator["ToolkitRuntime"]:
-        for one in self.catalogue.mounted_in:
-            yield cast(ToolkitRuntime, one.owner.__mcp_runtime__)
+        for catalogue in self.catalogue.mounted_in:
+            yield cast(ToolkitRuntime, catalogue.owner.__mcp_runtime__)
 
     # Requests.
 
@@ -114,9 +114,9 @@ class ToolkitRuntime(ServerRuntime):
     async def scopes_of(
         self, method: str, params: Mapping[str, Any], session: SessionBase
     ) -> frozenset[str]:
-        from .named_items import named_items
+        from .named_items import find_items
 
-        items = [item async for item in named_items(self.catalogue, method, params, session)]
+        items = [item async for item in find_items(self.catalogue, method, params, session)]
         return frozenset[str]().union(*(item.scopes for item in items))
 
     @property
@@ -130,33 +130,37 @@ class ToolkitRuntime(ServerRuntime):
         for mount in self.catalogue.mounts:
             yield from mount.parts()
 
-    def connected(self, connection: OpenConnection) -> None:
-        super().connected(connection)
+    def add_connection(self, connection: OpenConnection) -> None:
+        super().add_connection(connection)
         for mount in self.catalogue.mounts:
-            mount.connected(connection)
+            mount.add_connection(connection)
 
-    def disconnected(self, connection: OpenConnection) -> None:
-        super().disconnected(connection)
+    def remove_connection(self, connection: OpenConnection) -> None:
+        super().remove_connection(connection)
         for mount in self.catalogue.mounts:
-            mount.disconnected(connection)
+            mount.remove_connection(connection)
         visibility = self.catalogue.visibility
         if visibility is not None:
             with LOCK:
                 if visibility.sessions.pop(connection, None) is not None:
                     self.catalogue.show()
 
-    def switched(self, connection: OpenConnection) -> SessionSwitches:
+    def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         visibility = self.catalogue.visibility
         own: Switches | tuple[()] = ()
         if visibility is not None:
             own = visibility.sessions.get(connection, ())
         return (
             *(("", text, is_tag, on) for text, is_tag, on in own),
-            *(one for mount in self.catalogue.mounts for one in mount.switched(connection)),
+            *(
+                switch
+                for mount in self.catalogue.mounts
+                for switch in mount.switches_of(connection)
+            ),
         )
 
     def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
-        own = [one[1:] for one in switched if not one[0]]
+        own = [switch[1:] for switch in switched if not switch[0]]
         if own or self.catalogue.visibility is not None:
             with LOCK:
                 self.catalogue.switches().replace(connection, own)
@@ -198,18 +202,19 @@ class ToolkitRuntime(ServerRuntime):
 
     def declaration(self) -> JSONObject:
         declared, tasks = super().declaration(), self.wire_feature()
-        return declared if tasks is None else merged(tasks.declaration(), declared)
+        return declared if tasks is None else merge_objects(tasks.declaration(), declared)
 
-    def answered(self, revision: str | None = None) -> frozenset[str]:
-        found, tasks = super().answered(revision), self.wire_feature()
+    def answered_methods(self, revision: str | None = None) -> frozenset[str]:
+        found, tasks = super().answered_methods(revision), self.wire_feature()
         return found if tasks is None else found | tasks.methods
 
-    def unused(self) -> frozenset[str]:
+    def unused_methods(self) -> frozenset[str]:
         catalogue = self.catalogue
         idle = [
             f"{kind}/"
             for kind, fields in FIELDS.items()
-            if not any(map(catalogue.offers, fields)) and _changed(kind) not in self.owner.SENDS
+            if not any(map(catalogue.offers, fields))
+            and _change_method(kind) not in self.owner.SENDS
         ]
         if not catalogue.completes():
             idle.append(COMPLETE)
@@ -237,18 +242,22 @@ class ToolkitRuntime(ServerRuntime):
         return {
             **found,
             **{
-                one: partial(subscribe, self.catalogue, one, found.get(one))
-                for one in SUBSCRIPTIONS
+                method: partial(subscribe, self.catalogue, method, found.get(method))
+                for method in SUBSCRIPTIONS
             },
         }
 
     def sends(self) -> frozenset[str]:
         offers = self.catalogue.offers
         offered = [kind for kind, fields in FIELDS.items() if any(map(offers, fields))]
-        found = {_LOG, *map(_changed, offered), *([_UPDATED] if "resources" in offered else ())}
+        found = {
+            _LOG,
+            *map(_change_method, offered),
+            *([_UPDATED] if "resources" in offered else ()),
+        }
         # Some revisions may have no such notification.
         return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
 
 
-def _changed(kind: str) -> str:
+def _change_method(kind: str) -> str:
     return f"notifications/{kind}/list_changed"

@@ -17,13 +17,13 @@ from typing import Any, Final, TypeAlias
 
 from ..core.errors import INTERNAL_ERROR, McpError, ProtocolError
 from ..core.json import JSONObject, json_text
-from ..core.models.base import declared
+from ..core.models.base import declared_member
 from ..core.options import Options
 from ..server.base import ServerBase, SessionBase
 from ..server.context import OpenConnection, RequestContext
 from ..transports.base import Opener
 from .links import Link, MountedConnection
-from .mounts import Mount, Offered, Prefix
+from .mounts import Mount, MountedItem, Prefix
 
 _log: Final = getLogger(__name__)
 
@@ -72,24 +72,24 @@ class RemoteMount(Mount):
         self._proxy, self._opener = proxy, opener
         self._remotes: dict[OpenConnection, dict[_Key, _Remote]] = {}
 
-    def connected(self, connection: OpenConnection) -> None:
+    def add_connection(self, connection: OpenConnection) -> None:
         pass
 
-    def disconnected(self, connection: OpenConnection) -> None:
+    def remove_connection(self, connection: OpenConnection) -> None:
         for remote in self._remotes.pop(connection, {}).values():
             remote.end()
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
         # From now on, its notifications reach the client.
-        return self._used(context)
+        return self._use_remote(context)
 
     @asynccontextmanager
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
-        with self._used(outer) as remote:
+        with self._use_remote(outer) as remote:
             yield await shield(remote.ready)
 
     @contextmanager
-    def _used(self, outer: RequestContext) -> Generator[_Remote, None, None]:
+    def _use_remote(self, outer: RequestContext) -> Generator[_Remote, None, None]:
         remote = self._remote(outer)
         remote.used += 1
         try:
@@ -101,7 +101,7 @@ class RemoteMount(Mount):
         connection = outer.connection
         known = self._remotes.get(connection, {})
         # One that is over may take long to close.
-        remotes = {key: one for key, one in known.items() if not one.over.is_set()}
+        remotes = {key: opened for key, opened in known.items() if not opened.over.is_set()}
         if remotes and not outer.meta and not connection.endpoint.connection.shared:
             return next(reversed(remotes.values()))
         key: _Key = (None, b"")
@@ -112,7 +112,7 @@ class RemoteMount(Mount):
             if connection.endpoint.broken is not None:
                 # Nothing would close what is opened now.
                 raise McpError(INTERNAL_ERROR, _GONE)
-            idle = (one for one, remote in remotes.items() if not remote.used)
+            idle = (other_key for other_key, remote in remotes.items() if not remote.used)
             if len(remotes) >= _MOST and (oldest := next(idle, None)) is not None:
                 remotes.pop(oldest).end()
             remote = _Remote()
@@ -160,24 +160,24 @@ class RemoteMount(Mount):
                 remote.ready.set_exception(McpError(INTERNAL_ERROR, why))
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
-        outer, meta = session.__mcp_runtime__, declared(params, "meta")
+        outer, meta = session.__mcp_runtime__, declared_member(params, "meta")
         if outer.spoken.era.remembers_client and not self.above.TABLE.era.remembers_client:
             # The level that the client has set once is part of each request there.
             meta = meta.model_copy(update={"log_level": outer.connection.level})
             params = params.model_copy(update={"meta": meta})
         return await super().answer(method, session, params)
 
-    async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
+    async def entries(self, field: str, session: SessionBase) -> list[tuple[MountedItem, Any]]:
         try:
             return await super().entries(field, session)
         except ProtocolError as error:
             _log.warning("what the server of %s has is not listed: %s", self.prefix.text, error)
             return []
 
-    async def _listed(
+    async def _list_entries(
         self, link: Link, field: str, outer: RequestContext
-    ) -> list[tuple[Offered, Any]]:
+    ) -> list[tuple[MountedItem, Any]]:
         kind = "resources" if field.startswith("resource") else field
         if kind not in link.connection.server.__mcp_runtime__.declaration():
             return []
-        return await super()._listed(link, field, outer)
+        return await super()._list_entries(link, field, outer)

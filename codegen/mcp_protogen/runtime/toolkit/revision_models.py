@@ -45,7 +45,9 @@ class RevisionModels:
     @cached_property
     def ui(self) -> ModuleType | None:
         """Return what makes items with user interfaces, if the extension for those is there."""
-        return next((one.items() for one in self._table.extensions if one.items), None)
+        return next(
+            (extension.items() for extension in self._table.extensions if extension.items), None
+        )
 
     def result(self, method: str) -> type[Any]:
         return self._table.requests[method].results[0]
@@ -101,7 +103,7 @@ class RevisionModels:
     def contents(self) -> Mapping[str, type[Any]]:
         found = models_in(self.result("resources/read"), "contents")
         members = ("text", "blob")
-        return {name: one for one in found for name in members if name in fields_of(one)}
+        return {name: model for model in found for name in members if name in fields_of(model)}
 
     @cached_property
     def _empty_result(self) -> tuple[Validate, JSONObject]:
@@ -129,7 +131,7 @@ def revision_models(table: MethodTable) -> RevisionModels:
 
 def _kinds(blocks: Models) -> Kinds:
     types = (fields_of(block)["type"].annotation for block in blocks)
-    return frozenset(name for one in types for name in get_args(one))
+    return frozenset(name for type in types for name in get_args(type))
 
 
 def text_block(text: str) -> JSONObject:
@@ -144,9 +146,9 @@ def fields_of(model: type[WireModel]) -> Mapping[str, Any]:
 
 def models_in(model: type[WireModel], field: str) -> Models:
     expression = fields_of(model)[field].annotation
-    return frozenset(one for one in classes_in(expression) if issubclass(one, WireModel))
+    return frozenset(cls for cls in classes_in(expression) if issubclass(cls, WireModel))
 
 
-def several(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     many: bool = isinstance(value, (list, tuple))
     return [*value] if many else [value]

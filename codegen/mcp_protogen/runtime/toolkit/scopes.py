@@ -35,7 +35,7 @@ class Step:
 Steps: TypeAlias = Sequence[Step]
 
 
-class Scope:
+class CallScope:
     """The values of one call, and the generators that go on after it."""
 
     __slots__ = (
@@ -67,7 +67,7 @@ class Scope:
         entered: list[Any] = []
         self._groups.append((False, entered))
         for step in steps:
-            value = self._made(step)
+            value = self._call_step(step)
             if step.manager is not None:
                 manager, value = value, await value.__aenter__()
                 entered.append(manager)
@@ -106,7 +106,7 @@ class Scope:
         self._carry_back()
         return failed
 
-    def _made(self, step: Step) -> Any:
+    def _call_step(self, step: Step) -> Any:
         given = {name: self.values[function] for name, function in step.needs.items()}
         given.update(dict.fromkeys(step.sessions, self._session))
         return (step.manager or step.function)(**given)
@@ -117,11 +117,11 @@ class Scope:
         entered: list[Any] = []
         self._groups.append((True, entered))
         for step in steps:
-            value = self._made(step)
+            value = self._call_step(step)
             if step.manager is not None:
                 manager, value = value, value.__enter__()
                 entered.append(manager)
-            self.values[step.function] = self._awaited(value)
+            self.values[step.function] = self._await_value(value)
 
     def _call(
         self, steps: Steps, names: Mapping[str, Function], function: Function, **given: Any
@@ -130,8 +130,8 @@ class Scope:
         result: Any = None
         try:
             self._enter(steps)
-            given |= {name: self.values[one] for name, one in names.items()}
-            result = self._awaited(function(**given))
+            given |= {name: self.values[dependency] for name, dependency in names.items()}
+            result = self._await_value(function(**given))
         except BaseException as error:
             failed = error
         if not self._is_abandoned:
@@ -143,7 +143,7 @@ class Scope:
         finally:
             del failed
 
-    def _awaited(self, value: Any) -> Any:
+    def _await_value(self, value: Any) -> Any:
         # A plain function may return a coroutine, which needs the event loop.
         return self._session.from_thread(_result_of(value)) if isawaitable(value) else value
 
@@ -192,7 +192,7 @@ def _exit(managers: list[Any], failed: BaseException | None) -> BaseException | 
     # A generator that catches a failure does not hide it from others: they must not commit then.
     while managers:
         try:
-            managers.pop().__exit__(*_described(failed))
+            managers.pop().__exit__(*_exception_info(failed))
         except BaseException as error:
             failed = error
     return failed
@@ -200,13 +200,13 @@ def _exit(managers: list[Any], failed: BaseException | None) -> BaseException | 
 
 async def _async_exit(manager: Any, failed: BaseException | None) -> BaseException | None:
     try:
-        await manager.__aexit__(*_described(failed))
+        await manager.__aexit__(*_exception_info(failed))
     except BaseException as error:
         return error
     return failed
 
 
-def _described(failed: BaseException | None) -> tuple[Any, Any, Any]:
+def _exception_info(failed: BaseException | None) -> tuple[Any, Any, Any]:
     return (None, None, None) if failed is None else (type(failed), failed, failed.__traceback__)
 
 

@@ -6,7 +6,7 @@ A handler that a subclass overrides comes first, and can call `super()` for the 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, overload
 
-from ..connection import Written
+from ..connection import ResultText
 from ..core.json import JSONObject
 from ..rules.handlers import Handlers, extended_by, generated_class, made_once
 from ..server.base import ServerBase, SessionBase
@@ -191,7 +191,9 @@ class Toolkit:
         runtime = self.__mcp_runtime__
         result = await runtime.call(session, params)
         return (
-            runtime.catalogue.models.read_result(result) if isinstance(result, Written) else result
+            runtime.catalogue.models.read_result(result)
+            if isinstance(result, ResultText)
+            else result
         )
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:

@@ -51,7 +51,11 @@ def switch(
             switches = visibility.sessions.setdefault(connection, Switches())
         elif principal_id:
             held = runtime.connections
-            to = [one for one in held if id_of(one.endpoint.principal) == principal_id]
+            to = [
+                candidate
+                for candidate in held
+                if id_of(candidate.endpoint.principal) == principal_id
+            ]
             switches = visibility.principals.setdefault(principal_id, Switches())
         for name in chosen:
             switches.add(name, False, on)

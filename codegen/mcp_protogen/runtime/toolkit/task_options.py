@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 from .decorators import TaskChoice
 
 _FURTHER_CHOICES: Final = ("required", "deferred")
@@ -29,5 +29,5 @@ def task_mode(options: Mapping[str, Any], where: str) -> TaskMode | None:
     again = options.get("idempotent")
     if again is None:
         annotations: WireModel | None = options.get("annotations")
-        again = annotations is not None and declared(annotations, "idempotent_hint") is True
+        again = annotations is not None and declared_member(annotations, "idempotent_hint") is True
     return TaskMode(choice, bool(again), options.get("immediate_response"))

@@ -13,7 +13,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Final
 
-from .functions import Function, named
+from .functions import Function, function_name
 
 # How long a thread waits for more to do, in seconds.
 _IDLE: Final = 10.0
@@ -38,7 +38,7 @@ class _Call:
             return self._context.run(self._function, **self._given), None
         except StopIteration as error:
             # A future cannot hold StopIteration: the caller would wait for ever.
-            raised = RuntimeError(f"{named(self._function)} raised StopIteration")
+            raised = RuntimeError(f"{function_name(self._function)} raised StopIteration")
             raised.__cause__ = error
             return None, raised
         except BaseException as error:

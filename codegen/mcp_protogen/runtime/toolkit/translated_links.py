@@ -70,8 +70,10 @@ class TranslatedContext(MountedContext):
         info = super().peer_info()
         return info and self._translating.inward("Implementation", dict(info))
 
-    def shown(self, method: str, params: JSONObject) -> JSONObject:
-        return super().shown(method, self._translating.carry_out(method, "params", params))
+    def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
+        return super().params_for_client(
+            method, self._translating.carry_out(method, "params", params)
+        )
 
     def _across(self, spec: Any, params: Any) -> tuple[Any, Any]:
         """Return the spec and the params in the revision of the server above."""

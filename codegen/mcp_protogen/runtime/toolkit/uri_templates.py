@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from ..core.uri_templates import BROKEN, encoded, parse_uri_template
+from ..core.uri_templates import BROKEN, encode_value, parse_uri_template
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -63,7 +63,7 @@ class UriTemplate:
         values, at = dict[str, str](), len(self.before)
         for variable in self.variables:
             end = self._end(variable, uri, at)
-            value = _decoded(uri[at:end], variable.reserved) if end > at else None
+            value = _decode_value(uri[at:end], variable.reserved) if end > at else None
             if value is None:
                 return None
             values[variable.name] = value
@@ -82,7 +82,7 @@ class UriTemplate:
             value = str(values.get(variable.name, ""))
             if not value:
                 raise ValueError(f"{self.text} needs a value of {variable.name}")
-            parts += (encoded(value, reserved=variable.reserved), variable.after)
+            parts += (encode_value(value, reserved=variable.reserved), variable.after)
         return "".join(parts)
 
 
@@ -117,7 +117,7 @@ def _check(text: str, literals: list[str], names: list[str]) -> None:
         raise ValueError(f"the URI template {text!r} has variables with nothing between them")
 
 
-def _decoded(raw: str, reserved: bool) -> str | None:
+def _decode_value(raw: str, reserved: bool) -> str | None:
     if BROKEN.search(raw) or (not reserved and not _SEGMENT_ENDS.isdisjoint(raw)):
         return None
     try:

@@ -54,7 +54,7 @@ class Visibility:
         for text, is_tag, on in switched:
             own.add(text, is_tag, on)
 
-    def fixed(self, item: Named) -> bool | None:
+    def is_enabled_for_all(self, item: Named) -> bool | None:
         """Return whether an item is enabled for all clients; None if it depends."""
         for some in (self.principals, self.sessions):
             if any(switches.of(item) is not None for switches in some.values()):

@@ -31,7 +31,7 @@ class Here(NamedTuple):
     def without(self, value: JSONObject, member: str, *path: str) -> JSONObject:
         """Return the value at `path` without a member."""
         self.lose("dropped", *path, member)
-        return {key: one for key, one in value.items() if key != member}
+        return {key: member_value for key, member_value in value.items() if key != member}
 
     def refuse(self, *path: str) -> Any:
         """Raise `Untranslatable` for the value, or for what is at `path` in it."""
@@ -51,7 +51,7 @@ CONVERSIONS: Final[dict[str, Conversion]] = {}
 """The functions by their names, as the generated tables call them."""
 
 
-def _listed(conversion: ConversionT) -> ConversionT:
+def _register(conversion: ConversionT) -> ConversionT:
     CONVERSIONS[conversion.__name__] = conversion
     return conversion
 
@@ -59,7 +59,7 @@ def _listed(conversion: ConversionT) -> ConversionT:
 # Content.
 
 
-@_listed
+@_register
 def audio_as_resource(block: JSONObject, here: Here) -> JSONObject:
     """Return an audio block as an embedded resource with the same bytes."""
     here.lose("replaced")
@@ -69,13 +69,13 @@ def audio_as_resource(block: JSONObject, here: Here) -> JSONObject:
     return {"type": "resource", "resource": resource, **_common(block)}
 
 
-@_listed
+@_register
 def audio_as_text(block: JSONObject, here: Here) -> JSONObject:
     """Return a text in place of an audio block, where no type can hold the bytes."""
     return _as_text(block, f"[audio, {block['mimeType']}, not delivered]", here)
 
 
-@_listed
+@_register
 def link_as_text(block: JSONObject, here: Here) -> JSONObject:
     """Return a resource link as a text block with its title and URI."""
     name = block.get("title", block["name"])
@@ -96,7 +96,7 @@ _RESULT: Final = "result"
 """The member that holds a value which is no object, where servers have to send one."""
 
 
-@_listed
+@_register
 def structured_content_as_text(result: JSONObject, here: Here) -> JSONObject:
     """Move structured content to a text block, unless a block already has the same JSON or text."""
     if "structuredContent" not in result:
@@ -128,7 +128,7 @@ def _holds(block: JSONObject, value: Any) -> bool:
         return False
 
 
-@_listed
+@_register
 def structured_content_of_objects_only(holder: JSONObject, here: Here) -> JSONObject:
     """Wrap structured content that is not a JSON object, and show it as text, too."""
     if "structuredContent" not in holder or is_object(holder["structuredContent"]):
@@ -140,7 +140,7 @@ def structured_content_of_objects_only(holder: JSONObject, here: Here) -> JSONOb
 # Tools.
 
 
-@_listed
+@_register
 def output_schema_of_objects_only(tool: JSONObject, here: Here) -> JSONObject:
     """Wrap an output schema that no object fits, as its values are, and drop any other one."""
     schema = tool.get("outputSchema")
@@ -164,11 +164,13 @@ def _is_movable(schema: Any) -> bool:
     if not is_object(schema):
         return True
     references = [schema.get(key, "#/$defs/") for key in ("$ref", "$dynamicRef", "$recursiveRef")]
-    stays = all(isinstance(one, str) and one.startswith("#/$defs/") for one in references)
+    stays = all(
+        isinstance(reference, str) and reference.startswith("#/$defs/") for reference in references
+    )
     return stays and "$id" not in schema and all(map(_is_movable, schema.values()))
 
 
-@_listed
+@_register
 def tool_schemas_of_known_form(tool: JSONObject, here: Here) -> JSONObject:
     """Drop the keywords of a tool's schemas that do not have the form the target requires."""
     for member in ("inputSchema", "outputSchema"):
@@ -183,15 +185,15 @@ def tool_schemas_of_known_form(tool: JSONObject, here: Here) -> JSONObject:
 _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
     "$schema": lambda value: isinstance(value, str),
     "properties": lambda value: is_object(value)
-    and all(isinstance(one, (dict, bool)) for one in value.values()),
-    "required": lambda value: is_array(value) and all(isinstance(one, str) for one in value),
+    and all(isinstance(item, (dict, bool)) for item in value.values()),
+    "required": lambda value: is_array(value) and all(isinstance(item, str) for item in value),
 }
 
 
 # Sampling.
 
 
-@_listed
+@_register
 def one_block_per_message(params: JSONObject, here: Here) -> JSONObject:
     """Split messages of several blocks into several messages of the same role."""
     messages: list[JSONObject] = params["messages"]
@@ -206,7 +208,7 @@ def one_block_per_message(params: JSONObject, here: Here) -> JSONObject:
     return {**params, "messages": split}
 
 
-@_listed
+@_register
 def one_block(result: JSONObject, here: Here) -> JSONObject:
     """Reduce a message of several blocks to one: their texts together, or else the first block."""
     content = result["content"]
@@ -220,7 +222,7 @@ def one_block(result: JSONObject, here: Here) -> JSONObject:
     return {**result, "content": content[0]}
 
 
-@_listed
+@_register
 def no_tools(params: JSONObject, here: Here) -> JSONObject:
     """Refuse sampling with tools: without them the answer would be different."""
     for member in ("tools", "toolChoice"):
@@ -229,7 +231,7 @@ def no_tools(params: JSONObject, here: Here) -> JSONObject:
     return params
 
 
-@_listed
+@_register
 def not_expressible(value: Any, here: Here) -> Any:
     """Refuse a value that the target cannot express."""
     return here.refuse()
@@ -238,13 +240,13 @@ def not_expressible(value: Any, here: Here) -> Any:
 # Elicitation.
 
 
-@_listed
+@_register
 def forms_only(params: JSONObject, here: Here) -> JSONObject:
     """Refuse an elicitation by URL."""
     return here.refuse("mode") if params.get("mode") == "url" else params
 
 
-@_listed
+@_register
 def forms_if_declared(capabilities: JSONObject, here: Here) -> JSONObject:
     """Drop the capability to elicit by URL alone: the target revision has only forms."""
     modes = capabilities.get("elicitation")
@@ -253,14 +255,14 @@ def forms_if_declared(capabilities: JSONObject, here: Here) -> JSONObject:
     return here.without(capabilities, "elicitation")
 
 
-@_listed
+@_register
 def elicitation_id(params: JSONObject, here: Here) -> JSONObject:
     """Add an id to a URL elicitation that has none: the same id for the same question."""
     question = to_json([params["message"], params["url"]])
     return {**params, "elicitationId": hashlib.sha256(question).hexdigest()[:32]}
 
 
-@_listed
+@_register
 def plain_fields(field: JSONObject, here: Here) -> JSONObject:
     """Return a form field as the first forms have it: without defaults, titles beside an enum."""
     if field["type"] == "array":
@@ -280,7 +282,7 @@ def _is_choice(value: object) -> bool:
     return is_object(value) and all(isinstance(value.get(member), str) for member in members)
 
 
-@_listed
+@_register
 def fields_without_defaults(field: JSONObject, here: Here) -> JSONObject:
     """Drop `default` from a field where the target has none; only a boolean may have one."""
     if field["type"] == "boolean" or "default" not in field:
@@ -288,7 +290,7 @@ def fields_without_defaults(field: JSONObject, here: Here) -> JSONObject:
     return here.without(field, "default")
 
 
-@_listed
+@_register
 def choices_as_text(result: JSONObject, here: Here) -> JSONObject:
     """Join several choices into one text, with commas between them."""
     content: JSONObject = result.get("content", {})
@@ -304,7 +306,7 @@ def choices_as_text(result: JSONObject, here: Here) -> JSONObject:
 # Completion.
 
 
-@_listed
+@_register
 def at_most_100_values(completion: JSONObject, here: Here) -> JSONObject:
     """Cut suggestions to 100, and say that there are more."""
     values: list[str] = completion["values"]
@@ -318,7 +320,7 @@ def at_most_100_values(completion: JSONObject, here: Here) -> JSONObject:
 # Cancellation.
 
 
-@_listed
+@_register
 def named_request_only(params: JSONObject, here: Here) -> JSONObject:
     """Refuse a cancellation without a request id: the target requires one."""
     return params if "requestId" in params else here.refuse("requestId")
@@ -327,7 +329,7 @@ def named_request_only(params: JSONObject, here: Here) -> JSONObject:
 # Results.
 
 
-@_listed
+@_register
 def complete_only(result: JSONObject, here: Here) -> JSONObject:
     """Refuse a result of a type that the target does not have."""
     kind = result.get("resultType", "complete")

@@ -13,7 +13,7 @@ from ..core.models.base import WireModel, validator_of
 from ..core.revision import Revision, load_generated
 from ..core.spec import EraName
 from ..messages.method_table import MethodTable
-from ..rules.handlers import Handlers, merged
+from ..rules.handlers import Handlers, merge_objects
 from ..rules.server_negotiation import Offer
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class RevisionView(Generic[HandlersT]):
         found: JSONObject = {
             name: self.declared[name] for name in feature.members if name in self.declared
         }
-        return merged(found, runtime.declaration())
+        return merge_objects(found, runtime.declaration())
 
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:
         """Return those members of a result that hold the capabilities and the name."""
@@ -77,13 +77,13 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         on_loss: OnLoss = None,
     ) -> None:
         self._handlers = handlers
-        self._revisions = {one.id: one for one in revisions or ()}
+        self._revisions = {revision.id: revision for revision in revisions or ()}
         self._on_loss = on_loss
         if revisions is not None and not self._revisions:
             raise ValueError("there has to be a revision to speak")
-        eras: dict[str, EraName] = {id: one.era for id, one in self._revisions.items()}
+        eras: dict[str, EraName] = {id: revision.era for id, revision in self._revisions.items()}
         if revisions is None:
-            eras = {id: one.TABLE.rules.era for id, one in handlers.items()}
+            eras = {id: handler.TABLE.rules.era for id, handler in handlers.items()}
         self.offer = Offer(dict(sorted(eras.items())))
         """What can be agreed on with a peer. Revisions are named by dates, so names sort."""
 
@@ -101,7 +101,7 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
             runtime = handlers.__mcp_runtime__
             declared, identity = runtime.declaration(), runtime.identity()
             return RevisionView(handlers, handlers.TABLE, declared, identity)
-        newer = [one for one in self._handlers if one > revision]
+        newer = [known for known in self._handlers if known > revision]
         handlers = self._handlers[min(newer) if newer else max(self._handlers)]
         spoken = self._revisions[revision]
         package = load_generated(spoken.module.rpartition(".")[0])

@@ -105,9 +105,9 @@ class TranslatingTable(MethodTable):
         out: T = translate(value, (None, part), report)
         if report.losses:
             unlost = self._untranslated.unlost
-            members = ((one, one.pointer.rpartition("/")[2]) for one in report.losses)
+            members = ((loss, loss.pointer.rpartition("/")[2]) for loss in report.losses)
             self._losses.take(
-                name, [one for one, member in members if (name, member) not in unlost]
+                name, [loss for loss, member in members if (name, member) not in unlost]
             )
         return out
 
@@ -123,14 +123,14 @@ class TranslatingTable(MethodTable):
             return read
         check = validator_of(native.params)
 
-        def translated(value: Any) -> Any:
+        def read_translated(value: Any) -> Any:
             check(value)
             out = self._run(translate, value, method, "params")
             if presumed is not None:
                 out = {**out, "_meta": {**out.get("_meta", {}), **presumed()}}
             return read(out)
 
-        return translated
+        return read_translated
 
     def _native(self, method: str) -> AnyRequest | NotificationSpec[Any]:
         return self._wire.requests.get(method) or self._wire.notifications[method]
@@ -152,9 +152,9 @@ class TranslatingTable(MethodTable):
             return read
         forgive, claims = forgiver(native, self._wire.rules), self._wire.claims(method)
         show = self._untranslated.read.get(method)
-        kinds = {one: self._kind(spec, one) for one in native.results[1:]}
+        kinds = {result: self._kind(spec, result) for result in native.results[1:]}
 
-        def translated(value: Any) -> Any:
+        def read_translated(value: Any) -> Any:
             checked: object = check(value)
             kind = kinds.get(type(checked))
             if kind is not None:
@@ -167,11 +167,11 @@ class TranslatingTable(MethodTable):
             kept = value if forgive is None else forgive(value)
             return read(self._run(translate, kept, method, "result"))
 
-        return translated
+        return read_translated
 
     def _kind(self, spec: AnyRequest, native: type[Any]) -> tuple[Run | None, Validate] | None:
         """Return how to read a result that is not the plain one; None if `own` has none such."""
-        ours = {one.__name__: one for one in spec.results[1:]}
+        ours = {result.__name__: result for result in spec.results[1:]}
         with suppress(LookupError):
             kind = ours[self._inward.becomes(native.__name__)]
             return self._inward.of_type(native.__name__), validator_of(kind)
@@ -231,15 +231,15 @@ class TranslatingTable(MethodTable):
             return None
         plain, *others = spec.results
         kinds = (plain, *others) if cls is plain else (*others, plain)
-        kind = next((one for one in kinds if issubclass(cls, one)), None)
+        kind = next((result_class for result_class in kinds if issubclass(cls, result_class)), None)
         with suppress(LookupError):
             if kind is plain:
-                return self._completed(spec.method)
+                return self._result_translation(spec.method)
             if kind is not None:
                 return self._outward.of_type(kind.__name__)
         raise LocalError(f"{cls.__name__} is not a result of {spec.method}")
 
-    def _completed(self, method: str) -> Run | None:
+    def _result_translation(self, method: str) -> Run | None:
         """Return the translation of plain results, with what the runtime has to add."""
         translate, complete = (
             self._outward.message(method, "result"),
@@ -248,11 +248,11 @@ class TranslatingTable(MethodTable):
         if complete is None:
             return translate
 
-        def completed(value: Any, at: Place, report: Report) -> Any:
+        def translate_complete(value: Any, at: Place, report: Report) -> Any:
             out = value if translate is None else translate(value, at, report)
             return complete(out)
 
-        return completed
+        return translate_complete
 
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
         question = super().write_question(spec, params)
@@ -274,19 +274,21 @@ class TranslatingTable(MethodTable):
     def outward(self, name: str, value: JSONObject) -> JSONObject:
         run = self._outward.of_type(name)
         if name in _CAPABILITIES and self.extensions:
-            return self._declared(run, name, value)
+            return self._translate_capabilities(run, name, value)
         return self._run(run, value, name, name)
 
-    def _declared(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
+    def _translate_capabilities(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
         # The wire's extensions are spoken here, so it has to be known who declares them.
-        given, kept = _divided(value, {one.identifier for one in self.extensions})
+        given, kept = _split_extensions(
+            value, {extension.identifier for extension in self.extensions}
+        )
         out = self._run(run, given, name, name)
         return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:
         run = self._inward.of_type(name)
         if name in _CAPABILITIES and self.extensions:
-            return self._declared(run, name, value)
+            return self._translate_capabilities(run, name, value)
         members = self._untranslated.kept.get(name)
         if members is not None and run is not None:
             run = _keeping(run, members)
@@ -312,20 +314,20 @@ class TranslatingTable(MethodTable):
 
 def _keeping(translate: Run, members: frozenset[str]) -> Run:
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
-        kept = {member: one for member, one in value.items() if member in members}
-        others = {member: one for member, one in value.items() if member not in members}
+        kept = {member: item for member, item in value.items() if member in members}
+        others = {member: item for member, item in value.items() if member not in members}
         return {**translate(others, at, report), **kept}
 
     return run
 
 
-def _divided(value: JSONObject, known: Collection[str]) -> tuple[JSONObject, JSONObject]:
+def _split_extensions(value: JSONObject, known: Collection[str]) -> tuple[JSONObject, JSONObject]:
     """Return capabilities without the `known` extensions, and those."""
     given: object = value.get(EXTENSIONS)
     declared: JSONObject = given if is_object(given) else {}
-    others = {id: one for id, one in declared.items() if id not in known}
-    rest = {name: one for name, one in value.items() if name != EXTENSIONS}
-    kept = {id: one for id, one in declared.items() if id in known}
+    others = {id: settings for id, settings in declared.items() if id not in known}
+    rest = {name: item for name, item in value.items() if name != EXTENSIONS}
+    kept = {id: settings for id, settings in declared.items() if id in known}
     return {**rest, EXTENSIONS: others} if others else rest, kept
 
 

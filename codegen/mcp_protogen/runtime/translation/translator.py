@@ -63,7 +63,7 @@ class Translator:
         Raises `LookupError` for a type that the target does not have.
         """
         if name in self.direction.plans:
-            return self._planned(name)
+            return self._function_for(name)
         if name in self.direction.same:
             return None
         raise LookupError(
@@ -93,15 +93,15 @@ class Translator:
         losses: list[Loss] = []
         return Translated(run(value, None, Report(losses)), tuple(losses))
 
-    def _planned(self, name: str) -> Run:
+    def _function_for(self, name: str) -> Run:
         run = self._runs.get(name)
         if run is None:
             # A type may hold values of the same type, so its function may need itself.
             self._runs[name] = lambda value, at, report: self._runs[name](value, at, report)
-            run = self._runs[name] = self._compiled(self.direction.plans[name])
+            run = self._runs[name] = self._compile(self.direction.plans[name])
         return run
 
-    def _compiled(self, plan: Plan) -> Run:
+    def _compile(self, plan: Plan) -> Run:
         match plan:
             case Members():
                 undefined = Drop(f"{self.direction.source} does not define it.")
@@ -118,9 +118,9 @@ class Translator:
     def _step(self, step: Step | None) -> Run:
         match step:
             case None:
-                return _unchanged
+                return _keep_value
             case To(name):
-                return self._planned(name)
+                return self._function_for(name)
             case Each(inner):
                 return _each(self._step(inner))
             case Either(of_object, of_array):
@@ -130,7 +130,7 @@ class Translator:
                 return _when(made, self._step(otherwise))
 
 
-def _unchanged(value: Any, at: Place, report: Report) -> Any:
+def _keep_value(value: Any, at: Place, report: Report) -> Any:
     return value
 
 
@@ -278,7 +278,7 @@ def module_name(revision: str) -> str:
     return "v" + revision.replace("-", "_").replace(".", "_").lower()
 
 
-def translated(
+def translate_value(
     value: Any,
     package: str,
     source: str | ModuleType,

@@ -34,7 +34,7 @@ class _Pipe:
 
     async def send(self, messages: Sequence[bytes]) -> None:
         while len(self._messages) >= _CAPACITY and not self._closed:
-            await self._room.heard()
+            await self._room.wait()
         if self._closed:
             raise Disconnected("the other side has closed the connection")
         if self._tap is not None:
@@ -42,7 +42,7 @@ class _Pipe:
                 self._tap(self._sender, message)
         self._messages += messages
         if self._take is None:
-            self._came.ring()
+            self._came.notify_all()
         else:
             # Where it is taken in is no concern of the sender.
             get_running_loop().call_soon(self._deliver, context=self._context)
@@ -53,21 +53,21 @@ class _Pipe:
             count += 1
             if not self._take(self._messages.pop(0)):
                 self._take = None
-        self._room.ring()
+        self._room.notify_all()
         if self._messages:
-            self._came.ring()
+            self._came.notify_all()
 
     async def receive(self) -> Sequence[bytes]:
         while not self._messages and not self._closed:
-            await self._came.heard()
+            await self._came.wait()
         messages, self._messages = self._messages, []
-        self._room.ring()
+        self._room.notify_all()
         return messages
 
     def close(self) -> None:
         self._closed = True
-        self._room.ring()
-        self._came.ring()
+        self._room.notify_all()
+        self._came.notify_all()
 
 
 class MemoryTransport:

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ..core.errors import escaped
+from ..core.errors import escape_step
 from ..core.json import is_array, is_object, json_text, read_json
 from ..core.spec import Role
 
@@ -43,25 +43,25 @@ class Entry(NamedTuple):
     connection: str | None = None
 
 
-class Recorded(NamedTuple):
+class TrafficRecording(NamedTuple):
     """A recording: what it says of itself, and its messages that are JSON."""
 
     about: dict[str, Any]
     entries: list[Entry]
 
 
-def read_recorded(path: str | PathLike[str]) -> Recorded:
+def read_recording(path: str | PathLike[str]) -> TrafficRecording:
     """Return what a file has; raise `RecordingError`, and `OSError` if it cannot be read."""
     lines = Path(path).read_bytes().splitlines()
-    about = _decoded(1, lines[0] if lines else b"")
+    about = _decode_line(1, lines[0] if lines else b"")
     if about.get(HEAD) != FORMAT:
         raise RecordingError(1, f'the first line has no "{HEAD}": {FORMAT}')
-    return Recorded(about, list(_entries(lines)))
+    return TrafficRecording(about, list(_entries(lines)))
 
 
 def _entries(lines: list[bytes]) -> Iterator[Entry]:
     for number, line in enumerate(lines[1:], 2):
-        said = _decoded(number, line)
+        said = _decode_line(number, line)
         sender, side, connection = said.get("sender"), said.get("side"), said.get("connection")
         if sender not in _ROLES or side not in (None, *_ROLES):
             raise RecordingError(number, '"sender" and "side" are client or server')
@@ -71,7 +71,7 @@ def _entries(lines: list[bytes]) -> Iterator[Entry]:
             raise RecordingError(number, 'it has neither "message" nor "text"')
 
 
-def _decoded(number: int, line: bytes) -> dict[str, Any]:
+def _decode_line(number: int, line: bytes) -> dict[str, Any]:
     try:
         said = read_json(line)
     except ValueError as error:
@@ -93,9 +93,9 @@ class Redaction:
         self.places: Final = tuple(dict.fromkeys(places))
         if "" in self.places:
             raise ValueError("a place is a name or a JSON pointer")
-        self._names = frozenset(one for one in self.places if not one.startswith("/"))
-        pointers = [one for one in self.places if one.startswith("/")]
-        patterns = [re.escape(one).replace(r"/\*", "/[^/]*") for one in pointers]
+        self._names = frozenset(place for place in self.places if not place.startswith("/"))
+        pointers = [place for place in self.places if place.startswith("/")]
+        patterns = [re.escape(pointer).replace(r"/\*", "/[^/]*") for pointer in pointers]
         self._pointers = re.compile("|".join(patterns)) if patterns else None
 
     def __bool__(self) -> bool:
@@ -107,11 +107,15 @@ class Redaction:
             return _blank(value)
         if is_object(value):
             return {
-                name: _blank(one) if name in self._names else self(one, f"{at}/{escaped(name)}")
-                for name, one in value.items()
+                name: (
+                    _blank(member)
+                    if name in self._names
+                    else self(member, f"{at}/{escape_step(name)}")
+                )
+                for name, member in value.items()
             }
         if is_array(value):
-            return [self(one, f"{at}/{index}") for index, one in enumerate(value)]
+            return [self(item, f"{at}/{index}") for index, item in enumerate(value)]
         return self._inside(value) if isinstance(value, str) and self._names else value
 
     def _inside(self, text: str) -> str:
@@ -129,9 +133,9 @@ class Redaction:
 def _blank(value: Any) -> Any:
     """Return a value of the same type, so that it still fits its schema."""
     if is_object(value):
-        return {name: _blank(one) for name, one in value.items()}
+        return {name: _blank(member) for name, member in value.items()}
     if is_array(value):
-        return [_blank(one) for one in value]
+        return [_blank(item) for item in value]
     if isinstance(value, bool):
         return False
     if isinstance(value, str):

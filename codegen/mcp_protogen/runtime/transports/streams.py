@@ -124,7 +124,7 @@ class LineProtocol(asyncio.Protocol):
                     break
         if received:
             self._messages += received
-            self._changed.ring()
+            self._changed.notify_all()
         # A line that has not ended wakes nobody.
         self._size = self._size + len(data) if self._messages else 0
         if self._size > _HIGH_WATER and self._source is not None:
@@ -144,14 +144,14 @@ class LineProtocol(asyncio.Protocol):
             self._ended = True
             self._error = error
             self._messages += self._lines.end()
-        self._changed.ring()
+        self._changed.notify_all()
 
     def pause_writing(self) -> None:
         self._writing_paused = True
 
     def resume_writing(self) -> None:
         self._writing_paused = False
-        self._changed.ring()
+        self._changed.notify_all()
 
     # What a transport calls.
 
@@ -164,7 +164,7 @@ class LineProtocol(asyncio.Protocol):
 
     async def receive(self) -> Sequence[Received]:
         while not self._messages and not self._ended:
-            await self._changed.heard()
+            await self._changed.wait()
         if not self._messages and self._error is not None:
             raise Disconnected(f"the connection broke: {self._error}")
         messages, self._messages, self._size = self._messages, [], 0
@@ -177,7 +177,7 @@ class LineProtocol(asyncio.Protocol):
             raise Disconnected(f"cannot be written to: {self._lost or 'not connected'}")
         self._sink.write(frame(messages))
         while self._writing_paused and self._lost is None:
-            await self._changed.heard()
+            await self._changed.wait()
 
     async def close_writing(self) -> None:
         """Close the connection; what was written gets some time to leave."""
@@ -187,7 +187,7 @@ class LineProtocol(asyncio.Protocol):
         try:
             async with asyncio.timeout(_CLOSE_TIMEOUT):
                 while self._lost is None:
-                    await self._changed.heard()
+                    await self._changed.wait()
         except TimeoutError:
             self._sink.abort()
 

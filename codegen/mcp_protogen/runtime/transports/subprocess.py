@@ -61,7 +61,7 @@ def stdio_client(
     """
     if not argv:
         raise ValueError("there is no program to start")
-    variables = {**_inherited(inherit), **(env or {})}
+    variables = {**_inherited_variables(inherit), **(env or {})}
     program = [os.fspath(part) for part in argv]
     if sys.platform == "win32":
         program[0] = _with_suffix(program[0], variables)
@@ -87,7 +87,7 @@ def _with_suffix(program: str, variables: Mapping[str, str]) -> str:
     return which(program, path=variables.get("PATH")) or program
 
 
-def _inherited(inherit: bool | Collection[str]) -> dict[str, str]:
+def _inherited_variables(inherit: bool | Collection[str]) -> dict[str, str]:
     if inherit is True:
         return dict(os.environ)
     wanted = inherit or ()

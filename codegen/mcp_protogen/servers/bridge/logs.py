@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
-from mcp_protogen.base.printable import one_line, page
+from mcp_protogen.base.printable import page, safe_line
 from mcp_protogen.runtime.core.losses import Loss
 
 LogFormat: TypeAlias = Literal["text", "json"]
@@ -44,7 +44,7 @@ class _Text(logging.Formatter):
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        return (page if record.exc_info else one_line)(super().format(record))
+        return (page if record.exc_info else safe_line)(super().format(record))
 
 
 class _Json(logging.Formatter):

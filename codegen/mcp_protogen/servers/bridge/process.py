@@ -125,7 +125,7 @@ def _opener(options: BridgeOptions) -> Opener:
 
 def _revisions(package: ModuleType, option: str, ids: Iterable[str]) -> Sequence[Revision] | None:
     """Return revisions by their ids; None for all. Raise `ProblemError` (`unknown-revision`)."""
-    known: dict[str, Revision] = {one.id: one for one in package.REVISIONS}
+    known: dict[str, Revision] = {revision.id: revision for revision in package.REVISIONS}
     chosen = dict.fromkeys(ids)
     for id in chosen:
         if id not in known:

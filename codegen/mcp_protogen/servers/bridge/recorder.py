@@ -19,7 +19,7 @@ from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.runtime.transports.memory import Tap
 from mcp_protogen.runtime.transports.recordings import FORMAT, HEAD, Redaction
-from mcp_protogen.servers.connect.traffic import PassedMessage, line, tapped
+from mcp_protogen.servers.connect.traffic import PassedMessage, line, tap_opener
 
 _log: Final = getLogger(__name__)
 
@@ -59,14 +59,14 @@ class Recorder:
             )
             found = os.fstat(self._descriptor)
             self._size = found.st_size
-            self._start = self._begun()
+            self._start = self._begin()
             if os.name != "nt" and stat.S_ISREG(found.st_mode):
                 os.fchmod(self._descriptor, _MODE)  # an earlier one may be open to others
         except OSError as error:
             place = str(options.file)
             raise ProblemError(Problem("cannot-write", f"{error.strerror}", place)) from error
 
-    def _begun(self) -> float:
+    def _begin(self) -> float:
         """Write or read the head of the file; return its start, in seconds since 1970."""
         redacted = list(self._redaction.places)
         if not self._size:
@@ -109,7 +109,7 @@ class Recorder:
         """Return an opener that records each connection to the server."""
 
         async def open() -> Transport:
-            return await tapped(opener, self.tap("server", token_hex(4)))()
+            return await tap_opener(opener, self.tap("server", token_hex(4)))()
 
         return open
 

@@ -145,19 +145,19 @@ class ArgumentReader:
         if word.kind == ":=":
             return self._json(word.name, word.text)
         if word.kind == "=":
-            return self._typed(word.name, word.text, part)
+            return self._convert(word.name, word.text, part)
         try:
             content = Path(word.text).read_bytes()
             if "base64" in part.find("contentEncoding"):
                 return base64.b64encode(content).decode()
-            return self._typed(word.name, content.decode(), part)
+            return self._convert(word.name, content.decode(), part)
         except OSError as error:
             reason = error.strerror or str(error)
         except UnicodeDecodeError:
             reason = "it is not text in UTF-8"
         raise self._bad(word.name, f"{word.name}: {word.text} cannot be read: {reason}")
 
-    def _typed(self, name: str, text: str, part: Part) -> Any:
+    def _convert(self, name: str, text: str, part: Part) -> Any:
         """Return the value of a text: JSON if the schema allows its type, else the text."""
         try:
             value = read_value(text)
@@ -172,7 +172,7 @@ class ArgumentReader:
             return int(value)
         if "array" in types and not text.lstrip().startswith("["):
             # It can only be an item.
-            return [self._typed(name, text, part.items(0))]
+            return [self._convert(name, text, part.items(0))]
         hint = _QUOTES if "array" in types else ""
         raise self._bad(name, f"{name}: {text!r:.60} is not {_in_words(types)}", hint)
 

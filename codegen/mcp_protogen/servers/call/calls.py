@@ -20,7 +20,7 @@ _NEEDS_PAGES: Final = -32042
 _CANCELLING: Final = 2.0
 
 
-class Screen(Protocol):
+class ProgressDisplay(Protocol):
     """A display for the progress of a call."""
 
     def show_progress(self, progress: Progress) -> None:
@@ -43,7 +43,7 @@ class CallTimeout:
         return self._limit is not None and self._limit.when() is None
 
     @contextmanager
-    def paused(self) -> Generator[None, None, None]:
+    def pause(self) -> Generator[None, None, None]:
         """Stop the time for the block."""
         self.stop()
         try:
@@ -87,7 +87,7 @@ class ToolCall:
     as_task: bool = False
     log_level: str | None = None
 
-    async def made(self, client: Client, screen: Screen, limit: CallTimeout) -> JSON:
+    async def run(self, client: Client, screen: ProgressDisplay, limit: CallTimeout) -> JSON:
         """Return the result; raise what `call_tool` raises, and `RequestTimeout`."""
 
         def on_progress(progress: Progress) -> None:
@@ -113,11 +113,15 @@ class ToolCall:
         return self.as_task or (hasattr(client, "start_task") and (needed or decided))
 
     async def _task(
-        self, client: Client, screen: Screen, limit: CallTimeout, options: Mapping[str, Any]
+        self,
+        client: Client,
+        screen: ProgressDisplay,
+        limit: CallTimeout,
+        options: Mapping[str, Any],
     ) -> WireModel:
         if not hasattr(client, "start_task"):
             raise LocalError(f"tasks do not exist in revision {client.revision}")
-        handle = await self._begun(client, limit, options)
+        handle = await self._start_task(client, limit, options)
         if handle.id is None:
             result: WireModel = await handle.result()
             return result
@@ -133,7 +137,9 @@ class ToolCall:
             raise
         return result
 
-    async def _begun(self, client: Client, limit: CallTimeout, options: Mapping[str, Any]) -> Any:
+    async def _start_task(
+        self, client: Client, limit: CallTimeout, options: Mapping[str, Any]
+    ) -> Any:
         beginning: asyncio.Future[Any] = asyncio.ensure_future(
             client.start_task(self.tool["name"], dict(self.arguments), **options)
         )
@@ -165,4 +171,4 @@ def pages_of(error: McpError) -> list[JSON]:
     listed = data.get("elicitations") if is_object(data) else None
     if error.code != _NEEDS_PAGES or not is_array(listed):
         return []
-    return [one for one in listed if is_object(one) and isinstance(one.get("url"), str)]
+    return [page for page in listed if is_object(page) and isinstance(page.get("url"), str)]

@@ -10,11 +10,17 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.core.errors import ProtocolError
-from mcp_protogen.servers.call.connections import JSON, Abilities, Client, connected, declared
+from mcp_protogen.servers.call.connections import (
+    JSON,
+    Abilities,
+    Client,
+    connect_client,
+    server_capabilities,
+)
 from mcp_protogen.servers.call.input_schemas import read_schema
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.call.listing import listing
-from mcp_protogen.servers.call.remembered import remember, remembered
+from mcp_protogen.servers.call.remembered import recall, remember
 from mcp_protogen.servers.connect.server_target import ServerTarget
 
 T = TypeVar("T")
@@ -36,9 +42,9 @@ class CompletionWord(NamedTuple):
     help: str = ""
 
 
-def listed(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
+def fetch_list(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
     """Return a list of a known server: a new one if the server answers soon."""
-    lists = remembered(target)
+    lists = recall(target)
     if lists is None:
         return ()
     known = lists.get(kind)
@@ -48,7 +54,7 @@ def listed(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
     async def fetch(client: Client) -> Mapping[Kind, Sequence[JSON]]:
         return (await listing(client, [kind])).lists
 
-    found = _asked(target, fetch)
+    found = _ask(target, fetch)
     if found is None:
         return () if known is None else known.listed
     remember(target, found)
@@ -58,9 +64,9 @@ def listed(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
 def names(kind: Kind, entries: Sequence[JSON]) -> Iterator[CompletionWord]:
     """Yield the names of a list; of resources and templates, their URIs."""
     member = {Kind.RESOURCES: "uri", Kind.TEMPLATES: "uriTemplate"}.get(kind, "name")
-    for one in entries:
+    for entry in entries:
         yield CompletionWord(
-            str(one.get(member, "")), str(one.get("title") or one.get("description") or "")
+            str(entry.get(member, "")), str(entry.get("title") or entry.get("description") or "")
         )
 
 
@@ -90,21 +96,23 @@ def completed_values(
 ) -> list[CompletionWord]:
     """Return `name=value` words for an argument of a prompt or a template, from the server."""
     name, separated, value = word.partition("=")
-    if not separated or remembered(target) is None:
+    if not separated or recall(target) is None:
         return []
-    context = {key: one for key, _, one in (each.partition("=") for each in given) if key != name}
+    context = {
+        key: text for key, _, text in (argument.partition("=") for argument in given) if key != name
+    }
 
     async def ask(client: Client) -> list[str]:
-        if "completions" not in declared(client):
+        if "completions" not in server_capabilities(client):
             return []
         spec = client.TABLE.requests["completion/complete"]
         params: dict[str, Any] = {"ref": ref, "argument": {"name": name, "value": value}}
         if context and "context" in spec.params.model_fields:
             params["context"] = {"arguments": context}
         result = (await client.request(spec, spec.params.from_wire(params))).to_wire()
-        return [str(one) for one in result["completion"]["values"]]
+        return [str(text) for text in result["completion"]["values"]]
 
-    return [CompletionWord(f"{name}={one}") for one in _asked(target, ask) or ()]
+    return [CompletionWord(f"{name}={text}") for text in _ask(target, ask) or ()]
 
 
 def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[CompletionWord]:
@@ -130,12 +138,12 @@ def _unheard(line: str) -> None:
     """Drop the standard error of a program."""
 
 
-def _asked(target: ServerTarget, ask: Callable[[Client], Awaitable[T]]) -> T | None:
+def _ask(target: ServerTarget, ask: Callable[[Client], Awaitable[T]]) -> T | None:
     """Return the answer of a server; None if it does not come in time."""
 
     async def run() -> T:
         async with asyncio.timeout(_LONGEST_WAIT):
-            async with connected(quiet.opener(), Abilities(), timeout=_LONGEST_WAIT) as client:
+            async with connect_client(quiet.opener(), Abilities(), timeout=_LONGEST_WAIT) as client:
                 return await ask(client)
 
     quiet = replace(target, stderr=_unheard)

@@ -85,7 +85,7 @@ class Client(Protocol):
 
 
 @asynccontextmanager
-async def connected(
+async def connect_client(
     opener: Opener,
     abilities: Abilities,
     *,
@@ -99,7 +99,9 @@ async def connected(
     (`unknown-revision`), and the errors of the package's `connect`.
     """
     package = protocol()
-    clients = [_client(one, abilities) for one in _revisions(package.REVISIONS, revision)]
+    clients = [
+        _client(candidate, abilities) for candidate in _revisions(package.REVISIONS, revision)
+    ]
     options = Options(
         timeout=timeout,
         timeouts={},
@@ -113,7 +115,7 @@ async def connected(
         yield client
 
 
-def declared(client: Client) -> JSON:
+def server_capabilities(client: Client) -> JSON:
     """Return the capabilities of the server."""
     return client.server_capabilities.to_wire()
 
@@ -126,12 +128,14 @@ def assume(client: Client, capability: str) -> None:
 
 def has_task_extension(client: Client) -> bool:
     """Return whether the server decides by itself which calls become tasks (2026-07-28)."""
-    return TASKS in (declared(client).get(EXTENSIONS) or {})
+    return TASKS in (server_capabilities(client).get(EXTENSIONS) or {})
 
 
 def request_meta(client: Client, log_level: str | None) -> dict[str, Any]:
     """Return the call option that asks for log entries, in revisions where each call does."""
-    revision = next(one for one in protocol().REVISIONS if one.id == client.revision)
+    revision = next(
+        candidate for candidate in protocol().REVISIONS if candidate.id == client.revision
+    )
     if log_level is None or hasattr(client, "set_level"):
         return {}
     return {"meta": revision.load().models.RequestMetaObject(log_level=log_level)}
@@ -140,9 +144,9 @@ def request_meta(client: Client, log_level: str | None) -> dict[str, Any]:
 def _revisions(every: list[Revision], named: str | None) -> list[Revision]:
     if named is None:
         return every
-    chosen = [one for one in every if one.id == named]
+    chosen = [revision for revision in every if revision.id == named]
     if not chosen:
-        hint = did_you_mean(named, [one.id for one in every])
+        hint = did_you_mean(named, [revision.id for revision in every])
         message = f"there is no revision {named!r:.40}"
         raise ProblemError(Problem("unknown-revision", message, "--revision", hint=hint))
     return chosen

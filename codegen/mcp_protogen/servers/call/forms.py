@@ -87,7 +87,7 @@ class Field:
         """The default of the server; `LEFT_OUT` without a default."""
         return self.schema.get("default", LEFT_OUT)
 
-    def described(self) -> Iterator[str]:
+    def describe(self) -> Iterator[str]:
         """Yield lines about the purpose of the field and its possible values."""
         title = self.schema.get("title") or self.name
         kind = _TYPES.get(self.type, "text")
@@ -97,13 +97,17 @@ class Field:
         yield f"{title} ({', '.join([kind, *self._bounds()])}{needed})"
         if description := self.schema.get("description"):
             yield f"  {description}"
-        for number, one in enumerate(self.choices, 1):
-            named = f" ({one.text})" if one.title != one.text else ""
-            yield f"  {number}  {one.title}{named}"
+        for number, choice in enumerate(self.choices, 1):
+            named = f" ({choice.text})" if choice.title != choice.text else ""
+            yield f"  {number}  {choice.title}{named}"
 
     def prompt(self) -> str:
         """Return the prompt for the answer."""
-        return f"{self.name}: " if self.default is LEFT_OUT else f"{self.name} [{self._shown()}]: "
+        return (
+            f"{self.name}: "
+            if self.default is LEFT_OUT
+            else f"{self.name} [{self._default_text()}]: "
+        )
 
     def read(self, text: str) -> Any:
         """Return the value of an answer, `LEFT_OUT` for none; raise `ValueError` with a reason."""
@@ -147,14 +151,14 @@ class Field:
 
     def _choice(self, text: str) -> Any:
         listed = self.choices
-        for one in listed:
-            if text in (one.text, one.title):
-                return one.value
+        for choice in listed:
+            if text in (choice.text, choice.title):
+                return choice.value
         if text.isdecimal() and 1 <= int(text) <= len(listed):
             return listed[int(text) - 1].value
-        for one in listed:
-            if text.lower() in (one.text.lower(), one.title.lower()):
-                return one.value
+        for choice in listed:
+            if text.lower() in (choice.text.lower(), choice.title.lower()):
+                return choice.value
         raise ValueError(f"{text!r:.40} is not one of the choices")
 
     def _bounds(self) -> Iterator[str]:
@@ -171,7 +175,7 @@ class Field:
         if form := self.schema.get("format"):
             yield str(form)
 
-    def _shown(self) -> str:
+    def _default_text(self) -> str:
         if isinstance(self.default, bool):
             return "yes" if self.default else "no"
         if is_array(self.default):
@@ -185,7 +189,9 @@ def fields(schema: Schema) -> list[Field]:
     names: list[Any] = needed if is_array(needed) else []
     if not is_object(listed):
         return []
-    return [Field(name, one, name in names) for name, one in listed.items() if is_object(one)]
+    return [
+        Field(name, member, name in names) for name, member in listed.items() if is_object(member)
+    ]
 
 
 def _choices(schema: Schema) -> Iterator[Choice]:
@@ -197,9 +203,9 @@ def _choices(schema: Schema) -> Iterator[Choice]:
             yield Choice(value, str(title))
     for key in ("oneOf", "anyOf"):
         listed = schema.get(key)
-        for one in listed if is_array(listed) else ():
-            if is_object(one) and "const" in one:
-                yield Choice(one["const"], str(one.get("title", one["const"])))
+        for arm in listed if is_array(listed) else ():
+            if is_object(arm) and "const" in arm:
+                yield Choice(arm["const"], str(arm.get("title", arm["const"])))
 
 
 def _boolean(text: str) -> bool:

@@ -119,7 +119,7 @@ class _Node:
             known.types[key] = found
         return known.types[key]
 
-    def required(self, known: "_Known") -> dict[str, None]:
+    def find_required(self, known: "_Known") -> dict[str, None]:
         """Return the names of required members, in their order."""
         key = id(self.schema)
         if key not in known.required:
@@ -128,7 +128,7 @@ class _Node:
             found = dict.fromkeys(strings(self.schema.get("required")))
             for group in self.groups():
                 objects = [node for node in group if node.types(known) & {"object", ANY}]
-                needed = [node.required(known) for node in objects]
+                needed = [node.find_required(known) for node in objects]
                 found |= dict.fromkeys(
                     name for name in (needed or [{}])[0] if all(name in names for names in needed)
                 )
@@ -217,7 +217,7 @@ class Part:
     def required(self) -> list[str]:
         """The names of required members."""
         known = _Known()
-        return [*dict.fromkeys(name for node in self.nodes for name in node.required(known))]
+        return [*dict.fromkeys(name for node in self.nodes for name in node.find_required(known))]
 
     @cached_property
     def has_alternatives(self) -> bool:

@@ -34,4 +34,4 @@ class Kind(StrEnum):
 def prompt_arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the arguments of a listed prompt."""
     listed = prompt.get("arguments")
-    return [one for one in listed if is_object(one)] if is_array(listed) else []
+    return [argument for argument in listed if is_object(argument)] if is_array(listed) else []

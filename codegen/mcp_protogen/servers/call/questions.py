@@ -39,7 +39,7 @@ _UNSAFE: Final = (
 )
 
 
-class Person(Protocol):
+class UserTerminal(Protocol):
     """A person at a terminal."""
 
     def tell(self, text: str) -> None:
@@ -66,13 +66,13 @@ class Questions:
     true after a form was cancelled because `given` did not answer it.
     """
 
-    person: Person | None
+    person: UserTerminal | None
     tell: Callable[[str], None]
     given: Mapping[str, str] = field(default_factory=dict[str, str])
     roots: Sequence[Path] = ()
     samples: bool = False
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
-    open_page: Callable[[str], bool] = field(default_factory=lambda: _opened)
+    open_page: Callable[[str], bool] = field(default_factory=lambda: _open_page)
     lacks_answers: bool = False
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _fields: set[str] = field(default_factory=set[str])
@@ -110,8 +110,8 @@ class Questions:
             with self.waiting():
                 try:
                     if "url" in params:
-                        return await self._visited(params)
-                    content = await self._filled(params)
+                        return await self._visit_page(params)
+                    content = await self._fill_form(params)
                 except _GivenUp as given_up:
                     return {"action": given_up.action}
         return {"action": ACCEPTED, "content": content}
@@ -119,7 +119,11 @@ class Questions:
     async def list_roots(self, params: JSON) -> JSON:
         """Return the result of `roots/list`."""
         found = [folder.resolve() for folder in self.roots]
-        return {"roots": [{"uri": one.as_uri(), "name": one.name or str(one)} for one in found]}
+        return {
+            "roots": [
+                {"uri": folder.as_uri(), "name": folder.name or str(folder)} for folder in found
+            ]
+        }
 
     async def sample(self, params: JSON) -> JSON:
         """Return the result of `sampling/createMessage`; a person types it."""
@@ -129,8 +133,10 @@ class Questions:
                 self.person.tell("The server asks a model for a text. You write it:")
                 if system := params.get("systemPrompt"):
                     self.person.tell(f"  system: {system}")
-                for one in params.get("messages", ()):
-                    self.person.tell(f"  {one.get('role')}: {_spoken(one.get('content'))}")
+                for message in params.get("messages", ()):
+                    self.person.tell(
+                        f"  {message.get('role')}: {_content_text(message.get('content'))}"
+                    )
                 text = await self.person.read_line("your text: ")
         return {
             "role": "assistant",
@@ -140,11 +146,11 @@ class Questions:
 
     # Forms.
 
-    async def _filled(self, params: JSON) -> dict[str, Any]:
+    async def _fill_form(self, params: JSON) -> dict[str, Any]:
         schema = params.get("requestedSchema")
         listed = fields(schema if is_object(schema) else {})
-        content, refused = self._given_values(listed)
-        left = [one for one in listed if one.name not in content]
+        content, refused = self._read_given(listed)
+        left = [form_field for form_field in listed if form_field.name not in content]
         if self.person is None:
             reasons = [*refused, *_missing(left)]
             if reasons:
@@ -153,22 +159,26 @@ class Questions:
                 self.tell(f"the server's question {message!r} was cancelled: {reason}")
                 self.lacks_answers = True
                 raise _GivenUp(CANCELLED)
-            content |= {one.name: one.default for one in left if one.default is not LEFT_OUT}
+            content |= {
+                form_field.name: form_field.default
+                for form_field in left
+                if form_field.default is not LEFT_OUT
+            }
             return content
         for reason in refused:
             self.person.tell(reason)
         self.person.tell(f"The server asks: {params.get('message', '')}")
         if left:
             self.person.tell("(type !decline to refuse, or !cancel to end without an answer)")
-        for one in left:
-            value = await self._asked(one)
+        for form_field in left:
+            value = await self._ask_field(form_field)
             if value is not LEFT_OUT:
-                content[one.name] = value
+                content[form_field.name] = value
         if not left and await self._line("Answer yes? [Y/n]: ") not in ("", "y", "yes"):
             raise _GivenUp(DECLINED)
         return content
 
-    def _given_values(self, listed: Iterable[Field]) -> tuple[dict[str, Any], list[str]]:
+    def _read_given(self, listed: Iterable[Field]) -> tuple[dict[str, Any], list[str]]:
         """Return the given values that fit their fields, and the reasons why others do not."""
         found: dict[str, Any] = {}
         refused: list[str] = []
@@ -184,14 +194,14 @@ class Questions:
                     found[form_field.name] = value
         return found, refused
 
-    async def _asked(self, one: Field) -> Any:
+    async def _ask_field(self, form_field: Field) -> Any:
         assert self.person is not None
-        for line in one.described():
+        for line in form_field.describe():
             self.person.tell(line)
         while True:
-            answer = await self._line(one.prompt())
+            answer = await self._line(form_field.prompt())
             try:
-                return one.read(answer)
+                return form_field.read(answer)
             except ValueError as error:
                 self.person.tell(f"  {error}")
 
@@ -210,11 +220,11 @@ class Questions:
         async with self._turn:
             with self.waiting():
                 try:
-                    return bool(await self._visited(params))
+                    return bool(await self._visit_page(params))
                 except _GivenUp:
                     return False
 
-    async def _visited(self, params: JSON) -> JSON:
+    async def _visit_page(self, params: JSON) -> JSON:
         if self.person is None:
             raise _GivenUp(CANCELLED)
         url = str(params["url"])
@@ -239,7 +249,7 @@ def _missing(left: Iterable[Field]) -> Iterator[str]:
         yield f"give {' '.join(f'--answer {name}=…' for name in needed)}"
 
 
-def _opened(url: str) -> bool:
+def _open_page(url: str) -> bool:
     """Open a page in the browser of the desktop; return whether there is one."""
     from mcp_protogen.servers.connect.authorization import browser
 
@@ -262,6 +272,8 @@ def _safe_host(url: str) -> str | None:
     return host if host and safe and parts.username is None else None
 
 
-def _spoken(content: object) -> str:
+def _content_text(content: object) -> str:
     parts: list[Any] = content if is_array(content) else [content]
-    return " ".join(str(one.get("text", f"[{one.get('type')}]")) for one in parts if is_object(one))
+    return " ".join(
+        str(part.get("text", f"[{part.get('type')}]")) for part in parts if is_object(part)
+    )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from time import time
 from typing import Final, NamedTuple
 
-from mcp_protogen.base.cache_entries import keep_entry, read_entry
+from mcp_protogen.base.cache_entries import read_entry, write_entry
 from mcp_protogen.base.canonical import digest, sha256
 from mcp_protogen.servers.call.connections import JSON
 from mcp_protogen.servers.call.kinds import Kind
@@ -21,7 +21,7 @@ _HOLDS: Final = 60.0
 """The time for which a list counts as new; seconds."""
 
 
-class Kept(NamedTuple):
+class CachedList(NamedTuple):
     """A list and its time, in seconds since 1970."""
 
     at: float
@@ -35,18 +35,20 @@ class Kept(NamedTuple):
 def remember(target: ServerTarget, lists: Mapping[Kind, Sequence[JSON]]) -> None:
     """Store lists of a server; its other lists stay."""
     now = time()
-    entry = {**(remembered(target) or {}), **{kind: Kept(now, lists[kind]) for kind in lists}}
-    content = json.dumps({kind: [one.at, [*one.listed]] for kind, one in entry.items()}).encode()
-    keep_entry(_name(target), content if len(content) <= _LARGEST else b"{}", _SHELF)
+    entry = {**(recall(target) or {}), **{kind: CachedList(now, lists[kind]) for kind in lists}}
+    content = json.dumps(
+        {kind: [cached.at, [*cached.listed]] for kind, cached in entry.items()}
+    ).encode()
+    write_entry(_name(target), content if len(content) <= _LARGEST else b"{}", _SHELF)
 
 
-def remembered(target: ServerTarget) -> Mapping[Kind, Kept] | None:
+def recall(target: ServerTarget) -> Mapping[Kind, CachedList] | None:
     """Return the stored lists of a server; None for an unknown server."""
     content = read_entry(_name(target), _SHELF)
     if content is None:
         return None
     entry: dict[str, tuple[float, list[JSON]]] = json.loads(content)
-    return {Kind(kind): Kept(at, listed) for kind, (at, listed) in entry.items()}
+    return {Kind(kind): CachedList(at, listed) for kind, (at, listed) in entry.items()}
 
 
 def _name(target: ServerTarget) -> str:

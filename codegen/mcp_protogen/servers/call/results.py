@@ -38,7 +38,7 @@ class Saver:
     saved: list[Path] = field(default_factory=list[Path])
     unsaved: list[str] = field(default_factory=list[str])
 
-    def described(self, what: str, data: object, type_: object, uri: str = "") -> str:
+    def describe(self, what: str, data: object, type_: object, uri: str = "") -> str:
         """Return the text for base64 `data` on a page; write the data if there is a folder."""
         kind = type_ if isinstance(type_, str) else BYTES
         content = decode_base64(data)
@@ -79,13 +79,13 @@ def tool_page(result: JSON, saver: Saver) -> str:
     blocks: list[Any] = listed if is_array(listed) else []
     structured = result.get("structuredContent")
     if structured is None:
-        return _lines(block_text(one, saver) for one in blocks)
-    others = [one for one in blocks if not _says(one, structured)]
+        return _lines(block_text(block, saver) for block in blocks)
+    others = [block for block in blocks if not _says(block, structured)]
     shown = structured
     if is_object(structured) and structured.keys() == {_WRAPPED}:
         shown = structured[_WRAPPED]
     text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, indent=2)
-    return _lines([*(block_text(one, saver) for one in others), text])
+    return _lines([*(block_text(block, saver) for block in others), text])
 
 
 def prompt_page(result: JSON, saver: Saver) -> str:
@@ -93,9 +93,9 @@ def prompt_page(result: JSON, saver: Saver) -> str:
     listed = result.get("messages")
     messages: list[Any] = listed if is_array(listed) else []
     return _lines(
-        f"{one.get('role')}:\n{_indented(block_text(one.get('content'), saver))}"
-        for one in messages
-        if is_object(one)
+        f"{message.get('role')}:\n{_indent(block_text(message.get('content'), saver))}"
+        for message in messages
+        if is_object(message)
     )
 
 
@@ -107,7 +107,7 @@ def block_text(block: object, saver: Saver) -> str:
     if kind == "text":
         return str(block.get("text", ""))
     if kind in ("image", "audio"):
-        return saver.described(str(kind), block.get("data"), block.get("mimeType"))
+        return saver.describe(str(kind), block.get("data"), block.get("mimeType"))
     if kind == "resource" and is_object(resource := block.get("resource")):
         return resource_text(resource, saver)
     if kind == "resource_link":
@@ -122,7 +122,7 @@ def resource_text(resource: JSON, saver: Saver) -> str:
     uri = str(resource.get("uri", ""))
     if isinstance(text := resource.get("text"), str):
         return f"[resource {uri}]\n{text}"
-    return saver.described(f"resource {uri}", resource.get("blob"), resource.get("mimeType"), uri)
+    return saver.describe(f"resource {uri}", resource.get("blob"), resource.get("mimeType"), uri)
 
 
 def resource_bytes(resource: JSON) -> bytes | None:
@@ -176,5 +176,5 @@ def _lines(texts: Iterator[str] | list[str]) -> str:
     return "".join(f"{text}\n" if not text.endswith("\n") else text for text in texts)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())

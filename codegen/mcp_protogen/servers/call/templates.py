@@ -11,7 +11,7 @@ def variables(template: str) -> list[str]:
     return [*uri_variables(template)]
 
 
-def expanded(template: str, words: Sequence[str]) -> str:
+def expand(template: str, words: Sequence[str]) -> str:
     """Return the URI of a template with `name=value` words (RFC 6570).
 
     Raise `ProblemError` (`wrong-argument`) for words that do not fit it. A name in a query may be

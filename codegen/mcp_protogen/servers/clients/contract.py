@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.printable import counted, listed
+from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.core.uri_expansion import uri_variables
 from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
@@ -139,7 +139,7 @@ class Contract:
     def counts(self) -> str:
         """Return the number of offers of each kind: `2 tools, 1 prompt`."""
         return ", ".join(
-            counted(len(offers), kind.singular)
+            pluralize(len(offers), kind.singular)
             for kind, offers in self.offers.items()
             if offers or kind is Kind.TOOLS
         )
@@ -157,7 +157,7 @@ class Contract:
 
 
 def _unknown(name: str, tools: Mapping[str, ServerOffer]) -> Problem:
-    hint = did_you_mean(name, tools, f"it has {listed(sorted(tools), 20) or 'no tools'}")
+    hint = did_you_mean(name, tools, f"it has {summarize_list(sorted(tools), 20) or 'no tools'}")
     return Problem("no-such-tool", f"the server has no tool {name!r:.80}", hint=hint)
 
 
@@ -210,7 +210,7 @@ def _offer(kind: Kind, value: object, place: str) -> ServerOffer:
     if not is_object(value) or not isinstance(value.get("name"), str) or not value["name"]:
         raise _bad(f"a {what} has no name", place)
     name: str = value["name"]
-    kept = {key: one for key, one in value.items() if key in _KEPT | _OF_KIND[kind]}
+    kept = {key: member for key, member in value.items() if key in _KEPT | _OF_KIND[kind]}
     if _depth(kept) > DEEPEST:
         raise _bad(f"the {what} {name!r:.80} is nested more than {DEEPEST} levels deep", place)
     try:
@@ -218,8 +218,8 @@ def _offer(kind: Kind, value: object, place: str) -> ServerOffer:
     except (ValueError, UnicodeEncodeError) as error:
         raise _bad(f"the {what} {name!r:.80} is not valid JSON: {error}", place) from error
     schema, output, uri = _schemas(kind, kept)
-    for one in (schema, output):
-        if one is not None and not is_object(one):
+    for candidate in (schema, output):
+        if candidate is not None and not is_object(candidate):
             raise _bad(f"a schema of the {what} {name!r:.80} is not an object", place)
     hints: Any = kept.get("annotations")
     return ServerOffer(
@@ -248,10 +248,10 @@ def _schemas(kind: Kind, kept: Json) -> tuple[Any, Any, str]:
         text: Json = {"type": "string"}
         members[variable.name] = {"type": "array", "items": text} if variable.exploded else text
         required += [variable.name] if variable.required else []
-    for one in prompt_arguments(kept):
-        name, about = _text(one.get("name")), _text(one.get("description"))
+    for argument in prompt_arguments(kept):
+        name, about = _text(argument.get("name")), _text(argument.get("description"))
         members[name] = {"type": "string", **({"description": about} if about else {})}
-        required += [name] if one.get("required") is True else []
+        required += [name] if argument.get("required") is True else []
     return {"type": "object", "properties": members, "required": required}, None, uri
 
 

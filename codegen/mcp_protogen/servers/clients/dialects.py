@@ -31,7 +31,7 @@ _EXCLUSIVE: Final = ("exclusiveMaximum", "exclusiveMinimum")
 
 def refers(text: bytes) -> bool:
     """Return whether a schema, as canonical JSON, refers to others."""
-    return any(one in text for one in _REFERENCES)
+    return any(keyword in text for keyword in _REFERENCES)
 
 
 def is_ambiguous(document: Json) -> bool:
@@ -40,13 +40,14 @@ def is_ambiguous(document: Json) -> bool:
     They may if it has a keyword of another version, or a base for references inside.
     """
     said = document.get("$schema", _NEWEST)
-    names = [one for one in _VERSIONS if isinstance(said, str) and one in said]
+    names = [dialect for dialect in _VERSIONS if isinstance(said, str) and dialect in said]
     if not names:
         return True
     version = _VERSIONS.index(names[0])
     return any(
-        _is_ambiguous(one, version) or (one is not document and one.keys() & {"$id", "$schema"})
-        for one in subschemas(document)
+        _is_ambiguous(subschema, version)
+        or (subschema is not document and subschema.keys() & {"$id", "$schema"})
+        for subschema in subschemas(document)
     )
 
 

@@ -20,7 +20,7 @@ class Document:
     def __init__(self, whole: Json) -> None:
         self._whole = whole
 
-    def resolved(self, schema: Any) -> Json | None:
+    def resolve(self, schema: Any) -> Json | None:
         """Return a schema without a reference; None if it cannot be resolved."""
         if isinstance(schema, bool):
             return {}
@@ -30,7 +30,7 @@ class Document:
         parts: list[Json] = []
         while isinstance(schema.get("$ref"), str):
             ref: str = schema["$ref"]
-            beside = {key: one for key, one in schema.items() if key != "$ref"}
+            beside = {key: value for key, value in schema.items() if key != "$ref"}
             if beside.keys() - ANNOTATIONS:
                 parts.append(beside)
             found = self._target(ref)
@@ -49,16 +49,16 @@ class Document:
             return None
         return {} if found is True else found if is_object(found) else None
 
-    def joined(self, schema: Json) -> Json:
+    def join(self, schema: Json) -> Json:
         """Return a schema without `allOf` that accepts at least the same values."""
         parts = schema.get("allOf")
         if not is_array(parts):
             return schema
-        done = {key: one for key, one in schema.items() if key != "allOf"}
+        done = {key: value for key, value in schema.items() if key != "allOf"}
         for part in parts:
-            inner = self.resolved(part)
+            inner = self.resolve(part)
             if inner is not None:
-                done = both(done, self.joined(inner))
+                done = both(done, self.join(inner))
         return done
 
     def alternatives(self, schema: Json) -> Iterator[Json]:
@@ -66,15 +66,15 @@ class Document:
 
         They may accept more, which only makes the answer more careful.
         """
-        whole = self.joined(schema)
+        whole = self.join(schema)
         for keyword in UNIONS:
             arms = whole.get(keyword)
             if is_array(arms) and arms:
-                rest = {key: one for key, one in whole.items() if key != keyword}
+                rest = {key: value for key, value in whole.items() if key != keyword}
                 beside = [rest] if rest.keys() - ANNOTATIONS else []
                 for arm in arms:
                     if arm is not False:
-                        inner = self.resolved(arm) or {}
+                        inner = self.resolve(arm) or {}
                         yield from self.alternatives({"allOf": [*beside, inner]})
                 return
         yield whole

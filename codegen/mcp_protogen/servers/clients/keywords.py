@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.subschemas import VALUES, changed
+from mcp_protogen.base.subschemas import VALUES, map_schemas
 from mcp_protogen.servers.call.input_schemas import json_type, strings
 from mcp_protogen.servers.clients.ranges import measure
 
@@ -65,8 +65,8 @@ def types_of(schema: Json) -> list[str]:
     found = [kinds] if isinstance(kinds, str) else strings(kinds) or list(_TYPES)
     values = values_of(schema)
     if values is not None:
-        found = [one for one in found if any(one in kinds_of(value) for value in values)]
-    return [one for one in found if one != "integer" or "number" not in found]
+        found = [kind for kind in found if any(kind in kinds_of(value) for value in values)]
+    return [kind for kind in found if kind != "integer" or "number" not in found]
 
 
 def accepts(kinds: Sequence[str], kind: str) -> bool:
@@ -95,7 +95,7 @@ def values_of(schema: Json) -> list[Any] | None:
     return [] if refused else [schema["const"]]
 
 
-def enumerated(arms: Sequence[Any], *, alone: bool) -> list[Any] | None:
+def enum_values(arms: Sequence[Any], *, alone: bool) -> list[Any] | None:
     """Return the constants of alternatives, if each is only a constant, perhaps with a title.
 
     With `alone`, return None if two of them have the same one.
@@ -114,7 +114,7 @@ def may_be(schema: Json, value: Any) -> bool:
     if "type" not in schema:
         return True
     kinds = types_of({"type": schema["type"]})
-    return any(accepts(kinds, one) for one in kinds_of(value))
+    return any(accepts(kinds, kind) for kind in kinds_of(value))
 
 
 def identities(values: Iterable[Any]) -> set[bytes]:
@@ -125,9 +125,9 @@ def identities(values: Iterable[Any]) -> set[bytes]:
 def as_number(value: Any) -> Any:
     """Return a value with 1 for 1.0 everywhere: they are the same in JSON Schema."""
     if is_object(value):
-        return {name: as_number(one) for name, one in value.items()}
+        return {name: as_number(member) for name, member in value.items()}
     if is_array(value):
-        return [as_number(one) for one in value]
+        return [as_number(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -164,9 +164,9 @@ def meaning(schema: Any, *, ordered: bool = False) -> Any:
     Unless `ordered`, lists whose order has no meaning are sorted; a reference may need their order.
     """
 
-    def change(one: Json) -> Json:
+    def change(schema: Json) -> Json:
         done: Json = {}
-        for key, value in one.items():
+        for key, value in schema.items():
             # Only texts: the value of an unknown keyword may have members of these names.
             if key not in _SAID or not isinstance(value, str):
                 done[key] = as_number(value) if key in VALUES else value
@@ -174,4 +174,4 @@ def meaning(schema: Any, *, ordered: bool = False) -> Any:
                 done[key] = sorted(done[key], key=canonical)
         return done
 
-    return changed(schema, change)
+    return map_schemas(schema, change)

@@ -16,7 +16,7 @@ from mcp_protogen.servers.clients.package import TASKS_PART, PackageTasks
 from mcp_protogen.servers.clients.types import typed_server
 
 
-def made(lock: ClientLock, module: Path) -> tuple[bytes, tuple[Problem, ...]]:
+def build_module(lock: ClientLock, module: Path) -> tuple[bytes, tuple[Problem, ...]]:
     """Return the module for a contract, and warnings about it."""
     left_out = lock.contract.only_as_tasks if lock.tasks is PackageTasks.NONE else []
     tasks = lock.tasks if lock.contract.calls_tasks else PackageTasks.NONE
@@ -45,7 +45,7 @@ def write(lock: ClientLock, module: Path, *, force: bool) -> tuple[bool, tuple[P
     Raise `ProblemError`: `edited-file` for an edited module, unless `force` allows overwriting it,
     and `cannot-write`.
     """
-    content, problems = made(lock, module)
+    content, problems = build_module(lock, module)
     new = replace(lock, module=sha256(content), generator=__version__)
     files = {module: content, lock_of(module): new.content()}
     finish(module)
@@ -86,7 +86,7 @@ def causes(lock: ClientLock | None, module: Path) -> Iterator[Cause]:
         yield Cause(DriftKind.MISSING, module.name, "the module is not there")
     elif sha256(found) != lock.module:
         yield Cause(DriftKind.EDITED, module.name, "the module is not as mcp-gen wrote it")
-    elif made(lock, module)[0] != found:
+    elif build_module(lock, module)[0] != found:
         message = f"mcp-gen {__version__} makes another module of it than {lock.generator} did"
         yield Cause(DriftKind.GENERATOR, module.name, message)
 

@@ -54,7 +54,7 @@ def python_names(
         plain = _attribute(name, what)
         free = FieldName(_free(plain, taken))
         if free != plain and plain not in reserved:
-            other = next((one for one in found if found[one] == plain), "")
+            other = next((earlier for earlier in found if found[earlier] == plain), "")
             message = f"{what}s {other!r:.80} and {name!r:.80} would both be called {plain}"
             hint = f"{name!r:.80} is called {free}"
             found.problems.append(
@@ -78,12 +78,12 @@ def _attribute(name: str, what: str) -> str:
 def _ascii(text: str) -> str:
     """Return a text with letters in place of letters with accents, and without others."""
     plain = unicodedata.normalize("NFKD", text)
-    return "".join(one for one in plain if not unicodedata.combining(one))
+    return "".join(char for char in plain if not unicodedata.combining(char))
 
 
 def _free(name: str, taken: Collection[str]) -> str:
     """Return a free name, with a mark or a number at its end if needed."""
-    return next(one for one in _variants(name) if one not in taken)
+    return next(variant for variant in _variants(name) if variant not in taken)
 
 
 def _variants(name: str) -> Iterator[str]:
@@ -103,7 +103,7 @@ class TypeNames:
     def give(self, text: str, otherwise: str = "Model") -> str:
         """Return a free name, as close to the text as possible."""
         name = class_text(text) or class_text(otherwise)
-        free = next(one for one in numbered(name) if one not in self._taken)
+        free = next(candidate for candidate in name_variants(name) if candidate not in self._taken)
         self._taken.add(free)
         return free
 
@@ -114,7 +114,7 @@ def class_text(text: str) -> str:
     return type_name(plain) if plain and not keyword.iskeyword(plain) else ""
 
 
-def numbered(name: str) -> Iterator[str]:
+def name_variants(name: str) -> Iterator[str]:
     """Yield a name, and then the name with a number at its end."""
     yield name
     yield from (f"{name}{number}" for number in count(2))

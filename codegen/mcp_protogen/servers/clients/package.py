@@ -39,14 +39,16 @@ def import_name(folder: Path) -> str:
     (`no-client-package`).
     """
     whole = folder.resolve()
-    project = next((one for one in whole.parents if (one / PROJECT).is_file()), whole.parent)
+    project = next(
+        (parent for parent in whole.parents if (parent / PROJECT).is_file()), whole.parent
+    )
     parts = list(whole.relative_to(project).parts)
     if len(parts) > 1 and parts[0] == "src":
         parts = parts[1:]
-    return checked(".".join(parts))
+    return check_name(".".join(parts))
 
 
-def checked(name: str) -> str:
+def check_name(name: str) -> str:
     """Return the name of a package; raise `ProblemError` (`no-client-package`)."""
     try:
         return installed_module(name)

@@ -12,7 +12,7 @@ from mcp_protogen.pipeline.reports.change import Comparison
 from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.servers.clients import package as packages
 from mcp_protogen.servers.clients.contract import Contract
-from mcp_protogen.servers.clients.differences import compared
+from mcp_protogen.servers.clients.differences import compare_contracts
 from mcp_protogen.servers.clients.lock import ClientLock, lock_of, read_client_lock
 from mcp_protogen.servers.clients.making import causes, write
 from mcp_protogen.servers.clients.module import class_of
@@ -68,12 +68,12 @@ def jobs_of(
     timeout: float,
 ) -> Iterator[ClientJob]:
     """Yield the jobs of a project's settings; without `target`, no server is asked."""
-    for one in clients:
+    for client in clients:
         yield ClientJob(
-            module=one.out,
-            server=None if target is None else target(one),
-            package=one.package,
-            tools=one.tools,
+            module=client.out,
+            server=None if target is None else target(client),
+            package=client.package,
+            tools=client.tools,
             timeout=timeout,
         )
 
@@ -130,11 +130,11 @@ def _package(
     own = settings.out
     if job.with_package is not None:
         name = job.package or packages.import_name(job.with_package)
-        return packages.checked(name), job.with_package
+        return packages.check_name(name), job.with_package
     named = lock.package if job.package is None and lock is not None else job.package
     if named is not None:
         known = own is not None and _name_of(own) == named
-        return packages.checked(named), own if known else None
+        return packages.check_name(named), own if known else None
     if own is None:
         raise packages.missing()
     return packages.import_name(own), own
@@ -148,7 +148,7 @@ def _name_of(folder: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedModule:
     """The differences of a module from its lock, and from the contract of the server."""
 
     module: Path
@@ -156,7 +156,7 @@ class Checked:
     comparison: Comparison | None = None
 
 
-def check(job: ClientJob) -> Checked:
+def check(job: ClientJob) -> CheckedModule:
     """Compare a module with its lock, and with its server if the job has one.
 
     Raise `ProblemError` if the server cannot be asked.
@@ -164,28 +164,28 @@ def check(job: ClientJob) -> Checked:
     lock = read_client_lock(lock_of(job.module))
     found = tuple(causes(lock, job.module))
     if lock is None or job.server is None:
-        return Checked(job.module, found)
+        return CheckedModule(job.module, found)
     name = str(lock_of(job.module))
-    return Checked(job.module, found, _against(lock, name, job.server, job.timeout))
+    return CheckedModule(job.module, found, _against(lock, name, job.server, job.timeout))
 
 
 def against_server(name: str, server: ServerTarget, timeout: float) -> Comparison:
     """Return the differences of a server from the contract in a lock, or in a module's lock."""
-    return _against(_locked(name), name, server, timeout)
+    return _against(_read_lock(name), name, server, timeout)
 
 
 def between_locks(before: str, after: str) -> Comparison:
     """Return the differences between the contracts in two locks."""
-    sides = _locked(before).contract, _locked(after).contract
-    return compared(*sides, (before, after))
+    sides = _read_lock(before).contract, _read_lock(after).contract
+    return compare_contracts(*sides, (before, after))
 
 
 def _against(lock: ClientLock, name: str, server: ServerTarget, timeout: float) -> Comparison:
     found = lock.chosen_of(listed_contract(server, timeout))
-    return compared(lock.contract, found, (name, server.shown))
+    return compare_contracts(lock.contract, found, (name, server.shown))
 
 
-def _locked(name: str) -> ClientLock:
+def _read_lock(name: str) -> ClientLock:
     path = Path(name)
     path = lock_of(path) if path.suffix == ".py" else path
     lock = read_client_lock(path)

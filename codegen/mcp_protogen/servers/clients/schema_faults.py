@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from mcp_protogen.servers.clients.keywords import ANNOTATIONS, TOGETHER, identities, values_of
 from mcp_protogen.servers.clients.ranges import EDGES, LENGTHS, divides, measure, tighter
-from mcp_protogen.servers.clients.wording import shown, spelled, spelled_keyword
+from mcp_protogen.servers.clients.wording import schema_text, short_text, spelled_keyword
 
 Json = dict[str, Any]
 
@@ -79,7 +79,7 @@ class Pair:
     path: str
 
     def fault(self, kind: FaultKind, narrow: object = "", wide: object = "") -> SchemaFault:
-        return SchemaFault(kind, self.path, shown(narrow), shown(wide))
+        return SchemaFault(kind, self.path, short_text(narrow), short_text(wide))
 
     def differing(self, kind: FaultKind, keyword: str) -> SchemaFault:
         sides = spelled_keyword(self.narrow, keyword), spelled_keyword(self.wide, keyword)
@@ -90,14 +90,14 @@ def weight(found: Sequence[SchemaFault], path: str) -> tuple[int, int]:
     """Return the distance of an alternative: another type at its own place is the farthest."""
     refused = refusals(found)
     other_kind = any(
-        one.kind in (FaultKind.TYPE, FaultKind.VALUE) and one.path == path for one in refused
+        fault.kind in (FaultKind.TYPE, FaultKind.VALUE) and fault.path == path for fault in refused
     )
     return int(other_kind), len(refused)
 
 
 def refusals(found: Sequence[SchemaFault]) -> list[SchemaFault]:
     """Return the faults that refuse a value."""
-    return [one for one in found if one.kind not in (FaultKind.EXTRA, FaultKind.FORMAT)]
+    return [fault for fault in found if fault.kind not in (FaultKind.EXTRA, FaultKind.FORMAT)]
 
 
 def beside_constants(pair: Pair, kind: str) -> Iterator[SchemaFault]:
@@ -107,7 +107,7 @@ def beside_constants(pair: Pair, kind: str) -> Iterator[SchemaFault]:
         return
     all_of = {"boolean": {b"true", b"false"}, "null": {b"null"}}.get(kind)
     if all_of is None or not all_of <= identities(values):
-        yield pair.fault(FaultKind.VALUE, spelled(pair.narrow), spelled(pair.wide))
+        yield pair.fault(FaultKind.VALUE, schema_text(pair.narrow), schema_text(pair.wide))
 
 
 def bounds(pair: Pair, kind: str) -> Iterator[SchemaFault]:
@@ -125,7 +125,7 @@ def bounds(pair: Pair, kind: str) -> Iterator[SchemaFault]:
 
 def _ranges(pair: Pair, *, whole: bool) -> Iterator[SchemaFault]:
     for edge in EDGES:
-        ours, theirs = (tighter(one, edge, whole=whole) for one in (pair.narrow, pair.wide))
+        ours, theirs = (tighter(side, edge, whole=whole) for side in (pair.narrow, pair.wide))
         if ours < theirs:
             yield pair.fault(
                 FaultKind.BOUND,
@@ -142,10 +142,14 @@ def rules(pair: Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterato
         type_, idle = _RULES[keyword]
         if type_ not in ("", kind) or pair.wide[keyword] in idle:
             continue
-        group = next((one for one in TOGETHER if keyword in one), frozenset({keyword}))
+        group = next(
+            (keywords for keywords in TOGETHER if keyword in keywords), frozenset({keyword})
+        )
         if keyword.startswith("unevaluated"):
             group = frozenset({*pair.wide, *pair.narrow}) - ANNOTATIONS
-        sides = [{key: one[key] for key in group if key in one} for one in (pair.narrow, pair.wide)]
+        sides = [
+            {key: side[key] for key in group if key in side} for side in (pair.narrow, pair.wide)
+        ]
         if not alike(*sides):
             yield pair.differing(
                 FaultKind.UNKNOWN if keyword in _DYNAMIC else FaultKind.RULE, keyword

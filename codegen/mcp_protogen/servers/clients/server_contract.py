@@ -33,7 +33,7 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
     clients = [module.Client() for module in (*filter(has_core_tasks, older), newest)]
     connecting = package.connect(opener, *clients, revisions=package.REVISIONS, options=options)
     try:
-        found = asyncio.run(_listed(connecting))
+        found = asyncio.run(_fetch_contract(connecting))
     except ERRORS as error:
         raise problem_error(error, target.shown) from error
     # Losses between revisions do not affect the contract.
@@ -41,7 +41,7 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
     return replace(found, warnings=mended_problems(mended, target.shown))
 
 
-async def _listed(connecting: AbstractAsyncContextManager[Any]) -> Contract:
+async def _fetch_contract(connecting: AbstractAsyncContextManager[Any]) -> Contract:
     async with connecting as client:
         # One more than the limit shows that there are too many.
         found = await listing(client, OFFERED, MOST_OFFERS + 1)

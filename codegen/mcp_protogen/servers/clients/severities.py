@@ -36,7 +36,7 @@ def _row(cells: list[str]) -> ToolSeverity:
     return ToolSeverity(code, Category(about), message, severity, why)
 
 
-def rated(code: str, item: str, tool: str, before: str = "", after: str = "") -> ReportedChange:
+def rate(code: str, item: str, tool: str, before: str = "", after: str = "") -> ReportedChange:
     """Return a change of `tool` with its severity for each reader."""
     row = severities()[code]
     return ReportedChange(

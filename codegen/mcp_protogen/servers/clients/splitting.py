@@ -82,7 +82,9 @@ def _by_member(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
     members, required = properties_of(schema), required_of(schema)
     for name, member in members.items():
         theirs = [properties_of(arm).get(name) for arm in arms]
-        if not is_object(member) or not any(is_object(one) and values_of(one) for one in theirs):
+        if not is_object(member) or not any(
+            is_object(candidate) and values_of(candidate) for candidate in theirs
+        ):
             continue
         parts = [{"const": value} for value in values_of(member) or ()]
         parts = parts or pieces(member, ()) if types_of(member) == ["boolean"] else parts
@@ -96,7 +98,7 @@ def _by_member(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
         return
 
 
-def written_out(value: Any) -> Json:
+def constant_schema(value: Any) -> Json:
     """Return a schema of one value without `const`."""
     kind = kinds_of(value)[0]
     schema: Json = {"type": kind}
@@ -108,9 +110,9 @@ def written_out(value: Any) -> Json:
         case "integer" | "number":
             schema |= {"minimum": value, "maximum": value, "multipleOf": value}
         case "array":
-            schema |= {"prefixItems": [{"const": one} for one in value], "items": False}
+            schema |= {"prefixItems": [{"const": item} for item in value], "items": False}
         case "object":
-            members = {name: {"const": one} for name, one in value.items()}
+            members = {name: {"const": member} for name, member in value.items()}
             schema |= {"properties": members, "required": [*value], "additionalProperties": False}
         case _:
             pass

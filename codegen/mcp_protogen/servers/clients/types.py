@@ -9,7 +9,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import digest
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import ClassName, FieldName, pascal
-from mcp_protogen.base.printable import listed
+from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.base.subschemas import subschemas
 from mcp_protogen.pipeline.derive import recursion
@@ -36,7 +36,7 @@ from mcp_protogen.servers.clients.contract import Contract, ServerOffer
 from mcp_protogen.servers.clients.naming import TypeNames, class_text, python_names
 from mcp_protogen.servers.clients.schemas import (
     SchemaDefinitions,
-    collected,
+    collect_definitions,
     normal,
     reachable,
     with_all_members,
@@ -100,7 +100,7 @@ def typed_server(
     Warnings name the changed names, and the parts that the models do not check.
     """
     sides = [side for offers in contract.offers.values() for side in _sides(offers.values())]
-    module = _Module(TypeNames(reserved), _shared(sides))
+    module = _Module(TypeNames(reserved), _common_names(sides))
     defined = frozenset(name for side in sides for name in side.found.schemas)
     roots = _result_names([side for side in sides if side.is_output], defined)
     found: list[ClientMethod] = []
@@ -114,10 +114,10 @@ def typed_server(
             arguments = module.add(given, class_text(offer.name) or pascal(kind.singular))
             result = module.add(results[0], roots[offer.name]) if results else None
             found.append(_method(offer, names[offer.name], arguments, result))
-    types = module.types(_used(found))
-    problems += [*module.problems, *module.loosened(contract.server)]
+    types = module.types(_type_names(found))
+    problems += [*module.problems, *module.loosening_warnings(contract.server)]
     for method in found:
-        wires = (one.wire for one in method.arguments or ())
+        wires = (argument.wire for argument in method.arguments or ())
         problems += python_names(wires, "argument", method.offer.name).problems
     return TypedServer(contract, tuple(found), types, tuple(dict.fromkeys(problems)))
 
@@ -146,12 +146,12 @@ def _sides(offers: Iterable[ServerOffer]) -> Iterator[_Side]:
         for is_output, raw in ((False, offer.input), (True, offer.output)):
             if raw is not None:
                 place = f"{offer.name} ({'output' if is_output else 'input'})"
-                found = collected(raw, _ROOT, place)
+                found = collect_definitions(raw, _ROOT, place)
                 found = found if is_output else with_all_members(found)
                 yield _Side(offer, is_output, raw, place, found)
 
 
-def _shared(sides: Iterable[_Side]) -> Collection[str]:
+def _common_names(sides: Iterable[_Side]) -> Collection[str]:
     """Return the names of definitions that are the same in all tools."""
     contents: defaultdict[str, set[str]] = defaultdict(set)
     for side in sides:
@@ -213,7 +213,7 @@ class _Module:
             elif name not in self._given:
                 self._given[name] = self._names.give(name)
             called.setdefault(name, self._given.get(name, ""))
-        schemas = references.renamed(found.schemas, called)
+        schemas = references.rename_definitions(found.schemas, called)
         root = called[found.root]
         done = normal(SchemaDefinitions(root, schemas, found.problems), side.place)
         # Arguments are not checked here, so the limits of models do not matter.
@@ -225,17 +225,17 @@ class _Module:
         docs = _Docs(schemas)
         inline = done.schemas.keys() - {*called.values()}
         inner = {name: self._names.give(name) for name in sorted(inline)}
-        final = references.renamed(done.schemas, inner)
+        final = references.rename_definitions(done.schemas, inner)
         for name, schema in final.items():
             self.schemas.setdefault(name, schema)
             self._docs.setdefault(name, docs)
         return _Added(root, final[root], schemas[root], nullable_names(final))
 
-    def loosened(self, place: str) -> Iterator[Problem]:
+    def loosening_warnings(self, place: str) -> Iterator[Problem]:
         """Yield the parts that the models do not check, each with its tools."""
         hint = "the models accept more than the schema does"
         for message, tools in self._loosened.items():
-            said = f"{message}: {listed([*dict.fromkeys(tools)], 5)}"
+            said = f"{message}: {summarize_list([*dict.fromkeys(tools)], 5)}"
             yield Problem(_LOOSENED, said, place, hint=hint, level=Level.WARNING)
 
     def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
@@ -300,9 +300,9 @@ class _Docs:
             if not is_object(schema.get("properties")):
                 continue
             members = frozenset(schema["properties"])
-            self._types[members].add(_described(schema))
+            self._types[members].add(_description(schema))
             for name, value in schema["properties"].items():
-                self._members[members, name].add(_described(value))
+                self._members[members, name].add(_description(value))
 
     def type(self, schema: Json) -> str:
         """Return the text about a type in normal form."""
@@ -317,7 +317,7 @@ def _only(texts: Collection[str]) -> str:
     return next(iter(texts)) if len(texts) == 1 else ""
 
 
-def _described(schema: Any) -> str:
+def _description(schema: Any) -> str:
     text = schema.get("description") if is_object(schema) else None
     return cut(text) if isinstance(text, str) else ""
 
@@ -333,11 +333,11 @@ def _method(
     unwrapped = None
     if result is not None and _is_wrapper(result.schema):
         unwrapped = expression(result.schema["properties"][_WRAPPED])
-    returns = None if result is None else _returned(result)
+    returns = None if result is None else _return_type(result)
     return ClientMethod(offer, name, _arguments(given, offer), returns, unwrapped)
 
 
-def _returned(result: _Added) -> TypeExpr:
+def _return_type(result: _Added) -> TypeExpr:
     if "properties" in result.schema:
         return Ref(ClassName(result.root))
     return expression(result.schema)
@@ -370,7 +370,7 @@ def _arguments(given: _Added, offer: ServerOffer) -> tuple[Argument, ...] | None
             nullable=nullable(expr, given.nulls),
             has_default=bool(default),
             default=default[0] if default else None,
-            doc=_described(about),
+            doc=_description(about),
         )
         found.append(argument)
     return tuple(sorted(found, key=lambda one: not one.required))
@@ -398,7 +398,7 @@ def fits(expr: TypeExpr, value: object) -> bool:
         case Scalar("number"):
             return isinstance(value, int | float) and not isinstance(value, bool)
         case LiteralOf(values):
-            return any(type(one) is type(value) and one == value for one in values)
+            return any(type(allowed) is type(value) and allowed == value for allowed in values)
         case OneOf(arms):
             return any(fits(arm, value) for arm in arms)
         case Anything():
@@ -407,7 +407,7 @@ def fits(expr: TypeExpr, value: object) -> bool:
             return False
 
 
-def _used(methods: Iterable[ClientMethod]) -> Iterator[str]:
+def _type_names(methods: Iterable[ClientMethod]) -> Iterator[str]:
     for method in methods:
         for argument in method.arguments or ():
             yield from recursion.names_in(argument.type)

@@ -21,7 +21,7 @@ _LAUNCHERS: Final = ("npx", "bunx", "pnpx", "uvx", "pipx")
 """Programs that run the package named after their options."""
 
 
-def _nothing() -> Mapping[str, str]:
+def _empty_mapping() -> Mapping[str, str]:
     return MappingProxyType({})
 
 
@@ -37,9 +37,9 @@ class ServerTarget:
 
     name: str
     config: Path | None = None
-    headers: Mapping[str, str] = field(default_factory=_nothing, repr=False)
+    headers: Mapping[str, str] = field(default_factory=_empty_mapping, repr=False)
     auth: Any = field(default=None, repr=False)
-    env: Mapping[str, str] = field(default_factory=_nothing, repr=False)
+    env: Mapping[str, str] = field(default_factory=_empty_mapping, repr=False)
     cwd: Path | None = None
     inherit: bool = False
     stderr: StandardError = None
@@ -68,11 +68,11 @@ class ServerTarget:
         Raise `ProblemError`: `no-server` for a name without a server, `missing-package` if HTTP
         needs a package that is not installed.
         """
-        with self.checked():
+        with self.convert_errors():
             return self._opener()
 
     @contextmanager
-    def checked(self) -> Generator[None, None, None]:
+    def convert_errors(self) -> Generator[None, None, None]:
         """Convert errors raised inside to `ProblemError`, as `opener` does."""
         try:
             yield

@@ -45,7 +45,7 @@ class PassedMessage(NamedTuple):
     connection: str | None = None
 
 
-def tapped(opener: Opener, tap: Tap) -> Opener:
+def tap_opener(opener: Opener, tap: Tap) -> Opener:
     """Return an opener of the same connections that shows each message to `tap`."""
 
     async def open() -> Transport:
@@ -122,7 +122,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     except UnicodeDecodeError as error:
         raise bad_recording(path, 0, "it is not text in UTF-8") from error
     for number, text in enumerate(lines, 1):
-        yield number, decoded(path, number, text)
+        yield number, decode_entry(path, number, text)
 
 
 def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> PassedMessage:
@@ -144,7 +144,7 @@ def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> PassedMessa
     return PassedMessage(at, sender, data, *place)
 
 
-def decoded(path: Path, number: int, text: str) -> dict[str, Any]:
+def decode_entry(path: Path, number: int, text: str) -> dict[str, Any]:
     """Return the entry on a line; raise `ProblemError` (`bad-recording`) if it is invalid."""
     try:
         entry = json.loads(text)

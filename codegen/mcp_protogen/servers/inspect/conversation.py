@@ -40,7 +40,7 @@ class InspectOptions:
 async def hold(session: Session, probing: StreamProbing, options: InspectOptions) -> None:
     """Take all steps of the plan in a session; end the connection."""
     client = SessionClient(session, options.calls, options.reading)
-    holding = _Holding(probing, client, options.timeout)
+    holding = _Conversation(probing, client, options.timeout)
     try:
         async with asyncio.timeout(30 * options.timeout):
             await holding.all()
@@ -53,7 +53,7 @@ async def hold(session: Session, probing: StreamProbing, options: InspectOptions
 
 
 @dataclass(slots=True)
-class _Holding:
+class _Conversation:
     probing: StreamProbing
     client: SessionClient
     timeout: float
@@ -63,14 +63,14 @@ class _Holding:
     async def all(self) -> None:
         """Take all steps; stop when going on is useless."""
         for probe in PLAN:
-            if probe.applies(self.client.session) and not await self._probed(probe):
+            if probe.applies(self.client.session) and not await self._take_steps(probe):
                 return
             if probe == OPENING[0] and not self.client.session.is_spoken:
                 if UNAUTHORIZED.applies(self.client.session):
-                    await self._probed(UNAUTHORIZED)
+                    await self._take_steps(UNAUTHORIZED)
                 return
 
-    async def _probed(self, probe: Probe) -> bool:
+    async def _take_steps(self, probe: Probe) -> bool:
         """Take a step, repeated if the probe repeats; return whether to go on."""
         while (step := probe.make(self.client)) is not None:
             exchange = await self.probing.exchange(probe, step, self.timeout)

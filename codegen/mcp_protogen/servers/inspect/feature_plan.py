@@ -44,7 +44,7 @@ def _listen_to_nothing(client: SessionClient) -> PlanStep | None:
 
 
 def _end(client: SessionClient) -> PlanStep | None:
-    opened = [one.request["id"] for name in LISTENING for one in client.session.all(name)]
+    opened = [exchange.request["id"] for name in LISTENING for exchange in client.session.all(name)]
     return client.tell(*map(cancellation, opened)) if opened else None
 
 

@@ -58,9 +58,11 @@ def _after_delete(client: SessionClient) -> PlanStep | None:
     return client.ask("ping", headers=headers) if gone else None
 
 
-def _resumed(client: SessionClient) -> PlanStep | None:
+def _resume(client: SessionClient) -> PlanStep | None:
     """Return a GET that resumes after the first event of an answer."""
-    answered = [one for one in client.session.exchanges if one.events and one.answer]
+    answered = [
+        exchange for exchange in client.session.exchanges if exchange.events and exchange.answer
+    ]
     # After the last event of a stream, nothing can be sent again.
     found = max(answered, key=lambda one: len(one.events) > 1, default=None)
     if found is None:
@@ -72,7 +74,7 @@ def _resumed(client: SessionClient) -> PlanStep | None:
 
 def _metadata(client: SessionClient) -> PlanStep | None:
     tried = list(client.session.all("resource metadata"))
-    known = any(one.status == 200 for one in tried)
+    known = any(exchange.status == 200 for exchange in tried)
     if client.session.beginning.status != 401 or known or len(tried) == len(METADATA):
         return None
     url = METADATA[len(tried)]
@@ -84,7 +86,7 @@ def _of_handshake(client: SessionClient) -> PlanStep:
     return client.ask(client.harmless, headers=headers)
 
 
-def _named(client: SessionClient, name: str | None) -> PlanStep | None:
+def _call_named(client: SessionClient, name: str | None) -> PlanStep | None:
     params: dict[str, Any] = {"name": NONE, "arguments": {}}
     if not client.session.declares("tools"):
         return None
@@ -102,7 +104,7 @@ OF_HTTP: Final = (
     Probe(name="no session id", make=partial(_in_session, id=None), **_STATEFUL),
     Probe(name="wrong session id", make=partial(_in_session, id=NONE), **_STATEFUL),
     Probe(name="GET", make=lambda client: GET, transports=(HTTP,)),
-    Probe(name="GET with Last-Event-ID", make=_resumed, **_STATEFUL),
+    Probe(name="GET with Last-Event-ID", make=_resume, **_STATEFUL),
     asking("Accept of JSON only", headers={"accept": fields.JSON}, transports=(HTTP,)),
     asking("Accept of events only", headers={"accept": fields.EVENTS}, transports=(HTTP,)),
     asking("Accept with weights", headers={"accept": WEIGHTED}, transports=(HTTP,)),
@@ -111,8 +113,8 @@ OF_HTTP: Final = (
     Probe(name="other Mcp-Protocol-Version", make=_of_handshake, **_STATELESS),
     asking("no Mcp-Method", headers={fields.METHOD: None}, **_STATELESS),
     asking("other Mcp-Method", headers={fields.METHOD: "tools/list"}, **_STATELESS),
-    Probe(name="no Mcp-Name", make=partial(_named, name=None), **_STATELESS),
-    Probe(name="other Mcp-Name", make=partial(_named, name=f"{NONE}-other"), **_STATELESS),
+    Probe(name="no Mcp-Name", make=partial(_call_named, name=None), **_STATELESS),
+    Probe(name="other Mcp-Name", make=partial(_call_named, name=f"{NONE}-other"), **_STATELESS),
 )
 """Requests with wrong header fields, and other methods of HTTP."""
 

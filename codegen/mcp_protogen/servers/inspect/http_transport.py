@@ -136,7 +136,7 @@ class SseTransport:
         """Open the stream, and wait for the endpoint; raise `Disconnected` without one."""
         transport = cls(server)
         try:
-            await transport._stream.found()
+            await transport._stream.find_endpoint()
         except BaseException:
             await transport.close()
             raise

@@ -11,11 +11,11 @@ from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES, stdio_client
 from mcp_protogen.servers.connect.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
-from mcp_protogen.servers.connect.traffic import tapped
+from mcp_protogen.servers.connect.traffic import tap_opener
 from mcp_protogen.servers.inspect.conversation import InspectOptions, hold
 from mcp_protogen.servers.inspect.http_transport import HttpProbing, SseTransport
 from mcp_protogen.servers.inspect.intake import LONGEST, Clock, SessionIntake
-from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE, STDIO, inspected
+from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE, STDIO, all_revisions
 from mcp_protogen.servers.inspect.server import Server
 from mcp_protogen.servers.inspect.stream_transport import GRACE, SOON, StreamProbing
 from mcp_protogen.servers.inspect.transcript import (
@@ -41,7 +41,7 @@ def inspect(
     Raise `ProblemError`: `no-connection` or `request-timeout` if the server never writes.
     """
     try:
-        sessions = asyncio.run(_inspected(server, options, revisions))
+        sessions = asyncio.run(_open_sessions(server, options, revisions))
     except AuthorizationError as error:
         raise problem_error(error, shown) from error
     if not any(_has_answer(session) or session.beginning.noise for session in sessions):
@@ -49,13 +49,13 @@ def inspect(
     return tuple(sorted(sessions, key=lambda one: (one.transport == SSE, one.revision)))
 
 
-async def _inspected(
+async def _open_sessions(
     server: Server, options: InspectOptions, revisions: Collection[str]
 ) -> list[Session]:
     """Hold the planned sessions; stop early if the server never answers."""
     clock = Clock()
     sessions: list[Session] = []
-    for revision, transport in _planned(server, revisions or inspected()):
+    for revision, transport in _plan_sessions(server, revisions or all_revisions()):
         session = Session(revision=revision, transport=transport)
         errors = deque[str](maxlen=_LAST_LINES)
         # Wait long only once for a process that does not end.
@@ -69,14 +69,14 @@ async def _inspected(
     return sessions
 
 
-def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]]:
+def _plan_sessions(server: Server, revisions: Collection[str]) -> list[tuple[str, str]]:
     """Return the pairs of revision and transport, the newest first: most servers aim at it."""
     first, *more = (HTTP, SSE) if server.url else (STDIO,)
     tried = {
         transport: [
             (revision, transport)
             for revision in sorted(revisions, reverse=True)
-            if transport in inspected()[revision].transports
+            if transport in all_revisions()[revision].transports
         ]
         for transport in (first, *more)
     }
@@ -101,7 +101,7 @@ def _probing(
             grace=grace,
             limit=LONGEST,
         )
-    return StreamProbing(tapped(opener, intake.note), intake, grace)
+    return StreamProbing(tap_opener(opener, intake.note), intake, grace)
 
 
 def _has_answer(session: Session) -> bool:

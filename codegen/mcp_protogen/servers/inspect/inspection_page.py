@@ -18,8 +18,8 @@ from mcp_protogen.servers.inspect.comparison import comparison_of
 from mcp_protogen.servers.inspect.conversation import InspectOptions
 from mcp_protogen.servers.inspect.inspecting import inspect
 from mcp_protogen.servers.inspect.profile import Profile, profile_of
-from mcp_protogen.servers.inspect.revision_facts import inspected, is_inspected
-from mcp_protogen.servers.inspect.rules import SEVERITIES, Breach, judged
+from mcp_protogen.servers.inspect.revision_facts import all_revisions, is_inspected
+from mcp_protogen.servers.inspect.rules import SEVERITIES, Violation, judge
 from mcp_protogen.servers.inspect.server import server_of
 from mcp_protogen.servers.inspect.text import render, verdict
 from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session
@@ -50,13 +50,13 @@ def inspection_page(request: InspectRequest, findings: FindingOptions, view: Vie
     findings.check(SEVERITIES)
     _refuse_unknown(request.revisions)
     name, sessions = _sessions(request)
-    profile, breaches = profile_of(sessions), judged(sessions)
+    profile, breaches = profile_of(sessions), judge(sessions)
     result = findings.sort(comparison_of(name, profile, breaches))
     closing = verdict(profile, breaches)
     saved = result.save(closing)
     if saved is not None:
         return saved
-    shown = _shown(breaches, result)
+    shown = _select_shown(breaches, result)
     if view.form == PageFormat.TEXT:
         page = render(name, profile, shown, colour=view.colour, width=view.width)
         return FindingsPage(result.close(page, PageFormat.TEXT), bool(shown))
@@ -64,10 +64,10 @@ def inspection_page(request: InspectRequest, findings: FindingOptions, view: Vie
 
 
 def _refuse_unknown(revisions: Sequence[str]) -> None:
-    for one in revisions:
-        if not is_inspected(one):
-            hint = f"known: {', '.join(inspected())}"
-            message = f"{one!r:.40} is not a revision"
+    for revision in revisions:
+        if not is_inspected(revision):
+            hint = f"known: {', '.join(all_revisions())}"
+            message = f"{revision!r:.40} is not a revision"
             raise ProblemError(Problem("unknown-revision", message, hint=hint))
 
 
@@ -76,36 +76,38 @@ def _sessions(request: InspectRequest) -> tuple[str, tuple[Session, ...]]:
     target = request.target
     if target.config is None and target.name.endswith(_RECORDING):
         about, sessions = recording.read(Path(target.name))
-        for one in sessions:
-            if not is_inspected(one.revision) and one.revision != UNKNOWN_REVISION:
-                raise bad_recording(Path(target.name), 0, f"{one.revision!r:.40} is not a revision")
+        for session in sessions:
+            if not is_inspected(session.revision) and session.revision != UNKNOWN_REVISION:
+                raise bad_recording(
+                    Path(target.name), 0, f"{session.revision!r:.40} is not a revision"
+                )
         return str(about.get("target", target.name)), sessions
     # The findings contain everything that the transports would log.
     getLogger("mcp_protogen.runtime").addHandler(NullHandler())
     sessions = inspect(server_of(target), request.options, request.revisions, target.shown)
     if request.record is not None:
-        lines = "".join(recording.written(sessions, {"target": target.shown}))
+        lines = "".join(recording.format_lines(sessions, {"target": target.shown}))
         content = {request.record: lines.encode("utf-8", "backslashreplace")}
         # It may contain tokens.
         write_files(content, hint="name a file in a folder that exists", mode=0o600)
     return target.shown, sessions
 
 
-def _shown(breaches: Sequence[Breach], result: Findings) -> list[Breach]:
+def _select_shown(breaches: Sequence[Violation], result: Findings) -> list[Violation]:
     keys = {(change.code, change.item) for change in result.shown.changes}
-    return [one for one in breaches if (one.rule.code, one.example.item) in keys]
+    return [breach for breach in breaches if (breach.rule.code, breach.example.item) in keys]
 
 
-def _head(name: str, profile: Profile, shown: Sequence[Breach]) -> dict[str, Any]:
+def _head(name: str, profile: Profile, shown: Sequence[Violation]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "target": name,
         "server": asdict(profile),
-        "findings": [_finding(one) for one in shown],
+        "findings": [_finding(breach) for breach in shown],
     }
 
 
-def _finding(breach: Breach) -> dict[str, Any]:
+def _finding(breach: Violation) -> dict[str, Any]:
     rule = breach.rule
     return {
         "code": rule.code,

@@ -71,17 +71,17 @@ class Protocol:
             yield Mistake(name, "", "is nested too deeply to be read")
             return
         for error in errors[:_MOST]:
-            worst = _narrowed(error)
+            worst = _narrow(error)
             path = list(worst.absolute_path)
             members = [name, *(str(step) for step in path if isinstance(step, str))]
-            message = _shortened(worst)
+            message = _shorten(worst)
             yield Mistake(".".join(members), jsonpointer.join(*path), message)
 
     @property
     def envelopes(self) -> tuple[str, str]:
         """The types of answers with a result and with an error."""
         known: dict[str, Any] = self.schema["$defs"]
-        result, error = (next(filter(known.__contains__, one)) for one in (_RESULTS, _ERRORS))
+        result, error = (next(filter(known.__contains__, names)) for names in (_RESULTS, _ERRORS))
         return result, error
 
 
@@ -89,7 +89,7 @@ class Protocol:
 def protocol_of(revision: str) -> Protocol:
     """Return the schema and the facts of a pinned revision."""
     source = sources.load(revision, GenerationOptions((revision,)))
-    schema = source.patched()
+    schema = source.apply_patches()
     methods: dict[str, Any] = dict(source.facts.document["methods"])
     claims: dict[tuple[str, str], tuple[str, str]] = {}
     for name in extension_names():
@@ -116,7 +116,7 @@ def _place(error: Any) -> tuple[str, str]:
     return jsonpointer.join(*error.absolute_path), error.message
 
 
-def _narrowed(error: Any) -> Any:
+def _narrow(error: Any) -> Any:
     """Return the mistake in the most likely alternative."""
     while error.validator in _CHOICES and error.context:
         arms: dict[int, list[Any]] = {}
@@ -137,18 +137,18 @@ def _is_other(errors: list[Any]) -> bool:
     )
 
 
-def _shortened(error: Any) -> str:
+def _shorten(error: Any) -> str:
     """Return the mistake as text, without the wrong value."""
     if error.validator in _CHOICES:
         return "fits none of the alternatives"
     if error.validator == "type":
-        return f"is not of type {_joined(error.validator_value)}"
+        return f"is not of type {_join_words(error.validator_value)}"
     if error.validator in ("const", "enum"):
         allowed = error.validator_value
-        return f"is not {_joined(allowed if error.validator == 'enum' else [allowed])}"
+        return f"is not {_join_words(allowed if error.validator == 'enum' else [allowed])}"
     message: str = error.message
     return message if len(message) <= 160 else f"does not fit {error.validator}"
 
 
-def _joined(values: Any) -> str:
+def _join_words(values: Any) -> str:
     return " or ".join(map(str, values)) if is_array(values) else str(values)

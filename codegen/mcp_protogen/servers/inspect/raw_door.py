@@ -15,9 +15,9 @@ from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
 from mcp_protogen.servers.inspect.http_plan import METADATA, session_id
 from mcp_protogen.servers.inspect.intake import SessionIntake
 from mcp_protogen.servers.inspect.messages import protocol_of
-from mcp_protogen.servers.inspect.revision_facts import held_to
+from mcp_protogen.servers.inspect.revision_facts import rules_revision
 from mcp_protogen.servers.inspect.steps import PlanStep
-from mcp_protogen.servers.inspect.stream_transport import encoded
+from mcp_protogen.servers.inspect.stream_transport import encode
 from mcp_protogen.servers.inspect.transcript import Session
 
 _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
@@ -26,7 +26,7 @@ _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 @cache
 def names(revision: str) -> dict[str, str]:
     """Return the members of params that a header field repeats in a revision, by method."""
-    methods = protocol_of(held_to(revision)).methods.items()
+    methods = protocol_of(rules_revision(revision)).methods.items()
     return {**fields.NAMED, **{key: about["name"] for key, about in methods if "name" in about}}
 
 
@@ -47,7 +47,7 @@ class RawDoor:
 
     async def send(self, step: PlanStep) -> None:
         """Send one request, and read its answer; raise `Disconnected` and `RemoteError`."""
-        body = encoded(step.messages[0]) if step.messages else None
+        body = encode(step.messages[0]) if step.messages else None
         headers, url = self._fields(step), self._address(step.url)
         async with self._wire.open(step.method, headers, body, url) as reply:
             if not reply.streams:
@@ -91,4 +91,4 @@ class RawDoor:
         challenge = self._session.beginning.answered.get("www-authenticate", "")
         named = token_param([challenge], "resource_metadata")
         # A request to another origin would reveal the inspection, and a token.
-        return (named and url == METADATA[0] and self._wire.resolved(named)) or usual
+        return (named and url == METADATA[0] and self._wire.resolve(named)) or usual

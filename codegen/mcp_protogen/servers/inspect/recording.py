@@ -46,14 +46,14 @@ class _ExchangeHead(BaseModel):
     detail: str = ""
 
 
-def written(sessions: Iterable[Session], about: Mapping[str, Any]) -> Iterator[str]:
+def format_lines(sessions: Iterable[Session], about: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a recording of an inspection."""
     yield _line({"traffic": FORMAT, "inspection": dict(about)})
     for session in sessions:
         yield _head("session", _SessionHead, session)
-        for one in session.exchanges:
-            yield _head("exchange", _ExchangeHead, one)
-            yield from map(line, one.messages)
+        for exchange in session.exchanges:
+            yield _head("exchange", _ExchangeHead, exchange)
+            yield from map(line, exchange.messages)
 
 
 def _head(kind: str, form: type[BaseModel], about: Session | Exchange) -> str:
@@ -96,5 +96,7 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
 def _session(
     head: _SessionHead, exchanges: list[tuple[_ExchangeHead, list[PassedMessage]]]
 ) -> Session:
-    held = [Exchange(**dict(one), messages=tuple(messages)) for one, messages in exchanges]
+    held = [
+        Exchange(**dict(exchange), messages=tuple(messages)) for exchange, messages in exchanges
+    ]
     return Session(**dict(head), exchanges=held)

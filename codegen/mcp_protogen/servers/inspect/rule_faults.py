@@ -38,13 +38,18 @@ def fault(
     """Return a fault that an exchange shows, by default with its answer."""
     shown = short(answer_of(exchange) if got is None else got)
     return Fault(
-        code=code, item=item, message=message, pointer=pointer, sent=said(exchange), got=shown
+        code=code,
+        item=item,
+        message=message,
+        pointer=pointer,
+        sent=request_text(exchange),
+        got=shown,
     )
 
 
-def said(exchange: Exchange) -> str:
+def request_text(exchange: Exchange) -> str:
     """Return the client's message, in short."""
-    first = next((one for one in exchange.messages if one.sender == "client"), None)
+    first = next((message for message in exchange.messages if message.sender == "client"), None)
     body = short(first.data.decode("utf-8", "replace")) if first else ""
     if exchange.method in ("", "POST"):
         return body

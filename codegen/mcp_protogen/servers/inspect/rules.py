@@ -20,7 +20,7 @@ from mcp_protogen.servers.inspect.checks import (
     over_stdio,
     subscriptions,
 )
-from mcp_protogen.servers.inspect.revision_facts import held_to, inspected
+from mcp_protogen.servers.inspect.revision_facts import all_revisions, rules_revision
 from mcp_protogen.servers.inspect.rule_faults import Check, Fault
 from mcp_protogen.servers.inspect.transcript import Session
 
@@ -111,7 +111,7 @@ class _Entry(BaseModel):
     @model_validator(mode="after")
     def _is_in_order(self) -> "_Entry":
         named = [self.begin, *self.since, *filter(None, [self.until])]
-        if named != sorted(named) or not inspected().keys() >= {*named}:
+        if named != sorted(named) or not all_revisions().keys() >= {*named}:
             raise ValueError(f"{', '.join(named)}: unknown revisions, or not the oldest first")
         return self
 
@@ -119,7 +119,7 @@ class _Entry(BaseModel):
         """Return the rule with all its revisions."""
         levels, pages = dict[str, RuleLevel](), dict[str, str]()
         level, page = self.level, self.page
-        for revision in inspected():
+        for revision in all_revisions():
             change = self.since.get(revision, _Change())
             level, page = change.level or level, change.page or page
             if self.begin <= revision <= (self.until or revision):
@@ -147,7 +147,7 @@ SEVERITIES: Final[Mapping[str, SeverityRow]] = severity_table(_HERE / "severitie
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breach:
+class Violation:
     """A rule that a server breaks at one item, with an example and all sessions that show it.
 
     `level` is the strictest level in the sessions. The example is from the first of `sessions`,
@@ -173,7 +173,7 @@ class Breach:
         return f"{first} and {len(more)} more" if more else first
 
 
-def judged(sessions: Iterable[Session]) -> tuple[Breach, ...]:
+def judge(sessions: Iterable[Session]) -> tuple[Violation, ...]:
     """Return all breaches, those of the strictest level first, in the order of the rules."""
     found = tuple(sessions)
     shown: dict[tuple[str, str], list[tuple[Session, Fault]]] = {}
@@ -192,25 +192,29 @@ def judged(sessions: Iterable[Session]) -> tuple[Breach, ...]:
 
 def _faults(session: Session, all: tuple[Session, ...]) -> Iterator[Fault]:
     """Yield the faults of a session that break a rule of its revision."""
-    spoken = {one.revision for one in all if one.is_spoken and one.revision != session.revision}
+    spoken = {
+        candidate.revision
+        for candidate in all
+        if candidate.is_spoken and candidate.revision != session.revision
+    }
     session.others = tuple(sorted(spoken))
     for check in CHECKS:
         for fault in check(session):
-            if held_to(session.revision) in rules()[fault.code].levels:
+            if rules_revision(session.revision) in rules()[fault.code].levels:
                 yield fault
 
 
-def _breach(shown: Sequence[tuple[Session, Fault]]) -> Breach:
+def _breach(shown: Sequence[tuple[Session, Fault]]) -> Violation:
     """Return the breach of one rule at one item, from all sessions."""
     rule = rules()[shown[0][1].code]
-    levels = [rule.levels[held_to(session.revision)] for session, _ in shown]
+    levels = [rule.levels[rules_revision(session.revision)] for session, _ in shown]
     level = min(levels, key=list(RuleLevel).index)
     first, example = shown[levels.index(level)]
-    return Breach(
+    return Violation(
         rule=rule,
         level=level,
         example=example,
-        revision=held_to(first.revision),
+        revision=rules_revision(first.revision),
         number=len(shown),
-        sessions=tuple(dict.fromkeys(one.label for one in (first, *(s for s, _ in shown)))),
+        sessions=tuple(dict.fromkeys(session.label for session in (first, *(s for s, _ in shown)))),
     )

@@ -28,7 +28,7 @@ class Server:
 
 def server_of(target: ServerTarget) -> Server:
     """Return the server that a user names; raise `ProblemError` as `ServerTarget.opener` does."""
-    with target.checked():
+    with target.convert_errors():
         if target.config is not None:
             described = _Described(__name__)
             described.opener(target.config, target.name, auth=target.auth)
@@ -58,7 +58,7 @@ class _Described(ConnectConfig[Any, Any, Any]):
             folder = options["cwd"] and Path(options["cwd"])
             self.server = Server(words=tuple(what), cwd=folder, env=options["env"])
 
-        async def nothing() -> Transport:
+        async def refuse() -> Transport:
             raise NotImplementedError("this server is only described")
 
-        return nothing
+        return refuse

@@ -24,7 +24,7 @@ SOON: Final = 1.0
 """The time for answers after the answer to a later request, in seconds."""
 
 
-def encoded(message: Any) -> bytes:
+def encode(message: Any) -> bytes:
     """Return a message as bytes; bytes stay unchanged."""
     if isinstance(message, bytes):
         return message
@@ -88,7 +88,7 @@ class StreamProbing:
 
     async def _send(self, message: Any) -> None:
         assert self._transport is not None
-        await self._transport.send([encoded(message)])
+        await self._transport.send([encode(message)])
 
     async def _take(self, received: Received, limit: asyncio.Timeout) -> None:
         if isinstance(received, bytes):

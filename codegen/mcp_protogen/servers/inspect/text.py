@@ -6,11 +6,11 @@ from itertools import groupby
 from textwrap import TextWrapper
 from typing import Final
 
-from mcp_protogen.base.colours import Colour, painted
-from mcp_protogen.base.printable import counted, one_line
+from mcp_protogen.base.colours import Colour, paint
+from mcp_protogen.base.printable import pluralize, safe_line
 from mcp_protogen.pipeline.reports.change import Overview
 from mcp_protogen.servers.inspect.profile import Profile, overview_of
-from mcp_protogen.servers.inspect.rules import Breach, Rule, RuleLevel
+from mcp_protogen.servers.inspect.rules import Rule, RuleLevel, Violation
 
 _COLOURS: Final[Mapping[RuleLevel, Colour]] = {
     RuleLevel.MUST: Colour.BOLD_RED,
@@ -26,7 +26,7 @@ _LABEL: Final = 12
 
 
 def render(
-    target: str, profile: Profile, breaches: Sequence[Breach], *, colour: bool, width: int
+    target: str, profile: Profile, breaches: Sequence[Violation], *, colour: bool, width: int
 ) -> str:
     """Return the report, in lines of at most `width` columns where words allow it."""
     page = _Page(colour, max(width, 60))
@@ -37,28 +37,28 @@ def render(
     return "".join(f"{line}\n" for line in lines)
 
 
-def verdict(profile: Profile, breaches: Sequence[Breach]) -> str:
+def verdict(profile: Profile, breaches: Sequence[Violation]) -> str:
     """Return the result in one line."""
-    spoken = sorted({one.revision for one in profile.spoken if one.spoken})
+    spoken = sorted({support.revision for support in profile.spoken if support.spoken})
     speaks = f"It speaks {', '.join(spoken) or 'none of the revisions'}"
     if not breaches:
         return f"{speaks} and breaks no rule." if spoken else f"{speaks}."
-    levels = [one.level for one in breaches]
+    levels = [breach.level for breach in breaches]
     found = (f"{levels.count(level)} {level}" for level in RuleLevel if level in levels)
-    return f"{speaks}: {counted(len(breaches), 'finding')}, {', '.join(found)}."
+    return f"{speaks}: {pluralize(len(breaches), 'finding')}, {', '.join(found)}."
 
 
 class _Page:
     """The parts of the report."""
 
     def __init__(self, colour: bool, width: int) -> None:
-        self.paint = partial(painted, on=colour)
+        self.paint = partial(paint, on=colour)
         self._width = width
 
     def head(self, target: str, overview: Overview) -> Iterator[str]:
         """Yield the server, its offers, and its revisions over each transport."""
         named = [text for label, text in overview.rows if label == "server"]
-        yield self.paint(Colour.BOLD, one_line(named[0] if named else target))
+        yield self.paint(Colour.BOLD, safe_line(named[0] if named else target))
         rows = [row for row in overview.rows if row[0] != "server"]
         if named:
             rows.insert(0, ("target", target))
@@ -78,18 +78,18 @@ class _Page:
         indent = " " * len(lead)
         wrapper = TextWrapper(self._width, indent, indent, break_long_words=False)
         wrapper.break_on_hyphens = False
-        first, *more = wrapper.wrap(one_line(text)) or [lead]
+        first, *more = wrapper.wrap(safe_line(text)) or [lead]
         yield self.paint(Colour.DIM, lead) + first[len(lead) :]
         yield from more
 
-    def level(self, level: RuleLevel, breaches: Sequence[Breach]) -> Iterator[str]:
+    def level(self, level: RuleLevel, breaches: Sequence[Violation]) -> Iterator[str]:
         """Yield the findings of one level, grouped by rule."""
         yield self.paint(_COLOURS[level], f"{_HEADINGS[level]}: {len(breaches)}")
         for rule, found in groupby(breaches, key=lambda one: one.rule):
             yield ""
             yield from self._rule(rule, list(found))
 
-    def _rule(self, rule: Rule, found: Sequence[Breach]) -> Iterator[str]:
+    def _rule(self, rule: Rule, found: Sequence[Violation]) -> Iterator[str]:
         first = found[0]
         rows = f" ({', '.join(rule.rows)})" if rule.rows else ""
         yield from (self.paint(Colour.BOLD, line) for line in self._hanging("  ", rule.text))
@@ -98,13 +98,13 @@ class _Page:
             yield from self._item(breach)
         yield from self._example(first)
 
-    def _item(self, breach: Breach) -> Iterator[str]:
+    def _item(self, breach: Violation) -> Iterator[str]:
         fault = breach.example
         times = f", {breach.number} times" if breach.number > len(breach.sessions) else ""
         seen = f"{breach.shown_by}{times}"
         yield from self._hanging("    - ", f"{fault.item}: {fault.message} ({seen})")
 
-    def _example(self, breach: Breach) -> Iterator[str]:
+    def _example(self, breach: Violation) -> Iterator[str]:
         fault = breach.example
         for sign, text in (("sent", fault.sent), ("at", fault.pointer), ("got", fault.got)):
             if text:

@@ -114,19 +114,19 @@ class Exchange:
         texts = self._texts("server")
         return tuple(text for text in texts if text.flaws and self._has_message(text))
 
-    def notified(self, method: str) -> Iterator[dict[str, Any]]:
+    def notifications(self, method: str) -> Iterator[dict[str, Any]]:
         """Yield the notifications of a method, except for those that may have come before."""
         found = () if self.is_resumed else self.received
-        return (one for one in found if one.get("method") == method)
+        return (message for message in found if message.get("method") == method)
 
     @cached_property
     def answer(self) -> dict[str, Any]:
         """The answer to the first message; empty without one."""
         first = next(self._texts("client"), TranscriptText(b"", ()))
         wanted = next(first.ids, None) if first.flaws else self.request.get("id")
-        answers = (one for one in self.received if "method" not in one)
+        answers = (message for message in self.received if "method" not in message)
         found: dict[str, Any] = {}
-        return next((one for one in answers if same_id(one.get("id"), wanted)), found)
+        return next((answer for answer in answers if same_id(answer.get("id"), wanted)), found)
 
     @property
     def result(self) -> dict[str, Any] | None:
@@ -137,9 +137,14 @@ class Exchange:
     @property
     def error(self) -> dict[str, Any]:
         """The error in the answer, or one without an id; empty without an error."""
-        answers = [self.answer, *(one for one in self.received if one.get("id") is None)]
+        answers = [
+            self.answer,
+            *(message for message in self.received if message.get("id") is None),
+        ]
         found: dict[str, Any] = {}
-        return next((one["error"] for one in answers if is_object(one.get("error"))), found)
+        return next(
+            (answer["error"] for answer in answers if is_object(answer.get("error"))), found
+        )
 
     def _is_message(self, value: Mapping[str, Any]) -> bool:
         """Return whether an object claims to be JSON-RPC; a refusal over HTTP may have any body."""
@@ -219,7 +224,7 @@ class Session:
 
     def all(self, probe: str) -> Iterator[Exchange]:
         """Yield all exchanges of a step."""
-        return (one for one in self.exchanges if one.probe == probe)
+        return (exchange for exchange in self.exchanges if exchange.probe == probe)
 
     @property
     def opening(self) -> dict[str, Any]:
@@ -264,7 +269,7 @@ class Session:
         return f"{self.revision} over {self.transport}"
 
 
-def listed(
+def list_items(
     session: Session, method: str, member: str
 ) -> Iterator[tuple[dict[str, Any], Exchange, str]]:
     """Yield the items that a method lists, from all pages, each with its page and place there.

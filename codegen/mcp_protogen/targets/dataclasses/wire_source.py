@@ -57,5 +57,5 @@ def _definitions(module: str, imports: Mapping[str, set[str]]) -> str:
     nodes = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
     for node in nodes:
         if node.module is not None and not node.level:
-            imports[node.module].update(one.name for one in node.names)
+            imports[node.module].update(alias.name for alias in node.names)
     return "\n".join(text.splitlines()[nodes[-1].end_lineno :]).strip()

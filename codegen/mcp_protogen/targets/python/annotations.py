@@ -42,16 +42,16 @@ def hint(expr: TypeExpr, empty: str = "") -> str:
         case LiteralOf(values):
             return f"Literal[{', '.join(map(literal, values))}]"
         case ListOf(item):
-            return _sized("list[{}]", item, empty)
+            return _container_hint("list[{}]", item, empty)
         case MapOf(value):
-            return _sized("dict[str, {}]", value, empty)
+            return _container_hint("dict[str, {}]", value, empty)
         case OneOf(arms):
             return either(hint(arm, empty) for arm in arms) or "Never"
         case Anything():
             return "Any"
 
 
-def _sized(container: str, item: TypeExpr, empty: str) -> str:
+def _container_hint(container: str, item: TypeExpr, empty: str) -> str:
     if item == NOTHING and empty:
         return f"Annotated[{container.format('Any')}, {empty}]"
     return container.format(hint(item, empty))
@@ -69,7 +69,7 @@ def optional(annotation: str) -> str:
 
 def either(annotations: Iterable[str]) -> str:
     """Return the union of annotations, each once, with None at the end as usual."""
-    arms = [arm for one in annotations for arm in _arms(one)]
+    arms = [arm for annotation in annotations for arm in _arms(annotation)]
     return union_of(sorted(dict.fromkeys(arms), key="None".__eq__))
 
 

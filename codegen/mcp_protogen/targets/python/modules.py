@@ -74,7 +74,7 @@ def _module(
     shown = models if "models" in layers else None
     names = [*(shown.names if shown else ()), *tables.names(ir, layers)]
     imports: list[Imports] = [shown.imports] if shown else []
-    imported = [name for one in imports for found in one.values() for name in found]
+    imported = [name for group in imports for found in group.values() for name in found]
     raise_errors(_collisions(ir, [*names, *imported]))
     types = tables.as_expressions(prefix) if models else tables.as_strings()
     body = render(
@@ -93,7 +93,7 @@ def _module(
 
 
 def _collisions(ir: RevisionIR, names: Sequence[str]) -> Iterator[Problem]:
-    for name in sorted({one for one in names if names.count(one) > 1}):
+    for name in sorted({name for name in names if names.count(name) > 1}):
         message = f"a type is called {name}, like something else in its module"
         hint = "give the type another name with --names, or use --layout package"
         yield Problem("name-collision", message, ir.id, hint=hint)

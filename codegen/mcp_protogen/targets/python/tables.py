@@ -96,19 +96,19 @@ def rows(ir: RevisionIR, types: TypeExpressions) -> Rows:
     """Return the tables of a revision."""
     methods = tuple(
         MethodRow(
-            one,
-            types.of(one.message),
-            types.of(one.params),
-            tuple_of(map(types.of, one.results)),
+            method,
+            types.of(method.message),
+            types.of(method.params),
+            tuple_of(map(types.of, method.results)),
         )
-        for one in ir.methods
+        for method in ir.methods
     )
     return Rows(
         ir=ir,
         messages=(*_message_tables(ir, types), *_result_tables(ir, types)),
         methods=methods,
-        data={one.code: types.of(one.data) if one.data else "None" for one in ir.errors},
-        senders={one.code: roles(sorted(EMITTERS[one.emit])) for one in ir.errors},
+        data={error.code: types.of(error.data) if error.data else "None" for error in ir.errors},
+        senders={error.code: roles(sorted(EMITTERS[error.emit])) for error in ir.errors},
         class_hint=types.class_hint,
         type_hint=types.type_hint,
     )
@@ -124,7 +124,7 @@ def names(ir: RevisionIR, layers: Sequence[Layer]) -> tuple[str, ...]:
     found: list[str] = []
     if "methods" in layers:
         found += [*_METHODS, *(name for name, _, _, _ in (*_MESSAGES, *_RESULTS))]
-        found += [*(one.name for one in ir.errors), *(one.constant for one in ir.meta_keys)]
+        found += [*(error.name for error in ir.errors), *(key.constant for key in ir.meta_keys)]
     if "capabilities" in layers:
         found += _CAPABILITIES
     return (*found, "REVISION") if found else ()
@@ -133,9 +133,9 @@ def names(ir: RevisionIR, layers: Sequence[Layer]) -> tuple[str, ...]:
 def _message_tables(ir: RevisionIR, types: TypeExpressions) -> Iterator[MessageTable]:
     for name, kind, role, doc in _MESSAGES:
         entries = tuple(
-            (one.method, types.of(one.message))
-            for one in ir.methods
-            if one.kind == kind and role in one.senders
+            (method.method, types.of(method.message))
+            for method in ir.methods
+            if method.kind == kind and role in method.senders
         )
         yield MessageTable(name, f"{doc}: the type of the message, by method.", "class", entries)
 
@@ -143,9 +143,9 @@ def _message_tables(ir: RevisionIR, types: TypeExpressions) -> Iterator[MessageT
 def _result_tables(ir: RevisionIR, types: TypeExpressions) -> Iterator[MessageTable]:
     for name, kind, role, doc in _RESULTS:
         entries = tuple(
-            (one.method, types.of(result))
-            for one in ir.methods
-            for result in [result_type(one)]
-            if one.kind == kind and OTHER[role] in one.senders and result is not None
+            (method.method, types.of(result))
+            for method in ir.methods
+            for result in [result_type(method)]
+            if method.kind == kind and OTHER[role] in method.senders and result is not None
         )
         yield MessageTable(name, f"{doc}: the type, by method of the request.", "type", entries)

@@ -80,7 +80,7 @@ def _collisions(ir: RevisionIR, options: TargetOptions) -> Iterator[Problem]:
     if options.layout == "single" and ir.module == "wire":
         message = f"the module {ir.module} of {ir.id} has the name of the one with the validator"
         yield Problem("name-collision", message, hint="name it differently, with --names")
-    for name in sorted({str(one.name) for one in ir.types} & _OWN_NAMES):
+    for name in sorted({str(type_.name) for type_ in ir.types} & _OWN_NAMES):
         message = f"the type {name} of {ir.id} has the name of one that its module defines"
         yield Problem("name-collision", message, hint="name it differently, with --names")
 

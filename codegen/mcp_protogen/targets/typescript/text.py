@@ -56,7 +56,8 @@ def comment(text: str, indent: int = 0, *, deprecated: bool = False) -> str:
         return f"{margin}/** {clean} */\n"
     room = WIDTH - indent - 3
     wrapped = (
-        textwrap.wrap(one, room, break_long_words=False) or [""] for one in clean.split("\n")
+        textwrap.wrap(paragraph, room, break_long_words=False) or [""]
+        for paragraph in clean.split("\n")
     )
     body = "".join(f"{margin} * {line}".rstrip() + "\n" for lines in wrapped for line in lines)
     return f"{margin}/**\n{body}{margin} */\n"
@@ -70,7 +71,8 @@ def data(value: Any, indent: int = 0, before: int = 0) -> str:
     inner, margin = indent + 2, " " * (indent + 2)
     opening, closing = "{}" if isinstance(value, Mapping) else "[]"
     items = "".join(
-        f"{margin}{name}{data(one, inner, len(name))},\n" for name, one in _items(cast(Any, value))
+        f"{margin}{name}{data(item, inner, len(name))},\n"
+        for name, item in _items(cast(Any, value))
     )
     return f"{opening}\n{items}{' ' * indent}{closing}"
 
@@ -78,7 +80,7 @@ def data(value: Any, indent: int = 0, before: int = 0) -> str:
 def _on_one_line(value: Any) -> str:
     if isinstance(value, str) or not isinstance(value, Mapping | Sequence):
         return literal(value)
-    items = ", ".join(name + _on_one_line(one) for name, one in _items(cast(Any, value)))
+    items = ", ".join(name + _on_one_line(item) for name, item in _items(cast(Any, value)))
     if isinstance(value, Mapping):
         return f"{{ {items} }}" if items else "{}"
     return f"[{items}]"
@@ -87,6 +89,6 @@ def _on_one_line(value: Any) -> str:
 def _items(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str, Any]]:
     """Yield each item with what is written before it."""
     if isinstance(value, Mapping):
-        yield from ((f"{property_name(name)}: ", one) for name, one in value.items())
+        yield from ((f"{property_name(name)}: ", item) for name, item in value.items())
     else:
-        yield from (("", one) for one in value)
+        yield from (("", item) for item in value)

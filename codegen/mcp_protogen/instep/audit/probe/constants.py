@@ -23,7 +23,7 @@ def constants(modules: list[ModuleType]) -> list[dict[str, Any]]:
     return found
 
 
-def known_methods(modules: list[ModuleType], wanted: list[str]) -> list[str]:
+def find_methods(modules: list[ModuleType], wanted: list[str]) -> list[str]:
     """Return the wanted methods that occur in constants, tables and enumerations of the modules."""
     found: set[str] = set()
     for module in modules:

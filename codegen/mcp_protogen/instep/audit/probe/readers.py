@@ -77,11 +77,11 @@ class Readers:
         if isinstance(model, dict):
             return Read("")  # a typed dictionary may be any part of the given value
         try:
-            return Read("", self._written(adapter, model))
+            return Read("", self._dump(adapter, model))
         except Exception as error:  # serializers of the target may raise anything, too
             return Read(f"read, but cannot be written: {_error_text(error)}")
 
-    def _written(self, adapter: Any, model: Any) -> Any:
+    def _dump(self, adapter: Any, model: Any) -> Any:
         if _writes_itself(model):
             return model.model_dump(mode="json", by_alias=True)
         return adapter.dump_python(model, mode="json", by_alias=True, **self._left_out)

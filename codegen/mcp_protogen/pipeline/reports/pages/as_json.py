@@ -10,7 +10,7 @@ from typing import Any
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.pipeline.reports.change import Comparison, Reader, Severity
 from mcp_protogen.pipeline.reports.pages.headline import headline
-from mcp_protogen.pipeline.reports.pages.ranking import Ranked, counts, ranked
+from mcp_protogen.pipeline.reports.pages.ranking import Ranked, counts, rank_changes
 
 FORMAT = 1
 
@@ -31,8 +31,13 @@ def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
         "after": comparison.after,
         "reader": reader,
         "summary": headline(comparison, reader),
-        "counts": {one: _counts(comparison, one) for one in comparison.readers},
-        "changes": [_change(entry, comparison.readers) for entry in ranked(comparison, reader)],
+        "counts": {
+            judged_reader: _counts(comparison, judged_reader)
+            for judged_reader in comparison.readers
+        },
+        "changes": [
+            _change(entry, comparison.readers) for entry in rank_changes(comparison, reader)
+        ],
         "notes": [note._asdict() for note in comparison.notes],
     }
 

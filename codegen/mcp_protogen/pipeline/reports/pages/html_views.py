@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.pipeline.reports.change import (
     Category,
     Comparison,
@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.reports.change import (
     ReportedChange,
     Severity,
 )
-from mcp_protogen.pipeline.reports.pages.ranking import CATEGORIES, POSITION, ranked
+from mcp_protogen.pipeline.reports.pages.ranking import CATEGORIES, POSITION, rank_changes
 
 DESCRIPTIONS: Mapping[Severity, str] = {
     Severity.BREAKING: "What worked before fails, or is refused.",
@@ -59,11 +59,14 @@ def sections_of(
     comparison: Comparison, reader: Reader | None
 ) -> Mapping[Severity, list[ChangeView]]:
     """Return the changes of each severity, also of none, which another reader may fill."""
-    entries = sorted(ranked(comparison, reader), key=lambda entry: _by_item(entry.change))
+    entries = sorted(rank_changes(comparison, reader), key=lambda entry: _by_item(entry.change))
     anchors = _anchors([entry.change for entry in entries])
     sections: dict[Severity, list[ChangeView]] = {severity: [] for severity in Severity}
     for order, (entry, anchor) in enumerate(zip(entries, anchors, strict=True)):
-        judged = {one: entry.change.severity_for(one) for one in comparison.readers}
+        judged = {
+            judged_reader: entry.change.severity_for(judged_reader)
+            for judged_reader in comparison.readers
+        }
         sections[entry.severity].append(ChangeView(anchor, order, judged, entry.change))
     return sections
 
@@ -98,9 +101,9 @@ def _row_view(row: MatrixRow) -> RowView:
     first, *_ = row.cells
     start = CellMark.SAME if first.present else CellMark.ABSENT
     marks = (start, *(_mark(before, now) for before, now in pairwise(row.cells)))
-    details = (one_line(cell.detail) for cell in row.cells)
+    details = (safe_line(cell.detail) for cell in row.cells)
     moves = any(mark in (CellMark.NEW, CellMark.CHANGED, CellMark.GONE) for mark in marks)
-    return RowView(one_line(row.name), moves, tuple(zip(marks, details, strict=True)))
+    return RowView(safe_line(row.name), moves, tuple(zip(marks, details, strict=True)))
 
 
 def _mark(before: MatrixCell, now: MatrixCell) -> CellMark:

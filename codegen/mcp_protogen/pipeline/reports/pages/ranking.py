@@ -60,15 +60,15 @@ class Ranked:
         return "everybody" if everybody else ", ".join(self.readers)
 
 
-def ranked(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
+def rank_changes(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
     """Return all changes, the worst first; then by category, item and code."""
-    found = [_ranked(change, reader) for change in comparison.changes]
+    found = [_rank_change(change, reader) for change in comparison.changes]
     return tuple(sorted(found, key=_order))
 
 
 def concerning(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
     """Return the changes that concern this reader; without a reader, all of them."""
-    entries = ranked(comparison, reader)
+    entries = rank_changes(comparison, reader)
     if reader is None:
         return entries
     return tuple(entry for entry in entries if entry.severity is not Severity.NONE)
@@ -80,7 +80,7 @@ def counts(severities: Iterable[Severity]) -> Mapping[Severity, int]:
     return {severity: found[severity] for severity in Severity}
 
 
-def counted(found: Mapping[Severity, int]) -> str:
+def describe_counts(found: Mapping[Severity, int]) -> str:
     """Return counts in words, such as `3 breaking, 1 warning, 40 info`; `none` is left out."""
     parts = [
         f"{number} {noun(severity, number)}"
@@ -92,8 +92,8 @@ def counted(found: Mapping[Severity, int]) -> str:
 
 def summary(comparison: Comparison, reader: Reader | None) -> str:
     """Return one line: the number of changes, for whom, and how many were left out."""
-    found = counts(entry.severity for entry in ranked(comparison, reader))
-    line = counted(found)
+    found = counts(entry.severity for entry in rank_changes(comparison, reader))
+    line = describe_counts(found)
     if reader is not None and comparison.changes:
         others = found[Severity.NONE]
         line = f"{line} for {reader}" + (f" ({others} for others)" if others else "")
@@ -103,9 +103,11 @@ def summary(comparison: Comparison, reader: Reader | None) -> str:
     return f"{line}, {comparison.left_out} left out" if comparison.left_out else line
 
 
-def _ranked(change: ReportedChange, reader: Reader | None) -> Ranked:
+def _rank_change(change: ReportedChange, reader: Reader | None) -> Ranked:
     severity = change.severity_for(reader)
-    concerned = tuple(one for one in Reader if change.severity.get(one) is severity)
+    concerned = tuple(
+        candidate for candidate in Reader if change.severity.get(candidate) is severity
+    )
     return Ranked(change, severity, (reader,) if reader else concerned)
 
 

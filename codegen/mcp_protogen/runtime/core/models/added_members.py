@@ -18,7 +18,7 @@ def with_members(cls: Any, added: Added) -> Any:
 
     Where nothing is added, return `cls`.
     """
-    if found := [one for one in added if cls in one.__bases__]:
+    if found := [subclass for subclass in added if cls in subclass.__bases__]:
         return found[0] if len(found) == 1 else type(cls.__name__, tuple(found), {})
     cls.model_rebuild()
     fields: dict[str, Any] = {}
@@ -30,11 +30,11 @@ def with_members(cls: Any, added: Added) -> Any:
 
 
 def _annotation(kind: Any, added: Added) -> Any:
-    if isinstance(kind, type) and any(kind in one.__bases__ for one in added):
+    if isinstance(kind, type) and any(kind in subclass.__bases__ for subclass in added):
         return with_members(kind, added)
     arms = get_args(kind)
     changed = tuple(_annotation(arm, added) for arm in arms)
-    if all(one is other for one, other in zip(arms, changed, strict=True)):
+    if all(old is new for old, new in zip(arms, changed, strict=True)):
         return kind
     origin: Any = get_origin(kind)
     if origin is UnionType:
@@ -42,7 +42,7 @@ def _annotation(kind: Any, added: Added) -> Any:
     return origin[changed]
 
 
-def plainly(model: Any, classes: Iterable[type[Any]]) -> Any:
+def narrow_to(model: Any, classes: Iterable[type[Any]]) -> Any:
     """Return a model as one of `classes`, with all members; one of no such class as it is.
 
     A class writes what the classes of its members declare, and leaves out what subclasses add.

@@ -249,13 +249,13 @@ if not TYPE_CHECKING:
 _shared: dict[type, WireModel] = {}
 
 
-def supplied(value: object) -> bool:
+def is_supplied(value: object) -> bool:
     """Return whether a value is what members that are not given share: `SUPPLIED`."""
     return value is not None and _shared.get(type(value)) is value
 
 
 def _refuse_if_shared(model: WireModel) -> None:
-    if supplied(model):
+    if is_supplied(model):
         name = type(model).__name__
         raise AttributeError(f"this {name} is shared: pass one of your own to change it")
 
@@ -269,7 +269,7 @@ def _namesakes(model: WireModel) -> set[str]:
     return (model.__pydantic_extra__ or {}).keys() & type(model).__pydantic_fields__.keys()
 
 
-def declared(model: object, name: str) -> Any:
+def declared_member(model: object, name: str) -> Any:
     """Return the declared member called `name` in Python; None if it is absent or not declared."""
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
 
@@ -329,7 +329,7 @@ class ToolResult(WireModel):
     @property
     def data(self) -> Any:
         """The structured content as it came, or None."""
-        return declared(self, "structured_content")
+        return declared_member(self, "structured_content")
 
 
 def has_failed(result: object) -> bool:
@@ -344,4 +344,4 @@ def text_of(result: object) -> str:
 
 
 def _member(holder: object, name: str, wire: str = "") -> Any:
-    return holder.get(wire or name) if is_object(holder) else declared(holder, name)
+    return holder.get(wire or name) if is_object(holder) else declared_member(holder, name)

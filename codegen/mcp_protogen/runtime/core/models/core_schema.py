@@ -87,7 +87,7 @@ def adjust(
         if wire_name != name and may_be_null and "default" in default:
             doubtful.append(name)
             default["default"] = _Absent(default["default"])
-    checks = [_given(doubtful)] if doubtful else []
+    checks = [_absence_check(doubtful)] if doubtful else []
     checks += [_any_of(cls, any_of)] if any_of else []
     for check in checks:
         around["schema"] = cs.no_info_after_validator_function(check, around["schema"])
@@ -113,14 +113,14 @@ def _stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchem
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    for one in value.values() if is_object(value) else value:
-        if is_object(one) and isinstance(one.get("type"), str):
-            yield one
-        elif isinstance(one, (dict, list, tuple)):
-            yield from _inside(one)
+    for member in value.values() if is_object(value) else value:
+        if is_object(member) and isinstance(member.get("type"), str):
+            yield member
+        elif isinstance(member, (dict, list, tuple)):
+            yield from _inside(member)
 
 
-def _given(names: list[str]) -> _Check:
+def _absence_check(names: list[str]) -> _Check:
     # An undeclared member that came may have the Python name of a declared one.
 
     def check(members: _Members) -> _Members:
@@ -155,10 +155,10 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
 
 def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
     """Build the classes before `cls` in its module, so that its own build is less nested."""
-    for other in list(vars(sys.modules[cls.__module__]).values()):
-        if other is cls:
+    for candidate in list(vars(sys.modules[cls.__module__]).values()):
+        if candidate is cls:
             return
-        if isinstance(other, type) and issubclass(other, base):
-            if other.__module__ != cls.__module__:
-                build_before(other, base)
-            other.model_rebuild(raise_errors=False)
+        if isinstance(candidate, type) and issubclass(candidate, base):
+            if candidate.__module__ != cls.__module__:
+                build_before(candidate, base)
+            candidate.model_rebuild(raise_errors=False)

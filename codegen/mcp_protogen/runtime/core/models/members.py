@@ -27,7 +27,7 @@ def _parameter(name: str, field: FieldInfo) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=given, annotation=field.annotation)
 
 
-def described(cls: type[BaseModel]) -> dict[str, FieldInfo]:
+def describe_fields(cls: type[BaseModel]) -> dict[str, FieldInfo]:
     """Return copies of the fields, with the docstrings of members as descriptions."""
     cls.model_rebuild(raise_errors=False)
     texts: dict[str, str] = {}

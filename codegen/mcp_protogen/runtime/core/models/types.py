@@ -54,11 +54,11 @@ class Exact:
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         constants = get_args(source)
         return cs.no_info_before_validator_function(
-            _one_of(constants), cs.literal_schema([*constants])
+            _literal_check(constants), cs.literal_schema([*constants])
         )
 
 
-def _one_of(constants: tuple[Any, ...]) -> Callable[[Any], Any]:
+def _literal_check(constants: tuple[Any, ...]) -> Callable[[Any], Any]:
     known = {(isinstance(constant, bool), constant): constant for constant in constants}
     expected = {"expected": " or ".join(map(repr, constants))}
 

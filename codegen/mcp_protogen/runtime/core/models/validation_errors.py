@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import Problem, escaped
+from ..errors import Problem, escape_step
 from ..json import is_array, is_object
 
 _IN_JSON: Final = {
@@ -117,4 +117,4 @@ def has_step(value: Any, step: int | str) -> bool:
 
 
 def pointer_to(steps: Iterable[int | str]) -> str:
-    return "".join("/" + escaped(str(step)) for step in steps)
+    return "".join("/" + escape_step(str(step)) for step in steps)

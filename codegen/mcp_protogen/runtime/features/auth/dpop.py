@@ -40,7 +40,7 @@ class DPoP:
         `clock` gives seconds of the epoch, `new_id` what no two proofs share. Raise `InvalidKey`.
         """
         if private_key is None:
-            key = PrivateKey.generated(algorithm or "ES256")
+            key = PrivateKey.generate(algorithm or "ES256")
         else:
             key = PrivateKey(private_key, algorithm)
         self._key: Final = key

@@ -61,14 +61,16 @@ class FetchPolicy:
         """
         host = _plain(host_of(url))
         if url.userinfo or not host or (url.port or 0) > _LAST_PORT:
-            raise UnsafeUrl(f"{shown(url)} has no host, an impossible port, or the name of a user")
+            raise UnsafeUrl(
+                f"{redact_url(url)} has no host, an impossible port, or the name of a user"
+            )
         zone: Zone = "public"
         if self.trusts(url):
             zone = "trusted"
         elif is_loopback(host) and self.loopback:
             zone = "loopback"
         if url.scheme != "https" and (url.scheme != "http" or zone == "public"):
-            raise UnsafeUrl(f"{shown(url)} is not a URL of HTTPS")
+            raise UnsafeUrl(f"{redact_url(url)} is not a URL of HTTPS")
         address = _address_in(host)
         if address is not None:
             check_address(zone, address, host)
@@ -111,7 +113,7 @@ def host_of(url: URL) -> str:
     return host.decode("ascii")
 
 
-def shown(url: URL) -> str:
+def redact_url(url: URL) -> str:
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))[:200]
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from ...http.httpx2 import HttpClient, httpx2, trust
 from .errors import Unreachable, UnsafeUrl
-from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, shown
+from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, redact_url
 from .steps import Fetch, Fetched
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -33,7 +33,7 @@ _PORTS: Final = {"http": 80, "https": 443}
 _ANY: Final = FetchPolicy()
 
 
-async def resolved(host: str, port: int) -> list[str]:
+async def resolve_host(host: str, port: int) -> list[str]:
     found = await get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
 
@@ -56,7 +56,7 @@ class Fetcher:
         policy: FetchPolicy = _ANY,
         http: HttpClient | None = None,
         *,
-        resolve: Resolve = resolved,
+        resolve: Resolve = resolve_host,
     ) -> None:
         if http is None:
             httpx2()
@@ -74,38 +74,38 @@ class Fetcher:
         within = self._policy.timeout
         try:
             async with asyncio.timeout(within):
-                return await self._followed(request, url)
+                return await self._follow_redirects(request, url)
         except TimeoutError:
-            raise Unreachable(f"{shown(url)} did not answer within {within:g} s") from None
+            raise Unreachable(f"{redact_url(url)} did not answer within {within:g} s") from None
         except (package.RequestError, package.InvalidURL, OSError, UnicodeError) as error:
             # The text of an error may have the URL in it.
             kind = type(error).__name__
-            raise Unreachable(f"{shown(url)} could not be fetched: {kind}") from None
+            raise Unreachable(f"{redact_url(url)} could not be fetched: {kind}") from None
 
-    async def _followed(self, request: Fetch, url: URL) -> Fetched:
+    async def _follow_redirects(self, request: Fetch, url: URL) -> Fetched:
         zone = self._policy.zone(url)
         left = self._policy.max_redirects
         while True:
-            fetched = await self._fetched(request, url, zone)
+            fetched = await self._fetch_once(request, url, zone)
             location = fetched.headers.get("location")
             if request.method != "GET" or fetched.status not in _REDIRECTS or location is None:
                 return fetched
             if not left:
-                raise Unreachable(f"{shown(url)} redirects too often")
+                raise Unreachable(f"{redact_url(url)} redirects too often")
             left -= 1
             target = url.join(location)
             found = self._policy.zone(target)
             if found not in ("public", zone):
-                raise UnsafeUrl(f"{shown(url)} redirects to a host that is not public")
+                raise UnsafeUrl(f"{redact_url(url)} redirects to a host that is not public")
             if _origin(target) != _origin(url):
                 sent = request.headers.items()
                 kept = {name: value for name, value in sent if name.lower() not in _CREDENTIALS}
                 request = replace(request, headers=kept)
             url, zone = target, found
 
-    async def _fetched(self, request: Fetch, url: URL, zone: Zone) -> Fetched:
+    async def _fetch_once(self, request: Fetch, url: URL, zone: Zone) -> Fetched:
         if self._http is not None:
-            return await self._sent(nullcontext(self._http), request, url)
+            return await self._send(nullcontext(self._http), request, url)
         package = httpx2()
         host = host_of(url)
         addresses = await self._addresses(url, host, zone)
@@ -120,7 +120,7 @@ class Fetcher:
                 timeout=self._policy.timeout,
             )
             try:
-                return await self._sent(client, named, url.copy_with(host=address), host)
+                return await self._send(client, named, url.copy_with(host=address), host)
             except (package.ConnectError, package.ConnectTimeout):
                 if address is addresses[-1]:
                     raise
@@ -132,7 +132,7 @@ class Fetcher:
             check_address(zone, ip_address(address), host)
         return addresses[:_MOST_ADDRESSES]
 
-    async def _sent(
+    async def _send(
         self,
         clients: AbstractAsyncContextManager[Any],
         request: Fetch,

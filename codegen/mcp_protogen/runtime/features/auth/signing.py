@@ -62,7 +62,9 @@ class PublicKey:
         self.jwk: Final = {name: members[name] for name in _MEMBERS[key.key_type]}
         self.kid: Final[str | None] = key.kid
         possible = _algorithms(key)
-        self.algorithms: Final = tuple(one for one in possible if key.alg in (None, one))
+        self.algorithms: Final = tuple(
+            algorithm for algorithm in possible if key.alg in (None, algorithm)
+        )
 
     @cached_property
     def thumbprint(self) -> str:
@@ -94,7 +96,7 @@ class PrivateKey:
             raise InvalidKey(f"the key cannot sign with {algorithm or 'its algorithm'}")
 
     @classmethod
-    def generated(cls, algorithm: str = "ES256") -> "PrivateKey":
+    def generate(cls, algorithm: str = "ES256") -> "PrivateKey":
         curve = next((name for name, used in _OF_CURVES.items() if algorithm in used), None)
         if algorithm not in ALGORITHMS:
             raise InvalidKey(f"no key is made for the algorithm {algorithm!r:.20}")
@@ -169,7 +171,7 @@ def _of_jwk(jwk: Mapping[str, Any]) -> Any:
         key = jwks.import_key({**jwk})
     except (ValueError, TypeError, KeyError, errors.JoseError):
         raise InvalidKey("the JWK is malformed or not supported") from None
-    return _checked(key)
+    return _check_key(key)
 
 
 def _of_pem(text: str) -> Any:
@@ -181,11 +183,11 @@ def _of_pem(text: str) -> Any:
             continue
         except (ValueError, TypeError, errors.JoseError):
             break
-        return _checked(key)
+        return _check_key(key)
     raise InvalidKey("the key is no PEM without a password, or of a type that is not supported")
 
 
-def _checked(key: Any) -> Any:
+def _check_key(key: Any) -> Any:
     if not _algorithms(key):
         raise InvalidKey("the key is on a curve that is not supported")
     if key.key_type == "RSA" and not _SMALLEST_RSA <= key.raw_value.key_size <= _LARGEST_RSA:

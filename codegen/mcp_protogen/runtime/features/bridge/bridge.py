@@ -13,7 +13,7 @@ from logging import getLogger
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ...client.base import ClientBase
-from ...client.connect import connected
+from ...client.connect import open_client
 from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError, RemoteError
 from ...core.json import JSONObject, is_object
@@ -36,7 +36,7 @@ from ...server.base import ServerBase
 from ...server.serve import serve
 from ...translation.revision_view import RevisionView, RevisionViews
 from ...transports.base import Opener, Received, Transport, separate_texts
-from .forwarding import CarryingTable
+from .forwarding import PassThroughTable
 from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime, runtime_of
 
 _USUAL: Final = Options()
@@ -97,7 +97,7 @@ class BridgeBase:
             gone = asyncio.create_task(runtime.until_gone())
             try:
                 await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
-                await runtime.settle(self._options.drain)
+                await runtime.finish_notifications(self._options.drain)
             finally:
                 gone.cancel()
                 serving.cancel()
@@ -115,7 +115,7 @@ class BridgeBase:
                     limit.reschedule(loop.time() + drain)
 
                 watching.add_done_callback(hurry)
-                connecting = proxied(
+                connecting = open_proxy(
                     type(self), caller, self._server_opener, self._servers, self._options
                 )
                 try:
@@ -148,14 +148,14 @@ class BridgeBase:
 
         To the server it is a client that declares and is called what is given.
         """
-        known = next(one for one in cls.REVISIONS if one.id == revision)
+        known = next(candidate for candidate in cls.REVISIONS if candidate.id == revision)
         # Tasks are those of the server that mounts, and not of what is mounted.
         caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
-        return proxied(cls, caller, opener, cls.REVISIONS, options, carries=False)
+        return open_proxy(cls, caller, opener, cls.REVISIONS, options, carries=False)
 
 
 @asynccontextmanager
-async def proxied(
+async def open_proxy(
     bridge: type[BridgeBase],
     caller: "Caller",
     opener: Opener,
@@ -178,7 +178,7 @@ async def proxied(
     own = NegotiatedRevision(caller.revision.id, caller.revision.era)
     # A mount reads the answers of its server; a client of the bridge gets them unread.
     lenient = options if carries else replace(options, lenient=True)
-    async with connected(views, opener, lenient, own):
+    async with open_client(views, opener, lenient, own):
         server.instructions = to_server.connection.instructions
         await to_server.open()
         try:
@@ -199,7 +199,7 @@ class _Views(RevisionViews[ClientBase]):
         super().__init__({revision: client}, servers, on_loss)
         self._caller = caller
         if runtime_of(client, ProxyClientRuntime).carries:
-            table = CarryingTable(client.TABLE)
+            table = PassThroughTable(client.TABLE)
             self[revision] = RevisionView(client, table, caller.capabilities, caller.info)
 
     def __missing__(self, revision: str) -> RevisionView[ClientBase]:
@@ -213,8 +213,8 @@ def _proxies(revision: Revision, carries: bool, tasks: CarriesTasks | None) -> t
     table = table_with(revision, {"tasks"}) if carries else module.methods.TABLE
     calls: JSONObject = {} if tasks is None else {"__mcp_caller__": tasks.caller}
     made = [
-        type(f"Proxy{one.__name__}", (one,), {"TABLE": table, **members})()
-        for one, members in ((module.Client, calls), (module.Server, {}))
+        type(f"Proxy{base.__name__}", (base,), {"TABLE": table, **members})()
+        for base, members in ((module.Client, calls), (module.Server, {}))
     ]
     return made[0], made[1]
 
@@ -268,9 +268,9 @@ class Arrival:
     ) -> None:
         self._receive, self.send, self.close = transport.receive, transport.send, transport.close
         self._limit = limit
-        self._revisions = {one.id: one for one in revisions}
+        self._revisions = {revision.id: revision for revision in revisions}
         known = sorted(self._revisions.items())
-        self._offer = Offer({id: one.era for id, one in known})
+        self._offer = Offer({id: revision.era for id, revision in known})
         self._seen = deque[Received]()
         self._has_ended = False
         self._log = Throttle(getLogger(__name__))
@@ -305,14 +305,14 @@ class Arrival:
                 if isinstance(message, Malformed):
                     raise message.error
                 if isinstance(message, Call):
-                    return await self._routed(message)
+                    return await self._find_caller(message)
             return None
         except RemoteError as error:
             data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
             await self.send([data])
             return None
 
-    async def _routed(self, call: Call) -> Caller | None:
+    async def _find_caller(self, call: Call) -> Caller | None:
         match server_negotiation.route(call, self._offer, handshaken=False):
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, self._offer, call.id)

@@ -45,7 +45,7 @@ from ...server.serve import Router
 from ...translation.revision_view import RevisionViews
 from ...transports.base import Opener, Transport
 from ...transports.memory import Tap
-from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, proxied
+from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, open_proxy
 from .proxies import ProxyServerRuntime, runtime_of
 
 _CONTENT_TYPE: Final = b"content-type"
@@ -61,7 +61,7 @@ _Key: TypeAlias = tuple[str, str | None, bytes]
 """A revision, the id of a principal, and what its client is called and declares."""
 
 
-def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
+def tap_exchange(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
     posted, answer = bytearray(), _Answer(tap)
 
     async def receiving() -> Any:
@@ -132,11 +132,11 @@ def bridge_app(
         raise ValueError("a bridge has the sessions of its servers, which cannot be shared")
     spoken = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
     servers = tuple(bridge.REVISIONS if server_revisions is None else server_revisions)
-    way = _Way(bridge, opener, spoken, servers, options)
+    way = _BridgeSettings(bridge, opener, spoken, servers, options)
     return _BridgeApp(way, http, tap)
 
 
-class _Way(NamedTuple):
+class _BridgeSettings(NamedTuple):
     bridge: type[BridgeBase]
     opener: Opener
     clients: Sequence[Revision]
@@ -145,7 +145,7 @@ class _Way(NamedTuple):
 
 
 class _BridgeApp(HttpApp):
-    def __init__(self, way: _Way, http: HttpOptions, tap: Tap | None) -> None:
+    def __init__(self, way: _BridgeSettings, http: HttpOptions, tap: Tap | None) -> None:
         # What there is before a server is known: which revisions are spoken, and nothing else.
         self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
         self._way = way
@@ -154,7 +154,7 @@ class _BridgeApp(HttpApp):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._tap is not None and scope["type"] == "http":
-            receive, send = tapping(scope, receive, send, self._tap)
+            receive, send = tap_exchange(scope, receive, send, self._tap)
         await super().__call__(scope, receive, send)
 
     def _new_running(self) -> Running:
@@ -163,11 +163,11 @@ class _BridgeApp(HttpApp):
 
 
 class _BridgeState(HttpState):
-    def __init__(self, way: _Way, none: ServerBase[Any], http: HttpOptions) -> None:
+    def __init__(self, way: _BridgeSettings, none: ServerBase[Any], http: HttpOptions) -> None:
         super().__init__((none,), tuple(way.clients), way.options, http)
         self.way = way
-        self.revisions: Final = {one.id: one for one in way.clients}
-        self.alike: OrderedDict[_Key, _Alike] = OrderedDict()
+        self.revisions: Final = {revision.id: revision for revision in way.clients}
+        self.alike: OrderedDict[_Key, _SharedUpstream] = OrderedDict()
         """The connections that requests share, the one that was used last at the end."""
         self.of_alike = quota_of(http, "max_sessions")
         self.connecting = Tasks()
@@ -180,7 +180,7 @@ class _BridgeState(HttpState):
         caller = caller_of(call, self.revisions[revision], self.options.of_client)
         upstream = _Upstream(self.way, caller, self.connecting)
         try:
-            server = await upstream.opened(call, exchange, upstream.leave)
+            server = await upstream.wait_open(call, exchange, upstream.leave)
         except BaseException:
             upstream.leave()
             raise
@@ -204,7 +204,7 @@ class _BridgeState(HttpState):
         if upstream is not None:
             await upstream.close()
 
-    async def held(self, bound_server: BoundServer) -> AsyncExitStack:
+    async def enter_lifespan(self, bound_server: BoundServer) -> AsyncExitStack:
         stack = AsyncExitStack()
         stack.push_async_callback(self.release, bound_server)
         return stack
@@ -226,7 +226,7 @@ class _BridgeState(HttpState):
         bridge = self.way.bridge(
             transport,
             self.way.opener,
-            client_revisions=[self.revisions[one] for one in self.offer.handshake],
+            client_revisions=[self.revisions[revision] for revision in self.offer.handshake],
             server_revisions=self.way.servers,
             options=self.options,
         )
@@ -237,7 +237,7 @@ class _BridgeState(HttpState):
 
     async def close(self) -> None:
         await super().close()
-        await gather(*(one.upstream.close() for one in self.alike.values()))
+        await gather(*(entry.upstream.close() for entry in self.alike.values()))
         await self.connecting.cancel()
 
 
@@ -248,7 +248,7 @@ def _report(error: Exception) -> None:
 class _Upstream:
     """One connection to the server, in a task of its own, which has to leave what it enters."""
 
-    def __init__(self, way: _Way, caller: Caller, tasks: Tasks) -> None:
+    def __init__(self, way: _BridgeSettings, caller: Caller, tasks: Tasks) -> None:
         self._way, self._caller = way, caller
         self._over = Event()
         self._server: Future[ServerBase[Any]] = get_running_loop().create_future()
@@ -259,7 +259,7 @@ class _Upstream:
     async def _run(self) -> None:
         way = self._way
         try:
-            async with proxied(
+            async with open_proxy(
                 way.bridge, self._caller, way.opener, way.servers, way.options
             ) as server:
                 self._server.set_result(server)
@@ -283,7 +283,7 @@ class _Upstream:
         """Do this if the connection ends, and nobody has closed it."""
         self._task.add_done_callback(lambda _: None if self._over.is_set() else work())
 
-    async def opened(
+    async def wait_open(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
     ) -> ServerBase[Any]:
         """Return what serves the client of a call; raise `HttpRefusal` if there is no server.
@@ -313,7 +313,7 @@ class _Upstream:
 
 
 @dataclass(eq=False, slots=True)
-class _Alike:
+class _SharedUpstream:
     upstream: _Upstream
     http: StatelessHttp | None = None
     used: int = 0
@@ -334,7 +334,7 @@ class _BridgedStateless:
             or message.id is None
             or version not in offer.stateless
             or message.method == server_negotiation.INITIALIZE
-            or version != server_negotiation.named(message)
+            or version != server_negotiation.read_revision(message)
         ):
             # There is something wrong with it, or it asks for nothing.
             await self._none.post(exchange, message)
@@ -344,22 +344,24 @@ class _BridgedStateless:
         caller = caller_of(message, state.revisions[version], state.options.of_client)
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
         key: _Key = (version, exchange.principal_id, said)
-        with self._used(key, caller) as alike:
+        with self._use_upstream(key, caller) as alike:
             give_up = partial(self._give_up, key, alike)
-            server = await alike.upstream.opened(message, exchange, give_up)
+            server = await alike.upstream.wait_open(message, exchange, give_up)
             if alike.http is None:
                 alike.http = StatelessHttp(state, state.servers_of(server))
             await alike.http.post(exchange, message)
 
     @contextmanager
-    def _used(self, key: _Key, caller: Caller) -> Generator[_Alike, None, None]:
+    def _use_upstream(self, key: _Key, caller: Caller) -> Generator[_SharedUpstream, None, None]:
         state, loop = self._state, get_running_loop()
         alike = state.alike.get(key)
         if alike is None:
             principal_id = key[1]
             state.of_alike.require(principal_id, free=self._drop_idle)
             state.of_alike.take(principal_id)
-            alike = state.alike[key] = _Alike(_Upstream(state.way, caller, state.connecting))
+            alike = state.alike[key] = _SharedUpstream(
+                _Upstream(state.way, caller, state.connecting)
+            )
             alike.upstream.when_over(lambda: self._forget(key, alike))
         state.alike.move_to_end(key)
         alike.used += 1
@@ -379,7 +381,7 @@ class _BridgedStateless:
                 return True
         return False
 
-    def _give_up(self, key: _Key, alike: _Alike) -> None:
+    def _give_up(self, key: _Key, alike: _SharedUpstream) -> None:
         """End a connection that is not open yet, unless others wait for it."""
         if alike.used == 1 and self._state.alike.get(key) is alike:
             self._drop(key)
@@ -391,7 +393,7 @@ class _BridgedStateless:
             alike.idle.cancel()
         self._state.tasks.start(alike.upstream.close())
 
-    def _forget(self, key: _Key, alike: _Alike) -> None:
+    def _forget(self, key: _Key, alike: _SharedUpstream) -> None:
         if self._state.alike.get(key) is alike:
             self._drop(key)
         if alike.http is not None:

@@ -36,8 +36,8 @@ class ForwardedRequest:
     def __init__(
         self, method: str, work: Callable[[], Awaitable[Any]], report: Report | None = None
     ) -> None:
-        self._task: Task[Any] = get_running_loop().create_task(_begun(work, method))
-        self._task.add_done_callback(self._ended)
+        self._task: Task[Any] = get_running_loop().create_task(_begin(work, method))
+        self._task.add_done_callback(self._on_end)
         self._questions: deque[_Question] = deque()
         self._answered: list[_Question] = []
         self._changed = Event()
@@ -49,7 +49,7 @@ class ForwardedRequest:
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
 
-    def _ended(self, task: Task[Any]) -> None:
+    def _on_end(self, task: Task[Any]) -> None:
         if not task.cancelled():
             task.exception()  # it is raised where the outcome is awaited, if it is
         for question in self._questions:
@@ -62,7 +62,7 @@ class ForwardedRequest:
         self._changed.set()
         return await question.answer
 
-    def progressed(self, progress: Progress) -> None:
+    def report_progress(self, progress: Progress) -> None:
         """Pass on how far the server has come; while the client is away, the newest is kept."""
         if not self._busy:
             self._unreported.clear()
@@ -81,7 +81,7 @@ class ForwardedRequest:
             except Disconnected:
                 _log.info("nobody is left to report progress to")
 
-    async def _reported(self) -> None:
+    async def _wait_reported(self) -> None:
         if self._reporting is not None:
             await self._reporting
 
@@ -93,11 +93,11 @@ class ForwardedRequest:
             self._expiry.cancel()
         try:
             if self._unreported:
-                self.progressed(self._unreported.pop())
-                await self._reported()
+                self.report_progress(self._unreported.pop())
+                await self._wait_reported()
             await self._questioning(context)
             # What was reported before the answer arrives before it.
-            await self._reported()
+            await self._wait_reported()
         except CancelledError:
             # Either the client is being asked, and comes back, or it has given up.
             if context.questions.rounds is None or not context.questions.rounds.suspended:
@@ -162,12 +162,12 @@ class ForwardedRequest:
         return self._given_up or self._task.done()
 
 
-async def _begun(work: Callable[[], Awaitable[Any]], method: str) -> Any:
+async def _begin(work: Callable[[], Awaitable[Any]], method: str) -> Any:
     # What is cancelled before it begins leaves no coroutine behind.
-    return await awaited(work(), method)
+    return await result_of(work(), method)
 
 
-async def awaited(answer: Awaitable[Any], method: str = "") -> Any:
+async def result_of(answer: Awaitable[Any], method: str = "") -> Any:
     """Return the result of the server; raise `McpError` for an error, or without an answer."""
     try:
         return await answer

@@ -93,7 +93,7 @@ def notification_of(method: str) -> NotificationSpec[Any]:
     return NotificationSpec(method, types=lambda: (Any,), **_ALWAYS)
 
 
-class CarryingTable(MethodTable):
+class PassThroughTable(MethodTable):
     carries: ClassVar[bool] = True
 
     def __init__(self, known: MethodTable) -> None:
@@ -190,7 +190,7 @@ def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) ->
 
 
 @dataclass(eq=False, slots=True)
-class _PassedOn:
+class _ForwardedCall:
     """A request that was passed on: its id and its token at the sender, and where it went."""
 
     id: RequestId
@@ -213,18 +213,18 @@ class _PassedOn:
 
 class _Requests:
     def __init__(self) -> None:
-        self.open: dict[RequestId, _PassedOn] = {}
+        self.open: dict[RequestId, _ForwardedCall] = {}
         """By the ids that they have there."""
         self._answered = OrderedDict[RequestId, RequestId]()
         self._last = 0
 
-    def begin(self, passed_on: _PassedOn, id: RequestId) -> None:
+    def begin(self, passed_on: _ForwardedCall, id: RequestId) -> None:
         passed_on.sent_as = id
         self.open[id] = passed_on
         if isinstance(id, int):
             self._last = id
 
-    def end(self, passed_on: _PassedOn) -> None:
+    def end(self, passed_on: _ForwardedCall) -> None:
         id = passed_on.sent_as
         if id is None:
             return
@@ -236,7 +236,7 @@ class _Requests:
             if len(self._answered) > _MOST_ANSWERED:
                 self._answered.popitem(last=False)
 
-    def find(self, id: object) -> _PassedOn | None:
+    def find(self, id: object) -> _ForwardedCall | None:
         return self.open.get(id) if isinstance(id, str | int) else None
 
     def is_own(self, id: object) -> bool:
@@ -294,7 +294,7 @@ class Forwarding:
     async def ask_server(self, method: str, context: RequestContext, params: Any) -> Any:
         endpoint, id = self._to_server.endpoint, context.request_id
         token = context.meta.get(PROGRESS_TOKEN)
-        request = _PassedOn(0 if id is None else id, token, endpoint, endpoint.sink, context)
+        request = _ForwardedCall(0 if id is None else id, token, endpoint, endpoint.sink, context)
         request.order = None if token is None else Lock()
         lasts = method in (LISTEN, RESULT)
         options = _options(context.endpoint.options.max_timeout, token, lasts=lasts)
@@ -332,7 +332,7 @@ class Forwarding:
             raise McpError(METHOD_NOT_FOUND, f"{method} belongs to no request of the client")
         endpoint, token = context.endpoint, asked.meta.get(PROGRESS_TOKEN)
         sink = context.beside or endpoint.sink
-        request = _PassedOn(asked.id, token, endpoint, sink)
+        request = _ForwardedCall(asked.id, token, endpoint, sink)
         lasts = RELATED_TASK in asked.meta
         options = _options(endpoint.options.max_timeout, token, lasts=lasts)
         begun = partial(self._asked_client.begin, request)
@@ -348,7 +348,7 @@ class Forwarding:
             self._to_client.count(method)
         if method == CANCELLED:
             return self._cancelled_by_server(params)
-        request: _PassedOn | None = None
+        request: _ForwardedCall | None = None
         if method == PROGRESS:
             request = self._asked_server.find(params.progress_token)
             params = _with_token(params, self._asked_server)

@@ -19,7 +19,7 @@ from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
 from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
-from ...core.models.base import declared
+from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
 from ...core.spec import AnyRequest, NotificationSpec
 from ...core.subscriptions import is_change
@@ -27,7 +27,7 @@ from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_cap
 from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
 from ...rules import capabilities as gate
-from ...rules.handlers import Handlers, merged
+from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
 from ...rules.task_forms import (
     RELATED_TASK,
@@ -40,7 +40,7 @@ from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
-from .forwarded_request import ForwardedRequest, awaited
+from .forwarded_request import ForwardedRequest, result_of
 from .forwarding import LOG, OF_ONE_END, EveryMethod, Forwarding, error_for
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
@@ -77,7 +77,7 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
 class TaskCarrier(Layer, Protocol):
     """What carries tasks for one client; `handlers` answer methods that are not passed on."""
 
-    def offered(self, server: Mapping[str, Any], /) -> JSONObject:
+    def task_capabilities(self, server: Mapping[str, Any], /) -> JSONObject:
         """Return what the client is told of tasks, in place of what its server declares."""
         ...
 
@@ -87,7 +87,7 @@ class TaskCarrier(Layer, Protocol):
         """Return the result of a tool, or the task that a call becomes."""
         ...
 
-    def listed(self, result: Any, /) -> Any:
+    def add_task_support(self, result: Any, /) -> Any:
         """Return a list of tools with what their entries say of tasks."""
         ...
 
@@ -95,7 +95,7 @@ class TaskCarrier(Layer, Protocol):
         """Return the client's answer to a question of a task."""
         ...
 
-    def told(self) -> None:
+    def on_task_change(self) -> None:
         """Take note that the server has notified of a task."""
 
 
@@ -147,13 +147,15 @@ class ProxyClientRuntime(ClientRuntime):
     """What everything passes by, where both sides speak the same revision."""
     stream: ListenStream | None = None
     """What all listen streams of clients share, where the bridge opens it by itself."""
-    awaited = staticmethod(awaited)
+    awaited = staticmethod(result_of)
 
     def declaration(self) -> JSONObject:
         # The bridge listens for tasks by itself. Other requests declare what the client does.
         form = task_form(self.owner.TABLE)
         return (
-            merged(self.capabilities, tasks_declared(form, "client")) if form else self.capabilities
+            merge_objects(self.capabilities, tasks_declared(form, "client"))
+            if form
+            else self.capabilities
         )
 
     def declaration_in(self, revision: str) -> JSONObject:
@@ -169,11 +171,11 @@ class ProxyClientRuntime(ClientRuntime):
         if self.passes(revision):
             return EveryMethod(lambda method: partial(self._take, method))
         owner, server = self.owner, self.server
-        own = {ACKNOWLEDGED: self._acknowledged} if ACKNOWLEDGED in owner.NOTIFICATIONS else {}
-        own |= {} if CORE_CHANGED in owner.NOTIFICATIONS else {CORE_CHANGED: self._told}
+        own = {ACKNOWLEDGED: self._on_acknowledged} if ACKNOWLEDGED in owner.NOTIFICATIONS else {}
+        own |= {} if CORE_CHANGED in owner.NOTIFICATIONS else {CORE_CHANGED: self._on_task_change}
         return forwarding_handlers(owner, server.ask_client, server.notify_client) | own
 
-    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
+    def handler_overrides(self, connection: ClientConnection) -> Mapping[str, Serve]:
         """Let questions know which task they belong to."""
         if self.passes(connection.negotiated.revision):
             return EveryMethod(lambda _: self._ask)
@@ -191,15 +193,15 @@ class ProxyClientRuntime(ClientRuntime):
         assert self.forwarding is not None
         return await self.forwarding.ask_client(job)
 
-    def notified(self, method: str, params: Any) -> None:
+    def note_notification(self, method: str, params: Any) -> None:
         if self.forwarding is None:
-            super().notified(method, params)
+            super().note_notification(method, params)
 
-    async def _told(self, params: Any) -> None:
+    async def _on_task_change(self, params: Any) -> None:
         if self.server.carrier is not None:
-            self.server.carrier.told()
+            self.server.carrier.on_task_change()
 
-    async def _acknowledged(self, params: Any) -> None:
+    async def _on_acknowledged(self, params: Any) -> None:
         if self.stream is not None:
             self.stream.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
 
@@ -287,8 +289,8 @@ class ProxyServerRuntime(ServerRuntime):
         declared = self.client.peer_declared()
         if self.client.same_revision:
             return dict(declared)
-        tasks = {} if self.carrier is None else self.carrier.offered(declared)
-        return merged(tasks, without_tasks(_without_extensions(declared), "server"))
+        tasks = {} if self.carrier is None else self.carrier.task_capabilities(declared)
+        return merge_objects(tasks, without_tasks(_without_extensions(declared), "server"))
 
     def identity(self) -> JSONObject:
         return dict(self.client.peer_info() or UNKNOWN)
@@ -346,7 +348,7 @@ class ProxyServerRuntime(ServerRuntime):
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
             # Progress is reported of what was sent, and so not before there is a request.
-            options["on_progress"] = lambda progress: self._progressed(forwarded, progress)
+            options["on_progress"] = lambda progress: self._report_progress(forwarded, progress)
         work = partial(self._result, context, spec, params, options)
         # Between two revisions, reports come as seldom as the options say.
         report = _report if self.client.same_revision else None
@@ -364,7 +366,7 @@ class ProxyServerRuntime(ServerRuntime):
             return await self.carrier.call(context, spec, params, options)
         result = await self.client.call(spec, params, options, self.declared_by(context))
         if self.carrier is not None and spec.method == TOOLS:
-            return self.carrier.listed(result)
+            return self.carrier.add_task_support(result)
         return result
 
     def declared_by(self, context: RequestContext) -> bytes | None:
@@ -373,11 +375,11 @@ class ProxyServerRuntime(ServerRuntime):
             return None
         return self.client.declaring(client_capabilities(context.meta).get(EXTENSIONS))
 
-    def _progressed(self, forwarded: ForwardedRequest, progress: Progress) -> None:
+    def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.over:
             self.client.lose(CALL, "", "the extension has no progress of tasks")
         else:
-            forwarded.progressed(progress)
+            forwarded.report_progress(progress)
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
         id = related_task()
@@ -395,9 +397,11 @@ class ProxyServerRuntime(ServerRuntime):
         # Which of several requests it belongs to nobody says: most likely the last whose client
         # is there.
         asking = [
-            one
-            for one in reversed(self._forwarded.values())
-            if one.context is not None and one.context.questions.rounds is not None and not one.over
+            request
+            for request in reversed(self._forwarded.values())
+            if request.context is not None
+            and request.context.questions.rounds is not None
+            and not request.over
         ]
         if self.is_shared and len(asking) > 1:
             # It could be put to the wrong one of several clients.
@@ -419,7 +423,7 @@ class ProxyServerRuntime(ServerRuntime):
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
             return
         if is_change(spec.method) and spec.method in self.owner.TABLE.notifications:
-            await self.publish(spec.method, declared(params, "uri"))
+            await self.publish(spec.method, declared_member(params, "uri"))
         elif spec.method == LOG:
             for context in self._log_readers():
                 await context.reports.log(params.level, params.data, params.logger)
@@ -449,11 +453,11 @@ class ProxyServerRuntime(ServerRuntime):
 
     @property
     def is_shared(self) -> bool:
-        return any(one.endpoint.connection.shared for one in self.connections)
+        return any(connection.endpoint.connection.shared for connection in self.connections)
 
     def _log_readers(self) -> list[RequestContext]:
         readers = self.contexts()
-        if any(one.spoken.era.remembers_client for one in readers):
+        if any(reader.spoken.era.remembers_client for reader in readers):
             return readers
         # Which request an entry belongs to nobody says: it goes where one was asked for.
         wanting = self._under_way()
@@ -462,7 +466,7 @@ class ProxyServerRuntime(ServerRuntime):
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()
 
-    async def settle(self, within: float) -> None:
+    async def finish_notifications(self, within: float) -> None:
         tasks = self.client.endpoint.jobs.notification_tasks
         if tasks:
             await wait(tasks, timeout=within)

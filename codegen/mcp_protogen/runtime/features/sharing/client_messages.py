@@ -16,7 +16,7 @@ from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Call, Malformed, Parsed
 from ...messages.reading import Batch
 from ...rules.lifecycle import State
-from .letters import Answered, Notified
+from .letters import ClientAnswered, ClientNotified
 from .record import SharedSession
 from .worker_peers import WorkerPeers
 
@@ -38,8 +38,8 @@ class ClientMessages:
         self._found = found
         self._write = write
         self._log = Throttle(_log)
-        peers.on(Notified, self._on_notified)
-        peers.on(Answered, self._on_answered)
+        peers.on(ClientNotified, self._on_notified)
+        peers.on(ClientAnswered, self._on_answered)
 
     async def hand_on(self, session: SharedSession, message: Parsed | Batch) -> bool:
         """Hand on what is no request; return whether it is for another worker alone.
@@ -60,13 +60,15 @@ class ClientMessages:
         if isinstance(message, Call) and message.id is None and message.method != PROGRESS:
             await self._tell_of(session, message)
             return False
-        asked = _asked_in(message)
+        asked = _request_id_in(message)
         named = _OWN_ID.fullmatch(asked) if isinstance(asked, str) else None
         if named is None or named[1] == self._peers.name:
             return False
         key, worker = session.copy.key, named[1]
-        text, fault = _written(message)
-        letter = Answered(session=key, principal_id=session.principal_id, message=text, fault=fault)
+        text, fault = _write_message(message)
+        letter = ClientAnswered(
+            session=key, principal_id=session.principal_id, message=text, fault=fault
+        )
         if await self._peers.tell_or_store([worker], letter):
             raise HttpRefusal.for_now("Who has asked does not take in the answer")
         return True
@@ -86,17 +88,17 @@ class ClientMessages:
         elif method not in session.connection.handlers:
             return
         text = json_text(notification.message).decode()
-        letter = Notified(session=copy.key, principal_id=session.principal_id, message=text)
+        letter = ClientNotified(session=copy.key, principal_id=session.principal_id, message=text)
         async with copy.changing:
             # Who has a copy at this moment is said where a record is written.
             others = await self._write(session)
         # Answers do not wait until all know of it, as they do for what was chosen.
         await self._peers.tell_or_store(others, letter)
 
-    async def _on_notified(self, letter: Notified) -> None:
+    async def _on_notified(self, letter: ClientNotified) -> None:
         self._take_in(letter.session, letter.principal_id, reading.read(letter.message))
 
-    async def _on_answered(self, letter: Answered) -> None:
+    async def _on_answered(self, letter: ClientAnswered) -> None:
         message = reading.read(letter.message)
         if letter.fault and isinstance(message, Malformed):
             message = Malformed(InvalidAnswer(letter.fault, id=message.error.id))
@@ -115,7 +117,7 @@ class ClientMessages:
             session.connection.endpoint.receive(message)
 
 
-def _asked_in(message: Parsed) -> RequestId | None:
+def _request_id_in(message: Parsed) -> RequestId | None:
     """Return the id of the request of ours that a message answers, or reports the progress of."""
     if isinstance(message, Call):
         return message.params.get(PROGRESS_TOKEN) if message.id is None else None
@@ -124,7 +126,7 @@ def _asked_in(message: Parsed) -> RequestId | None:
     return message.id
 
 
-def _written(message: Parsed) -> tuple[str, str]:
+def _write_message(message: Parsed) -> tuple[str, str]:
     """Return the text of such a message, and what is wrong with it."""
     if isinstance(message, Call):
         return json_text(message.message).decode(), ""

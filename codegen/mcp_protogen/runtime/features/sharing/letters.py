@@ -7,11 +7,11 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Discriminator, TypeAdapter
 
 from ...core.json import JSONObject
-from ...http.server.sessions.peers import Claimed, Taken
+from ...http.server.sessions.peers import StreamClaimed, StreamTaken
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Changed:
+class SessionChanged:
     """The record of a session was written: open it again."""
 
     session: str
@@ -19,7 +19,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class SessionEnded:
     """A session was ended by its client."""
 
     session: str
@@ -27,7 +27,7 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Notified:
+class ClientNotified:
     """A client sent a notification, of which a handler here may have to know."""
 
     session: str
@@ -37,7 +37,7 @@ class Notified:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
+class ClientAnswered:
     """A client answered a request of this worker, or reported progress of it."""
 
     session: str
@@ -66,7 +66,16 @@ class Acknowledged:
     kind: Literal["acknowledged"] = "acknowledged"
 
 
-Letter: TypeAlias = Changed | Ended | Notified | Answered | Claimed | Taken | Wake | Acknowledged
+Letter: TypeAlias = (
+    SessionChanged
+    | SessionEnded
+    | ClientNotified
+    | ClientAnswered
+    | StreamClaimed
+    | StreamTaken
+    | Wake
+    | Acknowledged
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

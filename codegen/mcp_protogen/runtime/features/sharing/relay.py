@@ -61,7 +61,7 @@ class ChangeRelay:
         self._sending: Task[None] | None = None
         self._away = False
         peers.on_change.append(self._take)
-        peers.on_gap.append(self._cue)
+        peers.on_gap.append(self._notify_all)
 
     # The servers whose changes it carries.
 
@@ -164,20 +164,22 @@ class ChangeRelay:
             self._log.warning("a change makes no sense, and is ignored: %s", faults_in(error))
             return
         if change.method is None:
-            self._cue()
+            self._notify_all()
             return
-        for runtime in self._concerned(change):
+        for runtime in self._affected_servers(change):
             runtime.count(change.method)
             runtime.send(change.method, change.uri, self._own(runtime))
 
-    def _concerned(self, change: PublishedChange) -> Collection[ServerRuntime]:
+    def _affected_servers(self, change: PublishedChange) -> Collection[ServerRuntime]:
         if change.session is not None:
             runtime = self._by_session.get(change.session)
             found = [] if runtime is None else [runtime]
         else:
-            named = [one for one in self._parts() if one.identity()["name"] == change.server]
-            found = [one for one in named if one.owner.TABLE.revision == change.revision] or named
-        return [one for one in found if change.method in one.owner.TABLE.notifications]
+            named = [part for part in self._parts() if part.identity()["name"] == change.server]
+            found = [
+                part for part in named if part.owner.TABLE.revision == change.revision
+            ] or named
+        return [part for part in found if change.method in part.owner.TABLE.notifications]
 
     def _parts(self) -> dict[ServerRuntime, None]:
         """Return the servers that do not belong to one session, and all that are mounted."""
@@ -195,9 +197,9 @@ class ChangeRelay:
             if connection.state.relay is self and connection.is_owner:
                 yield connection
 
-    def _cue(self) -> None:
+    def _notify_all(self) -> None:
         for runtime in (*self._servers, *self._by_session.values()):
             for method in (*LIST_CHANGES, RESOURCE_UPDATED):
                 runtime.count(method)
             for connection in self._own(runtime):
-                self._tasks.start(cast(ServerConnection, connection).cue())
+                self._tasks.start(cast(ServerConnection, connection).send_all_changes())

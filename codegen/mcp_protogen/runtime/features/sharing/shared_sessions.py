@@ -20,7 +20,7 @@ from ...core.http_request import Principal
 from ...core.json import JSONObject
 from ...core.throttle import Throttle
 from ...http.server.asgi import HttpRefusal
-from ...http.server.sessions.peers import Claimed, Taken, faults_in, key_of
+from ...http.server.sessions.peers import StreamClaimed, StreamTaken, faults_in, key_of
 from ...http.server.sessions.registry import NewSession, SessionRegistry
 from ...http.server.sessions.servers import HttpServers
 from ...messages.jsonrpc import Parsed
@@ -28,7 +28,7 @@ from ...messages.reading import Batch
 from ...rules.lifecycle import State
 from ...storage.engine import EngineUnavailable, Saved, StoredSession
 from .client_messages import ClientMessages
-from .letters import Changed, Ended
+from .letters import SessionChanged, SessionEnded
 from .record import SessionCopy, SessionRecord, SharedSession, read_record
 from .relay import ChangeRelay
 from .worker_peers import WorkerPeers
@@ -61,11 +61,11 @@ class SharedSessions(SessionRegistry[SharedSession]):
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
         self._lifetime = self._http.session_lifetime * _LONGER
         self._throttled = Throttle(_log)
-        self._messages = ClientMessages(peers, self._found, self._write)
-        peers.on(Changed, self._on_changed)
-        peers.on(Ended, self._on_ended)
-        peers.on(Claimed, self._on_claimed)
-        peers.on(Taken, self._on_taken)
+        self._messages = ClientMessages(peers, self._find, self._write)
+        peers.on(SessionChanged, self._on_changed)
+        peers.on(SessionEnded, self._on_ended)
+        peers.on(StreamClaimed, self._on_claimed)
+        peers.on(StreamTaken, self._on_taken)
         peers.on_gap.append(self._on_gap)
         peers.before_message = self._catch_up
 
@@ -109,7 +109,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         """
         as_of, name = self._peers.gaps, self._peers.name
         stored = await self._peers.engine.sessions.open(key_of(id), name)
-        record = None if stored is None else self._understood(stored)
+        record = None if stored is None else self._read_record(stored)
         # Only a worker that had a copy before can be late.
         late = self._sessions.get(id)
         letters = (
@@ -124,7 +124,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             if not begins:
                 # It had to make room while this was read.
                 return None
-            session = await self._revived(id, record)
+            session = await self._restore(id, record)
         copy, before = session.copy, session.connection.subscriptions
         if not self._renews(session, record):
             await self.remove(session)
@@ -133,7 +133,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
         has_new = not session.connection.subscriptions <= before
         if has_new and copy.as_of != self._peers.gaps and session.connection.is_owner:
             # The cue after the gap was for the subscriptions before it.
-            self._servers.tasks.start(session.connection.cue())
+            self._servers.tasks.start(session.connection.send_all_changes())
         copy.written_elsewhere |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
         for letter in letters if session is late else ():
@@ -158,10 +158,10 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
         Raise `EngineUnavailable`.
         """
-        session = self._found(key)
+        session = self._find(key)
         return session and (self._valid(session.id) or await self.open(session.id))
 
-    def _understood(self, stored: StoredSession) -> SessionRecord | None:
+    def _read_record(self, stored: StoredSession) -> SessionRecord | None:
         try:
             record = read_record(stored.record)
             if record.revision not in self._servers.offer.handshake:
@@ -171,7 +171,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             return None
         return record
 
-    async def _revived(self, id: str, record: SessionRecord) -> SharedSession:
+    async def _restore(self, id: str, record: SessionRecord) -> SharedSession:
         bound_server = self._servers.bound_server(record.revision, own=True)
         connection = bound_server.connection()
         bound_server.remember(connection, record.capabilities, record.info)
@@ -188,13 +188,13 @@ class SharedSessions(SessionRegistry[SharedSession]):
         session.copy = SessionCopy(key, session.choices, 0, self._peers.gaps)
         standalone, connection = session.streams.standalone, session.connection
         standalone.on_owned = session.own
-        standalone.on_missed = lambda: self._servers.tasks.start(connection.cue())
+        standalone.on_missed = lambda: self._servers.tasks.start(connection.send_all_changes())
         self._by_key[key] = session
-        connection.settle = partial(self._settle, session)
+        connection.settle = partial(self._save_choices, session)
         if self._servers.per_session:
             self._relay.add(session.connection.server, key)
 
-    def _found(self, key: str) -> SharedSession | None:
+    def _find(self, key: str) -> SharedSession | None:
         session = self._by_key.get(key)
         return session if session and self._sessions.get(session.id) is session else None
 
@@ -206,12 +206,12 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
     async def _renew(self, session: SharedSession, *, changed: bool = False) -> None:
         copy = session.copy
-        while self._found(copy.key) is session:
+        while self._find(copy.key) is session:
             try:
                 async with self._lock(copy.key):
                     # There may have been several gaps meanwhile.
                     is_old = changed or copy.as_of != self._peers.gaps
-                    if is_old and self._found(copy.key) is session:
+                    if is_old and self._find(copy.key) is session:
                         await self._read(session.id)
                 return
             except EngineUnavailable:
@@ -236,7 +236,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
     def _expire(self) -> None:
         super()._expire()
-        used = [one.copy for one in self if one.under_way or one.copy.used]
+        used = [session.copy for session in self if session.under_way or session.copy.used]
         if used:
             self._servers.tasks.start(self._refresh(used))
 
@@ -270,11 +270,11 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 session.ended, copy.as_of = False, _READ_AGAIN
                 self._servers.tasks.start(self._end_again(copy.key))
                 raise
-            await self.remove(self._found(copy.key) or session)
+            await self.remove(self._find(copy.key) or session)
         if others is None:
-            raise _ended()
+            raise _gone_error()
         try:
-            await self._peers.tell(others, Ended(session=copy.key))
+            await self._peers.tell(others, SessionEnded(session=copy.key))
         except BaseException:
             # Whose client comes again is not told who they were.
             self._servers.tasks.start(self._end_again(copy.key))
@@ -285,13 +285,13 @@ class SharedSessions(SessionRegistry[SharedSession]):
             await sleep(min(self._peers.lease / 3, 1.0))
             try:
                 others = await self._peers.engine.sessions.end(key, self._lifetime, again=True)
-                await self._peers.tell(others or (), Ended(session=key))
+                await self._peers.tell(others or (), SessionEnded(session=key))
             except EngineUnavailable:
                 continue
-            await self._on_ended(Ended(session=key))
+            await self._on_ended(SessionEnded(session=key))
             return
 
-    async def _closed(self, session: SharedSession) -> None:
+    async def _close_session(self, session: SharedSession) -> None:
         key = session.copy.key
         await session.close()
         async with self._lock(key):
@@ -308,28 +308,30 @@ class SharedSessions(SessionRegistry[SharedSession]):
     async def close(self) -> None:
         at_once, sessions = Semaphore(_AT_ONCE), list(self)
 
-        async def closed(session: SharedSession) -> None:
+        async def close_when_free(session: SharedSession) -> None:
             async with at_once:
-                await self._closed(session)
+                await self._close_session(session)
 
         self._sessions.clear()
         await super().close()
-        await gather(*map(closed, sessions))
+        await gather(*map(close_when_free, sessions))
 
-    async def _on_ended(self, letter: Ended) -> None:
+    async def _on_ended(self, letter: SessionEnded) -> None:
         async with self._lock(letter.session):
-            if (session := self._found(letter.session)) is not None:
+            if (session := self._find(letter.session)) is not None:
                 await self.remove(session)
 
     # Who writes its streams.
 
-    async def _on_claimed(self, letter: Claimed) -> JSONObject | None:
-        session = self._found(letter.session)
-        return None if session is None else session.streams.standalone.claimed(letter.epoch)
+    async def _on_claimed(self, letter: StreamClaimed) -> JSONObject | None:
+        session = self._find(letter.session)
+        return (
+            None if session is None else session.streams.standalone.give_up_ownership(letter.epoch)
+        )
 
-    async def _on_taken(self, letter: Taken) -> None:
-        if (session := self._found(letter.session)) is not None:
-            await session.streams.taken(letter)
+    async def _on_taken(self, letter: StreamTaken) -> None:
+        if (session := self._find(letter.session)) is not None:
+            await session.streams.hand_over(letter)
 
     # What the client chooses.
 
@@ -338,7 +340,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             if session.changed:
                 await self._write(session)
 
-    async def _settle(self, session: SharedSession) -> None:
+    async def _save_choices(self, session: SharedSession) -> None:
         try:
             if session.unsaved and not session.ended:
                 await self.save(session)
@@ -353,19 +355,19 @@ class SharedSessions(SessionRegistry[SharedSession]):
         copy = session.copy
         async with self._lock(copy.key):
             try:
-                while (saved := await self._saved(session, copy, confirmed)) is None:
+                while (saved := await self._try_save(session, copy, confirmed)) is None:
                     if await self._read(session.id) is not session:
-                        raise _ended()
+                        raise _gone_error()
             except EngineUnavailable:
                 # It may have been written, and is not known to others then.
                 copy.as_of, copy.unannounced = _READ_AGAIN, True
                 raise
         if copy.unannounced:
-            await self._peers.tell(saved.others, Changed(session=copy.key))
+            await self._peers.tell(saved.others, SessionChanged(session=copy.key))
             copy.unannounced = copy.written_elsewhere = False
         return saved.others
 
-    async def _saved(
+    async def _try_save(
         self, session: SharedSession, copy: SessionCopy, confirmed: bool
     ) -> Saved | None:
         choices = session.choices.onto(copy.choices, copy.choices)
@@ -380,9 +382,9 @@ class SharedSessions(SessionRegistry[SharedSession]):
             copy.choices, copy.version = choices, saved.version
         return saved
 
-    async def _on_changed(self, letter: Changed) -> None:
+    async def _on_changed(self, letter: SessionChanged) -> None:
         async with self._lock(letter.session):
-            session = self._found(letter.session)
+            session = self._find(letter.session)
         if session is not None:
             # It may have a stream, on which all that was chosen has to hold from now on.
             await self._renew(session, changed=True)
@@ -391,9 +393,9 @@ class SharedSessions(SessionRegistry[SharedSession]):
         is_elsewhere = await self._messages.hand_on(session, message)
         # Another worker may have taken this one for gone meanwhile.
         if not is_elsewhere and await self._catch_up(session.copy.key) is not session:
-            raise _ended()
+            raise _gone_error()
         return is_elsewhere
 
 
-def _ended() -> HttpRefusal:
+def _gone_error() -> HttpRefusal:
     return HttpRefusal(404, "The session was ended; begin anew with initialize")

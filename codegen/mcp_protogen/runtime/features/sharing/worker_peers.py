@@ -26,18 +26,18 @@ from pydantic import ValidationError
 from ...core.json import JSONObject
 from ...core.tasks import Tasks
 from ...core.throttle import Throttle
-from ...http.server.sessions.peers import Claimed, Peers, Taken, faults_in
+from ...http.server.sessions.peers import Peers, StreamClaimed, StreamTaken, faults_in
 from ...storage.engine import GAP, Appended, Change, Delivery, Engine, EngineUnavailable
 from ...storage.engine import Event as StoredEvent
 from ...storage.engine import Letter as Delivered
 from .letters import (
     Acknowledged,
-    Answered,
-    Changed,
-    Ended,
+    ClientAnswered,
+    ClientNotified,
     Envelope,
     Letter,
-    Notified,
+    SessionChanged,
+    SessionEnded,
     Wake,
     envelopes,
 )
@@ -47,7 +47,9 @@ _log: Final = getLogger(__name__)
 # Letters that were dealt with of late: they may come twice.
 _KNOWN: Final = 4096
 
-_L = TypeVar("_L", Changed, Ended, Notified, Answered, Claimed, Taken)
+_L = TypeVar(
+    "_L", SessionChanged, SessionEnded, ClientNotified, ClientAnswered, StreamClaimed, StreamTaken
+)
 _Handle: TypeAlias = Callable[[_L], Awaitable[JSONObject | None]]
 """Deals with a letter; what it returns goes back with the acknowledgement."""
 
@@ -62,7 +64,7 @@ class _Sent:
     done: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
     answers: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
 
-    def settle(self, worker: str, answer: JSONObject | None = None) -> None:
+    def confirm(self, worker: str, answer: JSONObject | None = None) -> None:
         if worker in self.waiting:
             self.waiting.discard(worker)
             if answer is not None:
@@ -165,7 +167,7 @@ class WorkerPeers(Peers):
         letter = envelope.letter
         if isinstance(letter, Acknowledged):
             if (sent := self._sent.get(letter.number)) is not None:
-                sent.settle(envelope.sender, letter.answer or {})
+                sent.confirm(envelope.sender, letter.answer or {})
         elif isinstance(letter, Wake):
             for woken in self._followed.get((letter.session, letter.stream), ()):
                 woken.set()
@@ -174,7 +176,10 @@ class WorkerPeers(Peers):
 
     async def _acknowledge(self, letter: object, sender: str, number: int) -> None:
         try:
-            if isinstance(letter, Answered | Notified) and self.before_message is not None:
+            if (
+                isinstance(letter, ClientAnswered | ClientNotified)
+                and self.before_message is not None
+            ):
                 await self.before_message(letter.session)
             answer = await self._answer_to(letter, (sender, number))
             await self._mail([sender], Acknowledged(number=number, answer=answer))
@@ -215,13 +220,13 @@ class WorkerPeers(Peers):
             # It is sent twice where that takes long.
             for _ in range(2):
                 for gone in await self._mail(sorted(sent.waiting), letter, number):
-                    sent.settle(gone)
+                    sent.confirm(gone)
                 await wait([sent.done], timeout=self.lease / 2)
                 if sent.done.done():
                     break
                 alive = await self.engine.mail.alive(frozenset(sent.waiting))
                 for gone in sent.waiting - alive:
-                    sent.settle(gone)
+                    sent.confirm(gone)
             for worker in sent.waiting:
                 self._log.warning("worker %s does not acknowledge a letter", worker)
         finally:
@@ -229,7 +234,7 @@ class WorkerPeers(Peers):
         return sent.answers
 
     async def tell_or_store(
-        self, workers: Collection[str], letter: Answered | Notified
+        self, workers: Collection[str], letter: ClientAnswered | ClientNotified
     ) -> Collection[str]:
         """Do as `tell`, and store the letter for who seems to be gone, which may only be late.
 
@@ -275,7 +280,7 @@ class WorkerPeers(Peers):
         envelope = self._envelope_in(event.message)
         if envelope is None or envelope.number is None:
             return
-        if isinstance(envelope.letter, Answered | Notified):
+        if isinstance(envelope.letter, ClientAnswered | ClientNotified):
             await self._answer_to(envelope.letter, (envelope.sender, envelope.number))
 
     async def _mail(

@@ -90,7 +90,7 @@ def files_of(entry: JSONObject) -> Mapping[str, JSONObject] | None:
     if listed == DYNAMIC:
         return None
     given = listed if is_array(listed) else []
-    files: dict[str, JSONObject] = {one["uri"]: one for one in given if _is_file(one, root)}
+    files: dict[str, JSONObject] = {file["uri"]: file for file in given if _is_file(file, root)}
     if len(files) < len(given) or uri not in files:
         message = "its files are not its own, each once, with digest and size"
         raise UnverifiedSkill("entry", uri, message)
@@ -110,7 +110,7 @@ def _is_file(one: Any, root: str) -> bool:
     )
 
 
-def wanted(entry: JSONObject, file: str) -> str:
+def resolve_file(entry: JSONObject, file: str) -> str:
     """Return the URI of a file, given as such or as a path; raise `UnverifiedSkill`."""
     root, files = root_of(entry), files_of(entry)
     uri = file if "://" in file else f"{root}/{file}"
@@ -120,7 +120,7 @@ def wanted(entry: JSONObject, file: str) -> str:
     return uri
 
 
-def verified(entry: JSONObject, uri: str, contents: Sequence[JSONObject]) -> SkillFile:
+def verify_file(entry: JSONObject, uri: str, contents: Sequence[JSONObject]) -> SkillFile:
     if len(contents) != 1 or contents[0].get("uri") != uri:
         raise UnverifiedSkill("content", uri, "the answer is not the content of this file alone")
     data, files = _bytes(uri, contents[0]), files_of(entry)
@@ -176,8 +176,8 @@ async def read_skill(
     what the server says does not make it safe: it is not from you, but from the server.
     """
     entry = skill.to_wire()
-    uri = wanted(entry, file)
+    uri = resolve_file(entry, file)
     if entry["resources"] == DYNAMIC and not unverified:
         raise UnverifiedSkill("dynamic", uri, "the skill is dynamic, and cannot be verified")
     result = await client.read_resource(uri)
-    return verified(entry, uri, result.to_wire().get("contents", []))
+    return verify_file(entry, uri, result.to_wire().get("contents", []))

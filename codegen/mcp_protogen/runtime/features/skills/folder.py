@@ -100,7 +100,7 @@ class SkillFolder:
     def children(self, uri: str) -> Sequence[JSONObject] | None:
         """Return what is directly in a directory, if the URI is that of one."""
         children = self._found.children.get(uri)
-        return None if children is None else [self.resource(one) for one in children]
+        return None if children is None else [self.resource(child) for child in children]
 
     def content(self, uri: str) -> JSONObject | None:
         """Return the content of a file, if the URI is that of one: text, if its bytes are UTF-8."""
@@ -182,13 +182,13 @@ def _frontmatter(place: Path, data: bytes) -> JSONObject:
 
 def _entry(uri: str, found: _Found) -> JSONObject:
     files = sorted(_below(uri.removesuffix(f"/{SKILL_FILE}"), found))
-    size = sum(len(found.files[one]) for one in files)
+    size = sum(len(found.files[file]) for file in files)
     if len(files) > MOST_FILES or size > MOST_BYTES:
         most = f"at most {MOST_FILES} files and {MOST_BYTES} bytes"
         raise InvalidSkill(f"{uri}: a skill has {most}, not {len(files)} and {size}")
     resources = [
-        {"uri": one, "digest": digest_of(found.files[one]), "size": len(found.files[one])}
-        for one in files
+        {"uri": file, "digest": digest_of(found.files[file]), "size": len(found.files[file])}
+        for file in files
     ]
     return {"uri": uri, "frontmatter": found.frontmatter[uri], "resources": resources}
 
@@ -262,7 +262,7 @@ class ServesSkills:
 
 def _result(server: ServesSkills, method: str, members: JSONObject) -> Any:
     cls: Any = server.TABLE.requests[method].results[0]
-    given = {key: one for key, one in members.items() if one is not None}
+    given = {key: value for key, value in members.items() if value is not None}
     return cls.from_wire({**_NOT_KEPT, **given})
 
 

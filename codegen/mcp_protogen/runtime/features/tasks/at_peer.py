@@ -75,7 +75,7 @@ async def payload(
         raise
 
 
-async def cancelled(asking: Awaitable[object], look: Look) -> None:
+async def confirm_cancel(asking: Awaitable[object], look: Look) -> None:
     """Wait for the answer to `tasks/cancel`; what has ended already stays as it is."""
     try:
         await asking

@@ -22,8 +22,8 @@ from ...core.throttle import Throttle
 from ...rules.task_forms import TaskForm
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
-from .holding import Holding, LeaseLost, Leases, Step, Turns, is_turn
-from .lifecycle import TaskEnded, has_ended, held, lapsed
+from .holding import Holding, LeaseLost, Leases, SharedLocks, Step, is_lock
+from .lifecycle import TaskEnded, assign, fail_if_lapsed, has_ended
 from .task import Task, from_record, to_record
 from .watch import Watch
 
@@ -123,7 +123,7 @@ class TaskBoard:
         self._poll = poll
         self._watch: Final = Watch(store.versions, poll)
         self._leases: Final = Leases(store.renew, options.lease)
-        self._turns: Final = Turns(store, self._watch, self._leases)
+        self._turns: Final = SharedLocks(store, self._watch, self._leases)
         self._said: Final = Throttle(_log)
 
     def new(self, form: TaskForm, revision: str, method: str, ttl: float, **members: Any) -> Task:
@@ -184,20 +184,20 @@ class TaskBoard:
             if (written := await self._replace(task, changed)) is not None:
                 return written
 
-    async def changed(self, task: Task) -> Task:
+    async def wait_for_change(self, task: Task) -> Task:
         """Wait until a task is not as `task` any more, and return it; raise `UnknownTask`.
 
         Who runs it, for how long, and what it has done once, is no change.
         """
-        before = _shown(task)
-        return await self._until(task.id, lambda found: _shown(found) != before)
+        before = _visible_state(task)
+        return await self._until(task.id, lambda found: _visible_state(found) != before)
 
-    async def ended(self, task: Task) -> Task:
+    async def wait_for_end(self, task: Task) -> Task:
         """Wait as `changed` does until a task has ended, and return it; raise `UnknownTask`."""
         return task if has_ended(task) else await self._until(task.id, has_ended)
 
-    def heard(self, id: str) -> None:
-        self._watch.ring(_key(id))
+    def wake_waiters(self, id: str) -> None:
+        self._watch.wake(_key(id))
 
     async def page(self, principal_id: str | None, cursor: str | None, size: int) -> TaskPage:
         """Return a page of the tasks of a principal, those of the form that can be listed."""
@@ -206,7 +206,7 @@ class TaskBoard:
         after, tasks = cursor or "", dict[str, Task]()
         while len(tasks) <= size:
             found = await self._store.page(_owner(principal_id), after, size + 1)
-            listed = [(one.key, _task(one)) for one in found]
+            listed = [(stored.key, _task(stored)) for stored in found]
             tasks |= {key: task for key, task in listed if task and task.form == "core"}
             if len(found) <= size:
                 break
@@ -217,7 +217,7 @@ class TaskBoard:
 
     def alone(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
         """Do something for a task when no other worker does; raise `EngineUnavailable`."""
-        return self._turns.taken(_key(f"{task.id} {what}"), task.kept_until)
+        return self._turns.acquire(_key(f"{task.id} {what}"), task.kept_until)
 
     @asynccontextmanager
     async def holding(self, id: str, worker: str) -> "AsyncGenerator[Holding, None]":
@@ -226,7 +226,7 @@ class TaskBoard:
         If it has not ended then, it is given back: an orphan at once.
         """
         due = self.clock() + self.options.lease
-        task = await self.change(id, lambda found: held(found, worker, due))
+        task = await self.change(id, lambda found: assign(found, worker, due))
         holding = Holding(task, worker, self.change)
         key = _key(id)
         self._leases.add(key, holding)
@@ -245,9 +245,9 @@ class TaskBoard:
                 if self._leases.holds(stored.key):
                     # This process stood still for a lease, and has renewed it by this.
                     continue
-                if is_turn(stored):
+                if is_lock(stored):
                     await self._store.delete(stored.key)
-                    self._watch.ring(stored.key)
+                    self._watch.wake(stored.key)
                     continue
                 if (task := _task(stored)) is None:
                     continue
@@ -263,15 +263,15 @@ class TaskBoard:
             holding.lose()
 
     async def _give_back(self, holding: Holding) -> None:
-        def given(task: Task) -> Task:
+        def release(task: Task) -> Task:
             holding.check(task)
-            return held(task, None, None)
+            return assign(task, None, None)
 
         # Who is away, or has it, needs nothing of it.
         with suppress(TaskEnded, LeaseLost, UnknownTask, EngineUnavailable):
             while True:
                 task = await self.find(holding.task.id)
-                if await self._replace(task, given(task), lease=0.0) is not None:
+                if await self._replace(task, release(task), lease=0.0) is not None:
                     return
 
     async def _until(self, id: str, true: Callable[[Task], bool]) -> Task:
@@ -297,7 +297,7 @@ class TaskBoard:
             task = None if stored is None else _task(stored)
             if stored is None or task is None:
                 raise UnknownTask
-            now = lapsed(task, stored.at)
+            now = fail_if_lapsed(task, stored.at)
             if now is task:
                 return _Read(task, stored.at)
             if (written := await self._replace(task, now)) is not None:
@@ -316,7 +316,7 @@ class TaskBoard:
             lease=self._lease(changed) if lease is None else lease,
         ):
             return None
-        self.heard(task.id)
+        self.wake_waiters(task.id)
         if changed.status != task.status:
             _log.info(
                 "task %.10s of %s is %s", _key(task.id), _who(task.principal_id), changed.status
@@ -340,7 +340,7 @@ def _owner(principal_id: str | None) -> str:
     return "" if principal_id is None else _key(principal_id)
 
 
-def _shown(task: Task) -> Task:
+def _visible_state(task: Task) -> Task:
     return replace(task, done={}, worker=None, due=None, version=0)
 
 

@@ -25,20 +25,20 @@ _STOPPED: Final = "The task was cancelled by request"
 Answer: TypeAlias = Callable[[TaskBoard, Mapping[str, Any], str | None], Awaitable[JSONObject]]
 
 
-def created(task: Task, immediate_response: str | None = None) -> JSONObject:
+def creation_result(task: Task, immediate_response: str | None = None) -> JSONObject:
     """Return the result that says which task a request has become; a model may be told a text."""
-    meta = related(task.id)
+    meta = related_meta(task.id)
     if immediate_response is not None:
         meta[IMMEDIATE_RESPONSE] = immediate_response
     return {"task": wire_task(task), "_meta": meta}
 
 
-def related(id: str) -> JSONObject:
+def related_meta(id: str) -> JSONObject:
     return {RELATED_TASK: {"taskId": id}}
 
 
 def with_related(message: Mapping[str, Any], id: str) -> JSONObject:
-    return {**message, "_meta": {**meta_in(message), **related(id)}}
+    return {**message, "_meta": {**meta_in(message), **related_meta(id)}}
 
 
 def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:
@@ -90,7 +90,7 @@ async def _cancel(
     board: TaskBoard, params: Mapping[str, Any], principal_id: str | None
 ) -> JSONObject:
     task = await board.get(params["taskId"], "core", principal_id)
-    step = partial(lifecycle.cancelled, now=board.clock(), message=_STOPPED)
+    step = partial(lifecycle.cancel, now=board.clock(), message=_STOPPED)
     try:
         return wire_task(await board.change(task.id, step))
     except lifecycle.TaskEnded:
@@ -101,7 +101,7 @@ async def _result(
     board: TaskBoard, params: Mapping[str, Any], principal_id: str | None
 ) -> JSONObject:
     task = await board.get(params["taskId"], "core", principal_id)
-    return outcome(await board.ended(task))
+    return outcome(await board.wait_for_end(task))
 
 
 ANSWERS: Final[Mapping[str, Answer]] = MappingProxyType(

@@ -115,11 +115,11 @@ class Leases:
                 self._timers.later(key, pause)
 
 
-def is_turn(stored: StoredTask) -> bool:
+def is_lock(stored: StoredTask) -> bool:
     return stored.record.startswith(_TURN)
 
 
-class _Turn:
+class _SharedLock:
     def __init__(self) -> None:
         self.record: Final = _TURN + token_bytes(12)
         self.renewed = get_running_loop().time()
@@ -129,7 +129,7 @@ class _Turn:
         self.lost = True
 
 
-class Turns:
+class SharedLocks:
     """What only one at a time may do, of all workers that share a store of tasks.
 
     Whose turn it is has a record in the store; workers delete those that are overdue.
@@ -141,9 +141,9 @@ class Turns:
         self._leases = leases
 
     @asynccontextmanager
-    async def taken(self, key: str, ends_at: float | None) -> AsyncGenerator[None, None]:
+    async def acquire(self, key: str, ends_at: float | None) -> AsyncGenerator[None, None]:
         """Wait for the turn of a key, and have it until this ends."""
-        turn = _Turn()
+        turn = _SharedLock()
         await self._take(key, turn.record, ends_at)
         self._leases.add(key, turn)
         try:
@@ -168,9 +168,9 @@ class Turns:
                 if other is not None:
                     await waiter.rung.wait()
 
-    async def _leave(self, key: str, turn: _Turn) -> None:
+    async def _leave(self, key: str, turn: _SharedLock) -> None:
         kept = None if turn.lost else await self._store.get(key)
         # By now it may be that of somebody else.
         if kept is not None and kept.record == turn.record:
             await self._store.delete(key)
-            self._watch.ring(key)
+            self._watch.wake(key)

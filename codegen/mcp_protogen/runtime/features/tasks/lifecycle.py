@@ -48,11 +48,11 @@ class Outcome(NamedTuple):
     def of(self, task: Task, now: float) -> Task:
         if self.error is not None:
             message = str(self.error.get("message", ""))[:_LONGEST]
-            return failed(task, now, error=self.error, message=message)
+            return fail(task, now, error=self.error, message=message)
         result: JSONObject = self.result or {}
         if task.form == "core" and has_failed(result):
-            return failed(task, now, result=result, message=beginning_of(result))
-        return completed(task, result, now)
+            return fail(task, now, result=result, message=beginning_of(result))
+        return complete(task, result, now)
 
 
 def beginning_of(result: JSONObject) -> str | None:
@@ -77,7 +77,7 @@ def has_ended(task: Task) -> bool:
     return not TRANSITIONS[task.status]
 
 
-def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
+def add_questions(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
     """Return a task that waits for answers, also to `questions`, by key; no key is used again."""
     used = questions.keys() & (task.questions.keys() | task.answers.keys())
     if used:
@@ -86,28 +86,28 @@ def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
     return _to(task, Status.INPUT_REQUIRED, now, questions=both)
 
 
-def answered(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
+def add_answers(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
     """Return a task with answers; those to what is not asked, or was answered, change nothing."""
     new = {key: answer for key, answer in answers.items() if key in task.questions}
     if not new:
         _check(task)
         return task
-    left = {key: one for key, one in task.questions.items() if key not in new}
+    left = {key: question for key, question in task.questions.items() if key not in new}
     status = Status.INPUT_REQUIRED if left else Status.WORKING
     return _to(task, status, now, questions=left, answers={**task.answers, **new})
 
 
-def noted(task: Task, key: str, result: Any) -> Task:
+def note_result(task: Task, key: str, result: Any) -> Task:
     """Return a task that knows the result of what is done only once; what it knows stays."""
     _check(task)
     return task if key in task.done else replace(task, done={**task.done, key: result})
 
 
-def completed(task: Task, result: JSONObject, now: float) -> Task:
-    return _ended(task, Status.COMPLETED, now, result=result)
+def complete(task: Task, result: JSONObject, now: float) -> Task:
+    return _end(task, Status.COMPLETED, now, result=result)
 
 
-def failed(
+def fail(
     task: Task,
     now: float,
     *,
@@ -116,11 +116,11 @@ def failed(
     message: str | None = None,
 ) -> Task:
     """Return a task that failed: by a JSON-RPC error, or by a result, in the form that has that."""
-    return _ended(task, Status.FAILED, now, error=error, result=result, status_message=message)
+    return _end(task, Status.FAILED, now, error=error, result=result, status_message=message)
 
 
-def cancelled(task: Task, now: float, message: str | None = None) -> Task:
-    return _ended(task, Status.CANCELLED, now, status_message=message)
+def cancel(task: Task, now: float, message: str | None = None) -> Task:
+    return _end(task, Status.CANCELLED, now, status_message=message)
 
 
 def cancel_asked(task: Task, now: float) -> Task:
@@ -130,19 +130,19 @@ def cancel_asked(task: Task, now: float) -> Task:
     return _to(task, task.status, now, cancel_asked=True)
 
 
-def lapsed(task: Task, now: float) -> Task:
+def fail_if_lapsed(task: Task, now: float) -> Task:
     """Return a task that failed if its time was over (tasks page, "Response", on `ttlMs`)."""
     if task.ends_at is None or now < task.ends_at or has_ended(task):
         return task
-    return failed(task, now, error={"code": INTERNAL_ERROR, "message": LAPSED}, message=LAPSED)
+    return fail(task, now, error={"code": INTERNAL_ERROR, "message": LAPSED}, message=LAPSED)
 
 
-def held(task: Task, worker: str | None, due: float | None) -> Task:
+def assign(task: Task, worker: str | None, due: float | None) -> Task:
     _check(task)
     return replace(task, worker=worker, due=due)
 
 
-def _ended(task: Task, status: Status, now: float, **members: Any) -> Task:
+def _end(task: Task, status: Status, now: float, **members: Any) -> Task:
     return _to(task, status, now, questions={}, worker=None, due=None, **members)
 
 

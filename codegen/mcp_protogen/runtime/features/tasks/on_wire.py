@@ -39,11 +39,11 @@ class TasksOnWire:
     def without(self, declared: JSONObject, wire: MethodTable) -> JSONObject:
         return declared if task_form(wire) is None else without_tasks(declared, self._role)
 
-    def declared(self, wire: MethodTable) -> JSONObject:
+    def capabilities_on(self, wire: MethodTable) -> JSONObject:
         form = task_form(wire)
         return {} if form is None else tasks_declared(form, self._role)
 
-    def untranslated(self, wire: MethodTable) -> Untranslated:
+    def untranslated_members(self, wire: MethodTable) -> Untranslated:
         form = task_form(wire)
         if form is None:
             return NOTHING
@@ -60,10 +60,10 @@ class ServersTasks(TasksOnWire):
                 return tool
             return {**tool, "execution": {**tool.get("execution", {}), "taskSupport": said}}
 
-        def listed(result: JSONObject) -> JSONObject:
+        def add_support(result: JSONObject) -> JSONObject:
             return {**result, "tools": [supporting(tool) for tool in result["tools"]]}
 
-        super().__init__("server", _OTHERWISE._replace(written={TOOLS: listed}))
+        super().__init__("server", _OTHERWISE._replace(written={TOOLS: add_support}))
 
 
 class ClientsTasks(TasksOnWire):
@@ -97,7 +97,7 @@ def to_core(task: Mapping[str, Any]) -> JSONObject:
 
     There, a result of a tool that is an error is a failure ("Task Execution Errors").
     """
-    core = _translated(task, "extension", "core")
+    core = _translate(task, "extension", "core")
     result, error = task.get("result"), task.get("error")
     said: Any = None
     if is_object(result) and has_failed(result):
@@ -108,10 +108,10 @@ def to_core(task: Mapping[str, Any]) -> JSONObject:
 
 
 def to_extension(task: Mapping[str, Any]) -> JSONObject:
-    return _translated(task, "core", "extension")
+    return _translate(task, "core", "extension")
 
 
-def _translated(task: Mapping[str, Any], of: TaskForm, form: TaskForm) -> JSONObject:
+def _translate(task: Mapping[str, Any], of: TaskForm, form: TaskForm) -> JSONObject:
     names = zip((*_SAME, *_DURATIONS[of]), (*_SAME, *_DURATIONS[form]), strict=True)
     return {theirs: task[ours] for ours, theirs in names if ours in task}
 

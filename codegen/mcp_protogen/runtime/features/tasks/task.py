@@ -79,7 +79,7 @@ class Task:
         return end if end is None or self.form == "core" else end + LAPSED_FOR
 
 
-_MEMBERS: Final = [one.name for one in fields(Task) if one.name != "version"]
+_MEMBERS: Final = [member.name for member in fields(Task) if member.name != "version"]
 
 
 def to_record(task: Task) -> bytes:

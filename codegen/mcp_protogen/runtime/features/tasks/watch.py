@@ -132,7 +132,7 @@ class Watch:
                 del self._watched[key]
                 self._timers.forget(key)
 
-    def ring(self, key: str) -> None:
+    def wake(self, key: str) -> None:
         if (watched := self._watched.get(key)) is not None:
             for waiter in watched.waiters:
                 waiter.rung.set()
@@ -144,16 +144,18 @@ class Watch:
             versions = None
         for key in keys:
             if (watched := self._watched.get(key)) is not None:
-                changed = versions is not None and _told(watched, versions.get(key))
+                changed = versions is not None and _wake_behind(watched, versions.get(key))
                 watched.interval = _FIRST if changed else watched.interval * _GROWTH
                 watched.interval = min(watched.interval, self._longest)
                 self._timers.later(key, watched.interval)
 
 
-def _told(watched: _Watched, version: int | None) -> bool:
+def _wake_behind(watched: _Watched, version: int | None) -> bool:
     """Ring those who have read another version than there is; return whether there are any."""
     # Who has not read yet will see it.
-    behind = [one for one in watched.waiters if one.version not in (None, version)]
+    behind = [
+        candidate for candidate in watched.waiters if candidate.version not in (None, version)
+    ]
     for waiter in behind:
         waiter.rung.set()
     return bool(behind)

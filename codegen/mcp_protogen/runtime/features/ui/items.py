@@ -8,12 +8,12 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ...core.json import JSONObject, is_array, is_object
-from ...core.models.base import WireModel, declared
+from ...core.models.base import WireModel, declared_member
 from ...messages.method_table import EXTENSIONS
 from ...server.base import SessionBase
 from ...toolkit.completed_items import Resource
 from ...toolkit.decorators import Mark, Marked
-from ...toolkit.functions import named
+from ...toolkit.functions import function_name
 from ...toolkit.items import Item, Tool
 from ...toolkit.revision_models import RevisionModels
 from .constants import APPS, KEY, MIME_TYPE, SCHEME
@@ -38,12 +38,14 @@ class UiTool(Tool):
         ui = {"resourceUri": given} if isinstance(given, str) else _members(marked, given)
         self._ui_uri: str | None = ui.get("resourceUri")
         if self._ui_uri is not None and not self._ui_uri.startswith(SCHEME):
-            raise ValueError(f"{named(marked.function)}: ui: {self._ui_uri!r} is no {SCHEME} URI")
+            raise ValueError(
+                f"{function_name(marked.function)}: ui: {self._ui_uri!r} is no {SCHEME} URI"
+            )
         if "model" not in ui.get("visibility", ("model",)):
             options = {**options, "enabled": _for_hosts(options.get("enabled", True))}
         super().__init__(_with_meta(marked, options, ui), models)
         listed: JSONObject = self.listed.to_wire()
-        meta = {key: one for key, one in listed.pop("_meta").items() if key != KEY}
+        meta = {key: value for key, value in listed.pop("_meta").items() if key != KEY}
         model = models.entry(self.field)
         self._plain: Any = model.from_wire({**listed, "_meta": meta} if meta else listed)
 
@@ -61,7 +63,7 @@ class UiResource(Resource):
     """Its metadata is in the list, and in the contents, which count ("UI Resource Format")."""
 
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
-        options, where = marked.mark.options, named(marked.function)
+        options, where = marked.mark.options, function_name(marked.function)
         uri: str = options["uri"]
         if not uri.startswith(SCHEME):
             raise ValueError(f"{where}: ui: {uri!r} is no {SCHEME} URI")
@@ -74,12 +76,12 @@ class UiResource(Resource):
         self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
     ) -> Any:
         result = await super().read(server, session, uri, given)
-        contents: list[WireModel] | None = declared(result, "contents")
+        contents: list[WireModel] | None = declared_member(result, "contents")
         if contents is None:  # a question to the client
             return result
-        return result.model_copy(update={"contents": [*map(self._completed, contents)]})
+        return result.model_copy(update={"contents": [*map(self._complete_contents, contents)]})
 
-    def _completed(self, contents: WireModel) -> WireModel:
+    def _complete_contents(self, contents: WireModel) -> WireModel:
         wire: JSONObject = {**contents.to_wire(), "mimeType": MIME_TYPE}
         if self._ui:
             wire["_meta"] = {KEY: self._ui, **wire.get("_meta", {})}
@@ -94,14 +96,14 @@ MAKERS: Final[Mapping[str, Callable[[Marked, RevisionModels], Item]]] = MappingP
 def _members(marked: Marked, given: Any) -> JSONObject:
     if not isinstance(given, WireModel):
         kind = "McpUiToolMeta" if marked.mark.kind == "tools" else "McpUiResourceMeta"
-        raise TypeError(f"{named(marked.function)}: ui is a {kind}, not {given!r:.80}")
+        raise TypeError(f"{function_name(marked.function)}: ui is a {kind}, not {given!r:.80}")
     return given.to_wire()
 
 
 def _with_meta(marked: Marked, options: Mapping[str, Any], ui: JSONObject) -> Marked:
     meta: Mapping[str, Any] = options.get("meta") or {}
     if KEY in meta:
-        raise ValueError(f"{named(marked.function)}: ui is in meta, too: write it once")
+        raise ValueError(f"{function_name(marked.function)}: ui is in meta, too: write it once")
     whole = {**options, "meta": {**meta, KEY: ui}} if ui else options
     return marked._replace(mark=Mark(marked.mark.kind, whole))
 

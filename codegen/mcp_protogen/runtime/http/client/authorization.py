@@ -131,21 +131,21 @@ class AuthorizingClient:
     async def _fields(self, unsent: _Unsent) -> Mapping[str, str]:
         fields = self._authorizer.headers(unsent.verb, str(unsent.url))
         if fields is None:
-            with self._held(unsent):
+            with self._pause_timeouts(unsent):
                 await self._authorizer.prepare()
             fields = self._authorizer.headers(unsent.verb, str(unsent.url))
         return fields or {}
 
     async def _again(self, unsent: _Unsent, exchanges: Sequence[Exchange], response: Any) -> bool:
         try:
-            with self._held(unsent):
+            with self._pause_timeouts(unsent):
                 return await self._authorizer.again(exchanges)
         except BaseException:
             await response.aclose()
             raise
 
     @contextmanager
-    def _held(self, unsent: _Unsent) -> Generator[None, None, None]:
+    def _pause_timeouts(self, unsent: _Unsent) -> Generator[None, None, None]:
         id = unsent.id
         self.hold(id, True)
         try:

@@ -55,29 +55,29 @@ class Inbox:
             return
         self._messages.append(received)
         self._size += len(received) if isinstance(received, bytes) else 0
-        self._changed.ring()
+        self._changed.notify_all()
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
         self._take = take
 
     async def receive(self) -> Sequence[Received]:
         while not self._messages and not self._ended:
-            await self._changed.heard()
+            await self._changed.wait()
         messages, self._messages, self._size = self._messages, [], 0
-        self._changed.ring()
+        self._changed.notify_all()
         if not messages and self.broken is not None:
             raise self.broken
         return messages
 
     async def room(self) -> None:
         while not self._ended and (len(self._messages) >= _CAPACITY or self._size >= _LARGEST):
-            await self._changed.heard()
+            await self._changed.wait()
 
     def end(self, broken: Disconnected | None = None) -> None:
         if not self._ended:
             self._ended = True
             self.broken = broken
-            self._changed.ring()
+            self._changed.notify_all()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ class Cursor:
     def opens(self) -> None:
         self._opened = self._clock()
 
-    def passed(self, event: Event) -> bytes | None:
+    def take_event(self, event: Event) -> bytes | None:
         if event.retry is not None:
             self._retry = event.retry / 1000
         if event.id is not None:

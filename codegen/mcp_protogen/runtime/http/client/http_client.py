@@ -119,7 +119,7 @@ class HttpWire:
         self._limit = limit
         self._owned = owned
         self.url: Final = url
-        self._named = _named(url)
+        self._named = _redact_url(url)
 
     @asynccontextmanager
     async def open(
@@ -130,15 +130,15 @@ class HttpWire:
         url: URL | None = None,
     ) -> AsyncGenerator[HttpReply, None]:
         target = self.url if url is None else url
-        what = f"{method} {self._named if url is None else _named(target)}"
+        what = f"{method} {self._named if url is None else _redact_url(target)}"
         with _disconnecting(what):
-            response = await self._sent(method, {**self._headers, **headers}, body, target)
+            response = await self._send(method, {**self._headers, **headers}, body, target)
         try:
             yield HttpReply(response, what, self._limit)
         finally:
             await response.aclose()
 
-    async def _sent(
+    async def _send(
         self, method: str, headers: Mapping[str, str], body: bytes | None, url: URL
     ) -> Response:
         # Ids of events may be any text (HTML standard, "Last-Event-ID").
@@ -150,7 +150,7 @@ class HttpWire:
             location, target = response.headers.get("location"), None
             follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
             if follows and location is not None:
-                target = self.resolved(location, response.request.url)
+                target = self.resolve(location, response.request.url)
             if target is None:
                 # The caller decides what a redirect means that is not followed.
                 return response
@@ -158,7 +158,7 @@ class HttpWire:
             await response.aclose()
             url = target
 
-    def resolved(self, reference: str, base: URL | None = None) -> URL | None:
+    def resolve(self, reference: str, base: URL | None = None) -> URL | None:
         """Return the absolute URL of a reference; None if it is invalid or of another origin."""
         try:
             url = (base or self.url).join(reference)
@@ -176,7 +176,7 @@ def _origin(url: URL) -> tuple[str, str, int | None]:
     return url.scheme, url.host, url.port
 
 
-def _named(url: URL) -> str:
+def _redact_url(url: URL) -> str:
     # Without the parts that may be secret.
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 

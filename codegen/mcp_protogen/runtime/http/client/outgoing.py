@@ -15,8 +15,8 @@ from ...core.recent_names import RecentNames
 from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call
-from ...messages.reading import answered, read
-from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
+from ...messages.reading import answered_id, read
+from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
 from .. import headers as fields
 
 _log: Final = getLogger(__name__)
@@ -74,8 +74,8 @@ def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:
 
 def answer_in(value: object, id: RequestId) -> JSONObject | None:
     if is_array(value):
-        return next((one for one in value if answered(one) == id), None)
-    return value if is_object(value) and answered(value) == id else None
+        return next((message for message in value if answered_id(message) == id), None)
+    return value if is_object(value) and answered_id(value) == id else None
 
 
 class ProtocolState:
@@ -90,7 +90,7 @@ class ProtocolState:
         self.sessions = 0
         self._log = Throttle(_log)
         self._stateless: str | None = None
-        self._mirrors: RecentNames[tuple[Mirror, ...]] = RecentNames()
+        self._mirrors: RecentNames[tuple[HeaderParam, ...]] = RecentNames()
 
     def outgoing(self, body: bytes) -> Message:
         message = message_of(body)
@@ -115,7 +115,7 @@ class ProtocolState:
         member = self.names.get(message.method)
         name = None if member is None else message.params.get(member)
         if isinstance(name, str):
-            headers[fields.NAME] = fields.encoded(name)
+            headers[fields.NAME] = fields.encode_value(name)
             if message.method == CALL_TOOL:
                 mirrors = self._mirrors.get(name) or ()
                 headers |= fields.headers_for(mirrors, message.params.get("arguments"))
@@ -159,7 +159,7 @@ class ProtocolState:
             return True
         self._mirrors.forget(name)
         try:
-            mirrors = mirrors_of(tool.get("inputSchema"))
+            mirrors = header_params(tool.get("inputSchema"))
         except BadAnnotation as error:
             self._log.warning("the tool %.100r is left out: inputSchema%s", name, error)
             return False

@@ -194,7 +194,7 @@ class PostedRequest:
 
         def take(event: Event) -> None:
             nonlocal answered
-            data = cursor.passed(event)
+            data = cursor.take_event(event)
             if data is None:
                 return
             is_answer = self._take_event(data, reply.session_id)
@@ -232,7 +232,7 @@ class PostedRequest:
         cursor.broke()
         while not cursor.is_given_up:
             await sleep(cursor.wait)
-            if await self._continued(cursor):
+            if await self._continue(cursor):
                 return
             cursor.broke()
         raise Disconnected(
@@ -240,7 +240,7 @@ class PostedRequest:
             f"in {self._state.reconnection.max_attempts} more connections"
         )
 
-    async def _continued(self, cursor: Cursor) -> bool:
+    async def _continue(self, cursor: Cursor) -> bool:
         try:
             async with self._state.get(cursor) as reply:
                 if reply.streams:
@@ -302,7 +302,7 @@ async def relearn(state: ClientState, call: Message) -> bool:
     """List the tools again; return whether the header fields of a call have changed."""
     before = state.protocol.post_headers(call)
     # A progress token belongs to one request.
-    meta = {key: one for key, one in call.params["_meta"].items() if key != "progressToken"}
+    meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
 
     async def page(cursor: str | None) -> Page[Any]:
         given = {} if cursor is None else {"cursor": cursor}

@@ -116,7 +116,7 @@ class RenewableSession:
             opened = opened or status == 200
             if status == 404 and opened and self._state.protocol.session_id is not None:
                 # The stream was there before, so 404 means that the session has ended.
-                self._state.tasks.start(self._renewed(sessions))
+                self._state.tasks.start(self._renew_quietly(sessions))
             if status == 400 and cursor.last_id is not None:
                 # The server no longer knows this event; continue with those to come.
                 cursor.last_id = None
@@ -127,7 +127,7 @@ class RenewableSession:
             cursor.broke()
             await sleep(cursor.wait)
 
-    async def _renewed(self, lost: int) -> None:
+    async def _renew_quietly(self, lost: int) -> None:
         """Begin a new session, in a task of its own: a new session cancels this stream's task."""
         try:
             await self.renew(lost)
@@ -137,7 +137,7 @@ class RenewableSession:
     async def _listen(self, cursor: Cursor) -> int | None:
 
         def take(event: Event) -> None:
-            data = cursor.passed(event)
+            data = cursor.take_event(event)
             if data is not None:
                 self._state.inbox.put(data)
 
@@ -183,7 +183,7 @@ class LegacySseTransport:
         self._held = self._was_held = False
         self._task = state.tasks.start(self._run())
 
-    async def found(self) -> None:
+    async def find_endpoint(self) -> None:
         """Wait until the endpoint is known; raise `Disconnected`, which says why it is not."""
         while not self._endpoint.done():
             self._was_held = self._held
@@ -225,7 +225,7 @@ class LegacySseTransport:
             return
         if event.event != "endpoint":
             raise Disconnected(f"the first event is {event.event[:50]!r} instead of 'endpoint'")
-        url = self._state.http.resolved(event.data)
+        url = self._state.http.resolve(event.data)
         if url is None:
             raise Disconnected("the endpoint in the stream is of another origin, and is not used")
         self._endpoint.set_result(url)
@@ -320,7 +320,7 @@ class HttpTransport:
         legacy = LegacySseTransport(self._state)
         self._trying = legacy, message.id
         try:
-            await legacy.found()
+            await legacy.find_endpoint()
         except Disconnected as error:
             received = refusal.received
             if isinstance(received, Unanswered):
@@ -346,10 +346,10 @@ class HttpTransport:
             task.cancel()
 
     async def _post(self, message: Message) -> None:
-        task = self._state.tasks.start(self._posted(message))
+        task = self._state.tasks.start(self._post_once(message))
         await asyncio.wait({task}, timeout=_ARRIVAL)
 
-    async def _posted(self, message: Message) -> None:
+    async def _post_once(self, message: Message) -> None:
         try:
             if self._legacy is None:
                 await self._post_in_session(message)

@@ -21,7 +21,7 @@ from ...messages.method_table import HANDSHAKE_ERA
 from ...messages.reading import Batch
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
-from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
+from ...server.serve import ServeOptions, Server, enter_lifespans, has_lifespan, revisions_spoken
 from .asgi import (
     HttpExchange,
     HttpRefusal,
@@ -201,7 +201,7 @@ class HttpApp:
     def has_sessions(self) -> bool:
         """Return whether it keeps sessions, which only the handshake revisions have."""
         spoken = self._revisions or [server.TABLE.rules for server in self._servers]
-        return self.http.sessions and any(one.era == HANDSHAKE_ERA.name for one in spoken)
+        return self.http.sessions and any(revision.era == HANDSHAKE_ERA.name for revision in spoken)
 
     # How it is, for those who send requests only to what works.
 
@@ -270,7 +270,7 @@ class HttpApp:
             except Exception as error:
                 why = f"what workers share cannot be used: {type(error).__name__}: {error}"
                 raise LifespanError(why) from error
-            await running.held.enter_async_context(entered(state.shared_servers))
+            await running.held.enter_async_context(enter_lifespans(state.shared_servers))
         except BaseException:
             await state.close()
             raise
@@ -306,7 +306,7 @@ class HttpApp:
         # What verifies tokens may need what the lifespans have, and the end may begin meanwhile.
         if self.http.authentication is not None and not self._is_open(exchange):
             check = self.http.authentication.authenticate
-            exchange.authenticated(await check(exchange, self.http.path))
+            exchange.set_principal(await check(exchange, self.http.path))
         if running.state.closing:
             raise HttpRefusal.for_now(SHUTTING_DOWN)
         await handle(exchange)
@@ -335,13 +335,16 @@ class HttpApp:
         return partial(route.serve, state)
 
     def _other_method(self, exchange: HttpExchange, methods: Iterable[str]) -> "_Handler":
-        if self._cross_origin is not None and self._cross_origin.asked(exchange) is not None:
+        if (
+            self._cross_origin is not None
+            and self._cross_origin.preflight_method(exchange) is not None
+        ):
             return partial(self._cross_origin.answer, methods=methods)
         allow = b"allow", ", ".join(methods).encode()
         raise HttpRefusal(405, "Method not allowed", fields=[allow])
 
     def _preflight(self, exchange: HttpExchange) -> str | None:
-        return None if self._cross_origin is None else self._cross_origin.asked(exchange)
+        return None if self._cross_origin is None else self._cross_origin.preflight_method(exchange)
 
     def _is_open(self, exchange: HttpExchange) -> bool:
         """Return whether no token is wanted: browsers ask without, and for routes it is said."""
@@ -465,7 +468,7 @@ class Running:
                 await self._stateful.post(exchange, message)
         finally:
             if exchange.taken:
-                bodies.done(exchange)
+                bodies.release(exchange)
 
 
 def _is_stateless(version: str | None, message: Parsed | Batch, offer: Offer) -> bool:

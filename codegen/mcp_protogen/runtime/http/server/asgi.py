@@ -151,7 +151,7 @@ class HttpExchange:
         listed: list[Field] = self.scope["headers"]
         fields = self.fields = dict(listed)
         if len(fields) != len(listed):
-            fields = self.fields = _joined(listed)
+            fields = self.fields = _join_fields(listed)
         self.version, self.session_id = self.field(_VERSION), self.field(_SESSION)
         if len(listed) > _MOST_FIELDS or len(b"".join(fields.values())) > max_headers:
             raise HttpRefusal(431, "The header of the request is too large")
@@ -169,14 +169,14 @@ class HttpExchange:
         value = self.fields.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
-    def authenticated(self, principal: Principal | None) -> None:
+    def set_principal(self, principal: Principal | None) -> None:
         self.principal, self.principal_id = principal, id_of(principal)
 
     @property
     def request(self) -> HttpRequest:
         return HttpRequest(self.scope, self.path, self.principal)
 
-    async def gone(self) -> None:
+    async def wait_disconnect(self) -> None:
         """Wait until the client has closed the connection, once the body was read."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
@@ -187,7 +187,7 @@ class HttpExchange:
         begun: list[Task[None]] = []
 
         async def watch() -> None:
-            await self.gone()
+            await self.wait_disconnect()
             self._log.info("a client has gone before it was answered")
             gone()
 
@@ -242,7 +242,7 @@ def fields_of(fields: Mapping[str, str]) -> list[Field]:
     return [(name.lower().encode(), value.encode("latin-1")) for name, value in fields.items()]
 
 
-def _joined(listed: list[Field]) -> dict[bytes, bytes]:
+def _join_fields(listed: list[Field]) -> dict[bytes, bytes]:
     fields: dict[bytes, bytes] = {}
     for name, value in listed:
         if name not in fields:
@@ -283,10 +283,10 @@ def check_accept(accept: bytes | None, *kinds: str) -> None:
     if accept is None:
         return
     ranges = {
-        headers.media_type(one)
-        for one in accept.decode("latin-1").split(",")
+        headers.media_type(media_range)
+        for media_range in accept.decode("latin-1").split(",")
         # Without those of no weight (RFC 9110, section 12.4.2).
-        if one.replace(" ", "").lower().partition(";q=")[2] not in _NO_WEIGHT
+        if media_range.replace(" ", "").lower().partition(";q=")[2] not in _NO_WEIGHT
     }
     for kind in kinds:
         if ranges.isdisjoint({kind, f"{kind.partition('/')[0]}/*", "*/*"}):
@@ -395,24 +395,24 @@ class Bodies:
         """Refuse bodies that come too slowly, those of an owner or all; return if it is enough."""
         now, seconds = get_running_loop().time(), self._seconds
         behind = [
-            one
-            for one in self._incoming
-            if one.exchange is not exchange
-            and owner in (None, one.exchange.principal_id)
-            and one.exchange.taken
-            and one.is_behind(now, seconds)
+            incoming
+            for incoming in self._incoming
+            if incoming.exchange is not exchange
+            and owner in (None, incoming.exchange.principal_id)
+            and incoming.exchange.taken
+            and incoming.is_behind(now, seconds)
         ]
-        if sum(one.exchange.taken for one in behind) < lacking:
+        if sum(incoming.exchange.taken for incoming in behind) < lacking:
             return False
-        for one in behind:
-            lacking -= one.exchange.taken
-            self.done(one.exchange)
-            one.refuse(NoRoom(self.quota.name, owner), now)
+        for incoming in behind:
+            lacking -= incoming.exchange.taken
+            self.release(incoming.exchange)
+            incoming.refuse(NoRoom(self.quota.name, owner), now)
             if lacking <= 0:
                 break
         return True
 
-    def done(self, exchange: HttpExchange) -> None:
+    def release(self, exchange: HttpExchange) -> None:
         """Give back what was taken for a body that is not kept, or has a limit of its own."""
         self.quota.give_back(exchange.principal_id, exchange.taken)
         exchange.taken = 0

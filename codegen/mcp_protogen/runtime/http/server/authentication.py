@@ -15,10 +15,10 @@ from typing import Final, Protocol, TypeAlias
 from urllib.parse import quote, urlsplit
 
 from ...core.http_request import Principal
-from ...core.oauth_scopes import NO_SCOPES, checked_scopes, written_scopes
+from ...core.oauth_scopes import NO_SCOPES, checked_scopes, format_scopes
 from ...core.throttle import Throttle
 from .asgi import Field, HttpExchange, HttpRefusal, fields_of
-from .challenge_fields import BEARER, DPOP, challenge, described, is_quotable
+from .challenge_fields import BEARER, DPOP, challenge, is_quotable, mask_unquotable
 from .protected_resource import ProtectedResource
 
 Verify: TypeAlias = Callable[[str], Awaitable[Principal | None]]
@@ -134,7 +134,9 @@ class Authentication:
             for method, some in self.method_scopes.items()
         }
         object.__setattr__(self, "needed", checked_scopes(self.scopes, where))
-        object.__setattr__(self, "needed_by", {one: some for one, some in needed.items() if some})
+        object.__setattr__(
+            self, "needed_by", {method: some for method, some in needed.items() if some}
+        )
         proofs, resource = self.proofs, self.resource
         bearer = () if self.require_proofs else (BEARER,)
         object.__setattr__(self, "schemes", bearer if proofs is None else (*bearer, DPOP))
@@ -153,7 +155,7 @@ class Authentication:
             # With any answer, so that the next proof has it (RFC 9449, section 8.2).
             exchange.add(fields_of({"dpop-nonce": nonce}))
         try:
-            principal = await self._verified(token)
+            principal = await self._verify_token(token)
             if scheme == DPOP:
                 await self._check_proof(token, principal, exchange, endpoint)
             elif _is_bound(principal):
@@ -187,7 +189,7 @@ class Authentication:
             raise self._refusal(400, text, scheme, **refused)
         return scheme, token
 
-    async def _verified(self, token: str) -> Principal:
+    async def _verify_token(self, token: str) -> Principal:
         principal = await self.verify(token)
         if principal is None:
             raise TokenRefused("invalid_token", "The token is not valid")
@@ -240,19 +242,19 @@ class Authentication:
     def _refusal(self, status: int, reason: str, scheme: str | None, **params: str) -> HttpRefusal:
         """Return a refusal that challenges in each scheme, and says in one what is wrong."""
         fields = [
-            self._challenge(one, self.needed, params if one == scheme else {})
-            for one in self.schemes
+            self._challenge(candidate, self.needed, params if candidate == scheme else {})
+            for candidate in self.schemes
         ]
         return HttpRefusal(status, reason, fields=fields)
 
     def _challenge(self, scheme: str, scopes: frozenset[str], params: Mapping[str, str]) -> Field:
         listed = dict(params)
         if "error_description" in listed:
-            listed["error_description"] = described(listed["error_description"])
+            listed["error_description"] = mask_unquotable(listed["error_description"])
         if scheme == DPOP and self.proofs is not None:
             listed["algs"] = " ".join(self.proofs.algorithms)
         if scopes:
-            listed["scope"] = written_scopes(scopes)
+            listed["scope"] = format_scopes(scopes)
         if self.resource is not None:
             listed["resource_metadata"] = self.resource.metadata_url
         return challenge(scheme, listed)
@@ -278,8 +280,8 @@ def static_tokens(principals: Mapping[str, Principal]) -> Verify:
     async def verify(token: str) -> Principal | None:
         given, found = token.encode(), None
         # All are looked at, so that the time it takes tells nothing.
-        for one, principal in known:
-            if hmac.compare_digest(given, one):
+        for known_token, principal in known:
+            if hmac.compare_digest(given, known_token):
                 found = principal
         return found
 

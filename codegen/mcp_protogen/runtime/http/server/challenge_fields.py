@@ -21,7 +21,7 @@ def is_quotable(text: str) -> bool:
     return _QUOTABLE.fullmatch(text) is not None
 
 
-def described(text: str) -> str:
+def mask_unquotable(text: str) -> str:
     """Return a text with a question mark for each character that no description may have.
 
     RFC 6750, section 3: what a verifier says of a token may repeat parts of it.

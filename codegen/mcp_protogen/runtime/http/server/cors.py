@@ -74,12 +74,12 @@ class CrossOrigin:
         def sending(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 listed: list[Field] = list(message.get("headers", ()))
-                message = {**message, "headers": [*listed, *self._added(origin, listed)]}
+                message = {**message, "headers": [*listed, *self._response_fields(origin, listed)]}
             return send(message)
 
         return sending
 
-    def _added(self, origin: bytes | None, listed: list[Field]) -> Iterable[Field]:
+    def _response_fields(self, origin: bytes | None, listed: list[Field]) -> Iterable[Field]:
         if any(name.lower() == _ALLOW_ORIGIN for name, _ in listed):
             return  # An application beside the endpoint sees to it itself.
         yield b"vary", _ORIGIN
@@ -88,7 +88,7 @@ class CrossOrigin:
             yield from self._usual
 
     @staticmethod
-    def asked(exchange: HttpExchange) -> str | None:
+    def preflight_method(exchange: HttpExchange) -> str | None:
         """Return the method that a preflight asks for; None for what is none."""
         is_asking = exchange.scope["method"] == "OPTIONS" and _ORIGIN in exchange.fields
         return exchange.field(_METHOD) if is_asking else None

@@ -79,7 +79,7 @@ class EventResponse:
 
     async def until_over(self, *others: Future[None]) -> None:
         """Wait until the client has gone, the response is over, or one of `others` is done."""
-        gone = create_task(self._exchange.gone())
+        gone = create_task(self._exchange.wait_disconnect())
         try:
             await wait([gone, self.ended, *others], return_when=FIRST_COMPLETED)
         finally:

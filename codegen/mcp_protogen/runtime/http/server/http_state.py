@@ -63,21 +63,21 @@ class HttpState(HttpServers):
     def working(self) -> int:
         return self.requests.used + self.listening
 
-    def go_on(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
+    def count_until_done(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
         """Count a request and its body until all of its handlers have ended."""
         self.requests.take(exchange.principal_id)
         left, held = set(handlers), exchange.taken
         exchange.taken = 0
 
-        def ended(task: Task[None]) -> None:
+        def on_end(task: Task[None]) -> None:
             left.discard(task)
             if not left:
                 self.bodies.quota.give_back(exchange.principal_id, held)
                 self.requests.give_back(exchange.principal_id)
-                self.ended.ring()
+                self.ended.notify_all()
 
         for handler in handlers:
-            handler.add_done_callback(ended)
+            handler.add_done_callback(on_end)
 
     async def begin(self) -> None:
         await self.sessions.connect()
@@ -89,12 +89,12 @@ class HttpState(HttpServers):
         self.closing = True
         self.bodies.refuse_incoming(SHUTTING_DOWN)
         gone = Disconnected("the server is shutting down")
-        for connection in [*self.connections, *(one.connection for one in self.sessions)]:
+        for connection in [*self.connections, *(session.connection for session in self.sessions)]:
             connection.abort(gone)
         with suppress(TimeoutError):
             async with timeout(self.options.drain):
                 while self.working:
-                    await self.ended.heard()
+                    await self.ended.wait()
         await self.shared.host.close(self.options.drain)
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
@@ -122,4 +122,4 @@ class RequestPlace:
     def __exit__(self, *_: object) -> None:
         self._quota.give_back(self._exchange.principal_id)
         if self._state.closing:
-            self._state.ended.ring()
+            self._state.ended.notify_all()

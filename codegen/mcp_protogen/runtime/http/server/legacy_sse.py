@@ -22,7 +22,7 @@ from ...server.connection import ServerConnection
 from ...server.serve import Router
 from ...transports.base import Received
 from .. import headers
-from ..sse import written
+from ..sse import write_event
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
 from .http_state import HttpState, RequestPlace
@@ -61,7 +61,7 @@ class LegacySse:
         )
         path = quote(exchange.scope.get("root_path", "") + state.http.old_messages_path)
         try:
-            await response.write(written(f"{path}?{_QUERY}={id}".encode(), event="endpoint"))
+            await response.write(write_event(f"{path}?{_QUERY}={id}".encode(), event="endpoint"))
             serving = state.tasks.start(state.serve_alone(views, transport, transport.begin))
             await response.until_over(serving)
             await transport.close()
@@ -84,13 +84,13 @@ class LegacySse:
             await self._check_scopes(transport, body, exchange)
             transport.take(body)
         finally:
-            bodies.done(exchange)
+            bodies.release(exchange)
         await exchange.respond(202)
 
     async def _check_scopes(
         self, transport: "_SseTransport", body: bytes, exchange: HttpExchange
     ) -> None:
-        transport.authenticated(exchange.principal)
+        transport.set_principal(exchange.principal)
         scopes, connection = self._state.scopes, transport.handshaken
         if connection is not None and not scopes.asks(connection):
             return
@@ -99,10 +99,10 @@ class LegacySse:
             members += message.members if isinstance(message, Batch) else [message]
         if len(members) > (most := self._state.options.max_waiting):
             raise InvalidRequest(f"a batch of more than {most}")
-        calls = [one for one in members if isinstance(one, Call)]
+        calls = [member for member in members if isinstance(member, Call)]
         if connection is None:
             # Only then it is known what there is for whom.
-            wants = any(one.__mcp_runtime__.wants_scopes for one in transport.servers)
+            wants = any(server.__mcp_runtime__.wants_scopes for server in transport.servers)
             if wants and any(call.method not in _BEFORE for call in calls):
                 raise HttpRefusal(400, "The handshake is not complete; begin with initialize")
             scopes.check_methods(calls, exchange)
@@ -135,13 +135,13 @@ class _SseTransport:
 
     def begin(self, router: Router) -> None:
         self._router = router
-        router.authenticated(self._principal)
+        router.set_principal(self._principal)
 
-    def authenticated(self, principal: Principal | None) -> None:
+    def set_principal(self, principal: Principal | None) -> None:
         """Take note of who has posted, whose token may allow something else by now."""
         self._principal = principal
         if self._router is not None:
-            self._router.authenticated(principal)
+            self._router.set_principal(principal)
 
     def take(self, message: bytes) -> None:
         """Take in a message that was posted; raise `HttpRefusal` if too much waits already."""
@@ -149,24 +149,24 @@ class _SseTransport:
             raise HttpRefusal.for_now("Too many messages at once")
         self._messages.append(message)
         self._waiting += len(message)
-        self._changed.ring()
+        self._changed.notify_all()
 
     async def receive(self) -> Sequence[Received]:
         while not self._messages and not self._closed:
-            await self._changed.heard()
+            await self._changed.wait()
         messages, self._messages = self._messages, []
         self._waiting = 0
         return messages
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        await self._response.write(b"".join(written(m, event="message") for m in messages))
+        await self._response.write(b"".join(write_event(m, event="message") for m in messages))
 
     async def close(self) -> None:
         self._closed = True
-        self._changed.ring()
+        self._changed.notify_all()
         await self._response.close()
 
     def abort(self) -> None:
         self._closed = True
-        self._changed.ring()
+        self._changed.notify_all()
         self._response.abort()

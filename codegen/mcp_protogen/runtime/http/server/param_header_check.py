@@ -20,7 +20,7 @@ from ...core.models.base import WireModel
 from ...core.pagination import Page, items
 from ...messages.envelope import CLIENT_CAPABILITIES
 from ...rpc.jobs import Job, Work
-from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
+from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
 from ...server.connection import ServerConnection
 from ...server.context import RequestContext
 from ..headers import agrees
@@ -35,7 +35,7 @@ _SHORT: Final = 200
 
 
 class _Listed(NamedTuple):
-    tools: Mapping[str, tuple[Mirror, ...]]
+    tools: Mapping[str, tuple[HeaderParam, ...]]
     """The tools with anything to repeat, by name."""
     change: int
     until: float
@@ -68,7 +68,7 @@ class ToolHeaders:
         declared = to_json(call.request.meta[CLIENT_CAPABILITIES])
         digest = declared if len(declared) <= _SHORT else sha256(declared).digest()
         key = connection.endpoint.connection.table.revision, exchange.principal_id, digest
-        listed = self._known(connection, key)
+        listed = self._find_list(connection, key)
         if listed is not None and not listed.tools:
             return None
         return self._check(connection, call, exchange, key)
@@ -77,7 +77,7 @@ class ToolHeaders:
         self, connection: ServerConnection, call: Job, exchange: HttpExchange, key: _Key
     ) -> None:
         async with self._asking.setdefault(key, Lock()):
-            listed = self._known(connection, key) or await self._ask(connection, call, key)
+            listed = self._find_list(connection, key) or await self._ask(connection, call, key)
         id, raw = call.request.id, call.request.raw
         name = raw.get("name")
         for mirror in listed.tools.get(name, ()) if isinstance(name, str) else ():
@@ -87,7 +87,7 @@ class ToolHeaders:
                 text = f"Header mismatch: {reason}"
                 raise HttpRefusal(400, text, code=HEADER_MISMATCH, id=id)
 
-    def _known(self, connection: ServerConnection, key: _Key) -> _Listed | None:
+    def _find_list(self, connection: ServerConnection, key: _Key) -> _Listed | None:
         listed = self._listed.get(key)
         change = connection.bound_server.changes.get(_CHANGED, 0)
         if listed is None or listed.change != change:
@@ -96,7 +96,7 @@ class ToolHeaders:
 
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _Listed:
         change = connection.bound_server.changes.get(_CHANGED, 0)
-        tools: dict[str, tuple[Mirror, ...]] = {}
+        tools: dict[str, tuple[HeaderParam, ...]] = {}
 
         async def page(cursor: str | None) -> Page[Any]:
             listed = await _page(connection, cursor, call)
@@ -122,9 +122,9 @@ class ToolHeaders:
         return listed
 
 
-def _mirrors(tool: Mapping[str, Any]) -> tuple[Mirror, ...]:
+def _mirrors(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:
     try:
-        return mirrors_of(tool.get("inputSchema"))
+        return header_params(tool.get("inputSchema"))
     except BadAnnotation as error:
         # Clients have to leave such a tool out.
         _log.warning("the tool %.100r cannot be called over HTTP: %s", tool.get("name"), error)

@@ -98,7 +98,7 @@ class HttpResponse(StreamSink):
             raise
         finally:
             if self._session is not None and self._queue is not None:
-                self._session.streams.done(self._queue.stream)
+                self._session.streams.remove(self._queue.stream)
 
     async def accept(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
         """Take in what asks for nothing, and complete the response."""
@@ -117,7 +117,7 @@ class HttpResponse(StreamSink):
         finally:
             # Their handlers, which nobody waits for, hold on to what came.
             if handlers := endpoint.jobs.notification_tasks - before:
-                self._state.go_on(self.exchange, handlers)
+                self._state.count_until_done(self.exchange, handlers)
 
     # As the reply to a request.
 
@@ -161,11 +161,11 @@ class HttpResponse(StreamSink):
         """Leave the response to `close` or `accept`."""
 
     async def release(self) -> None:
-        await self._opened().stream.release()
+        await self._open_queue().stream.release()
 
     async def close(self) -> None:
         """Complete the response; if there is no answer, as a stream without one."""
-        queue = self._queue if self.answered else self._opened()
+        queue = self._queue if self.answered else self._open_queue()
         if queue is not None:
             await queue.close()
         if self._event_response is not None:
@@ -183,7 +183,7 @@ class HttpResponse(StreamSink):
 
     # As a sink for what is said beside it.
 
-    def _opened(self) -> StreamQueue:
+    def _open_queue(self) -> StreamQueue:
         if self._queue is None:
             response = EventResponse(self.exchange, self._state.keep_alive)
             self._event_response = response
@@ -195,7 +195,9 @@ class HttpResponse(StreamSink):
         if self._session is None:
             return Stream(response)
         members = self._message.members if isinstance(self._message, Batch) else [self._message]
-        ids = [one.id for one in members if isinstance(one, Call) and one.id is not None]
+        ids = [
+            member.id for member in members if isinstance(member, Call) and member.id is not None
+        ]
         return self._session.streams.open(response, ids)
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
@@ -206,7 +208,7 @@ class HttpResponse(StreamSink):
 
     def _sink(self) -> MessageSink:
         if not self.answered:
-            return self._opened().queue
+            return self._open_queue().queue
         return _ANSWERED if self._session is None else self._session.streams.standalone
 
 

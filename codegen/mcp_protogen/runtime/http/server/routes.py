@@ -134,7 +134,7 @@ class Route:
             raise ValueError(f"{self}: paths have no parameters: {advice}")
         if isinstance(self.methods, str):
             raise TypeError(f'{self}: write a list: methods=["{self.methods}"]')
-        if unknown := [one for one in self.methods if one not in _METHODS]:
+        if unknown := [method for method in self.methods if method not in _METHODS]:
             raise ValueError(f"{self}: methods are {', '.join(_METHODS)}, and not {unknown[0]!r}")
         if self.is_app == _binds(self.endpoint, 1):
             what = "a function of one request, or an ASGI application"
@@ -160,7 +160,7 @@ class Route:
         if self.is_app:
             app: Any = self.endpoint
             root = exchange.scope.get("root_path", "") + self.prefix
-            receive = _limited(exchange, state.http.max_body)
+            receive = _limit_body(exchange, state.http.max_body)
             await _run(app, exchange, {**exchange.scope, "root_path": root}, receive)
             return
         try:
@@ -169,13 +169,13 @@ class Route:
             with RequestPlace(state, state.requests, exchange):
                 await self._answer(state, exchange, body)
         finally:
-            state.bodies.done(exchange)
+            state.bodies.release(exchange)
 
     async def _answer(self, state: HttpState, exchange: HttpExchange, body: bytes) -> None:
         shared = state.shared_servers
         server = self.server or (shared[-1] if shared else None)
         try:
-            result = await _called(self.endpoint, RouteRequest(exchange, body, server))
+            result = await _call_function(self.endpoint, RouteRequest(exchange, body, server))
             if callable(result):
                 response: Any = result
                 await _run(response, exchange, exchange.scope, exchange.receive)
@@ -200,7 +200,7 @@ class Route:
         runtime.routes.append(self)
 
 
-async def _called(function: Any, request: RouteRequest) -> Any:
+async def _call_function(function: Any, request: RouteRequest) -> Any:
     def call() -> Any:
         try:
             return function(request)
@@ -229,7 +229,7 @@ async def _run(app: AsgiApp, exchange: HttpExchange, scope: Scope, receive: Rece
         raise RuntimeError("a route failed") from error
 
 
-def _limited(exchange: HttpExchange, most: int) -> Receive:
+def _limit_body(exchange: HttpExchange, most: int) -> Receive:
     length_of(exchange.fields.get(LENGTH, b"0"), most)
     left = most
 
@@ -267,9 +267,9 @@ class Routes:
             else:
                 known = self._functions.setdefault(route.path, {})
                 found = {method: known.setdefault(method, route) for method in route.answered}
-            for other in found.values():
-                if other is not route:
-                    raise ValueError(f"{route}: there is already {other}: choose another path")
+            for existing in found.values():
+                if existing is not route:
+                    raise ValueError(f"{route}: there is already {existing}: choose another path")
 
     def are_at(self, path: str) -> bool:
         """Return whether any route is at this very path."""
@@ -285,5 +285,5 @@ class Routes:
             return None
         if path in self._functions:
             return self._functions[path].get(method)
-        above = [one for one in self._apps if path == one or path.startswith(f"{one}/")]
+        above = [prefix for prefix in self._apps if path == prefix or path.startswith(f"{prefix}/")]
         return self._apps[max(above, key=len)] if above else None

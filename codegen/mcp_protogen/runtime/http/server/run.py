@@ -122,7 +122,9 @@ def run_http(
         "routes": routes and tuple(routes),
     }
     said = several | {"options": options, "http": http}
-    given = cast(AppOptions, {name: one for name, one in said.items() if one is not _USUAL[name]})
+    given = cast(
+        AppOptions, {name: value for name, value in said.items() if value is not _USUAL[name]}
+    )
     name, app = _application(servers, given, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
         raise ValueError(f"a server on {host} needs HttpOptions.allowed_hosts, its public names")
@@ -141,7 +143,7 @@ def _application(
     servers: Server | Iterable[Server] | HttpApp | str, given: AppOptions, workers: int
 ) -> tuple[str, HttpApp]:
     if isinstance(servers, str):
-        return servers, _named(servers, given)
+        return servers, _load_app(servers, given)
     if isinstance(servers, HttpApp):
         if workers > 1 or given:
             raise ValueError(f"an application has its parameters, and one worker: {_BY_NAME}")
@@ -167,7 +169,7 @@ def _patience(app: HttpApp) -> float:
     return 3 * app.options.drain + 5
 
 
-def _named(name: str, given: AppOptions) -> HttpApp:
+def _load_app(name: str, given: AppOptions) -> HttpApp:
     """Return the application of that name, made of a server and `given` if it names one."""
     module, _, attribute = name.partition(":")
     if not attribute:
@@ -221,9 +223,9 @@ def _name_of(server: object, given: AppOptions) -> str:
 
 def _names_of(server: object) -> Iterator[str]:
     # What the program has imported can be imported again, whatever the program is.
-    for module, one in sorted(sys.modules.items(), key=lambda item: item[0] == "__main__"):
-        if module != "__main__" or _is_imported(one):
-            known = [*getattr(one, "__dict__", {}).items()]
+    for module, loaded in sorted(sys.modules.items(), key=lambda item: item[0] == "__main__"):
+        if module != "__main__" or _is_imported(loaded):
+            known = [*getattr(loaded, "__dict__", {}).items()]
             yield from (f"{module}:{name}" for name, value in known if value is server)
 
 
@@ -253,7 +255,7 @@ def _work(
     numbers: MutableSequence[int],
     place: int,
 ) -> None:
-    app = _named(name, given)
+    app = _load_app(name, given)
     if not app.options.state_keys:
         # A round that one worker began may go on in another.
         app.options = replace(app.options, state_keys=[key])
@@ -283,7 +285,7 @@ def _work(
 
 def _server(
     app: HttpApp, host: str, port: int, listen: Callable[[], "SharedListener | None"] = lambda: None
-) -> "tuple[Any, _Ending]":
+) -> "tuple[Any, _Shutdown]":
     """Return a server that calls `listen` once it has begun, and closes what that returns."""
     uvicorn = library("uvicorn", "run_http")
     protocol = library("uvicorn.protocols.http.auto", "run_http").AutoHTTPProtocol
@@ -301,12 +303,12 @@ def _server(
         timeout_graceful_shutdown=max(1, round(app.options.drain)),
     )
     server = uvicorn.Server(config)
-    ending = _Ending(server, app, unread, listen)
+    ending = _Shutdown(server, app, unread, listen)
     app.on_begun = ending.begin
     return server, ending
 
 
-class _Ending:
+class _Shutdown:
     """The end of a server, whose application is closed before uvicorn learns of it.
 
     uvicorn waits for open responses, and streams do not end by themselves.
@@ -330,9 +332,9 @@ class _Ending:
         self._listener = self._listen()
         if current_thread() is main_thread():
             for ending in _SIGNALS:
-                signal(ending, partial(self._signalled, getsignal(ending)))
+                signal(ending, partial(self._on_signal, getsignal(ending)))
 
-    def _signalled(self, of_uvicorn: Any, *received: Any) -> None:
+    def _on_signal(self, of_uvicorn: Any, *received: Any) -> None:
         self.end(partial(of_uvicorn, *received))
 
     def end(self, pass_on: Callable[[], object] | None = None) -> None:
@@ -474,7 +476,7 @@ class LimitedProtocol(Protocol):
         waiting = self.cycle
         cast(Any, super()).on_headers_complete()
         if waiting is not None and not waiting.response_complete:
-            earlier = [one for one in self._earlier if not one.response_complete]
+            earlier = [cycle for cycle in self._earlier if not cycle.response_complete]
             self._earlier = [*earlier, waiting]
 
     def connection_lost(self, exc: Exception | None) -> None:

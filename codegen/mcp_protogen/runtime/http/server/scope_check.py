@@ -48,7 +48,7 @@ class ScopeCheck:
         What a client cannot see needs nothing, so that no answer tells that it is there.
         """
         calls, runtime = list(calls), connection.bound_server.runtime
-        needed = self._needed_by_methods(calls)
+        needed = self._scopes_of_methods(calls)
         for call in calls if runtime.wants_scopes else ():
             context = RequestContext(connection, None, reply, call.meta)
             needed |= await runtime.scopes_of(call.method, call.params, context.session())
@@ -58,9 +58,9 @@ class ScopeCheck:
         """Do as `check` for calls that are about no item."""
         if self._has_methods:
             calls = list(calls)
-            self._refuse_without(self._needed_by_methods(calls), calls, exchange)
+            self._refuse_without(self._scopes_of_methods(calls), calls, exchange)
 
-    def _needed_by_methods(self, calls: Iterable[Call]) -> frozenset[str]:
+    def _scopes_of_methods(self, calls: Iterable[Call]) -> frozenset[str]:
         return NO_SCOPES.union(*(self._by_method.get(call.method, ()) for call in calls))
 
     def _refuse_without(
@@ -102,7 +102,7 @@ def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:
     known: set[str] = set()
     for server in servers:
         cls = server if isinstance(server, type) else type(server)
-        tables = [one.load().methods.TABLE for one in package_of(cls).REVISIONS]
+        tables = [revision.load().methods.TABLE for revision in package_of(cls).REVISIONS]
         for table in (cls.REQUESTS, cls.NOTIFICATIONS):
             known.update(table)
         for table in tables:

@@ -156,7 +156,10 @@ class StatefulHttp:
     def _unnamed(self) -> str | None:
         """The revision of requests that name none (2025-06-18, "Protocol Version Header")."""
         views, offered = self._state.views, self._state.offer.handshake
-        return next((one for one in offered if views[one].table.rules.unnamed_over_http), None)
+        return next(
+            (revision for revision in offered if views[revision].table.rules.unnamed_over_http),
+            None,
+        )
 
     async def _alone(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         state, revision = self._state, exchange.version or self._unnamed
@@ -199,7 +202,7 @@ class StatefulHttp:
         if isinstance(message, Batch) and len(message.values) > most:
             raise InvalidRequest(f"a batch of more than {most}")
         members = message.members if isinstance(message, Batch) else [message]
-        calls = [one for one in members if isinstance(one, Call)]
+        calls = [member for member in members if isinstance(member, Call)]
         asks = any(call.id is not None for call in calls)
         # Answers and cancellations take no place: they are what others wait for.
         methods = [call.method for call in calls if call.method != CANCELLED]

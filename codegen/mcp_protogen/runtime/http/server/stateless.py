@@ -32,8 +32,8 @@ _LISTEN: Final = "subscriptions/listen"
 
 
 @lru_cache(maxsize=128)
-def _decoded(value: bytes) -> str | None:
-    return headers.decoded(value.decode("latin-1").strip(" \t"))
+def _decode(value: bytes) -> str | None:
+    return headers.decode_value(value.decode("latin-1").strip(" \t"))
 
 
 class StatelessHttp:
@@ -58,10 +58,10 @@ class StatelessHttp:
             raise InvalidRequest("a client sends no answers in this revision")
         if message.id is None and exchange.version is not None:
             server_negotiation.check_offered(exchange.version, self._state.offer, None)
-            self._notified(exchange, message, exchange.version)
+            self._handle_notification(exchange, message, exchange.version)
             await exchange.respond(202)
             return
-        connection = self._checked(exchange, message)
+        connection = self._check_call(exchange, message)
         if message.method == _LISTEN:
             await self._listen(connection.bound_server, exchange, message)
             return
@@ -94,7 +94,7 @@ class StatelessHttp:
             if check is not None:
                 await check
 
-    def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
+    def _check_call(self, exchange: HttpExchange, call: Call) -> ServerConnection:
         method, version, id, offer = call.method, exchange.version, call.id, self._state.offer
         if version is None:
             raise self._mismatch("MCP-Protocol-Version is missing", id)
@@ -102,7 +102,7 @@ class StatelessHttp:
             if version in offer.stateless and offer.handshake:
                 raise self._mismatch(f"{version} has no initialize", id)
             raise server_negotiation.no_handshake(call, offer, version)
-        if version != server_negotiation.named(call):
+        if version != server_negotiation.read_revision(call):
             raise self._mismatch("MCP-Protocol-Version is not the version in _meta", id)
         named = version, exchange.fields.get(_METHOD), method
         connection = self._known.get(named)
@@ -125,7 +125,7 @@ class StatelessHttp:
                 # Extensions oblige only clients, and the official Python SDK sends none there.
                 differs = required is not None
             else:
-                differs = isinstance(name, str) and _decoded(value) != name
+                differs = isinstance(name, str) and _decode(value) != name
             if differs:
                 raise self._mismatch("Mcp-Name is not the name in the message", id)
         return connection
@@ -136,7 +136,7 @@ class StatelessHttp:
             connection.abort(error)
             self._state.connections.pop(connection, None)
 
-    def _notified(self, exchange: HttpExchange, call: Call, revision: str) -> None:
+    def _handle_notification(self, exchange: HttpExchange, call: Call, revision: str) -> None:
         """Handle a notification of an extension; the revision itself has none over HTTP.
 
         (2026-07-28, basic/transports/streamable-http, "Sending Messages")
@@ -171,7 +171,7 @@ class StatelessHttp:
             problems = state.options.of_stream.problems("", {"the message": call.message})
             if problems:
                 raise HttpRefusal(413, problems[0].message, id=call.id)
-            state.bodies.done(exchange)
+            state.bodies.release(exchange)
             state.listening += 1
             try:
                 with single_request(exchange, state, bound_server, STATELESS) as (own, response):

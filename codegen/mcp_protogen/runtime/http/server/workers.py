@@ -60,15 +60,17 @@ class Workers:
                 self._start(place)
             while not signals.poll():
                 wait([signals, *(worker.sentinel for worker in self._pipes)], _LOOK)
-                for dead in [one for one in self._pipes if not (signals.poll() or one.is_alive())]:
+                for dead in [
+                    worker for worker in self._pipes if not (signals.poll() or worker.is_alive())
+                ]:
                     self._replace(dead)
-                for place in [one for one, due in self._due.items() if due <= monotonic()]:
+                for place in [place for place, due in self._due.items() if due <= monotonic()]:
                     del self._due[place]
                     self._start(place)
         finally:
             self._end(monotonic() + patience)
-            for one, handler in before.items():
-                signal(one, handler)
+            for signum, handler in before.items():
+                signal(signum, handler)
         raise_signal(signals.recv())
 
     def _start(self, place: int) -> None:
@@ -99,7 +101,9 @@ class Workers:
     def _end(self, latest: float) -> None:
         for pipe in self._pipes.values():
             pipe.close()
-        while (alive := [one for one in self._pipes if one.is_alive()]) and monotonic() < latest:
+        while (
+            alive := [worker for worker in self._pipes if worker.is_alive()]
+        ) and monotonic() < latest:
             wait([worker.sentinel for worker in alive], _LOOK)
         for worker in alive:
             _log.warning("worker %s does not end, and is killed", worker.pid)

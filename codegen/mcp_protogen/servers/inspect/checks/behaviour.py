@@ -49,11 +49,11 @@ def opening(session: Session) -> Iterator[Fault]:
             "unknown-revision-agreed", "protocolVersion", message, first, got=session.opening
         )
     if session.is_spoken and not session.is_stateless:
-        for one in first.received:
-            method = one.get("method")
+        for incoming in first.received:
+            method = incoming.get("method")
             if method is not None and method not in ("ping", "notifications/message"):
                 message = "sent before notifications/initialized"
-                yield fault("sent-too-early", str(method), message, first, got=one)
+                yield fault("sent-too-early", str(method), message, first, got=incoming)
 
 
 def errors(session: Session) -> Iterator[Fault]:
@@ -78,17 +78,22 @@ def errors(session: Session) -> Iterator[Fault]:
         ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
         ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED_VERSION,), ""),
         # A missing feature counts as a missing method.
-        *((f"{one} wrong cursor", "wrong-cursor-code", _OR_NO_METHOD, one) for one in LISTS),
+        *(
+            (f"{method} wrong cursor", "wrong-cursor-code", _OR_NO_METHOD, method)
+            for method in LISTS
+        ),
         ("tasks/list wrong cursor", "task-cursor-code", _OR_NO_METHOD, "tasks/list"),
-        *((f"unknown task: {one}", asked, _OR_NO_METHOD, one) for one in _OF_TASKS[:2]),
-        *((f"unknown task: {one}", changed, _OR_NO_METHOD, one) for one in _OF_TASKS[2:]),
+        *((f"unknown task: {method}", asked, _OR_NO_METHOD, method) for method in _OF_TASKS[:2]),
+        *((f"unknown task: {method}", changed, _OR_NO_METHOD, method) for method in _OF_TASKS[2:]),
     )
     for probe, code, wanted, item in rows:
         for exchange in session.all(probe):
-            yield from _expected(exchange, code, wanted, item)
+            yield from _check_error(exchange, code, wanted, item)
 
 
-def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str) -> Iterator[Fault]:
+def _check_error(
+    exchange: Exchange, code: str, wanted: tuple[int, ...], item: str
+) -> Iterator[Fault]:
     found = code_of(exchange)
     if found in wanted or not (exchange.answer or found is not None):
         return
@@ -112,7 +117,7 @@ def error_data(session: Session) -> Iterator[Fault]:
                 yield fault(code, exchange.rpc_method, message, exchange)
 
 
-def malformed(session: Session) -> Iterator[Fault]:
+def bad_messages(session: Session) -> Iterator[Fault]:
     """Yield wrong reactions to invalid messages."""
     if not session.is_spoken:
         return
@@ -132,7 +137,7 @@ def malformed(session: Session) -> Iterator[Fault]:
                 yield fault(code, probe, message, exchange)
 
 
-def declared(session: Session) -> Iterator[Fault]:
+def declarations(session: Session) -> Iterator[Fault]:
     """Yield declared methods that are missing, and undeclared methods that exist."""
     for probe in _DECLARED:
         for exchange in session.all(probe):
@@ -163,7 +168,7 @@ def pages(session: Session) -> Iterator[Fault]:
     """Yield lists that do not end."""
     for method in LISTS:
         found = list(session.all(method))
-        cursors = [(one.result or {}).get("nextCursor") for one in found]
+        cursors = [(page.result or {}).get("nextCursor") for page in found]
         if len(found) >= PAGES and cursors[-1]:
             message = f"there are more than {PAGES} pages"
             yield fault("pages-without-end", method, message, found[-1])
@@ -172,7 +177,7 @@ def pages(session: Session) -> Iterator[Fault]:
             yield fault("pages-without-end", method, message, found[-1])
 
 
-def cancelled(session: Session) -> Iterator[Fault]:
+def cancellation(session: Session) -> Iterator[Fault]:
     """Yield an error in answer to a cancelled request."""
     for exchange in session.all("request cancelled"):
         if is_object(exchange.answer.get("error")):
@@ -183,9 +188,13 @@ def cancelled(session: Session) -> Iterator[Fault]:
 def batch(session: Session) -> Iterator[Fault]:
     """Yield a batch that is not served completely."""
     for exchange in session.all("batch"):
-        asked = [one["id"] for one in exchange.calls if "id" in one][:_IN_BATCH]
+        asked = [call["id"] for call in exchange.calls if "id" in call][:_IN_BATCH]
         # Over HTTP the answers may come one by one (2025-03-26, basic/transports).
-        served = [one for one in exchange.received if "result" in one and one.get("id") in asked]
+        served = [
+            answer
+            for answer in exchange.received
+            if "result" in answer and answer.get("id") in asked
+        ]
         if len(served) < _IN_BATCH and exchange.outcome != CLOSED:
             message = "a batch of two requests and a notification does not bring two results"
             got = served or exchange.error or "no answer to any of them"
@@ -202,13 +211,17 @@ def logging(session: Session) -> Iterator[Fault]:
             is_set = exchange.result is not None
             continue
         names_level = LOG_LEVEL in members(exchange.request, "params", "_meta")
-        for one in exchange.notified("notifications/message"):
+        for notification in exchange.notifications("notifications/message"):
             if session.is_stateless and not names_level:
                 message = "the request names no log level"
-                yield fault("log-unasked", "notifications/message", message, exchange, got=one)
-            elif is_set and members(one, "params").get("level") in LEVELS[:-1]:
+                yield fault(
+                    "log-unasked", "notifications/message", message, exchange, got=notification
+                )
+            elif is_set and members(notification, "params").get("level") in LEVELS[:-1]:
                 message = "the level is emergency, and this is below it"
-                yield fault("log-below-level", "notifications/message", message, exchange, got=one)
+                yield fault(
+                    "log-below-level", "notifications/message", message, exchange, got=notification
+                )
 
 
 def progress(session: Session) -> Iterator[Fault]:
@@ -216,20 +229,24 @@ def progress(session: Session) -> Iterator[Fault]:
     last: dict[str, float] = {}
     for exchange in session.exchanges:
         meta = members(exchange.request, "params", "_meta")
-        for one in exchange.notified("notifications/progress"):
-            params = members(one, "params")
+        for notification in exchange.notifications("notifications/progress"):
+            params = members(notification, "params")
             token, value = params.get("progressToken"), params.get("progress")
             if token != meta.get("progressToken"):
                 message = f"the token {token!r} belongs to no request that is open"
-                yield fault("progress-token-unknown", "progressToken", message, exchange, got=one)
+                yield fault(
+                    "progress-token-unknown", "progressToken", message, exchange, got=notification
+                )
             elif isinstance(value, int | float):
                 if str(token) in last and value <= last[str(token)]:
                     message = f"{value} comes after {last[str(token)]}"
-                    yield fault("progress-not-rising", "progress", message, exchange, got=one)
+                    yield fault(
+                        "progress-not-rising", "progress", message, exchange, got=notification
+                    )
                 last[str(token)] = value
 
 
 CHECKS = (
-    *(opening, errors, error_data, malformed, declared, reading, pages),
-    *(cancelled, batch, logging, progress),
+    *(opening, errors, error_data, bad_messages, declarations, reading, pages),
+    *(cancellation, batch, logging, progress),
 )

@@ -44,7 +44,7 @@ def _declared_by_client(exchange: Exchange) -> Any:
     return members(exchange.request, "params", "_meta", CLIENT_CAPABILITIES, "extensions")
 
 
-def undeclared(session: Session) -> Iterator[Fault]:
+def missing_extension(session: Session) -> Iterator[Fault]:
     """Yield the use of an extension that the client did not declare."""
     for exchange in session.exchanges:
         code = code_of(exchange)
@@ -55,4 +55,4 @@ def undeclared(session: Session) -> Iterator[Fault]:
             yield fault("missing-extension-code", exchange.rpc_method, message, exchange)
 
 
-CHECKS = (names, kinds, undeclared)
+CHECKS = (names, kinds, missing_extension)

@@ -11,7 +11,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.schema_validation import checker
 from mcp_protogen.servers.inspect.plan import LISTS, listing
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault
-from mcp_protogen.servers.inspect.transcript import Exchange, Session, listed
+from mcp_protogen.servers.inspect.transcript import Exchange, Session, list_items
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
@@ -33,7 +33,7 @@ def unique(session: Session) -> Iterator[Fault]:
     for method, key in _KEYS.items():
         exchange = session.first(method)
         names = Counter(
-            one[key] for one in listing(session, method) if isinstance(one.get(key), str)
+            item[key] for item in listing(session, method) if isinstance(item.get(key), str)
         )
         for name, number in names.items():
             if number > 1 and exchange is not None:
@@ -44,7 +44,7 @@ def unique(session: Session) -> Iterator[Fault]:
 
 def tool_names(session: Session) -> Iterator[Fault]:
     """Yield tools whose names have unusual characters, or too many."""
-    for tool, page, place in listed(session, "tools/list", "tools"):
+    for tool, page, place in list_items(session, "tools/list", "tools"):
         name = tool.get("name")
         if isinstance(name, str) and not _NAME.fullmatch(name):
             message = "the name has other characters than A-Z a-z 0-9 _ - ., or not 1 to 128"
@@ -54,7 +54,7 @@ def tool_names(session: Session) -> Iterator[Fault]:
 
 def schemas(session: Session) -> Iterator[Fault]:
     """Yield schemas of tools that are not valid JSON Schema."""
-    for tool, page, place in listed(session, "tools/list", "tools"):
+    for tool, page, place in list_items(session, "tools/list", "tools"):
         for member in ("inputSchema", "outputSchema"):
             schema = tool.get(member)
             wrong = schema_mistake(schema) if is_object(schema) else ""
@@ -88,8 +88,8 @@ def _depth(value: Any) -> int:
     level, depth = [value], 0
     while level and depth <= _DEEP:
         inner: list[Any] = []
-        for one in level:
-            inner += one.values() if is_object(one) else one if is_array(one) else ()
+        for item in level:
+            inner += item.values() if is_object(item) else item if is_array(item) else ()
         level, depth = inner, depth + 1
     return depth
 
@@ -104,14 +104,14 @@ def results(session: Session) -> Iterator[Fault]:
         if result is None or result.get("isError") is True:
             continue
         if is_object(schema) and not schema_mistake(schema):
-            yield from _structured(exchange, str(name), schema, result)
+            yield from _check_structured(exchange, str(name), schema, result)
         if "structuredContent" in result and not _has_text(result):
             message = f"{name}: structuredContent without a text block that repeats it"
             item = "CallToolResult.content"
             yield fault("structured-without-text", item, message, exchange)
 
 
-def _structured(
+def _check_structured(
     exchange: Exchange, name: str, schema: dict[str, Any], result: Mapping[str, Any]
 ) -> Iterator[Fault]:
     item = "CallToolResult.structuredContent"
@@ -126,16 +126,16 @@ def _structured(
         found = check(result["structuredContent"])
     except ValueError:
         return  # such as a reference to another document, which is never followed
-    for one in found[:1]:
-        pointer = f"/result/structuredContent{one.pointer}"
-        message = f"{name}: {one.message:.160}"
+    for misfit in found[:1]:
+        pointer = f"/result/structuredContent{misfit.pointer}"
+        message = f"{name}: {misfit.message:.160}"
         yield fault("structured-misfit", item, message, exchange, pointer=pointer)
 
 
 def _has_text(result: Mapping[str, Any]) -> bool:
     content = result.get("content")
     return is_array(content) and any(
-        is_object(one) and one.get("type") == "text" for one in content
+        is_object(block) and block.get("type") == "text" for block in content
     )
 
 
@@ -149,8 +149,8 @@ def addresses(session: Session) -> Iterator[Fault]:
         ),
     )
     for method, key, pattern, code, item in rows:
-        for one, page, place in listed(session, method, LISTS[method]):
-            value = one.get(key)
+        for entry, page, place in list_items(session, method, LISTS[method]):
+            value = entry.get(key)
             if isinstance(value, str) and not pattern.fullmatch(value):
                 message = f"{value[:80]!r} is invalid"
                 yield fault(code, item, message, page, pointer=f"{place}/{key}", got=value)
@@ -159,8 +159,8 @@ def addresses(session: Session) -> Iterator[Fault]:
 
 def _icons(session: Session) -> Iterator[Fault]:
     for method in LISTS:
-        for one, page, place in listed(session, method, LISTS[method]):
-            icons = one.get("icons")
+        for entry, page, place in list_items(session, method, LISTS[method]):
+            icons = entry.get("icons")
             for number, icon in enumerate(icons if is_array(icons) else ()):
                 source = icon.get("src") if is_object(icon) else None
                 fine = isinstance(source, str) and source.startswith(("https:", "data:"))
@@ -176,8 +176,8 @@ def binary(session: Session) -> Iterator[Fault]:
         result = exchange.result or {}
         for member, key in (("contents", "blob"), ("content", "data")):
             items = result.get(member)
-            for index, one in enumerate(items if is_array(items) else ()):
-                data = one.get(key) if is_object(one) else None
+            for index, block in enumerate(items if is_array(items) else ()):
+                data = block.get(key) if is_object(block) else None
                 if isinstance(data, str) and not _is_base64(data):
                     message = f"{key} is not Base64"
                     pointer = f"/result/{member}/{index}/{key}"

@@ -127,7 +127,7 @@ def listening(session: Session) -> Iterator[Fault]:
             yield fault("get-status", exchange.probe, message, exchange)
 
 
-def accepted(session: Session) -> Iterator[Fault]:
+def accept_header(session: Session) -> Iterator[Fault]:
     """Yield answers of a type that the client does not accept, and refusals of accepted types."""
     for probe, wanted in zip(_ACCEPTING, _MEDIA, strict=True):
         for exchange in session.all(probe):
@@ -162,7 +162,7 @@ def streams(session: Session) -> Iterator[Fault]:
     for exchange in session.exchanges:
         if exchange.is_resumed:
             resumed = known.get(exchange.headers[LAST_EVENT_ID])
-            yield from _replayed(exchange, resumed, known) if resumed else ()
+            yield from _check_replay(exchange, resumed, known) if resumed else ()
             continue
         for id in exchange.events:
             if id in known:
@@ -171,13 +171,15 @@ def streams(session: Session) -> Iterator[Fault]:
             known.setdefault(id, exchange)
 
 
-def _replayed(
+def _check_replay(
     exchange: Exchange, resumed: Exchange, known: Mapping[str, Exchange]
 ) -> Iterator[Fault]:
     """Yield messages on a resumed stream that belong to another one."""
     strange: list[Any] = [id for id in exchange.events if known.get(id, resumed) is not resumed]
-    answers = (one for one in exchange.received if "method" not in one and "id" in one)
-    strange += [one for one in answers if not same_id(one["id"], resumed.request.get("id"))]
+    answers = (answer for answer in exchange.received if "method" not in answer and "id" in answer)
+    strange += [
+        answer for answer in answers if not same_id(answer["id"], resumed.request.get("id"))
+    ]
     for got in strange[:1]:
         message = "messages after Last-Event-ID belong to another stream"
         yield fault("replayed-elsewhere", "Last-Event-ID", message, exchange, got=got)
@@ -205,7 +207,7 @@ def _with_code(exchange: Exchange) -> str:
     return "" if code is None else f" and the code {code}"
 
 
-def malformed(session: Session) -> Iterator[Fault]:
+def bad_bodies(session: Session) -> Iterator[Fault]:
     """Yield an accepted body that is not JSON."""
     for exchange in session.all("no JSON"):
         if _fine(exchange) and code_of(exchange) is None:
@@ -235,5 +237,5 @@ def _names_issuers(exchange: Exchange) -> bool:
 
 CHECKS = (
     *(answers, notifications, statuses, sessions, origins, listening),
-    *(accepted, beginnings, streams, fields, malformed, authorization),
+    *(accept_header, beginnings, streams, fields, bad_bodies, authorization),
 )

@@ -34,19 +34,19 @@ def members_of(cls: type[WireObject]) -> Iterator[WireMember]:
     """Yield the members that a class declares."""
     hints = get_type_hints(cls, include_extras=True)
     declared: tuple[Field[Any], ...] = fields(cls)
-    for one in declared:
-        if one.name == EXTRA:
+    for attribute in declared:
+        if attribute.name == EXTRA:
             continue
-        hint = hints[one.name]
+        hint = hints[attribute.name]
         marks: tuple[object, ...] = getattr(hint, "__metadata__", ())
-        absent = one.default if one.default in (None, ABSENT) else MISSING
+        absent = attribute.default if attribute.default in (None, ABSENT) else MISSING
         # What says that the member is absent is no value of it.
         unread = NoneType if absent is None else Absent
         found = arms_of(get_args(hint)[0] if marks else hint)
         arms = tuple(arm for arm in found if arm is not unread or absent is MISSING)
-        wire = next((mark.name for mark in marks if isinstance(mark, Wire)), one.name)
+        wire = next((mark.name for mark in marks if isinstance(mark, Wire)), attribute.name)
         limits = next((mark for mark in marks if isinstance(mark, Limits)), None)
-        yield WireMember(one.name, wire, arms, limits, absent)
+        yield WireMember(attribute.name, wire, arms, limits, absent)
 
 
 def arms_of(hint: Any) -> tuple[Any, ...]:

@@ -51,18 +51,18 @@ def from_wire(kind: Any, value: Any) -> Any:
 def _reader_of(kind: Any) -> _Read:
     with _LOCK:
         if kind not in _readers:
-            found = _resolved(kind) if isinstance(kind, ForwardRef) else kind
-            _readers[kind] = _compiled(arms_of(found))
+            found = _resolve(kind) if isinstance(kind, ForwardRef) else kind
+            _readers[kind] = _compile(arms_of(found))
         return _readers[kind]
 
 
-def _resolved(reference: ForwardRef) -> Any:
+def _resolve(reference: ForwardRef) -> Any:
     """Return what an alias that contains itself stands for."""
     module: Any = reference.__forward_module__
     return eval(reference.__forward_arg__, vars(modules[module]))
 
 
-def _compiled(arms: tuple[Any, ...]) -> _Read:
+def _compile(arms: tuple[Any, ...]) -> _Read:
     """Return what reads a value as one of `arms`."""
     if len(arms) == 1:
         return _single(arms[0])
@@ -89,13 +89,13 @@ def _single(hint: Any) -> _Read:
         return _SCALARS[hint]
     match get_origin(hint), get_args(hint):
         case (origin, (item,)) if origin is list:
-            return _list(_compiled(arms_of(item)))
+            return _list(_compile(arms_of(item)))
         case (origin, (_, item)) if origin is dict:
-            return _map(_compiled(arms_of(item)))
+            return _map(_compile(arms_of(item)))
         case (origin, values) if origin is Literal:
             return _literal(values)
         case (origin, arms) if origin in (Union, UnionType):
-            return _compiled(arms)
+            return _compile(arms)
         case _ if isinstance(hint, ForwardRef):
             return lambda value: _reader_of(hint)(value)
         case _:
@@ -120,8 +120,8 @@ def _class(cls: type[WireObject]) -> _Read:
 
 
 def _object(cls: type[WireObject]) -> _Read:
-    members = {one.wire: _entry(one) for one in members_of(cls)}
-    required = frozenset(one.wire for one in members_of(cls) if one.required)
+    members = {member.wire: _entry(member) for member in members_of(cls)}
+    required = frozenset(member.wire for member in members_of(cls) if member.required)
     is_open, complete = issubclass(cls, OpenObject), _complete(cls)
 
     def read(value: Any) -> Any:
@@ -153,9 +153,9 @@ def _object(cls: type[WireObject]) -> _Read:
 
 def _entry(member: WireMember) -> tuple[str, Any, _Read]:
     """Return the attribute of a member, a type whose values need no reading, and what reads it."""
-    read = _compiled(member.arms)
+    read = _compile(member.arms)
     if member.limits is not None:
-        return member.name, None, _limited(read, member.limits)
+        return member.name, None, _with_limits(read, member.limits)
     plain = _PLAIN.intersection(member.arms[:1])
     return member.name, next(iter(plain), None), read
 
@@ -180,23 +180,27 @@ def _objects(classes: Sequence[type[WireObject]]) -> _Read:
     if len(classes) == 1:
         return _class(classes[0])
     known = [cls for cls in classes if cls is not UnknownContent]
-    for tag in (one.wire for one in members_of(known[0]) if one.constant is not None):
-        tags = [one.constant for cls in known for one in members_of(cls) if one.wire == tag]
-        if all(isinstance(one, str) for one in tags) and len(set(tags)) == len(known):
+    for tag in (member.wire for member in members_of(known[0]) if member.constant is not None):
+        tags = [
+            member.constant for cls in known for member in members_of(cls) if member.wire == tag
+        ]
+        if all(isinstance(value, str) for value in tags) and len(set(tags)) == len(known):
             readers = {value: _class(cls) for value, cls in zip(tags, known, strict=True)}
-            return _tagged(tag, readers, len(known) < len(classes))
-    choices = [(frozenset(one.wire for one in members_of(cls)), _class(cls)) for cls in classes]
+            return _read_by_tag(tag, readers, len(known) < len(classes))
+    choices = [
+        (frozenset(member.wire for member in members_of(cls)), _class(cls)) for cls in classes
+    ]
 
     def read(value: Any) -> Any:
         given = _object_of(value).keys()
         # The one that declares most of what came: others may accept it as undeclared members.
         ranked = sorted(choices, key=lambda choice: -len(choice[0] & given))
-        return _first((one for _, one in ranked), value)
+        return _first((reader for _, reader in ranked), value)
 
     return read
 
 
-def _tagged(tag: str, readers: Mapping[object, _Read], is_open: bool) -> _Read:
+def _read_by_tag(tag: str, readers: Mapping[object, _Read], is_open: bool) -> _Read:
     unknown = _class(UnknownContent) if is_open else None
     expected = f"one of {', '.join(map(str, readers))} is expected"
 
@@ -260,9 +264,9 @@ def _map(read_item: _Read) -> _Read:
 
 def _literal(values: tuple[Any, ...]) -> _Read:
     # In Python, true is 1; in JSON it is not, but 1.0 is.
-    known = {(isinstance(one, bool), one): one for one in values}
-    texts = frozenset(one for one in values if isinstance(one, str))
-    expected = f"{' or '.join(dumps(one) for one in values)} is expected"
+    known = {(isinstance(constant, bool), constant): constant for constant in values}
+    texts = frozenset(constant for constant in values if isinstance(constant, str))
+    expected = f"{' or '.join(dumps(constant) for constant in values)} is expected"
 
     def read(value: Any) -> Any:
         if isinstance(value, str) and value in texts:
@@ -276,7 +280,7 @@ def _literal(values: tuple[Any, ...]) -> _Read:
     return read
 
 
-def _limited(read_value: _Read, limits: Limits) -> _Read:
+def _with_limits(read_value: _Read, limits: Limits) -> _Read:
     def read(value: Any) -> Any:
         found: Any = read_value(value)
         if isinstance(found, int | float) and not isinstance(found, bool):
@@ -321,7 +325,7 @@ def _anything(value: Any) -> Any:
     return value
 
 
-def _nothing(value: Any) -> Any:
+def _refuse(value: Any) -> Any:
     raise WireError("no value is expected")
 
 
@@ -348,5 +352,5 @@ _SCALARS: Final[Mapping[Any, _Read]] = {
     int: _integer,
     float: _number,
     NoneType: _instance(NoneType, "null"),
-    Never: _nothing,
+    Never: _refuse,
 }

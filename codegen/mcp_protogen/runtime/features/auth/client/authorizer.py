@@ -25,7 +25,7 @@ from ..steps import (
 )
 from ..urls import origin
 from . import stored
-from .documents import shown
+from .documents import redact_url
 from .flow import authorize, forget_step_ups, is_for_scopes, refresh
 from .grants import AuthorizationCode
 from .settings import OAuthSettings
@@ -59,7 +59,7 @@ class ResourceAuthorizer:
         self._is_loaded = False
         self._ahead = _AHEAD
         self._refused_refresh: Tokens | None = None
-        self._running: _Shared | None = None
+        self._running: _SharedWork | None = None
 
     def headers(self, verb: str, url: str) -> Mapping[str, str] | None:
         if verb != "DELETE" and (not self._is_loaded or self._is_due()):
@@ -74,7 +74,7 @@ class ResourceAuthorizer:
 
     async def prepare(self) -> None:
         # A refresh token counts once: what it gave would be lost with the request that needed it.
-        await self._alone("prepare", self._prepared, lasts=True)
+        await self._alone("prepare", self._load_and_refresh, lasts=True)
 
     def refuses(self, exchange: Exchange) -> bool:
         if origin(urlsplit(exchange.url)) != self._origin:
@@ -102,7 +102,7 @@ class ResourceAuthorizer:
         if last.status == 401 and sum(map(_is_unauthorized, exchanges)) > most:
             return False
 
-        async def authorized() -> None:
+        async def get_tokens() -> None:
             # Another request may have got other tokens meanwhile.
             tokens = self._known.tokens
             if (None if tokens is None else tokens.authorization) == sent:
@@ -112,12 +112,12 @@ class ResourceAuthorizer:
 
         # A login that fails fails for all who wait for it; more scopes are for one operation.
         purpose = "log in" if last.status == 401 else f"scopes for {last.operation}"
-        await self._alone(purpose, authorized)
+        await self._alone(purpose, get_tokens)
         return True
 
     @property
     def _url(self) -> str:
-        return shown(self._known.url)
+        return redact_url(self._known.url)
 
     def _is_due(self) -> bool:
         tokens = self._known.tokens
@@ -128,7 +128,7 @@ class ResourceAuthorizer:
         )
         return renewable and self._settings.clock() > tokens.expires_at - self._ahead
 
-    async def _prepared(self) -> None:
+    async def _load_and_refresh(self) -> None:
         if not self._is_loaded or self._is_due():
             # Another process may have replaced them, and refresh tokens count once.
             await self._load()
@@ -177,7 +177,7 @@ class ResourceAuthorizer:
         self._known = known
 
     async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
-        self._known = await carried_out(flow, self._fetch, place)
+        self._known = await run_flow(flow, self._fetch, place)
         self._refused_refresh = None
         tokens = self._known.tokens
         if tokens is not None and tokens.expires_at is not None:
@@ -198,9 +198,9 @@ class ResourceAuthorizer:
             _log.exception("what is known of %s could not be stored", self._url)
 
     async def forget(self) -> None:
-        await self._alone("forget", self._forgotten)
+        await self._alone("forget", self._delete_stored)
 
-    async def _forgotten(self) -> None:
+    async def _delete_stored(self) -> None:
         await self._load()
         await stored.forget(self._settings.storage, self._known)
         self._known = Authorization(url=self._known.url)
@@ -211,17 +211,17 @@ class ResourceAuthorizer:
         """Do some work when no other goes on; what is done already for the same is done for all."""
         while (running := self._running) is not None and running.is_open:
             if running.purpose == purpose:
-                return await running.ended()
+                return await running.wait()
             try:
-                await running.ended()
+                await running.wait()
             except Exception as error:
                 # Whoever it was for is told.
                 _log.info("another request was not authorized: %s", type(error).__name__)
-        self._running = _Shared(purpose, work, lasts)
-        await self._running.ended()
+        self._running = _SharedWork(purpose, work, lasts)
+        await self._running.wait()
 
 
-class _Shared:
+class _SharedWork:
     """Work that several wait for; if nobody does any more, it is cancelled unless it `lasts`."""
 
     def __init__(self, purpose: str, work: Callable[[], Awaitable[None]], lasts: bool) -> None:
@@ -237,7 +237,7 @@ class _Shared:
         ended = self._task.done() or self._is_given_up
         return not ended and self._task.get_loop() is asyncio.get_running_loop()
 
-    async def ended(self) -> None:
+    async def wait(self) -> None:
         self._waiting += 1
         try:
             await asyncio.shield(self._task)
@@ -248,7 +248,7 @@ class _Shared:
                 self._task.cancel()
 
 
-async def carried_out(flow: Flow[T], fetch: Fetching, place: Redirection | None = None) -> T:
+async def run_flow(flow: Flow[T], fetch: Fetching, place: Redirection | None = None) -> T:
     """Do what a flow asks for; `place` is where users are redirected to, None without a user."""
     try:
         step = next(flow)

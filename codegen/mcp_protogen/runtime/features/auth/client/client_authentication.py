@@ -114,7 +114,9 @@ def _key(client: ClientInformation, server: ServerMetadata) -> PrivateKey:
         raise AuthorizationError(f"The private key of the client: {invalid}") from None
     accepted = server.token_endpoint_auth_signing_alg_values_supported
     if client.signing_algorithm is None and accepted is not None:
-        algorithm = next((one for one in key.public.algorithms if one in accepted), None)
+        algorithm = next(
+            (candidate for candidate in key.public.algorithms if candidate in accepted), None
+        )
         if algorithm is None:
             raise AuthorizationError("The server accepts no signature that the key can make")
         return PrivateKey(client.private_key, algorithm)

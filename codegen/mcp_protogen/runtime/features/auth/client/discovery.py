@@ -12,7 +12,7 @@ from ..challenge import token_param
 from ..errors import InvalidMetadata, Unreachable
 from ..steps import Fetch, Flow, fetch
 from ..urls import SERVER_METADATA, covers, same_identifier, server_metadata_urls, split_url
-from .documents import resource_metadata, server_metadata, shown
+from .documents import redact_url, resource_metadata, server_metadata
 from .values import Refusal, ResourceMetadata, ServerMetadata
 
 T = TypeVar("T")
@@ -37,8 +37,10 @@ def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMeta
         raise Unreachable(f"There is no metadata of the server: {found}")
     if not covers(found.resource, url):
         # RFC 9728, section 3.3, with the parents that MCP allows.
-        other = shown(found.resource)
-        raise InvalidMetadata(f"The metadata of {shown(url)} is that of another resource, {other}")
+        other = redact_url(found.resource)
+        raise InvalidMetadata(
+            f"The metadata of {redact_url(url)} is that of another resource, {other}"
+        )
     return found
 
 
@@ -98,7 +100,7 @@ def choose_issuer(
 
 def _of_issuer(found: ServerMetadata, issuer: str, trailing_slash: bool) -> ServerMetadata:
     if not same_identifier(found.issuer, issuer, trailing_slash=trailing_slash):
-        other = shown(found.issuer)
+        other = redact_url(found.issuer)
         raise InvalidMetadata(f"The metadata of the issuer {issuer} is that of another, {other}")
     return found
 
@@ -112,7 +114,9 @@ class _Missing:
         return all(status == 404 for status in self.answers.values())
 
     def __str__(self) -> str:
-        return ", ".join(f"{shown(url)} answered {one}" for url, one in self.answers.items())
+        return ", ".join(
+            f"{redact_url(url)} answered {status}" for url, status in self.answers.items()
+        )
 
 
 def _first(
@@ -125,7 +129,7 @@ def _first(
             try:
                 return read(answer.body)
             except InvalidMetadata as error:
-                raise InvalidMetadata(f"{error} ({shown(place)})") from None
+                raise InvalidMetadata(f"{error} ({redact_url(place)})") from None
         answers[place] = answer.status
     return _Missing(answers)
 
@@ -134,6 +138,6 @@ def _split(url: str, what: str) -> tuple[str, str]:
     """Return the origin of a URL as it is written, and its path with the query."""
     parts = split_url(url)
     if parts is None:
-        raise InvalidMetadata(f"The {what} is no URL of HTTP: {shown(url)}")
+        raise InvalidMetadata(f"The {what} is no URL of HTTP: {redact_url(url)}")
     path = "" if parts.path == "/" else parts.path
     return f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path

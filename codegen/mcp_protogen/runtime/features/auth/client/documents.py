@@ -20,11 +20,11 @@ _ERROR: Final = re.compile(r"[ !#-\[\]-~]{1,100}")
 def resource_metadata(body: bytes) -> ResourceMetadata:
     """Read the metadata of a protected resource (RFC 9728, section 2); raise `InvalidMetadata`."""
     document = _Document(body, "metadata of a resource")
-    servers = document.needed("authorization_servers", document.texts("authorization_servers"))
+    servers = document.require("authorization_servers", document.texts("authorization_servers"))
     if not servers:
         raise document.invalid("authorization_servers", "names no server")
     return ResourceMetadata(
-        resource=document.needed("resource", document.text("resource")),
+        resource=document.require("resource", document.text("resource")),
         authorization_servers=servers,
         scopes_supported=document.texts("scopes_supported"),
     )
@@ -39,26 +39,28 @@ def server_metadata(body: bytes) -> ServerMetadata:
         if member.name.endswith("_supported")
     }
     return ServerMetadata(
-        issuer=document.needed("issuer", document.text("issuer")),
+        issuer=document.require("issuer", document.text("issuer")),
         authorization_endpoint=document.url("authorization_endpoint"),
-        token_endpoint=document.needed("token_endpoint", document.url("token_endpoint")),
+        token_endpoint=document.require("token_endpoint", document.url("token_endpoint")),
         registration_endpoint=document.url("registration_endpoint"),
         **rest,
     )
 
 
-def registered_client(body: bytes, issuer: str) -> ClientInformation:
+def read_registration(body: bytes, issuer: str) -> ClientInformation:
     """Read the answer to a registration (RFC 7591, section 3.2.1); raise `InvalidMetadata`."""
     document = _Document(body, "answer to a registration")
     method = document.text("token_endpoint_auth_method")
     # 0 stands for a secret that does not expire.
     expires_at = document.number("client_secret_expires_at") or None
     return ClientInformation(
-        client_id=document.needed("client_id", document.text("client_id")),
+        client_id=document.require("client_id", document.text("client_id")),
         client_secret=document.text("client_secret"),
         client_secret_expires_at=expires_at,
         issuer=issuer,
-        token_endpoint_auth_method=next((one for one in AUTH_METHODS if one == method), None),
+        token_endpoint_auth_method=next(
+            (candidate for candidate in AUTH_METHODS if candidate == method), None
+        ),
     )
 
 
@@ -71,7 +73,7 @@ def error_in(body: bytes) -> OAuthError | None:
         return None
     if error is None or not _ERROR.fullmatch(error):
         return None
-    return OAuthError(error, document.shown("error_description"))
+    return OAuthError(error, document.printable_text("error_description"))
 
 
 def printable(text: str) -> str:
@@ -80,7 +82,7 @@ def printable(text: str) -> str:
     return " ".join(shown.split())
 
 
-def shown(url: str) -> str:
+def redact_url(url: str) -> str:
     """Return a URL for a message, without its query, which may be secret."""
     return printable(re.split(r"[?#]", url, maxsplit=1)[0])
 
@@ -99,7 +101,7 @@ class _Document:
     def invalid(self, name: str, why: str) -> InvalidMetadata:
         return InvalidMetadata(f"The {self._of}: {name} {why}")
 
-    def needed(self, name: str, value: T | None) -> T:
+    def require(self, name: str, value: T | None) -> T:
         if value is None:
             raise self.invalid(name, "is missing")
         return value
@@ -110,7 +112,7 @@ class _Document:
             raise self.invalid(name, "is no text")
         return value
 
-    def shown(self, name: str) -> str | None:
+    def printable_text(self, name: str) -> str | None:
         value = self._members.get(name)
         return (printable(value) or None) if isinstance(value, str) else None
 
@@ -125,7 +127,7 @@ class _Document:
         value = self._members.get(name)
         if value is None:
             return None
-        if not is_array(value) or any(type(one) is not str or not one for one in value):
+        if not is_array(value) or any(type(item) is not str or not item for item in value):
             raise self.invalid(name, "is no list of texts")
         return tuple(value)
 

@@ -19,7 +19,7 @@ from .discovery import choose_issuer, default_server, find_resource, find_server
 from .grants import AuthorizationCode, WorkloadIdentity, require_code_grant
 from .registration import identify
 from .settings import OAuthSettings
-from .token_endpoint import TokenRequest, refreshed
+from .token_endpoint import TokenRequest, refresh_tokens
 from .values import Authorization, Refusal, ServerMetadata, Tokens
 
 OFFLINE_ACCESS: Final = "offline_access"
@@ -136,9 +136,9 @@ def authorize(
         known = count_step_up(settings, known, refusal, operation)
         keep(known)
         if known.server is None:
-            known = yield from _discovered(settings, known, refusal)
-        return (yield from _granted(settings, known, refusal, redirect_uri, keep))
-    known = yield from _discovered(settings, known, refusal)
+            known = yield from _discover(settings, known, refusal)
+        return (yield from _get_tokens(settings, known, refusal, redirect_uri, keep))
+    known = yield from _discover(settings, known, refusal)
     tokens = known.tokens
     granted = known.requested_scopes if tokens is None else tokens.scopes or known.requested_scopes
     if tokens and tokens.refresh_token is not None and challenged_scopes(refusal) <= granted:
@@ -149,7 +149,7 @@ def authorize(
         except AuthorizationError as failure:
             client = None if _is_of_unknown_client(failure) else known.client
             known = replace(known, tokens=None, client=client)
-    return (yield from _granted(settings, known, refusal, redirect_uri, keep))
+    return (yield from _get_tokens(settings, known, refusal, redirect_uri, keep))
 
 
 def refresh(
@@ -160,7 +160,7 @@ def refresh(
         raise AuthorizationError("There is nothing to be refreshed")
     request = _token_request(settings, known, refusal)
     if known.tokens.refresh_token is not None:
-        tokens = yield from refreshed(request, known.tokens)
+        tokens = yield from refresh_tokens(request, known.tokens)
     elif isinstance(settings.grant, AuthorizationCode):
         raise AuthorizationError("There is no refresh token")
     else:
@@ -168,7 +168,7 @@ def refresh(
     return replace(known, tokens=_bound(settings, tokens))
 
 
-def _discovered(
+def _discover(
     settings: OAuthSettings, known: Authorization, refusal: Refusal | None
 ) -> Flow[Authorization]:
     slash = settings.trailing_slash
@@ -177,7 +177,11 @@ def _discovered(
         spoken = refusal.revision if refusal is not None else ""
         server = yield from default_server(known.url, spoken, trailing_slash=slash)
     else:
-        ours = [one.issuer for one in (settings, settings.client, known.server) if one is not None]
+        ours = [
+            source.issuer
+            for source in (settings, settings.client, known.server)
+            if source is not None
+        ]
         issuer = choose_issuer(resource.authorization_servers, ours, trailing_slash=slash)
         server = yield from find_server(issuer, trailing_slash=slash)
     before = known.server
@@ -197,7 +201,7 @@ def _is_of_unknown_client(failure: AuthorizationError) -> bool:
     return isinstance(failure, OAuthError) and failure.error == "invalid_client"
 
 
-def _granted(
+def _get_tokens(
     settings: OAuthSettings,
     known: Authorization,
     refusal: Refusal | None,
@@ -206,7 +210,7 @@ def _granted(
 ) -> Flow[Authorization]:
     scopes = scopes_to_ask_for(settings, known, refusal)
     before = known.client
-    known = yield from _identified(settings, known, redirect_uri)
+    known = yield from _identify_client(settings, known, redirect_uri)
     keep(known)
     request = replace(
         _token_request(settings, known, refusal), scopes=scopes, redirect_uri=redirect_uri
@@ -219,7 +223,7 @@ def _granted(
             raise
         if before.client_id == settings.client_metadata_url or not _is_of_unknown_client(failure):
             raise
-        known = yield from _identified(settings, replace(known, client=None), redirect_uri)
+        known = yield from _identify_client(settings, replace(known, client=None), redirect_uri)
         keep(known)
         tokens = yield from settings.grant.tokens(replace(request, client=known.client))
     return replace(
@@ -229,7 +233,7 @@ def _granted(
     )
 
 
-def _identified(
+def _identify_client(
     settings: OAuthSettings, known: Authorization, redirect_uri: str | None
 ) -> Flow[Authorization]:
     if isinstance(settings.grant, WorkloadIdentity) and settings.client is None:

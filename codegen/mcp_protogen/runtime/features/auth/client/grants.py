@@ -88,7 +88,7 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
         "state": state,
         "code_challenge": challenge(verifier),
         "code_challenge_method": _S256,
-        **_asked(request),
+        **_request_parameters(request),
     }
     return SentRequest(
         request=AuthorizationRequest(
@@ -104,7 +104,7 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
     )
 
 
-def _asked(request: TokenRequest) -> dict[str, str]:
+def _request_parameters(request: TokenRequest) -> dict[str, str]:
     asked: dict[str, str] = {}
     if request.resource is not None:
         asked["resource"] = request.resource
@@ -202,7 +202,7 @@ class ClientCredentials:
     """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        return request_tokens(request, _scoped(request, {"grant_type": "client_credentials"}))
+        return request_tokens(request, _with_scope(request, {"grant_type": "client_credentials"}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,7 +263,7 @@ class EnterpriseManaged:
         if request.resource is not None:
             form["resource"] = request.resource
         asked = replace(request, server=provider, client=self.client, dpop=None)
-        answer = yield from post_form(asked, _scoped(request, form))
+        answer = yield from post_form(asked, _with_scope(request, form))
         if answer.get("issued_token_type") != _ID_JAG:
             raise AuthorizationError("The identity provider did not answer with an ID-JAG")
         return token_in(answer, "access_token")
@@ -281,10 +281,10 @@ class EnterpriseManaged:
 def _jwt_bearer(request: TokenRequest, shown: str) -> Flow[Tokens]:
     """RFC 7523, section 2.1."""
     form = {"grant_type": _JWT_BEARER, "assertion": shown}
-    return request_tokens(request, _scoped(request, form))
+    return request_tokens(request, _with_scope(request, form))
 
 
-def _scoped(request: TokenRequest, form: Mapping[str, str]) -> dict[str, str]:
+def _with_scope(request: TokenRequest, form: Mapping[str, str]) -> dict[str, str]:
     scope = " ".join(sorted(request.scopes))
     return {**form, "scope": scope} if scope else {**form}
 

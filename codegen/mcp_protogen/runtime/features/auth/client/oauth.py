@@ -77,7 +77,9 @@ class OAuth(OAuthSettings):
         has_secret = client is not None and client.client_secret is not None
         if self.issuer or (client is not None and client.issuer) or not (static or has_secret):
             return
-        if {origin(urlsplit(one)) for one in (url, *self._authorizers)} != {origin(urlsplit(url))}:
+        if {origin(urlsplit(server_url)) for server_url in (url, *self._authorizers)} != {
+            origin(urlsplit(url))
+        }:
             raise ValueError(_SEVERAL)
 
     def redirected(self, url: str) -> bool:

@@ -14,7 +14,7 @@ from ..fetch_policy import is_loopback
 from ..steps import Fetch, Fetched, Flow, fetch
 from ..urls import is_metadata_document, same_identifier, split_url
 from .client_authentication import auth_method
-from .documents import error_in, registered_client
+from .documents import error_in, read_registration
 from .settings import OAuthSettings
 from .values import ApplicationType, AuthMethod, ClientInformation, ClientMetadata, ServerMetadata
 
@@ -40,7 +40,7 @@ def identify(
     found, or one that is registered now, for which there have to be `redirect_uris`.
     """
     if settings.client is not None:
-        return _given(settings.client, settings, server, known)
+        return _configured_client(settings.client, settings, server, known)
     if settings.client_metadata_url and server.client_id_metadata_document_supported:
         return ClientInformation(
             client_id=settings.client_metadata_url,
@@ -59,7 +59,7 @@ def identify(
     )
 
 
-def _given(
+def _configured_client(
     client: ClientInformation,
     settings: OAuthSettings,
     server: ServerMetadata,
@@ -103,7 +103,7 @@ def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> 
     if metadata.application_type is not None:
         return metadata.application_type
     parts = [split_url(uri) for uri in redirect_uris]
-    remote = [one for one in parts if one is not None and not is_loopback(one.hostname or "")]
+    remote = [part for part in parts if part is not None and not is_loopback(part.hostname or "")]
     return "web" if remote else "native"
 
 
@@ -124,11 +124,13 @@ def client_metadata_document(
         raise ValueError("a client id metadata document has an https URL with a path")
     if not redirect_uris:
         raise ValueError("a client id metadata document needs redirect URIs")
-    described = _described(metadata or ClientMetadata(), redirect_uris, token_endpoint_auth_method)
+    described = _describe_client(
+        metadata or ClientMetadata(), redirect_uris, token_endpoint_auth_method
+    )
     return {**described, "client_id": url}
 
 
-def _described(
+def _describe_client(
     metadata: ClientMetadata,
     redirect_uris: Sequence[str],
     method: AuthMethod,
@@ -153,15 +155,17 @@ def _register(
     """RFC 7591, section 3."""
     method = _method_to_register(application_type(metadata, redirect_uris), server)
     supported = server.grant_types_supported
-    grant_types = [one for one in _GRANT_TYPES if supported is None or one in supported]
-    request = _described(metadata, redirect_uris, method, grant_types or _GRANT_TYPES[:1])
+    grant_types = [
+        grant_type for grant_type in _GRANT_TYPES if supported is None or grant_type in supported
+    ]
+    request = _describe_client(metadata, redirect_uris, method, grant_types or _GRANT_TYPES[:1])
     headers = {"accept": "application/json", "content-type": "application/json"}
     answer = yield from fetch(
         Fetch(method="POST", url=endpoint, headers=headers, body=to_json(request))
     )
     if answer.status not in (200, 201):
-        raise _refused(answer, server.issuer, request)
-    client = registered_client(answer.body, server.issuer)
+        raise _registration_error(answer, server.issuer, request)
+    client = read_registration(answer.body, server.issuer)
     if client.client_secret is None or client.token_endpoint_auth_method == "private_key_jwt":
         # Some servers repeat a method for which they give nothing.
         client = replace(client, token_endpoint_auth_method=None)
@@ -186,7 +190,9 @@ def _method_to_register(application: ApplicationType, server: ServerMetadata) ->
     raise AuthorizationError(f"{server.issuer} takes no client that registers by itself")
 
 
-def _refused(answer: Fetched, issuer: str, request: Mapping[str, Any]) -> AuthorizationError:
+def _registration_error(
+    answer: Fetched, issuer: str, request: Mapping[str, Any]
+) -> AuthorizationError:
     error = error_in(answer.body)
     if error is None:
         return AuthorizationError(f"{issuer} answered {answer.status} to a registration")

@@ -7,7 +7,7 @@ from logging import getLogger
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from ....core.files import FILE_MODE, FOLDER_MODE, locked, replace_file
+from ....core.files import FILE_MODE, FOLDER_MODE, hold_lock, replace_file
 from ....core.json import is_object
 from ....core.libraries import library
 
@@ -70,7 +70,7 @@ class FileStorage:
 
     def _change(self, key: str, value: str | None) -> None:
         self._path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        with locked(self._path.with_name(f"{self._path.name}.lock")):
+        with hold_lock(self._path.with_name(f"{self._path.name}.lock")):
             kept = self._read()
             if kept.get(key) == value:
                 return

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ..urls import same_identifier
-from .documents import shown
+from .documents import redact_url
 from .settings import OAuthSettings
 from .storage import TokenStorage
 from .values import Authorization, ClientInformation, ResourceMetadata, ServerMetadata, Tokens
@@ -132,7 +132,7 @@ async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
     except ValidationError as error:
         # Its text would show what is wrong, and that may be a secret.
         count = error.error_count()
-        _log.warning("what is kept under %s is not usable: %d problems", shown(key), count)
+        _log.warning("what is kept under %s is not usable: %d problems", redact_url(key), count)
         return None
     return found
 

@@ -53,7 +53,7 @@ def request_tokens(request: TokenRequest, form: Mapping[str, str]) -> Flow[Token
     return _tokens(request, answer)
 
 
-def refreshed(request: TokenRequest, tokens: Tokens) -> Flow[Tokens]:
+def refresh_tokens(request: TokenRequest, tokens: Tokens) -> Flow[Tokens]:
     """Return new tokens; an old refresh token stays without a new one (RFC 6749, section 6)."""
     if tokens.refresh_token is None:
         raise AuthorizationError("There is no refresh token")
@@ -69,11 +69,11 @@ def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
 
     The request is made once more where a nonce is asked for (RFC 9449, section 8).
     """
-    answer, has_nonce = yield from _posted(request, form)
+    answer, has_nonce = yield from _post(request, form)
     if has_nonce and answer.status != 200:
         refusal = _refusal(answer)
         if isinstance(refusal, OAuthError) and refusal.error == "use_dpop_nonce":
-            answer, _ = yield from _posted(request, form)
+            answer, _ = yield from _post(request, form)
     members: Object = _object(answer) if answer.status == 200 else {}
     # Some servers answer 200 with an error.
     if "access_token" not in members:
@@ -81,7 +81,7 @@ def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
     return members
 
 
-def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched, bool]]:
+def _post(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched, bool]]:
     url, dpop = request.server.token_endpoint, request.dpop
     proof = {} if dpop is None else {"dpop": dpop.proof("POST", url)}
     post = form_post(request.client, request.server, request.clock(), form, **proof)

@@ -80,7 +80,7 @@ def states_in(url: str) -> list[str]:
         return []
 
 
-def answers(url: str, request: AuthorizationRequest) -> bool:
+def matches_request(url: str, request: AuthorizationRequest) -> bool:
     states = states_in(url)
     wanted = request.state.encode()
     return len(states) == 1 and hmac.compare_digest(states[0].encode(), wanted)
@@ -120,8 +120,8 @@ class WebRedirect:
         future = asyncio.get_running_loop().create_future()
         self._waiting[request.state] = future
         try:
-            await called(self._show, request.url)
-            return await within(self._timeout, future)
+            await call_function(self._show, request.url)
+            return await wait_for_response(self._timeout, future)
         finally:
             del self._waiting[request.state]
 
@@ -135,12 +135,12 @@ class WebRedirect:
         return True
 
 
-async def called(function: Callable[[str], Awaitable[object] | object], url: str) -> object:
+async def call_function(function: Callable[[str], Awaitable[object] | object], url: str) -> object:
     returned = function(url)
     return await returned if isawaitable(returned) else returned
 
 
-async def within(
+async def wait_for_response(
     seconds: float, response: Awaitable[AuthorizationResponse]
 ) -> AuthorizationResponse:
     try:
@@ -189,7 +189,7 @@ class LoopbackReceiver:
     @asynccontextmanager
     async def redirection(self, registered: Sequence[str]) -> AsyncGenerator[Redirection, None]:
         """Listen until the end of the block; raise `AuthorizationError` if no port is free."""
-        waiting = _Waiting(self._open, self._timeout)
+        waiting = _RedirectServer(self._open, self._timeout)
         ports = [self._port] if self._port else [*self._ports(registered), 0]
         server = await _listen(waiting, ports)
         (socket,) = server.sockets
@@ -197,7 +197,7 @@ class LoopbackReceiver:
         waiting.redirect_uri = f"http://{self._host}:{port}{self._path}"
         try:
             yield waiting
-            await waiting.answered()
+            await waiting.finish_answers()
         finally:
             server.close()
             await waiting.close()
@@ -211,7 +211,7 @@ class LoopbackReceiver:
         ]
 
 
-async def _listen(waiting: "_Waiting", ports: Sequence[int]) -> asyncio.Server:
+async def _listen(waiting: "_RedirectServer", ports: Sequence[int]) -> asyncio.Server:
     for port in ports:
         try:
             return await asyncio.start_server(waiting.serve, _ADDRESS, port, limit=_LONGEST_HEAD)
@@ -220,7 +220,7 @@ async def _listen(waiting: "_Waiting", ports: Sequence[int]) -> asyncio.Server:
     raise AuthorizationError(f"no port is free to log in: {', '.join(map(str, ports))}")
 
 
-class _Waiting:
+class _RedirectServer:
     """One user is waited for, who comes by one request; all others are turned away."""
 
     def __init__(self, open: Callable[[str], Awaitable[object] | object], timeout: float) -> None:
@@ -237,14 +237,16 @@ class _Waiting:
         self._request = request
         self._response = asyncio.get_running_loop().create_future()
         # Some browsers of terminals return when they are closed.
-        opening = asyncio.ensure_future(called(self._open, request.url))
+        opening = asyncio.ensure_future(call_function(self._open, request.url))
         try:
-            return await within(self._timeout, self._opened(opening, self._response))
+            return await wait_for_response(
+                self._timeout, self._open_and_wait(opening, self._response)
+            )
         finally:
             opening.cancel()
             await asyncio.gather(opening, return_exceptions=True)
 
-    async def _opened(
+    async def _open_and_wait(
         self,
         opening: asyncio.Future[object],
         response: asyncio.Future[AuthorizationResponse],
@@ -255,7 +257,7 @@ class _Waiting:
             raise AuthorizationError(text)
         return await response
 
-    async def answered(self) -> None:
+    async def finish_answers(self) -> None:
         if self._answering:
             await asyncio.wait(self._answering)
 
@@ -292,7 +294,7 @@ class _Waiting:
         if verb != "GET" or target.partition("?")[0] != f"/{path}":
             return _page(404, "Not found", "Nobody waits for this page.")
         request, future = self._request, self._response
-        if request is None or future is None or not answers(target, request):
+        if request is None or future is None or not matches_request(target, request):
             # It may be of an earlier try, or of somebody who wants to be mistaken for the server.
             return _page(400, "Not expected", "Nobody waits for this response.")
         if not future.done():

@@ -57,11 +57,11 @@ class TokenCache:
         self._refused_lifetime = refused_lifetime
         self._clock = clock
 
-    async def verified(self, token: str, verify: Verify) -> Principal:
+    async def verify(self, token: str, verify: Verify) -> Principal:
         """Return whose a token is, as was found out lately, or as `verify` says; raise the same."""
         key, now = _Key(verify, _digest(token)), self._clock()
         self._check_revoked(token, now)
-        found = self._found(key, now)
+        found = self._find(key, now)
         if found is not None:
             return found
         try:
@@ -93,7 +93,7 @@ class TokenCache:
         self._verified.clear()
         self._refused.clear()
 
-    def _found(self, key: _Key, now: float) -> Principal | None:
+    def _find(self, key: _Key, now: float) -> Principal | None:
         principal = self._verified.get(key, now)
         if principal is None and (refusal := self._refused.get(key, now)) is not None:
             raise TokenRefused(*refusal)

@@ -82,7 +82,7 @@ class DPoPProofs:
         Raise `VerifierUnavailable` while it is not known whether the proof was seen before.
         """
         thumbprint = _bound_to(request.principal.claims)
-        claims = self._signed(request.proofs, thumbprint)
+        claims = self._verify_signature(request.proofs, thumbprint)
         id = self._check_claims(claims, request)
         if self._replays is not None:
             seen = sha256(f"{thumbprint} {id}".encode()).digest()
@@ -90,7 +90,7 @@ class DPoPProofs:
             if not await self._replays.first(seen, 2 * self._max_age):
                 _refuse("The proof was used before")
 
-    def _signed(self, proofs: Sequence[str], thumbprint: str) -> Mapping[str, Any]:
+    def _verify_signature(self, proofs: Sequence[str], thumbprint: str) -> Mapping[str, Any]:
         if len(proofs) != 1:
             _refuse("A request needs one header field DPoP")
         if len(proofs[0]) > _LONGEST_PROOF:
@@ -112,14 +112,14 @@ class DPoPProofs:
 
     def _check_claims(self, claims: Mapping[str, Any], request: ProofRequest) -> str:
         id, issued, ath = claims.get("jti"), numeric_date(claims.get("iat")), claims.get("ath")
-        wanted = target(request.url)
+        wanted = comparable_url(request.url)
         if not isinstance(id, str) or not 0 < len(id) <= _LONGEST_ID:
             _refuse("The proof has no id")
         if issued is None:
             _refuse("The proof has no time")
         if claims.get("htm") != request.method:
             _refuse("The proof is for another method")
-        if wanted is None or target(claims.get("htu")) != wanted:
+        if wanted is None or comparable_url(claims.get("htu")) != wanted:
             _refuse("The proof is for another URL")
         if ath != token_hash(request.token):
             _refuse("The proof is for another token")
@@ -144,7 +144,7 @@ def token_hash(token: str) -> str:
     return base64url(sha256(token.encode()).digest())
 
 
-def target(url: object) -> tuple[str, str, int, str] | None:
+def comparable_url(url: object) -> tuple[str, str, int, str] | None:
     """Return what two URLs have in common that count as the same (RFC 9449, section 4.3).
 
     That leaves out the query, the fragment, and how the same thing is written (RFC 3986, sections
@@ -153,10 +153,10 @@ def target(url: object) -> tuple[str, str, int, str] | None:
     parts = split_url(url) if isinstance(url, str) else None
     if parts is None:
         return None
-    return *origin(parts), _ESCAPE.sub(_unescaped, parts.path) or "/"
+    return *origin(parts), _ESCAPE.sub(_unescape, parts.path) or "/"
 
 
-def _unescaped(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
     character = chr(int(escape[0][1:], 16))
     return character if _UNRESERVED.match(character) else escape[0].upper()
 

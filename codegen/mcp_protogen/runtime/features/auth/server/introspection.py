@@ -92,7 +92,7 @@ class Introspection(ClaimRules):
             object.__setattr__(self, name, value)
 
     async def __call__(self, token: str) -> Principal:
-        return await self.cache.verified(token, self._verify)
+        return await self.cache.verify(token, self._verify)
 
     async def _verify(self, token: str) -> Principal:
         if len(token) > _LONGEST:
@@ -104,7 +104,7 @@ class Introspection(ClaimRules):
             why = f"{type(error).__name__}: {error}"
             _log.warning("an authorization server cannot be asked about a token: %s", why)
             raise VerifierUnavailable("tokens cannot be verified for now") from None
-        return self._judged(answer)
+        return self._read_answer(answer)
 
     async def _ask(self, token: str) -> Mapping[str, Any]:
         form = {"token": token, "token_type_hint": "access_token"}
@@ -114,7 +114,7 @@ class Introspection(ClaimRules):
     async def _server(self) -> ServerMetadata:
         """Return how to ask: what is said of the token endpoint is that of this endpoint."""
         if self.endpoint is not None:
-            return _asked_at(self.issuer, self.endpoint)
+            return _endpoint_metadata(self.issuer, self.endpoint)
         found = self._found.get(_ENDPOINT, self.clock())
         return found or await self._discoveries.join(_ENDPOINT, self._discover)
 
@@ -122,12 +122,12 @@ class Introspection(ClaimRules):
         document = await server_metadata(self.issuer, self._fetch)
         methods = document.get("introspection_endpoint_auth_methods_supported")
         supported = tuple(methods) if is_array(methods) else None
-        found = _asked_at(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
+        found = _endpoint_metadata(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
         now = self.clock()
         self._found.put(_ENDPOINT, found, now + _FOUND_FOR, now)
         return found
 
-    def _judged(self, answer: Mapping[str, Any]) -> Principal:
+    def _read_answer(self, answer: Mapping[str, Any]) -> Principal:
         if answer.get("active") is not True:
             refuse("The token is not active")
         if answer.get("iss", self.issuer) != self.issuer:
@@ -136,7 +136,9 @@ class Introspection(ClaimRules):
         return self._principal(answer, self._check_times(answer))
 
 
-def _asked_at(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:
+def _endpoint_metadata(
+    issuer: str, endpoint: str, methods: tuple[str, ...] | None = None
+) -> ServerMetadata:
     return ServerMetadata(
         issuer=issuer,
         authorization_endpoint=None,

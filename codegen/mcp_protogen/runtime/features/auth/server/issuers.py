@@ -27,7 +27,9 @@ class Issuers:
     """
 
     def __init__(self, *verifiers: Verifier, opaque: Verifier | None = None) -> None:
-        self._verifiers: Mapping[str, Verifier] = {one.issuer: one for one in verifiers}
+        self._verifiers: Mapping[str, Verifier] = {
+            verifier.issuer: verifier for verifier in verifiers
+        }
         self._opaque = opaque
         if len(self._verifiers) < len(verifiers):
             raise ValueError("two verifiers are for the same issuer")

@@ -66,7 +66,7 @@ class JwtVerifier(ClaimRules):
         object.__setattr__(self, "_keys", keys)
 
     async def __call__(self, token: str) -> Principal:
-        return await self.cache.verified(token, self._verify)
+        return await self.cache.verify(token, self._verify)
 
     async def _verify(self, token: str) -> Principal:
         try:
@@ -78,7 +78,7 @@ class JwtVerifier(ClaimRules):
                 refuse("The token is not an access token")
             if kid is not None and not isinstance(kid, str):
                 refuse("The token is malformed")
-            claims = (await self._signed(token, kid, algorithm)).claims
+            claims = (await self._verify_signature(token, kid, algorithm)).claims
         except InvalidJwt:
             refuse("The token is malformed")
         if claims.get("iss") != self.issuer:
@@ -89,7 +89,7 @@ class JwtVerifier(ClaimRules):
             refuse("The token has no end")
         return self._principal(claims, until)
 
-    async def _signed(self, token: str, kid: str | None, algorithm: str) -> Jwt:
+    async def _verify_signature(self, token: str, kid: str | None, algorithm: str) -> Jwt:
         for key in await self._keys.find(kid, algorithm):
             try:
                 return key.verify(token, [algorithm])

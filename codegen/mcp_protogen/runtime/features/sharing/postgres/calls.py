@@ -80,7 +80,7 @@ class Calls:
         """Make a call on a connection, or on a new one; return it if it is good."""
         try:
             if connection is None or not is_open(connection):
-                connection = await self._connected(connection)
+                connection = await self._connect(connection)
             rows = await self._database.ask(connection, call.statement, call.values)
         except (ValueError, self._database.errors.DataError) as error:
             _set_error(call.rows, ValueError(self._database.harmless(error)))
@@ -96,11 +96,11 @@ class Calls:
                 call.rows.set_result(rows)
         return connection
 
-    async def _connected(self, earlier: Any) -> Any:
+    async def _connect(self, earlier: Any) -> Any:
         if now() < self._refused_until:
             raise EngineUnavailable("it has just refused a connection")
         try:
-            return await self._database.connected(earlier)
+            return await self._database.connect(earlier)
         except Exception:
             self._refused_until = now() + _PAUSE
             raise
@@ -151,7 +151,7 @@ class BatchSender(Generic[_Item, _Outcome]):
     async def _send_all(self) -> None:
         added = self._added
         try:
-            while added := [one for one in self._added if not one[1].done()]:
+            while added := [entry for entry in self._added if not entry[1].done()]:
                 self._added = []
                 try:
                     sent = await self._send([item for items, _ in added for item in items])

@@ -31,7 +31,7 @@ class Database:
         name = f"{self._schema.name}\0{worker}".encode()
         return f"mcp_{sha256(name).hexdigest()[:40]}"
 
-    async def connected(self, earlier: Any = None) -> Any:
+    async def connect(self, earlier: Any = None) -> Any:
         """Return a new connection to a database that has the tables, in place of one before."""
         await self.close(earlier)
         options = {"autocommit": True, "fallback_application_name": "mcp"}
@@ -72,17 +72,17 @@ class Database:
         there = await self.ask(connection, "select to_regnamespace(%(schema)s) is not null", values)
         # A role that may make tables in a schema need not be one that may make schemas.
         script = self._schema.script_of_tables if there[0][0] else self._schema.script
-        await self._bounded(connection, script, None)
+        await self._execute(connection, script, None)
 
     async def ask(self, connection: Any, statement: str, values: Mapping[str, object]) -> list[Row]:
         """Return the rows of a statement, which has an end: the connection is cut if it takes long.
 
         To cancel it would wait for the answer of a server that may be silent.
         """
-        cursor = await self._bounded(connection, statement, values)
+        cursor = await self._execute(connection, statement, values)
         return [] if cursor.description is None else await cursor.fetchall()
 
-    async def _bounded(
+    async def _execute(
         self, connection: Any, statement: str, values: Mapping[str, object] | None
     ) -> Any:
         timer = get_running_loop().call_later(self.timeout, abort_connection, connection)

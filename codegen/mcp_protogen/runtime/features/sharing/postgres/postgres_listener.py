@@ -38,7 +38,7 @@ class PostgresListener:
         while not self._database.ended.is_set():
             connection: Any = None
             try:
-                connection = await self._connected()
+                connection = await self._connect()
                 delay = _FIRST_DELAY
                 while True:
                     if not await self._renew_and_read(connection):
@@ -55,8 +55,8 @@ class PostgresListener:
                     await self._database.ended.wait()
             delay = min(2 * delay, _LAST_DELAY)
 
-    async def _connected(self) -> Any:
-        connection = await self._database.connected()
+    async def _connect(self) -> Any:
+        connection = await self._database.connect()
         for name in (self._worker, ""):
             # The names of channels are made of hexadecimal digits.
             await self._database.ask(connection, f"listen {self._database.channel(name)}", {})
@@ -81,14 +81,14 @@ class PostgresListener:
     async def _renew_and_read(self, connection: Any) -> bool:
         """Renew the lease and take in what has come; return whether there is more."""
         began = now()
-        rows = await self._asked(connection)
+        rows = await self._query(connection)
         if not rows or rows[0][0] != 0:
             # It has lapsed, or the row is gone, and with it what there was to read.
             values = {"worker": self._worker, "lease": self._lease.seconds}
             await self._database.ask(connection, statements.INSERT_WORKER, values)
             self._seen = None
             began = now()
-            rows = await self._asked(connection)
+            rows = await self._query(connection)
         letters = [row for row in rows if row[0] == 2]
         changes = [row for row in rows if row[0] == 3]
         last = next((row[1] for row in rows if row[0] == 1), 0)
@@ -115,7 +115,7 @@ class PostgresListener:
             return True
         return last > self._seen and (not changes or changes[0][1] != self._seen + 1)
 
-    async def _asked(self, connection: Any) -> list[Row]:
+    async def _query(self, connection: Any) -> list[Row]:
         seen = _MAX_NUMBER if self._seen is None else self._seen
         values = {
             "worker": self._worker,

@@ -117,7 +117,7 @@ class CommandConnection:
             # Others may close it, and redis-py would open it again without looking where.
             raise self._errors.ConnectionError("the connection was closed")
         connection = self._connection
-        await connection.send_packed_command(b"".join(map(_packed, commands)))
+        await connection.send_packed_command(b"".join(map(_pack, commands)))
         replies: list[Any] = []
         for _ in commands:
             try:
@@ -150,11 +150,11 @@ class CommandConnection:
                 await connection.disconnect(nowait=True)
 
 
-def _packed(command: tuple[Argument, ...]) -> bytes:
+def _pack(command: tuple[Argument, ...]) -> bytes:
     """Return a command as it is sent, which redis-py packs more slowly, for more types."""
     values = [
-        one if isinstance(one, bytes) else str(one).encode(errors="surrogatepass")
-        for one in command
+        argument if isinstance(argument, bytes) else str(argument).encode(errors="surrogatepass")
+        for argument in command
     ]
     return b"*%d\r\n%b" % (
         len(values),
@@ -196,12 +196,12 @@ class RedisCalls:
                 some = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
                 # Nobody waits any more for those that are done.
                 if calls := [call for call in some if not call[1].done()]:
-                    self._settle(calls, await self._replies([command for command, _ in calls]))
+                    self._set_replies(calls, await self._replies([command for command, _ in calls]))
         finally:
             # When an event loop ends, it cancels this task, too, which others may still count on.
             self._task, left = None, [*calls, *self._waiting]
             self._waiting.clear()
-            self._settle(left, [EngineUnavailable("calls to Redis have ended") for _ in left])
+            self._set_replies(left, [EngineUnavailable("calls to Redis have ended") for _ in left])
 
     async def _replies(self, commands: Sequence[Command]) -> Sequence[Any]:
         try:
@@ -211,7 +211,9 @@ class RedisCalls:
             return [EngineUnavailable(*error.args) for _ in commands]
         return replies
 
-    def _settle(self, calls: Iterable[tuple[Command, Future[Any]]], replies: Sequence[Any]) -> None:
+    def _set_replies(
+        self, calls: Iterable[tuple[Command, Future[Any]]], replies: Sequence[Any]
+    ) -> None:
         for (_, waiter), reply in zip(calls, replies, strict=True):
             if waiter.done():
                 continue

@@ -47,7 +47,7 @@ class RedisEngine:
     def connect(
         self, worker: str, lease: float, receive: Receive
     ) -> "AbstractAsyncContextManager[RedisConnection]":
-        return RedisConnection(self, worker, Lease(lease), receive).entered()
+        return RedisConnection(self, worker, Lease(lease), receive).open()
 
     def make_connection(self) -> RawConnection:
         """Return a connection of redis-py that is not open yet."""
@@ -85,7 +85,7 @@ class RedisConnection:
         return self._lease.current
 
     @asynccontextmanager
-    async def entered(self) -> "AsyncGenerator[RedisConnection, None]":
+    async def open(self) -> "AsyncGenerator[RedisConnection, None]":
         """Be there for others; wait for the server at first, but only so long as for a call."""
         listener = self._listener
         task = create_task(listener.listen(self._calls))

@@ -30,7 +30,9 @@ class RedisWorkers:
         keys = [
             f"{self._prefix}:{what}:{worker}" for worker, _ in letters for what in ("lease", "box")
         ]
-        limits, contents = (MOST_LETTERS, milliseconds(BOX_LIFETIME)), (one for _, one in letters)
+        limits, contents = (MOST_LETTERS, milliseconds(BOX_LIFETIME)), (
+            content for _, content in letters
+        )
         gone: list[int] = await self._calls.run(scripts.SEND, len(keys), *keys, *limits, *contents)
         return frozenset(letters[i][0] for i in gone)
 
@@ -67,7 +69,7 @@ class RedisSessions:
             names = _names(copies)
             gone = names - await self._workers.alive(names)
             await self._run(scripts.GONE, key, opened, *gone - {worker})
-        return _stored(known)
+        return _read_session(known)
 
     async def save(
         self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
@@ -92,7 +94,7 @@ class RedisSessions:
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:
         found = await self._run(scripts.CLAIM, key, worker)
-        return None if found is None else _stored(found)
+        return None if found is None else _read_session(found)
 
     async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
         return bool(await self._run(scripts.DELIVER, key, worker, epoch, delivered))
@@ -101,13 +103,15 @@ class RedisSessions:
         return await self._calls.run(script, 1, f"{self._namespace}:{{{key}}}", *arguments)
 
 
-def _stored(found: Sequence[Any]) -> StoredSession:
+def _read_session(found: Sequence[Any]) -> StoredSession:
     record, version, owner, epoch, delivered = found
     return StoredSession(record, version, owner.decode(errors="replace") or None, epoch, delivered)
 
 
 def _names(workers: Iterable[Any]) -> frozenset[str]:
-    return frozenset(one.decode(errors="replace") for one in workers if isinstance(one, bytes))
+    return frozenset(
+        worker.decode(errors="replace") for worker in workers if isinstance(worker, bytes)
+    )
 
 
 class RedisEvents:
@@ -140,7 +144,7 @@ class RedisEvents:
             if found is None:
                 return None
             ended, first, messages, last = found
-            events += [Event(first + i, one) for i, one in enumerate(messages)]
+            events += [Event(first + i, message) for i, message in enumerate(messages)]
             if not messages or events[-1].number >= last:
                 return Events(events, bool(ended))
             after = events[-1].number

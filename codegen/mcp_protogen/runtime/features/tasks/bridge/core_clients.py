@@ -15,7 +15,7 @@ from ....client.base import Work
 from ....core.errors import INVALID_PARAMS, McpError
 from ....core.forms import ELICIT
 from ....core.json import JSONObject
-from ....core.models.base import WireModel, declared, validator_of
+from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
 from ....core.spec import AnyRequest
 from ....rules import task_methods as methods
@@ -50,38 +50,38 @@ class CoreClients(PlainClients):
                 methods.RESULT: self._result,
             }
 
-    def offered(self, server: Any) -> JSONObject:
+    def task_capabilities(self, server: Any) -> JSONObject:
         return tasks_declared("core", "server") if EXTENSION.declared_in(server) else {}
 
-    def listed(self, result: Any) -> Any:
+    def add_task_support(self, result: Any) -> Any:
         if not self.handlers:
             return result
         # Any call may become a task: the server decides ("Tool-Level Negotiation").
         wire = result.to_wire()
-        tools = [{**one, "execution": {"taskSupport": "optional"}} for one in wire["tools"]]
+        tools = [{**tool, "execution": {"taskSupport": "optional"}} for tool in wire["tools"]]
         return self.answer(methods.TOOLS, {**wire, "tools": tools})
 
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        metadata = declared(params, "task")
+        metadata = declared_member(params, "task")
         if metadata is None or not self.handlers:
             return await super().call(context, spec, params, options)
-        if declared(metadata, "ttl") is not None:
+        if declared_member(metadata, "ttl") is not None:
             why = "in the extension the server alone decides for how long it keeps a task"
             self.client.lose(methods.CALL, "/params/task/ttl", why)
         # In the extension, a request says only that it may become a task.
-        plain = {name: one for name, one in params.to_wire().items() if name != "task"}
+        plain = {name: value for name, value in params.to_wire().items() if name != "task"}
         extensions = self.client.declaring({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
         if isinstance(result, self.client.spoken.claims(methods.CALL)):
             task = to_core(result.to_wire())
         else:
-            task = await self._kept(metadata, result)
+            task = await self._keep_result(metadata, result)
         created: type[WireModel] = spec.results[1]
-        return created.from_wire({"task": task, "_meta": core_form.related(task["taskId"])})
+        return created.from_wire({"task": task, "_meta": core_form.related_meta(task["taskId"])})
 
-    async def _kept(self, metadata: WireModel, result: WireModel) -> JSONObject:
+    async def _keep_result(self, metadata: WireModel, result: WireModel) -> JSONObject:
         """Return a new task that has ended with a result, which came although a task was asked for.
 
         What is told of it first is that it works ("Task Status Lifecycle").
@@ -93,26 +93,26 @@ class CoreClients(PlainClients):
         await board.change(task.id, ended)
         return wire_task(task)
 
-    async def _found(self, id: str) -> Task | None:
+    async def _find(self, id: str) -> Task | None:
         try:
             return await self._answered_at_once.get(id, "core", None)
         except UnknownTask:
             return None
 
     async def _state(self, id: str) -> JSONObject:
-        task = to_core(await self.asked(methods.GET, taskId=id))
+        task = to_core(await self.ask_server(methods.GET, taskId=id))
         return {**task, "status": "cancelled"} if id in self._cancelled else task
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
-        kept = await self._found(params.task_id)
+        kept = await self._find(params.task_id)
         task = await self._state(params.task_id) if kept is None else wire_task(kept)
         return self.answer(methods.GET, task)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         id = params.task_id
-        if await self._found(id) is not None or state_of(await self._state(id)).has_ended:
+        if await self._find(id) is not None or state_of(await self._state(id)).has_ended:
             raise core_form.already_ended()
-        await self.asked(methods.CANCEL, taskId=id)
+        await self.ask_server(methods.CANCEL, taskId=id)
         # The work may still come to another end, which the client does not see any more.
         self._cancelled[id] = None
         while len(self._cancelled) > _MOST:
@@ -121,7 +121,7 @@ class CoreClients(PlainClients):
 
     async def _result(self, session: SessionBase, params: Any) -> Any:
         id = params.task_id
-        kept = await self._found(id)
+        kept = await self._find(id)
         if kept is not None:
             return self.answer(methods.RESULT, core_form.outcome(kept))
         handle = self.wire.handles.get(id)
@@ -145,8 +145,8 @@ class CoreClients(PlainClients):
 class _CarriedTask(TaskHandle):
     relating: Callable[[str | None], AbstractContextManager[None]]
 
-    def _prepared(self, key: str, asked: JSONObject) -> Work:
-        work = super()._prepared(key, asked)
+    def _prepare_question(self, key: str, asked: JSONObject) -> Work:
+        work = super()._prepare_question(key, asked)
 
         async def ask() -> Any:
             try:

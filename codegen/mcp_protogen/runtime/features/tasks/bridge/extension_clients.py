@@ -14,9 +14,9 @@ from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from ....core.connection_errors import Disconnected
-from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, RequestId, escaped
+from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, RequestId, escape_step
 from ....core.json import JSONObject, is_object
-from ....core.models.base import declared, validator_of
+from ....core.models.base import declared_member, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
@@ -31,7 +31,7 @@ from ....server.layers import Follow, Following
 from .. import core_form
 from ..at_peer import state_of
 from ..client.calls import CORE_CALLS, as_task
-from ..client.handle import heard_within
+from ..client.handle import wait_within
 from ..lifecycle import error_object
 from ..on_wire import to_extension
 from ..server.extension_form import read_answers
@@ -73,7 +73,7 @@ async def follow(
                 told = task
             if state.has_ended:
                 return
-            await heard_within(news.heard(), state.poll_interval or _INTERVAL)
+            await wait_within(news.wait(), state.poll_interval or _INTERVAL)
             task = await look(task["taskId"])
 
 
@@ -102,7 +102,7 @@ class ExtensionClients(PlainClients):
                 methods.UPDATE: self._update,
             }
 
-    def offered(self, server: Mapping[str, Any]) -> JSONObject:
+    def task_capabilities(self, server: Mapping[str, Any]) -> JSONObject:
         tasks = server.get("tasks")
         if is_object(tasks) and "list" in tasks:
             why = "the extension has no list of tasks"
@@ -116,21 +116,21 @@ class ExtensionClients(PlainClients):
         if not wants or not await self.caller.may_be_task(params.name):
             return await super().call(context, spec, params, options)
         result = await self.client.call(spec, as_task(spec, params, None), options)
-        task = declared(result, "task")
+        task = declared_member(result, "task")
         if task is None:
             return result
         if core_form.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
-            at = f"/result/_meta/{escaped(core_form.IMMEDIATE_RESPONSE)}"
+            at = f"/result/_meta/{escape_step(core_form.IMMEDIATE_RESPONSE)}"
             why = "the extension has nothing for a model to be told meanwhile"
             self.client.lose(methods.CALL, at, why)
         return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
 
     async def state(self, id: str) -> JSONObject:
-        core = await self.asked(methods.GET, taskId=id)
+        core = await self.ask_server(methods.GET, taskId=id)
         task = to_extension(core)
         status = Status(core["status"])
         if status in (Status.COMPLETED, Status.FAILED):
-            return await self._ended(id, status, task)
+            return await self._read_outcome(id, status, task)
         if status is not Status.INPUT_REQUIRED:
             return task
         questions = await self._questions(id, state_of(core).poll_interval or _PATIENCE)
@@ -139,9 +139,9 @@ class ExtensionClients(PlainClients):
             return {**task, "status": Status.WORKING.value}
         return {**task, "inputRequests": questions}
 
-    async def _ended(self, id: str, status: Status, task: JSONObject) -> JSONObject:
+    async def _read_outcome(self, id: str, status: Status, task: JSONObject) -> JSONObject:
         try:
-            result = await self.asked(methods.RESULT, NO_END, taskId=id)
+            result = await self.ask_server(methods.RESULT, NO_END, taskId=id)
         except McpError as error:
             if status is Status.COMPLETED:
                 raise  # it is not kept any more
@@ -161,8 +161,8 @@ class ExtensionClients(PlainClients):
         if not waiting.questions:
             with suppress(TimeoutError):
                 async with timeout(min(patience, _PATIENCE)):
-                    await waiting.changed.heard()
-        return {key: one.asked for key, one in waiting.questions.items()}
+                    await waiting.changed.wait()
+        return {key: question.asked for key, question in waiting.questions.items()}
 
     def _waiting_task(self, id: str) -> _WaitingTask:
         return self._waiting.setdefault(id, _WaitingTask())
@@ -171,12 +171,12 @@ class ExtensionClients(PlainClients):
         """Let the server ask: it does while it is asked for a result, which is got again later."""
         try:
             with suppress(ProtocolError, Disconnected):
-                await self.asked(methods.RESULT, NO_END, taskId=id)
+                await self.ask_server(methods.RESULT, NO_END, taskId=id)
         finally:
             self._waiting.pop(id, None)
             for question in waiting.questions.values():
                 question.answer.cancel()
-            waiting.changed.ring()
+            waiting.changed.notify_all()
 
     async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
         if id in self.wire.handles:
@@ -186,7 +186,7 @@ class ExtensionClients(PlainClients):
         waiting, key = self._waiting_task(id), token_hex(8)
         question = _Question(asked, spec, get_running_loop().create_future())
         waiting.questions[key] = question
-        waiting.changed.ring()
+        waiting.changed.notify_all()
         try:
             return await question.answer
         finally:
@@ -203,14 +203,17 @@ class ExtensionClients(PlainClients):
         waiting = self._waiting.get(id)
         if waiting is None:
             # Whether there is such a task, only its server knows.
-            await self.asked(methods.GET, taskId=id)
+            await self.ask_server(methods.GET, taskId=id)
         else:
             self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
         return self.answer(methods.UPDATE, {})
 
     @staticmethod
     def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
-        asked = {key: (one.asked, one.spec) for key, one in waiting.questions.items()}
+        asked = {
+            key: (open_question.asked, open_question.spec)
+            for key, open_question in waiting.questions.items()
+        }
         for key, answer in read_answers(asked, given).items():
             # What is answered is not shown again.
             question = waiting.questions.pop(key)
@@ -224,21 +227,21 @@ class ExtensionClients(PlainClients):
             self.client.lose(methods.CANCEL, "", "the server cannot cancel tasks")
             method = methods.GET
         try:
-            await self.asked(method, taskId=params.task_id)
+            await self.ask_server(method, taskId=params.task_id)
         except McpError as error:
             if method == methods.GET or error.code != INVALID_PARAMS:
                 raise
             # The extension lets a client cancel what has ended, but not what never was.
-            await self.asked(methods.GET, taskId=params.task_id)
+            await self.ask_server(methods.GET, taskId=params.task_id)
         return self.answer(methods.CANCEL, {})
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
         return super().answer(method, {"resultType": "complete", **members})
 
-    def told(self) -> None:
-        self._news.ring()
+    def on_task_change(self) -> None:
+        self._news.notify_all()
 
-    async def followed(
+    async def find_following(
         self, connection: Any, request: Request[Any], ids: Collection[str]
     ) -> Following:
         found = dict[str, Follow]()

@@ -54,7 +54,7 @@ class PlainClients(Layer):
     def wire(self) -> TaskWire:
         return self.caller.wire
 
-    def offered(self, server: Mapping[str, Any]) -> JSONObject:
+    def task_capabilities(self, server: Mapping[str, Any]) -> JSONObject:
         return {}
 
     async def call(
@@ -71,16 +71,16 @@ class PlainClients(Layer):
         except TaskCancelled as error:
             raise McpError(INTERNAL_ERROR, error.message) from error
 
-    def listed(self, result: Any) -> Any:
+    def add_task_support(self, result: Any) -> Any:
         return result
 
     async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
         return await self.server.put(spec, params, NO_END)
 
-    def told(self) -> None:
+    def on_task_change(self) -> None:
         pass
 
-    async def asked(
+    async def ask_server(
         self, method: str, options: CallOptions | None = None, /, **members: Any
     ) -> Any:
         asking = self.wire.ask(method, options or {}, **members)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, Unpack
 from ....client.base import Caller, ClientBase, ClientConnection, ClientRuntime
 from ....core.errors import METHOD_NOT_FOUND, LocalError, McpError
 from ....core.json import JSONObject
-from ....core.models.base import declared
+from ....core.models.base import declared_member
 from ....core.options import CallOptions
 from ....core.recent_names import RecentNames
 from ....core.spec import AnyRequest, Capability
@@ -17,7 +17,7 @@ from ....rules.task_forms import TASK_IDS
 from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
 from ..at_peer import TaskCancelled
 from ..on_wire import ClientsTasks
-from .handle import PollTiming, TaskHandle, TaskWire, heard_within
+from .handle import PollTiming, TaskHandle, TaskWire, wait_within
 
 _LISTEN: Final = "subscriptions/listen"
 CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
@@ -26,7 +26,7 @@ CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
 
 class TaskCaller:
     def __init__(self, runtime: ClientRuntime) -> None:
-        self.timing = PollTiming(wait=heard_within)
+        self.timing = PollTiming(wait=wait_within)
         self._runtime = runtime
         self._wire: TaskWire | None = None
         self._supports: RecentNames[str] = RecentNames()
@@ -42,24 +42,24 @@ class TaskCaller:
         self._wire = TaskWire(self._runtime.client, connection, self.timing)
         self._supports = RecentNames()
 
-    def notified(self, method: str, params: Any) -> None:
+    def note_notification(self, method: str, params: Any) -> None:
         if method in (CHANGED, CORE_CHANGED) and self._wire is not None:
-            self._wire.notified(params.to_wire())
+            self._wire.on_notification(params.to_wire())
 
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         if spec.method == CALL and self._wire is not None:
-            return await self._called(spec, params, options)
+            return await self._call(spec, params, options)
         result: Any = await self._runtime.request(spec, params, options)
         if spec.method == TOOLS:
             self._learn(result)
         return result
 
-    async def _called(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
+    async def _call(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         wire = self.wire
         seconds = options.get("max_timeout", self._runtime.endpoint.options.max_timeout)
         due = self.timing.now() + seconds
         # A task need not be kept for longer than it is waited for.
-        wants = declared(params, "task") is not None
+        wants = declared_member(params, "task") is not None
         if not wants and self._supports_tasks and self._support(params.name) == "required":
             params = as_task(spec, params, seconds)
         try:
@@ -69,12 +69,12 @@ class TaskCaller:
             if error.code != METHOD_NOT_FOUND or wants or not self._supports_tasks:
                 raise
             name = params.name
-            if self._support(name) is not None or await self._listed(name) != "required":
+            if self._support(name) is not None or await self._find_support(name) != "required":
                 raise
             params = as_task(spec, params, seconds)
             result = await self._runtime.request(spec, params, options)
         handle = None if wants else self._handle_of(params.name, result)
-        return result if handle is None else await _driven(handle, wire, due, seconds)
+        return result if handle is None else await _wait_for_result(handle, wire, due, seconds)
 
     async def start(
         self, spec: AnyRequest, params: Any, ttl: float | None, options: CallOptions
@@ -93,15 +93,15 @@ class TaskCaller:
             # What is asked before there is a task, is asked in rounds.
             result = await wire.connection.complete(spec, params, result, send)
         handle = self._handle_of(name, result)
-        return TaskHandle.answered(wire, name, result.to_wire()) if handle is None else handle
+        return TaskHandle.from_result(wire, name, result.to_wire()) if handle is None else handle
 
     def _handle_of(self, name: str, result: Any) -> TaskHandle | None:
         wire = self.wire
-        cls = wire.table.wire.claimed(CALL, "task")
+        cls = wire.table.wire.claimed_class(CALL, "task")
         task: JSONObject
         if cls is not None and isinstance(result, cls):
             task = result.to_wire()
-        elif (nested := declared(result, "task")) is not None:
+        elif (nested := declared_member(result, "task")) is not None:
             task = nested.to_wire()
         else:
             return None
@@ -128,14 +128,16 @@ class TaskCaller:
         if self._runtime.owner.TABLE.revision != self.wire.table.revision:
             return  # its entries came through `_note_tools`
         for tool in listed.tools:
-            support = declared(declared(tool, "execution"), "task_support") or "forbidden"
+            support = (
+                declared_member(declared_member(tool, "execution"), "task_support") or "forbidden"
+            )
             self._supports.learn(tool.name, support, None)
 
     async def may_be_task(self, name: str) -> bool:
-        support = self._support(name) or await self._listed(name)
+        support = self._support(name) or await self._find_support(name)
         return support in ("optional", "required")
 
-    async def _listed(self, name: str) -> str | None:
+    async def _find_support(self, name: str) -> str | None:
         spec = self._runtime.owner.TABLE.requests[TOOLS]
 
         def tools(page: Any) -> Any:
@@ -153,7 +155,7 @@ def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
     return spec.params.from_wire({**params.to_wire(), "task": metadata})
 
 
-async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
+async def _wait_for_result(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
     try:
         return await handle.outcome(due, seconds)
     except (McpError, TaskCancelled):
@@ -207,7 +209,7 @@ class TaskCalls(ClientBase):
         caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
         if spec is None or caller.wire.form != "extension":
             raise LocalError("there are no listen streams of tasks here")
-        ids = {one.id for one in handles if one.id is not None}
+        ids = {handle.id for handle in handles if handle.id is not None}
         wanted = spec.params(notifications={TASK_IDS: sorted(ids)})
         await self.request(spec, wanted)
 
@@ -216,4 +218,4 @@ class TaskCalls(ClientBase):
 
         The server has to know it still, and this client as the one who began it.
         """
-        return TaskHandle.stored(_caller(self).wire, stored)
+        return TaskHandle.restore(_caller(self).wire, stored)

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar, overload
 from weakref import WeakValueDictionary
 
 from ....client.base import ClientBase, ClientConnection, ReadAs, Work, unfit_question
-from ....client.checked_results import CheckedResults, known_tools
+from ....client.checked_results import CheckedResults, find_known_tools
 from ....client.tool_results import reader
 from ....core.connection_errors import Disconnected, RequestTimeout
 from ....core.errors import INTERNAL_ERROR, InvalidAnswer, LocalError, McpError, ProtocolError
@@ -28,7 +28,7 @@ from ....core.tasks import Signal, together
 from ....messages.method_table import MethodTable
 from ....rules.task_forms import task_form
 from ....rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
-from ..at_peer import TaskCancelled, TaskState, cancelled, payload, state_of
+from ..at_peer import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status
 
 _USUAL: Final = CallOptions()
@@ -54,7 +54,7 @@ class PollTiming:
     wait: Callable[[Awaitable[None], float], Awaitable[bool]]
 
 
-async def heard_within(heard: Awaitable[None], seconds: float) -> bool:
+async def wait_within(heard: Awaitable[None], seconds: float) -> bool:
     try:
         async with timeout(seconds):
             await heard
@@ -89,7 +89,7 @@ class TaskWire:
             raise InvalidAnswer("the result of a task is none", [("/result/result", "no result")])
         return found
 
-    def notified(self, task: JSONObject) -> None:
+    def on_notification(self, task: JSONObject) -> None:
         handle = self.handles.get(task["taskId"])
         if handle is not None:
             handle.heard(task)
@@ -152,9 +152,9 @@ class TaskHandle:
         due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
         result = await self.outcome(due, inf if max_timeout is None else max_timeout)
         if isinstance(self._wire.client, CheckedResults):
-            known = known_tools(self._wire.client)
+            known = find_known_tools(self._wire.client)
             call, is_new = await known.begin(self.tool, {})
-            await known.hold(self.tool, result, None if is_new else call)
+            await known.check_result(self.tool, result, None if is_new else call)
         return read(result) if read else result
 
     async def cancel(self) -> None:
@@ -163,7 +163,7 @@ class TaskHandle:
         What has ended already stays as it is. Raise `McpError` for a task that is unknown.
         """
         if self.id is not None:
-            await cancelled(self._wire.ask(CANCEL, taskId=self.id), self._look)
+            await confirm_cancel(self._wire.ask(CANCEL, taskId=self.id), self._look)
 
     async def __aiter__(self) -> AsyncIterator[TaskState]:
         """Yield where the task stands, whenever that is another status or message, to its end.
@@ -209,19 +209,19 @@ class TaskHandle:
         return {**kept, "taskId": self.id, "answered": sorted(self._answered)}
 
     @classmethod
-    def answered(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
+    def from_result(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
         handle = cls(wire, tool, id=None, began=wire.timing.epoch(), task=None)
         handle._plain = result
         return handle
 
     @classmethod
-    def stored(cls, wire: TaskWire, kept: Mapping[str, Any]) -> "TaskHandle":
+    def restore(cls, wire: TaskWire, kept: Mapping[str, Any]) -> "TaskHandle":
         tool, began, id = kept.get("tool"), kept.get("began"), kept.get("taskId")
         answered, result = kept.get("answered", []), kept.get("result")
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
             raise LocalError("this is no task that was kept")
         if id is None and is_object(result):
-            return cls.answered(wire, tool, result)
+            return cls.from_result(wire, tool, result)
         if not isinstance(id, str) or not is_array(answered):
             raise LocalError("this is no task that was kept")
         if kept.get("form") != wire.form:
@@ -231,17 +231,17 @@ class TaskHandle:
         handle._answered.update(map(str, answered))
         return handle
 
-    def heard(self, task: JSONObject) -> None:
+    def note_change(self, task: JSONObject) -> None:
         self._task, self.has_news = task, True
-        self._changed.ring()
+        self._changed.notify_all()
 
     async def outcome(self, due: float, seconds: float) -> Any:
         """Return the result; `due` is when to give up, `seconds` what is said about it then."""
         if self.id is None:
             return self._wire.read(self._plain)
         if self._wire.form == "core":
-            return await self._fetched(self.id, due, seconds)
-        task = await self._ended(due, seconds)
+            return await self._fetch_result(self.id, due, seconds)
+        task = await self._wait_for_end(due, seconds)
         if task["status"] == Status.CANCELLED:
             raise TaskCancelled(self.id, task.get("statusMessage"))
         if task["status"] == Status.FAILED:
@@ -256,7 +256,7 @@ class TaskHandle:
         except (ProtocolError, Disconnected) as error:
             _log.info("a task was not cancelled: %s", error)
 
-    async def _fetched(self, id: str, due: float, seconds: float) -> Any:
+    async def _fetch_result(self, id: str, due: float, seconds: float) -> Any:
         while True:
             left = min(due, self._lapses()) - self._wire.timing.now()
             options = CallOptions(timeout=left, max_timeout=left)
@@ -272,7 +272,7 @@ class TaskHandle:
                     raise
             await self._pause(state, min(due, self._lapses()))
 
-    async def _ended(self, due: float, seconds: float) -> JSONObject:
+    async def _wait_for_end(self, due: float, seconds: float) -> JSONObject:
         task = self._task
         if task is None or task["status"] != Status.WORKING:
             task = await self._next()
@@ -330,7 +330,7 @@ class TaskHandle:
         interval = _INTERVAL if state.poll_interval is None else state.poll_interval
         if not self.has_news:
             least = max(min(interval, due - timing.now()), _LEAST)
-            await timing.wait(self._changed.heard(), least)
+            await timing.wait(self._changed.wait(), least)
 
     def _lapses(self, ttl: float | None = None) -> float:
         """Return when the task is kept no more, by the clock of those who wait."""
@@ -343,7 +343,9 @@ class TaskHandle:
             new = [key for key in asked if key not in self._answered]
             # Nothing is answered before all questions are checked.
             prepared = [
-                (key, self._prepared(key, asked[key])) for key in new if key not in self._answers
+                (key, self._prepare_question(key, asked[key]))
+                for key in new
+                if key not in self._answers
             ]
             await together([self._ask_user(key, work) for key, work in prepared])
             answers = {key: self._answers[key] for key in new}
@@ -358,7 +360,7 @@ class TaskHandle:
                 self._failures = 0
             self._answers.clear()
 
-    def _prepared(self, key: str, asked: JSONObject) -> Work:
+    def _prepare_question(self, key: str, asked: JSONObject) -> Work:
         method = asked["method"]
         spec = self._wire.table.wire.input_requests.get(method)
         if spec is None:

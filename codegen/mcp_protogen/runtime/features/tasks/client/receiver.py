@@ -16,7 +16,7 @@ from ....core.json import JSONObject, is_object
 from ....core.models.base import WireModel, validator_of
 from ....core.spec import NotificationSpec
 from ....rpc.jobs import Job, Serve
-from ....rules.handlers import made_once, merged
+from ....rules.handlers import made_once, merge_objects
 from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form, lifecycle
@@ -72,21 +72,21 @@ class TaskReceiverRuntime(ClientRuntime):
         options = owner.TASKS
         self._board: Final = TaskBoard(options.store or MemoryTaskStore(), options)
 
-    def handled(self, revision: str | None = None) -> frozenset[str]:
-        methods = super().handled(revision)
+    def handled_methods(self, revision: str | None = None) -> frozenset[str]:
+        methods = super().handled_methods(revision)
         has_tasks = revision in (None, self.owner.TABLE.revision) and methods & _ASKED.keys()
         return methods | core_form.ANSWERS.keys() if has_tasks else methods
 
     def declaration(self) -> JSONObject:
         declared = super().declaration()
         requests: JSONObject = {}
-        for method in sorted(self.answered() & _ASKED.keys()):
+        for method in sorted(self.answered_methods() & _ASKED.keys()):
             feature, request = _ASKED[method]
             requests[feature] = {request: {}}
-        return merged(declared, {"tasks": {"requests": requests}}) if requests else declared
+        return merge_objects(declared, {"tasks": {"requests": requests}}) if requests else declared
 
-    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
-        methods = self.answered(connection.negotiated.revision)
+    def handler_overrides(self, connection: ClientConnection) -> Mapping[str, Serve]:
+        methods = self.answered_methods(connection.negotiated.revision)
         if not methods >= core_form.ANSWERS.keys():
             return {}
         tasks = _ConnectionTasks(connection, self._board)
@@ -131,7 +131,7 @@ class _ConnectionTasks:
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
         accepted: type[WireModel] = request.spec.results[1]
-        return accepted.from_wire(core_form.created(task))
+        return accepted.from_wire(core_form.creation_result(task))
 
     async def _run(self, task: Task, job: Job) -> None:
         _current.set(task.id)
@@ -145,7 +145,7 @@ class _ConnectionTasks:
                     return
                 except CancelledError:
                     now = self._board.clock()
-                    await holding.change(partial(lifecycle.cancelled, now=now, message=_GONE))
+                    await holding.change(partial(lifecycle.cancel, now=now, message=_GONE))
                     raise
                 task = await holding.change(partial(outcome.of, now=self._board.clock()))
             await self._report(task)

@@ -20,10 +20,10 @@ from ....server.context import RequestContext
 from ....storage.engine import EngineUnavailable
 from .. import core_form
 from ..board import TaskBoard, UnknownTask
-from ..lifecycle import TaskEnded, answered, has_ended
+from ..lifecycle import TaskEnded, add_answers, has_ended
 from ..on_wire import wire_task
 from ..task import Task
-from .hosting import board_of, known_task
+from .hosting import board_of, find_task
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
@@ -40,30 +40,32 @@ async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> T
     try:
         while not has_ended(task):
             # A set would not keep the order in which they were asked.
-            for key in [one for one in task.questions if one not in asking]:
+            for key in [question for question in task.questions if question not in asking]:
                 asking[key] = create_task(_put(board, task, key, session, ask))
             for key in asking.keys() - task.questions.keys():
                 # No key is used again.
                 asking[key].cancel()
-            task = await _changed(board, task, [one for one in asking.values() if not one.done()])
+            task = await _wait_for_change(
+                board, task, [running for running in asking.values() if not running.done()]
+            )
     finally:
-        for one in asking.values():
-            one.cancel()
+        for running in asking.values():
+            running.cancel()
         if asking:
             await wait(asking.values())
     return task
 
 
-async def _changed(board: TaskBoard, task: Task, asking: list[Running[None]]) -> Task:
+async def _wait_for_change(board: TaskBoard, task: Task, asking: list[Running[None]]) -> Task:
     """Wait until a task has changed, and return it; raise what comes of asking meanwhile."""
-    changed = create_task(board.changed(task))
+    changed = create_task(board.wait_for_change(task))
     try:
         left = {changed, *asking}
         while not changed.done():
             done, left = await wait(left, return_when=FIRST_COMPLETED)
-            for one in done - {changed}:
-                if not one.cancelled():
-                    one.result()
+            for finished in done - {changed}:
+                if not finished.cancelled():
+                    finished.result()
         return changed.result()
     finally:
         changed.cancel()
@@ -76,7 +78,7 @@ async def _put(board: TaskBoard, task: Task, key: str, session: str, ask: Ask) -
             question = (await board.find(task.id)).questions.get(key)
             if question is not None:
                 answers = {key: await ask(question)}
-                await board.change(task.id, lambda one: answered(one, answers, board.clock()))
+                await board.change(task.id, lambda one: add_answers(one, answers, board.clock()))
 
 
 async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
@@ -90,7 +92,7 @@ async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
 async def result(session: SessionBase, params: WireModel) -> Any:
     """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then."""
     context, board = session.__mcp_runtime__, board_of(session)
-    task = await known_task(session, "core")
+    task = await find_task(session, "core")
     request = context.http_request
     # Without HTTP, there is one for all that a server hears.
     session_id = "" if request is None else request.headers.get(_SESSION, "")
@@ -108,7 +110,7 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
     spec = context.spoken.wire.requests[question["method"]]
     given = question.get("params")
     params = None if given is None else validator_of(spec.params)(given)
-    meta = members(core_form.related(id))
+    meta = members(core_form.related_meta(id))
     try:
         # It waits for as long as its task does: the stream that carries it may end before.
         answer: WireModel = await context.endpoint.request(
@@ -126,7 +128,7 @@ async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
     endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
-            before, task = task, await board.changed(task)
+            before, task = task, await board.wait_for_change(task)
             if task.status != before.status:
                 params: type[WireModel] = spec.params
                 await endpoint.notify(spec, params.from_wire(wire_task(task)))

@@ -16,7 +16,7 @@ from ....rules.handlers import Handlers, generated_class
 from ....rules.task_forms import TaskForm, task_form
 from ....server.base import SessionBase
 from ....server.connection import ServerState
-from ....server.serve import entered
+from ....server.serve import enter_lifespans
 from ....server.waiting_strategies import in_tasks
 from ....storage.memory_tasks import MemoryTaskStore
 from ..board import TaskBoard, TaskOptions
@@ -26,11 +26,11 @@ from .runner import TaskRunner
 from .task_context import TaskConnection, TaskReply
 
 
-async def answered(connection: TaskConnection, job: Job) -> Any:
+async def answer_request(connection: TaskConnection, job: Job) -> Any:
     try:
         connection.begin()
         # The session may end before, and with it the lifespan of a server of its own.
-        async with entered([connection.server]):
+        async with enter_lifespans([connection.server]):
             return await connection.answer_to(job)
     finally:
         connection.unregister()
@@ -43,7 +43,7 @@ async def outcome_of(
     request, wire, jobs = job.request, connection.endpoint.connection, connection.endpoint.jobs
     method = request.spec.method
     try:
-        result = await (answered(connection, job) if working is None else working)
+        result = await (answer_request(connection, job) if working is None else working)
     except (Exception, CancelledError) as raised:
         running = current_task()
         if isinstance(raised, CancelledError) and (running is None or running.cancelling()):
@@ -91,7 +91,7 @@ def board_of(session: SessionBase) -> TaskBoard:
     return begin(connection.state).board
 
 
-async def known_task(session: SessionBase, form: TaskForm) -> Task:
+async def find_task(session: SessionBase, form: TaskForm) -> Task:
     """Return the task that a request names; raise `UnknownTask`, also for one of somebody else."""
     context = session.__mcp_runtime__
     return await board_of(session).get(context.raw["taskId"], form, context.principal_id)

@@ -9,7 +9,7 @@ from ....core.models.base import WireModel, validator_of
 from ....core.options import CallOptions
 from ....rpc.peer import Peer
 from ....rules.task_methods import CANCEL, GET, RESULT
-from ..at_peer import TaskState, cancelled, payload, state_of
+from ..at_peer import TaskState, confirm_cancel, payload, state_of
 
 ResultT = TypeVar("ResultT", bound=WireModel)
 
@@ -51,7 +51,7 @@ class RequestedTask(Generic[ResultT]):
 
         Raise `McpError` for a task that is unknown.
         """
-        await cancelled(self._ask(CANCEL), self._look)
+        await confirm_cancel(self._ask(CANCEL), self._look)
 
     def _read(self, result: JSONObject) -> ResultT:
         try:

@@ -94,7 +94,7 @@ class TaskRunner:
         now = self.board.clock()
 
         def step(task: Task) -> Task:
-            return lifecycle.cancelled(task, now) if outcome is None else outcome.of(task, now)
+            return lifecycle.cancel(task, now) if outcome is None else outcome.of(task, now)
 
         # Somebody else may have ended it, or may run it by now.
         with suppress(TaskEnded, UnknownTask, LeaseLost):
@@ -143,8 +143,8 @@ class TaskRunner:
         running = list(self._running)
         if running:
             _, left = await wait(running, timeout=within)
-            for one in left:
-                one.cancel()
+            for task in left:
+                task.cancel()
             if left:
                 await wait(left)
 

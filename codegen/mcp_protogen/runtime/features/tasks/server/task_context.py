@@ -86,7 +86,7 @@ class TaskConnection(ServerConnection):
         self._switched: SessionSwitches = ()
         if origin is not None:
             self.level = origin.connection.level
-            self._switched = self.server.__mcp_runtime__.switched(origin.connection)
+            self._switched = self.server.__mcp_runtime__.switches_of(origin.connection)
         self._task_context: TaskContext | None = None
 
     def begin(self) -> None:
@@ -166,7 +166,7 @@ class TaskContext(RequestContext):
         if self.id is None:
             await origin.notify(spec, params)
         else:
-            meta = members(core_form.related(self.id))
+            meta = members(core_form.related_meta(self.id))
             await origin.endpoint.notify(spec, params, meta=meta, via=origin.beside)
 
     async def close_stream(self) -> None:
@@ -217,17 +217,17 @@ class TaskContext(RequestContext):
             if key in task.questions or key in task.answers:
                 # An earlier run has asked it.
                 return task
-            return lifecycle.asked(task, {key: question}, board.clock())
+            return lifecycle.add_questions(task, {key: question}, board.clock())
 
         task = await self._change(ask)
         while key not in task.answers:
-            task = await board.changed(task)
+            task = await board.wait_for_change(task)
         return core_form.answer_of(task.answers[key])
 
     async def _keep(self, key: str, result: Any) -> None:
         # Nobody runs again what has ended.
         with suppress(TaskEnded, UnknownTask):
-            await self._change(lambda task: lifecycle.noted(task, key, result))
+            await self._change(lambda task: lifecycle.note_result(task, key, result))
 
     async def _change(self, step: Step) -> Task:
         """Take a step of the task; raise `Disconnected` if another worker runs it by now."""

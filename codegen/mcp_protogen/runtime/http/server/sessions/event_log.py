@@ -15,7 +15,7 @@ from ....core.connection_errors import Disconnected
 from ....core.tasks import Tasks
 from ....core.throttle import Throttle
 from ....storage.engine import Appended, EngineUnavailable, Event, Events
-from ...sse import written
+from ...sse import write_event
 from ..event_stream import EventResponse
 from .peers import Peers
 
@@ -113,15 +113,15 @@ class Delivery:
         async with self._lock:
             if first <= self.sent + 1:
                 numbers = range(first, first + len(messages))
-                await self._bring(map(Event, numbers, messages))
+                await self._deliver(map(Event, numbers, messages))
                 return
         await self.reach(first + len(messages) - 1)
 
-    async def bring(self, events: Iterable[Event]) -> None:
+    async def deliver(self, events: Iterable[Event]) -> None:
         async with self._lock:
-            await self._bring(events)
+            await self._deliver(events)
 
-    async def _bring(self, events: Iterable[Event]) -> None:
+    async def _deliver(self, events: Iterable[Event]) -> None:
         if self.live:
             new = [event for event in events if event.number > self.sent]
             if new:
@@ -133,9 +133,9 @@ class Delivery:
         context = self.log.context
         id = f"{self.log.name}.{number}" if context.resumable else None
         if number == self.priming:
-            return b"" if id is None else written(b"", id=id, retry=context.retry)
+            return b"" if id is None else write_event(b"", id=id, retry=context.retry)
         # What has no message, and heads, are not for clients.
-        return written(message, id=id) if message and number else b""
+        return write_event(message, id=id) if message and number else b""
 
     async def reach(self, last: int) -> None:
         """Write all up to the event of that number; wait for the engine if it is away."""
@@ -154,7 +154,7 @@ class Delivery:
         async with self._lock:
             events = await self.log.read(self.sent)
             if events is not None:
-                await self._bring(events.events)
+                await self._deliver(events.events)
                 return events.ended
         self.log.context.log.warning("events of a stream were lost before they were sent")
         self.end()

@@ -29,7 +29,7 @@ def faults_in(error: ValueError) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
+class StreamClaimed:
     """Another worker owns the standalone stream now, with this epoch: let go of it.
 
     The acknowledgement says how far it has come: `delivered`.
@@ -41,7 +41,7 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class StreamTaken:
     """A client goes on with a stream elsewhere: complete the response that it is in here."""
 
     session: str
@@ -76,7 +76,7 @@ class Peers:
         return self._connection is not None and self._connection.current
 
     async def tell(
-        self, workers: Collection[str], letter: Claimed | Taken
+        self, workers: Collection[str], letter: StreamClaimed | StreamTaken
     ) -> Mapping[str, JSONObject]:
         """Return what workers say to a letter once all have acknowledged it, or are gone.
 
@@ -108,11 +108,11 @@ class Peers:
         It is to be cleared before one looks. It is set each half of a lease as well. Entering
         raises `EngineUnavailable`.
         """
-        return _nobody()
+        return _unset_event()
 
 
 @asynccontextmanager
-async def _nobody() -> AsyncGenerator[Event, None]:
+async def _unset_event() -> AsyncGenerator[Event, None]:
     yield Event()
 
 

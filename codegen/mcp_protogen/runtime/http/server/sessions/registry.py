@@ -143,15 +143,15 @@ class SessionRegistry(Generic[_S]):
 
     async def _add(self, new: NewSession) -> _S:
         """Do as `begin`, or return the session if another request has begun it meanwhile."""
-        held = await self._servers.held(new.bound_server)
+        held = await self._servers.enter_lifespan(new.bound_server)
         async with held or nullcontext():
             session = self._sessions.get(new.id)
             if session is None:
-                session = self._added(new)
+                session = self._add_session(new)
                 session.held = held and held.pop_all()
             return session
 
-    def _added(self, new: NewSession) -> _S:
+    def _add_session(self, new: NewSession) -> _S:
         id, principal, bound_server, connection = new
         owner = id_of(principal)
         self._quota.require(owner, free=self._drop_idle)
@@ -180,7 +180,9 @@ class SessionRegistry(Generic[_S]):
         self._timer = None
         latest = self._time() - self._http.session_lifetime
         # Those that are in use, whose time does not run, may stand before others that have lapsed.
-        for session in [one for one in self if one.used <= latest and not one.under_way]:
+        for session in [
+            candidate for candidate in self if candidate.used <= latest and not candidate.under_way
+        ]:
             self._drop(session)
         if self._sessions:
             self._look_later()
@@ -206,9 +208,9 @@ class SessionRegistry(Generic[_S]):
     def _drop(self, session: _S) -> None:
         del self._sessions[session.id]
         self._quota.give_back(session.principal_id)
-        self._servers.tasks.start(self._closed(session))
+        self._servers.tasks.start(self._close_session(session))
 
-    async def _closed(self, session: _S) -> None:
+    async def _close_session(self, session: _S) -> None:
         await session.close()
 
     async def remove(self, session: _S) -> None:
@@ -228,4 +230,4 @@ class SessionRegistry(Generic[_S]):
             self._timer = None
         while self._sessions:
             _, session = self._sessions.popitem()
-            await self._closed(session)
+            await self._close_session(session)

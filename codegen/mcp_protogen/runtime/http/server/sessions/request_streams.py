@@ -24,10 +24,10 @@ from ....messages.jsonrpc import write_error, write_id
 from ....rpc.send_queue import SendQueue
 from ....storage.engine import EngineUnavailable
 from ....storage.engine import Event as StoredEvent
-from ...sse import written
+from ...sse import write_event
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog
-from .peers import Taken, faults_in
+from .peers import StreamTaken, faults_in
 
 WAITING: Final = 1000
 """The most messages that wait before one stream."""
@@ -42,7 +42,7 @@ class Stream:
     response: EventResponse
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        await self.response.write(b"".join(map(written, messages)))
+        await self.response.write(b"".join(map(write_event, messages)))
 
     def note_answer(self, message: bytes) -> None:
         """Note the last message, which is about to be sent."""
@@ -111,7 +111,7 @@ class LoggedStream:
             return False
         self.let_go()
         delivery = self._delivery = Delivery(self.log, response, after)
-        await delivery.bring(missed.events)
+        await delivery.deliver(missed.events)
         taker, self._taker = self._taker, None
         if taker is not None:
             await self._take_from(taker, self.log.context.peers.name)
@@ -122,7 +122,7 @@ class LoggedStream:
             await delivery.complete()
         return True
 
-    async def taken(self, taker: str) -> None:
+    async def hand_over(self, taker: str) -> None:
         """Let go of the response: the client goes on at another worker."""
         self.let_go()
         before, self._taker = self._taker, taker
@@ -130,7 +130,7 @@ class LoggedStream:
             await self._take_from(before, taker)
 
     async def _take_from(self, before: str, taker: str) -> None:
-        letter = Taken(session=self.log.key, stream=self.log.name, taker=taker)
+        letter = StreamTaken(session=self.log.key, stream=self.log.name, taker=taker)
         try:
             await self.log.context.peers.tell([before], letter)
         except EngineUnavailable:
@@ -176,7 +176,7 @@ class LoggedStream:
             self.log.context.tasks.start(self._fail())
 
     async def _fail(self) -> None:
-        answers = _unanswered(self._ids, "The request was not served to its end")
+        answers = _error_answers(self._ids, "The request was not served to its end")
         with suppress(Disconnected):
             async with self._lock:
                 appended = await self.log.append(self.log.last + 1, answers, end=True)
@@ -202,7 +202,7 @@ class FollowedStream:
         events = await delivery.log.read(delivery.sent or -1)
         if events is None or not (delivery.sent or events.events):
             return False
-        await delivery.bring(events.events)
+        await delivery.deliver(events.events)
         if events.ended:
             await delivery.complete()
         else:
@@ -212,7 +212,7 @@ class FollowedStream:
     async def _follow(self) -> None:
         delivery, log = self._delivery, self._delivery.log
         worker, _, _ = log.name.rpartition("-")
-        letter = Taken(session=log.key, stream=log.name, taker=log.context.peers.name)
+        letter = StreamTaken(session=log.key, stream=log.name, taker=log.context.peers.name)
         told = False
         try:
             while delivery.live:
@@ -248,7 +248,7 @@ class FollowedStream:
         log, number = self._delivery.log, self._delivery.sent + 1
         head = await log.read(-1)
         ids = () if head is None else _ids_in(head.events)
-        answers = _unanswered(ids, "The worker that served the request is gone")
+        answers = _error_answers(ids, "The worker that served the request is gone")
         if (await log.append(number, answers, end=True)).accepted:
             log.context.log.info("a stream of a worker that is gone was ended")
 
@@ -265,7 +265,7 @@ class FollowedStream:
         self.let_go()
 
 
-def _unanswered(ids: Iterable[RequestId], reason: str) -> Sequence[bytes]:
+def _error_answers(ids: Iterable[RequestId], reason: str) -> Sequence[bytes]:
     # Events without a message are for nobody.
     return [write_error(id, INTERNAL_ERROR, reason) for id in ids] or [b""]
 

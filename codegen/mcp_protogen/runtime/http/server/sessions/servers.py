@@ -15,7 +15,7 @@ from ....messages.jsonrpc import Call
 from ....server.base import ServerBase
 from ....server.connection import BoundServer, ServerState
 from ....server.lifespan import LifespanError
-from ....server.serve import Router, Server, by_revision, entered, serve_views
+from ....server.serve import Router, Server, by_revision, enter_lifespans, serve_views
 from ....translation.revision_view import RevisionViews
 from ....transports.base import Transport
 from ..asgi import HttpExchange, HttpRefusal
@@ -87,14 +87,14 @@ class HttpServers:
         """Serve one client on a transport of its own; see `serve_views`."""
         await serve_views(views, transport, self.options, begun)
 
-    async def held(self, bound_server: BoundServer) -> AsyncExitStack | None:
+    async def enter_lifespan(self, bound_server: BoundServer) -> AsyncExitStack | None:
         """Enter the lifespan of the server of one session alone; raise `HttpRefusal`."""
         if not self.per_session:
             # A stack takes more memory than anything else that a session has.
             return None
         held = AsyncExitStack()
         try:
-            await held.enter_async_context(entered([bound_server.server]))
+            await held.enter_async_context(enter_lifespans([bound_server.server]))
         except LifespanError as error:
             raise cannot_begin(error) from None
         return held
@@ -109,9 +109,11 @@ class HttpServers:
             raise HttpRefusal(404, "No revision is spoken that this transport belongs to")
         servers, spoken = by_revision(self._servers), self._revisions
         if spoken is None:
-            servers = {revision: one for revision, one in servers.items() if revision in known}
+            servers = {
+                revision: server for revision, server in servers.items() if revision in known
+            }
         else:
-            spoken = tuple(one for one in spoken if one.id in known)
+            spoken = tuple(revision for revision in spoken if revision.id in known)
         return RevisionViews(servers, spoken, self.options.on_loss)
 
 

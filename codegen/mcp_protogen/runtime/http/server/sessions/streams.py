@@ -22,7 +22,7 @@ from ....storage.engine import EngineUnavailable, StoredSession
 from ..asgi import HttpRefusal
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog, StreamContext
-from .peers import Claimed, Taken, key_of
+from .peers import StreamClaimed, StreamTaken, key_of
 from .request_streams import WAITING, FollowedStream, LoggedStream, Stream
 
 NO_SESSION: Final = "There is no such session; begin anew with initialize"
@@ -119,11 +119,11 @@ class StandaloneStream(StreamSink):
         if self.full:
             room = self._room = self._room or Signal()
             if unless is not None:
-                unless.add_done_callback(lambda _: room.ring())
+                unless.add_done_callback(lambda _: room.notify_all())
             while self.full and not self._closed:
                 if unless is not None and unless.done():
                     return
-                await room.heard()
+                await room.wait()
         self.put(message)
 
     def put(self, message: bytes) -> None:
@@ -141,7 +141,7 @@ class StandaloneStream(StreamSink):
             while self._messages and not self._closed:
                 messages, self._messages = self._messages, None
                 if self._room is not None:
-                    self._room.ring()
+                    self._room.notify_all()
                 first, listening = await self._append(messages), self._listening
                 if first is not None and listening is not None and listening.delivery is not None:
                     await listening.delivery.write(first, messages)
@@ -249,7 +249,7 @@ class StandaloneStream(StreamSink):
         """Have the owner before let go, and find out how far it has come."""
         delivered = before.delivered
         owners = [] if before.owner is None else [before.owner]
-        letter = Claimed(session=self.log.key, epoch=self._epoch)
+        letter = StreamClaimed(session=self.log.key, epoch=self._epoch)
         answers = await self._context.peers.tell(owners, letter)
         for answer in answers.values():
             if isinstance(sent := answer.get("delivered"), int):
@@ -322,7 +322,7 @@ class StandaloneStream(StreamSink):
             except EngineUnavailable:
                 self._context.log.info("how far a stream was sent could not be noted")
 
-    def claimed(self, epoch: int) -> JSONObject:
+    def give_up_ownership(self, epoch: int) -> JSONObject:
         """Let go, as the owner is another worker since that epoch; return how far this one came."""
         if epoch > self._epoch:
             self.note_owner(epoch, owned=False)
@@ -351,7 +351,7 @@ class StandaloneStream(StreamSink):
         if self._log is not None:
             self._log.closed = True
         if self._room is not None:
-            self._room.ring()
+            self._room.notify_all()
         await self._note_last(self._let_go())
 
 
@@ -379,7 +379,7 @@ class SessionStreams:
         stream = self._streams[name] = LoggedStream(log, ids, delivery)
         return stream
 
-    def done(self, stream: Stream | LoggedStream) -> None:
+    def remove(self, stream: Stream | LoggedStream) -> None:
         """Note that a stream has ended; its events may still be asked for."""
         if isinstance(stream, LoggedStream):
             self._streams.pop(stream.log.name, None)
@@ -401,11 +401,11 @@ class SessionStreams:
             if name == _NAME:
                 if await self.standalone.attach(response, number):
                     return self.standalone
-            elif (stream := await self._attached(response, name, number)) is not None:
+            elif (stream := await self._attach_named(response, name, number)) is not None:
                 return stream
         raise HttpRefusal(400, "What followed the event in Last-Event-ID is not known")
 
-    async def _attached(
+    async def _attach_named(
         self, response: EventResponse, name: str, number: int
     ) -> LoggedStream | FollowedStream | None:
         stream = self._streams.get(name)
@@ -428,14 +428,14 @@ class SessionStreams:
             await stream.detach(response)
             return
         stream.detach(response)
-        for name, one in list(self._streams.items()):
-            if one is stream and isinstance(stream, FollowedStream):
+        for name, known in list(self._streams.items()):
+            if known is stream and isinstance(stream, FollowedStream):
                 del self._streams[name]
 
-    async def taken(self, letter: Taken) -> None:
+    async def hand_over(self, letter: StreamTaken) -> None:
         stream = self._streams.get(letter.stream)
         if isinstance(stream, LoggedStream):
-            await stream.taken(letter.taker)
+            await stream.hand_over(letter.taker)
         elif stream is not None:
             stream.let_go()
 
