@@ -68,7 +68,7 @@ def test_another_run_goes_on_with_the_same_recording(tmp_path: Path) -> None:
     recorder(file).tap("client")("client", b"{}")
     recorder(file, at=NOW + 5).tap("client")("server", b"{}")
     assert [line.get("at") for line in lines(file)] == [None, 0.0, 5.0]
-    with pytest.raises(ProblemError, match="other --redact"):
+    with pytest.raises(ProblemError, match="another --redact"):
         recorder(file, redact=("key",))
     if sys.platform != "win32":
         assert os.stat(file).st_mode & 0o777 == 0o600
@@ -78,7 +78,7 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     for text in ("mine", '{"traffic": 1}', "[]"):
         file.write_text(text)
-        with case(text), pytest.raises(ProblemError, match="is no recording"):
+        with case(text), pytest.raises(ProblemError, match="is not a recording"):
             recorder(file)
         assert file.read_text() == text
     with pytest.raises(ProblemError, match="No such file"):

@@ -280,8 +280,8 @@ REFUSED: dict[str, tuple[list[str], str, str, str]] = {
 }
 
 UNFIT: dict[str, tuple[dict[str, Any], str, str, str]] = {
-    "unknown": ({"text": "x", "cuont": 1}, "/properties", "cuont: there is no", "mean count"),
-    "missing": ({}, "/required", "text: it is missing", "add text=… (str)"),
+    "unknown": ({"text": "x", "cuont": 1}, "/properties", "no argument cuont", "mean count"),
+    "missing": ({}, "/required", "the argument text is missing", "add text=… (str)"),
     "too small": ({"text": "x", "count": 0}, "/properties/count", "count: 0 is less than", ""),
     "inside": ({"text": "", "place": {"x": "y"}}, "/properties/place", "place/x: 'y' is not", ""),
     "a choice": ({"text": "x", "kind": "milk"}, "/properties/kind", "kind: 'milk' is not one", ""),
@@ -342,9 +342,9 @@ def test_required_members_of_all_arms_are_missed() -> None:
         {"properties": {"op": {}, name: {}}, "required": ["op", name]} for name in "ab"
     ]
     (problem,) = reader({"oneOf": [*arms, {"type": "null"}]}).check({"a": 1})
-    assert problem.message == "op: it is missing"
+    assert problem.message == "the argument op is missing"
     (problem,) = reader({"oneOf": arms}).check({"op": 1, "a": 1, "c": 1})
-    assert problem.message == "c: there is no such argument"
+    assert problem.message == "the tool has no argument c"
 
 
 def test_a_word_that_cannot_be_read_is_refused_with_its_place() -> None:

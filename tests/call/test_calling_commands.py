@@ -65,11 +65,11 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
     ),
     "a wrong answer": (
         ["call", SHOP, "choose", "--answer", "colour=blue"],
-        *(1, "cancelled\n", "was cancelled: --answer colour: 'blue' is none of the choices"),
+        *(1, "cancelled\n", "was cancelled: --answer colour: 'blue' is not one of the choices"),
     ),
     "a resource": (["read", SHOP, "memo://today"], 0, "buy milk", ""),
     "a template": (["read", SHOP, "memo://{day}/list", "day=1 May"], 0, "nothing on 1 May", ""),
-    "a template without": (["read", SHOP, "memo://{day}/list"], 2, "", "day: it is missing"),
+    "a template without": (["read", SHOP, "memo://{day}/list"], 2, "", "argument day is missing"),
     "a template with more": (
         ["read", SHOP, "memo://{day}/list", "dy=1"],
         2,
@@ -79,7 +79,7 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
     "no resource": (["read", SHOP, "memo://gone"], 1, "", "error[error-response]"),
     "a prompt": (["prompt", SHOP, "invite", "guest=Bo"], 0, "user:\n  Write to Bo\n", ""),
     "no such prompt": (["prompt", SHOP, "invit"], 2, "", "hint: did you mean invite?"),
-    "no guest": (["prompt", SHOP, "invite"], 2, "", "invite: guest: it is missing"),
+    "no guest": (["prompt", SHOP, "invite"], 2, "", "invite: the argument guest is missing"),
     "no kind": (["list", SHOP, "toys"], 2, "", "toys"),
 }
 
@@ -297,7 +297,7 @@ def test_tasks_are_waited_for_in_both_forms(shop: Run, monkeypatch: pytest.Monke
             assert servers.cancelled == ["burn", "burn"]
             sent.clear()
     ran = shop("call", SHOP, "bake", "--as-task", "--revision", "2025-06-18")
-    assert ran.code == 2 and "there are no tasks in revision 2025-06-18" in ran.err
+    assert ran.code == 2 and "tasks do not exist in revision 2025-06-18" in ran.err
 
 
 def test_a_call_that_takes_too_long_is_given_up(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:

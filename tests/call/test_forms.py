@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "too large": ({"type": "integer", "maximum": 9}, "10", "at most 9"),
     "too short": ({"type": "string", "minLength": 2}, "x", "at least 2 characters"),
     "maybe": ({"type": "boolean"}, "maybe", "answer yes or no"),
-    "no choice": ({"type": "string", "enum": ["a"]}, "2", "'2' is none of the choices"),
+    "no choice": ({"type": "string", "enum": ["a"]}, "2", "'2' is not one of the choices"),
     "too few": (SEVERAL, ",", "at least 1 items"),
     "no address": ({"type": "string", "format": "email"}, "ada", "an e-mail address"),
     "no page": ({"type": "string", "format": "uri"}, "b.example", "a URI"),

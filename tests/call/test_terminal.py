@@ -15,7 +15,7 @@ SERVER: Final = TESTS / "support" / "calling" / "servers.py"
 
 TYPED: Final = (
     ("colour: ", "blue\n"),
-    ("'blue' is none of the choices", ""),
+    ("'blue' is not one of the choices", ""),
     ("colour: ", "2\n"),
     ("size [3]: ", "\n"),
 )

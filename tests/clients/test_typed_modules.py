@@ -423,10 +423,10 @@ def test_a_contract_that_nobody_would_write_is_refused() -> None:
     cases: dict[str, list[Any]] = {
         "has no name": [{"inputSchema": OBJECT}],
         "two tools are called": [ECHO, ECHO],
-        "no object": [{"name": "x", "inputSchema": []}],
+        "not an object": [{"name": "x", "inputSchema": []}],
         "levels deep": [tool(properties={"x": deep})],
         "more than": [tool(str(number)) for number in range(MOST_OFFERS + 1)],
-        "what JSON cannot say": [tool(description="\ud800")],
+        "is not valid JSON": [tool(description="\ud800")],
     }
     for message, tools in cases.items():
         with case(message), pytest.raises(ProblemError) as caught:

@@ -148,12 +148,12 @@ def test_a_file_that_is_no_recording_is_refused_with_the_line_at_fault(tmp_path:
     rows = {
         "": ":1: it is not JSON",
         "[" * 100_000: ":1: it is not JSON",
-        '{"traffic": 1}': ":1: it is no recording of mcp-gen inspect",
+        '{"traffic": 1}': ":1: it is not a recording of mcp-gen inspect",
         head: ": it has no session",
         opened: ": it has no session, or one without an exchange",
-        head + '{"session": {"revision": 5}}': ":2: a member is missing, or not",
-        opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is missing, or not",
-        opened + '{"exchange": {"messages": []}}': ":3: a member is missing, or not",
+        head + '{"session": {"revision": 5}}': ":2: a member is missing or invalid",
+        opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is missing or invalid",
+        opened + '{"exchange": {"messages": []}}': ":3: a member is missing or invalid",
         opened + '{"exchange": {}}': ":3: a member is missing",
         head + '{"exchange": {"probe": "open"}}': ":2: it belongs to no session",
     }

@@ -106,7 +106,7 @@ def test_every_command_that_asks_a_server_says_that_it_is_not_there(
         with case(command):
             ran = mcp_gen(*command.split())
             assert (ran.code, ran.err.count("error[")) == (2, 1)
-            assert ran.err.startswith(f"error[broken-installation]: {NAME}, which mcp-gen speaks")
+            assert ran.err.startswith(f"error[broken-installation]: {NAME}, a part of mcp-gen")
             assert "make golden" in ran.err.splitlines()[1]
 
 

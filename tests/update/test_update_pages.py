@@ -243,7 +243,7 @@ def test_only_prose_is_said_as_such(spec: Spec) -> None:
 def test_a_structure_that_changes_nothing_is_said_as_such(spec: Spec) -> None:
     seen = move_schema(spec, comparison=Comparison("a", "b", ()))
     page = render(UpdateFormat.TEXT, seen)
-    assert "differs in 1 place, none of which changes what may be sent: /$defs\n" in page
+    assert "differs in 1 place, without effect on messages: /$defs\n" in page
 
 
 def test_a_terminal_gets_colours_and_nothing_else_does(spec: Spec) -> None:

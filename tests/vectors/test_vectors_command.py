@@ -111,7 +111,7 @@ def test_a_daemon_that_keeps_the_pipes_open_disturbs_nobody() -> None:
     assert is_running(int(daemon))
     os.kill(int(daemon), signal.SIGKILL)
     assert ran.stderr.splitlines() == [
-        f"error[nothing-known]: child {daemon}: it knows no types and no methods of {NEWEST}",
+        f"error[nothing-known]: child {daemon}: it has no types or methods of {NEWEST}",
         "  hint: is this the revision that it speaks?",
     ]
 

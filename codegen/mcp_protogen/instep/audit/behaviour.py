@@ -1,7 +1,7 @@
-"""The reactions of a target to vectors of a revision, except what its types have shown already.
+"""The reactions of a target to vectors, without the faults that its types show already.
 
-The item of a finding has to stay the same from run to run, because baselines know it by that. So it
-is made of the schema's terms alone, and never of the texts of a vector.
+The item of a finding must stay the same from run to run, because baselines identify findings by it.
+So it has only terms of the schema, never texts of a vector.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,7 +45,7 @@ _Group = dict[str, list[VectorResult]]
 
 @dataclass(slots=True)
 class _Sorted:
-    """Answers by what is wrong with them.
+    """Answers, sorted by their faults.
 
     `lenient` are grouped by mistake, `accepted` by place and keyword, `needed` by the required
     member whose null is lost; `rest` are those for the usual findings of vectors. `dropped` are the
@@ -64,7 +64,7 @@ class _Sorted:
 def behaviour(
     command: Sequence[str], known: KnownGaps, timeout: float
 ) -> tuple[ReportedChange, ...]:
-    """Return the findings of running all vectors of what is audited against a responder."""
+    """Return the findings of running all vectors against a responder."""
     wanted = known.wanted
     outcome = run_vectors(command, make(wanted.ir.id, None, wanted.extension), timeout=timeout)
     found = _Sorted(dropped=_find_dropped_members(outcome), refused=_find_refusals(outcome))
@@ -114,7 +114,7 @@ def _sort(result: VectorResult, known: KnownGaps, found: _Sorted) -> None:
 
 
 def _find_refusals(outcome: VectorRun) -> frozenset[tuple[str, str]]:
-    """Return what is refused in the values of a definition, and never accepted there."""
+    """Return the mistakes that a definition always refuses in values of its own."""
     alone = [
         result
         for result in outcome.results
@@ -160,7 +160,7 @@ def _only(result: VectorResult, *losses: RoundTripLoss) -> VectorResult:
 
 
 def _mistake(vector: Vector, schema: dict[str, Any]) -> str:
-    """Return the mistake of a lenient reader that does not depend on the place, or nothing.
+    """Return the mistake of a lenient reader, which is the same at every place; or nothing.
 
     `X | None = None` is the usual way in Python to make a member optional, and many libraries read
     numbers from strings.
@@ -170,7 +170,7 @@ def _mistake(vector: Vector, schema: dict[str, Any]) -> str:
     if vector.code != "type":
         return ""
     said: Any = get(schema, vector.rule)
-    # Whether null is allowed, too, makes no difference to the mistake.
+    # The mistake is the same whether or not null is allowed.
     wanted = sorted(set(said) - {"null"}) if is_array(said) else [str(said)]
     return f"{_TYPES[type(get(vector.value, vector.pointer))]} for {' or '.join(wanted)}"
 

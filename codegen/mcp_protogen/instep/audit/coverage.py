@@ -30,7 +30,7 @@ def coverage(walk: TypeWalk) -> Iterator[AuditFinding]:
     yield from _methods_missing(audited)
     yield from _undeclared_members(audited, placed)
     if audited.wanted.extension:
-        return  # what it does not have is the revision's, or of another extension
+        return  # the rest belongs to the revision, or to another extension
     yield from _types_extra(audited, other_revisions, walk.used | set(placed.values()))
     yield from _methods_extra(audited, other_revisions)
     yield from _error_codes(audited)
@@ -131,7 +131,7 @@ def _kind(method: MethodIR) -> str:
 
 
 def _in_tables(target: Description, revision: str) -> frozenset[str]:
-    """Return the methods in tables that name the revision, or else in those that name none."""
+    """Return the methods in tables that name the revision; without such, in tables without one."""
     rows = [(revision_in(table.module), row) for table in target.tables for row in table.rows]
     named = [row for own, row in rows if revision in (own, *row)]
     neutral = [row for own, row in rows if not any(map(revision_in, (own or "", *row)))]

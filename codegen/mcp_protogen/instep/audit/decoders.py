@@ -1,4 +1,4 @@
-"""The types with which a target reads the values of a revision, by their matches."""
+"""The types of a target that read the values of a revision, found by the matches."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.ir import OTHER, MethodIR, Ref
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """The types of the target with which one kind of value is read.
+    """The types of the target that read one kind of value.
 
     If the target has separate types for the envelope of JSON-RPC, `envelope` are those types, and
     `inside` is the member that `keys` read; it is empty if that is everything except the envelope.
@@ -27,11 +27,11 @@ class Decoder:
 
 @dataclass(frozen=True, slots=True)
 class Decoders:
-    """The types with which all values of a revision are read.
+    """The types of the target that read all values of a revision.
 
-    Definitions are by name, messages by the keys of the probe. `written` is what is left out of
-    written values: none (members that are None), unset or all (nothing is left out). `envelopes`
-    says whether the target reads envelopes of messages.
+    Definitions are by name, messages by the keys of the probe. `written` says which members are
+    left out when values are written: none (members that are None), unset or all (nothing is left
+    out). `envelopes` says whether the target reads envelopes of messages.
     """
 
     types: Mapping[str, Decoder]
@@ -43,7 +43,7 @@ class Decoders:
 def decoders_of(
     wanted: ExpectedTypes, target: Description, matching: Matching, written: str = "none"
 ) -> Decoders:
-    """Return the types with which a target reads the values of a revision."""
+    """Return the types of the target that read the values of a revision."""
     types: dict[str, Decoder] = {}
     for name, wire_name in wanted.wire_names.items():
         keys = _keys(name, matching)
@@ -78,7 +78,7 @@ def _is_read(name: str, wanted: ExpectedTypes) -> bool:
 
 
 def _kind(name: str, wanted: ExpectedTypes) -> str:
-    """Return the kind of a message with its envelope, or of a union of such messages; or empty."""
+    """Return the kind of a message with its envelope, or of a union of such; else empty."""
     kinds = {
         str(method.message): method.kind
         for method in wanted.ir.methods

@@ -46,7 +46,8 @@ class ExpectedTypes:
 
     `json_schemas` are members that hold a JSON Schema, for which the IR only says that they are
     objects. `patched` are the places where the published schema was corrected, and `schema` is the
-    result. With an `extension` in it, only `own`, its types and methods, are audited.
+    result. With an `extension`, the audit covers only `own`, the types and methods of the
+    extension.
     """
 
     ir: RevisionIR
@@ -63,7 +64,7 @@ class ExpectedTypes:
 
     @property
     def title(self) -> str:
-        """Return the name of what a target is compared with."""
+        """Return the name of the revision or extension."""
         return title(self.ir.id, self.extension)
 
     @cached_property
@@ -89,8 +90,8 @@ class ExpectedTypes:
     def spelled_out(self) -> Mapping[str, Senders]:
         """The definitions of single answers or errors, or of values of a `_meta` key.
 
-        Those of an extension that are in no message of it are such values, or its settings. All
-        these are sent in members that hold anything: an SDK can do without these types.
+        Those of an extension that are in no message of it are such values, or its settings. Members
+        that hold anything carry them, so an SDK can do without these types.
         """
         emitters: dict[object, Senders] = {}
         for error in self.ir.errors:
@@ -153,7 +154,7 @@ class ExpectedTypes:
         return f"{pointer.rsplit('/properties/', 1)[0]}/required" in self.patched
 
     def below(self, names: Iterable[str]) -> frozenset[str]:
-        """Return these types and all that their values may contain."""
+        """Return these types and the types of everything inside their values."""
         found: dict[str, Senders] = {}
         for name in names:
             self._spread(name, BOTH, found)
@@ -202,7 +203,7 @@ class ExpectedTypes:
 def load_expected(revision: str, extension: str = "") -> ExpectedTypes:
     """Return the expectations of a pinned revision, or of an extension in it.
 
-    Raise `ProblemError` for what is not pinned.
+    Raise `ProblemError` if it is not pinned.
     """
     source = sources.load(revision, GenerationOptions((revision,)))
     own: frozenset[str] = frozenset()

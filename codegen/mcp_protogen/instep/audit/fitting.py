@@ -1,7 +1,7 @@
 """The check whether a type of the target can hold the values of a type of the schema.
 
 Both sides are split into alternatives. An alternative of the schema is accepted by one of the
-target that is the same or looser; the rest on either side is the difference. A looser type is no
+target that is the same or looser; the rest on either side is the difference. A looser type is not a
 difference: an SDK may have `str` for a URI, or a plain dictionary for an object.
 """
 
@@ -113,8 +113,8 @@ def _takes(ours: TypeExpr, theirs: TypeExpr, audited: AuditedTarget) -> bool:
 def stands_for(name: str, key: str, audited: AuditedTarget) -> bool:
     """Return whether a class of the target can stand for an object of the schema.
 
-    It is the match, or a base or subclass of that; or else it shares members with the object and
-    has no other constants.
+    That is the match, its bases and subclasses, and any class that shares members with the object
+    and has no other constants.
     """
     matched = audited.matching.key(name)
     theirs = audited.target.types[key]
@@ -142,7 +142,7 @@ def members_of(name: str, wanted: ExpectedTypes) -> dict[str, bool]:
 def _look_inside(
     ours: TypeExpr, takers: list[TypeExpr], result: ShapeFit, audited: AuditedTarget
 ) -> None:
-    """Note what has to be compared further, where it is clear what belongs together."""
+    """Note the pairs to compare further, where the pairing is clear."""
     for theirs in takers:
         match ours, theirs:
             case (ListOf(item), ListOf(other)):
@@ -192,5 +192,5 @@ def _is_part(theirs: TypeExpr, wanted: tuple[TypeExpr, ...]) -> bool:
 
 
 def _catches(theirs: TypeExpr, audited: AuditedTarget) -> bool:
-    """Return whether an arm accepts what no other arm names: a class without constants."""
+    """Return whether an arm accepts values that no other arm names: a class without constants."""
     return isinstance(theirs, Ref) and not audited.target.types[theirs.name].constants()

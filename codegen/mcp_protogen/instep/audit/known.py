@@ -31,7 +31,7 @@ _ENVELOPE_CONTENTS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class KnownGaps:
-    """The facts that are known before anything is tried.
+    """The facts that are known before the first trial.
 
     `unseen` are places whose values are not checked: a type, and the steps from there. `choices`
     are subjects whose alternatives have their own vectors, and `refusing` those of them that lack

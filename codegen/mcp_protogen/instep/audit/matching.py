@@ -17,9 +17,9 @@ from mcp_protogen.instep.audit.names import fold, revision_in
 from mcp_protogen.pipeline.ir import AliasIR, LiteralOf, ObjectIR, Ref, TypeExpr, TypeIR
 
 _ALIKE = 0.75
-"""The part of all members, or values, that two types with different names have to share."""
+"""The part of all members, or values, that two types with different names must share."""
 _FEWEST = 2
-"""The number that they have to share: one alone, such as `name`, proves nothing."""
+"""The number that they must share: one alone, such as `name`, proves nothing."""
 _HOLDING = 0.25
 """The part of their common members that must have the same JSON type; the others may be wrong."""
 
@@ -85,7 +85,7 @@ def match(wanted: ExpectedTypes, target: Description, mapped: Mapped = NO_MAPPIN
 
 
 def modules_of_revision(modules: Collection[str], revision: str) -> frozenset[str]:
-    """Return the modules of this revision: those that name it, or else all.
+    """Return the modules that name this revision; without such, all modules.
 
     Modules that name another revision are left out, unless all do.
     """
@@ -121,7 +121,7 @@ class _Pool:
             same = [c for c in free if c.members and self._likeness(type_, c) == 1]
             return same[0].key if len(same) == 1 else None
         if name not in self.wanted.senders or name not in self.wanted.wire_names:
-            return None  # nobody needs it, or the schema has no name for it
+            return None  # it is not needed, or the schema has no name for it
         if name in self.wanted.messages:
             alike = [c for c in free if self._is_message(name, c)]
         else:
@@ -205,10 +205,10 @@ class _Pool:
         )
 
     def _is_other(self, type_: TypeIR, candidate: TargetType) -> bool:
-        """Return whether a candidate is something else in spite of its name.
+        """Return whether a candidate has the name of a type but is another one.
 
-        It has other constants, or none of the schema's members, or several of them but nearly all
-        with other JSON types.
+        It has other constants, none of the schema's members, or several of them with mostly other
+        JSON types.
         """
         if isinstance(type_, AliasIR) or not isinstance(type_, ObjectIR):
             return False
@@ -224,7 +224,7 @@ class _Pool:
         return len(shared) >= _FEWEST and sum(shared) < _HOLDING * len(shared)
 
     def _common_fits(self, type_: ObjectIR, candidate: TargetType) -> Iterator[bool]:
-        """Yield for each common member whether it can hold what the schema has there."""
+        """Yield for each common member whether its type can hold the values of the schema."""
         found = {member.wire: member.type for member in candidate.members}
         for field in type_.fields:
             if field.wire in found:

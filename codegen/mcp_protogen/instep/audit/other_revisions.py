@@ -1,6 +1,6 @@
 """The other revisions that have something: an SDK often has one class for all of them.
 
-Or it is of an extension, which is audited by itself.
+The same holds for extensions, which are audited separately.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -82,7 +82,7 @@ def extensions_of(target: Description, revision: str) -> tuple[str, ...]:
 
 
 def methods_by_message() -> Mapping[str, str]:
-    """Return the method of each message of all that is pinned, by definition name."""
+    """Return the method of each message in all pinned schemas, by definition name."""
     further = [(name, EXTENSION) for name in extension_names()]
     return {
         name: method

@@ -37,7 +37,7 @@ _ABOUT_VALUES = frozenset({"loses-null", "loses-member", "adds-member", "changes
 class AuditOptions:
     """The choices of a user: a mapping file, whether to try vectors, and how values are written.
 
-    With an `extension`, that is audited and not the revision that it extends.
+    With an `extension`, the audit covers that, and not the revision that it extends.
     """
 
     extension: str = ""
@@ -72,7 +72,7 @@ class Audit:
 
 
 def audit(target: AuditTarget, revision: str | None, options: AuditOptions | None = None) -> Audit:
-    """Compare a target with a pinned revision; if none is named, with the one that it claims.
+    """Compare a target with a pinned revision, by default the one that it claims.
 
     Raise `ProblemError` for a target that cannot be imported or asked, a revision that is not
     pinned, and an unusable mapping file.
@@ -108,7 +108,7 @@ def audit(target: AuditTarget, revision: str | None, options: AuditOptions | Non
 
 @contextmanager
 def _about(target: AuditTarget) -> Generator[None, None, None]:
-    """Put the name of the target into problems with the responder, in place of our command."""
+    """Replace our command by the name of the target in problems with the responder."""
     try:
         yield
     except ProblemError as error:
@@ -192,7 +192,7 @@ def _notes(target: AuditTarget, description: Description) -> Iterator[Problem]:
 
 def _further(target: AuditTarget, extensions: Sequence[str]) -> Iterator[Problem]:
     for name in extensions:
-        message = f"it has the extension {name}, which is audited by itself"
+        message = f"it has the extension {name}, which is audited separately"
         hint = f"audit it: --extension {name}"
         yield Problem("has-extension", message, target.name, hint=hint, level=Level.WARNING)
 

@@ -1,7 +1,7 @@
 """Targets: finding one, and asking it in a separate process.
 
 A target is an importable module or package, or a folder of Python sources. Its own interpreter
-imports it, never ours; the result is always a description or one problem.
+imports it, never ours; the result is a description or one problem.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ PATIENCE = 60.0
 _OURS = "the Python that runs mcp-gen"
 _PROBE = Path(__file__).resolve().parent / "probe" / "run.py"
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
-# Names beside the modules of a project that are not part of it.
+# Modules in the folder of a project that are not part of it.
 _BESIDE = frozenset({"setup", "conftest", "noxfile", "tests", "test", "docs", "examples", "build"})
 
 
@@ -172,8 +172,7 @@ def _pack(job: Mapping[str, Any]) -> str:
 def responder(target: AuditTarget, described: Description, reading: Decoders) -> Sequence[str]:
     """Return the command of a responder for a target as it was described.
 
-    Everything that it has to know is in the command, so that it can be started again and leaves no
-    file.
+    The command carries everything it needs, so that it can be started again and leaves no file.
     """
     modules = [name for name in target.modules if name in described.modules]
     modules += described.through

@@ -15,7 +15,7 @@ from mcp_protogen.pipeline.reports.severities import Difference, rate
 def compare_revisions(before: ComparedRevision, after: ComparedRevision) -> Comparison:
     """Return everything that differs between two sides, the worst first.
 
-    Between an extension and another revision, it is what is about the extension.
+    Between an extension and another revision, only differences about the extension count.
     """
     types = Types(before, after)
     features = Features(types)

@@ -67,7 +67,7 @@ class Types:
         return senders(self.before), senders(self.after)
 
     def senders_of(self, old: str, new: str) -> Senders:
-        """Return the senders of a type that both sides have; nobody if only one side sends it."""
+        """Return the senders of a type that both sides have; empty if only one side sends it."""
         was, now = self.senders[0].get(old, NOBODY), self.senders[1].get(new, NOBODY)
         return (was & now or was | now) if was and now else NOBODY
 
@@ -96,7 +96,7 @@ class Types:
         return self.before, self.after
 
     def is_base(self, revision: ComparedRevision, name: str) -> bool:
-        """Return whether a type is an envelope, or one that no message has as such."""
+        """Return whether a type is an envelope, or a base that no message uses directly."""
         return name in self.envelopes or name not in self.senders[revision is self.after]
 
     @cached_property
@@ -145,7 +145,7 @@ def _params(revision: ComparedRevision, message: str) -> Iterator[str]:
 
 
 def changes(types: Types) -> Iterator[Difference]:
-    """Yield everything that differs between the definitions of two sides."""
+    """Yield the differences between the definitions of two sides."""
     before, after = types.before.definitions, types.after.definitions
     was, now = types.senders
     came_from = {new: old for old, new in types.renamed.items()}
@@ -236,7 +236,7 @@ def _side_by_side(types: Types, old: str, new: str) -> tuple[_Members, _Members]
         return was, now
     kinds = [side.get(name) for side, name in zip(types.kinds, (old, new), strict=True)]
     if kinds[0] != kinds[1]:
-        # That another kind of message has another envelope is reported for the method.
+        # Another kind of message has another envelope: this is reported for the method.
         inside = f"{new}.params."
         was, now = (
             {path: member for path, member in found.items() if path.startswith(inside)}
@@ -264,7 +264,7 @@ def _own(types: Types, side: ComparedRevision, name: str, called: str) -> _Membe
 
 
 def _envelope(side: ComparedRevision, kind: str, called: str) -> _Members:
-    """Return the members that each message of a kind has without saying so itself."""
+    """Return the members that each message of a kind gets from its envelope."""
     envelope = _ENVELOPES.get(kind, "")
     if envelope not in side.definitions:
         return {}
@@ -278,7 +278,7 @@ def _envelope(side: ComparedRevision, kind: str, called: str) -> _Members:
 
 
 def _has_other_content(types: Types, pair: fields.MemberPair) -> bool:
-    """Return whether the content of an envelope or base differs in what is not compared."""
+    """Return whether the content of an envelope or base differs in parts that are not compared."""
     before, after = pair.before, pair.after
     if before is None or after is None or pair.path.rpartition(".")[2] not in _CONTENTS:
         return False
@@ -308,7 +308,7 @@ def _arms_beside(member: Member | None, side: _Members) -> frozenset[str]:
 
 
 def _of_base(found: Iterable[Difference]) -> Iterator[Difference]:
-    """Yield the changes of a base type, which no message has as such.
+    """Yield the changes of a base type, which no message uses directly.
 
     They are short: each change is reported in full for the types that are made of the base.
     """

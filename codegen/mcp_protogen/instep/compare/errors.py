@@ -27,7 +27,7 @@ class _Error:
 
 
 def changes(types: Types) -> Iterator[Difference]:
-    """Yield everything that differs between the error codes of two sides."""
+    """Yield the differences between the error codes of two sides."""
     was, now = _errors(types.before), _errors(types.after)
     moved: set[int] = set()
     for name, old, new in _find_renumbered(types):
@@ -50,7 +50,7 @@ def changes(types: Types) -> Iterator[Difference]:
 
 
 def _errors(revision: ComparedRevision) -> Mapping[int, _Error]:
-    """Return the errors by code: as facts state them, or else as a type has them.
+    """Return the errors by code: from facts, or from a type if facts have none.
 
     Without a fact, either side may answer with the code.
     """

@@ -1,4 +1,4 @@
-"""An extension as one side of a comparison: the revision that it extends, with it in it."""
+"""An extension as one side of a comparison: the revision that it extends, with its types."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -28,7 +28,7 @@ from mcp_protogen.pipeline.normalise.extension_definitions import own_definition
 
 Json = dict[str, Any]
 
-# The types that an entry of the facts needs, by the member of the facts that has it.
+# The types that an entry of the facts needs, by member of the facts.
 _NEEDS: Mapping[str, Callable[[Any, Any], Iterable[str]]] = {
     "methods": lambda _, fact: (fact["message"], *fact.get("results", ())),
     "claims": lambda _, fact: (fact["type"],),
@@ -79,7 +79,7 @@ def compared_extension(
 def fitting(
     extension: ExtensionSource, core: RevisionSource
 ) -> tuple[ExtensionSource, tuple[Problem, ...]]:
-    """Return an extension as it is read if its schema is not the pinned one, with notes."""
+    """Return an extension adapted to a schema other than the pinned one, with notes."""
     types: Json = extension.schema.get("$defs", {})
     mended = patch_fit.apply_fitting(
         extension.schema, extension.ledger, extension.ledger_place, core.schema["$defs"]
@@ -92,7 +92,7 @@ def fitting(
         needed = ((key, type_) for key, fact in rows.items() for type_ in needs(key, fact))
         gone = {key: type_ for key, type_ in needed if type_ not in types}
         notes += (
-            note(f"{member} name {type_}, which is gone", member, key)
+            note(f"{member} name {type_}, which the schema does not have", member, key)
             for key, type_ in gone.items()
         )
         kept = {key: fact for key, fact in rows.items() if key not in gone}
@@ -101,7 +101,7 @@ def fitting(
         named: list[str] = facts["types"]["names"]
         facts["types"] = {**facts["types"], "names": [name for name in named if name in types]}
         notes += (
-            note(f"types name {name}, which is gone", "types", "names", index)
+            note(f"types name {name}, which the schema does not have", "types", "names", index)
             for index, name in enumerate(named)
             if name not in types
         )

@@ -1,8 +1,8 @@
 """The feature of the protocol that a change belongs to, by methods, capabilities and types.
 
 A feature is the common part of method names before the first `/`, with the capability that belongs
-to them and the types that no other feature sends. A type that several features share is a feature
-of its own.
+to them and the types that no other feature sends. A type that several features share is a separate
+feature.
 """
 
 from collections import Counter, defaultdict
@@ -26,7 +26,7 @@ _BY_CATEGORY: Mapping[Category, str] = {
     Category.TRANSPORT: "transports",
 }
 _OF_TYPES = frozenset({Category.TYPE, Category.FIELD, Category.UNION, Category.ENUM})
-# A member that changes in the same way in so many types, of several features, is one feature.
+# A member that changes alike in so many types, of several features, is one feature.
 _ALIKE = 3
 
 
@@ -49,7 +49,7 @@ class Features:
         return tuple(sorted(was - now))
 
     def add_features(self, changes: Iterable[ReportedChange]) -> Iterator[ReportedChange]:
-        """Yield the changes with the feature of each."""
+        """Yield the changes, each with its feature."""
         found = [(change, self._of(change)) for change in changes]
         alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for change, feature in found:

@@ -36,7 +36,7 @@ class MemberPair:
 
     @property
     def pointer(self) -> str:
-        """The place of the member in the schema after, or else before."""
+        """The place of the member in the schema after; if it is not there, in the one before."""
         member = self.after or self.before
         return member.pointer if member else ""
 
@@ -78,7 +78,7 @@ def _step(definitions: Json, schema: Json, step: str) -> Json | None:
 def changes(
     pair: MemberPair, values: Values, moved: MovedMembers, who: Senders
 ) -> Iterator[Difference]:
-    """Yield everything that differs; `who` sends the type that has the member.
+    """Yield the differences; `who` sends the type that has the member.
 
     If both sides have the member in the same alternatives, these are compared one by one; a change
     of the member as a whole is not repeated for them.
@@ -211,7 +211,7 @@ def bounds(pair: MemberPair, who: Senders) -> Iterator[Difference]:
 
 
 def _bound_text(label: str, bound: Bound | None) -> str:
-    """Return a constraint as text; a default is not one, and is shown alone."""
+    """Return a constraint as text; a default is not a constraint, and is shown alone."""
     if bound is None:
         return ""
     value = on_one_line(bound.value)
@@ -239,7 +239,7 @@ _RESTRICTIONS = (
 
 
 def bound_change(keyword: str, was: Any, now: Any) -> str | None:
-    """Return the code of a change of one constraint; None if there is none.
+    """Return the code of a change of one constraint; None without a change.
 
     `keyword` begins with `items/` if it is about the items of a list.
     """
@@ -248,7 +248,7 @@ def bound_change(keyword: str, was: Any, now: Any) -> str | None:
     name = keyword.rpartition("/")[2]
     if name not in _RESTRICTIONS:
         return "field-format-changed"
-    # With an alternative more, more is allowed; an object that is not closed has any other members.
+    # One more alternative allows more; an object that is not closed has any other members.
     gives_room = name == CHOICE
     if now is False or (now if gives_room else was) is None:
         return "bound-tightened"

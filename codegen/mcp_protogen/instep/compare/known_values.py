@@ -47,7 +47,7 @@ def _value_change(change: str, before: str, after: str) -> tuple[str, str, str]:
 
 
 def _place(types: Types, owner: str, wire: str) -> tuple[str, str, str]:
-    """Return a member as it is on the wire: its path, its pointer, and its definition.
+    """Return a member of the wire: its path, its pointer, and its definition.
 
     `owner` may be an object without a name in the schema; it is then named after its place.
     """

@@ -22,7 +22,7 @@ Json = dict[str, Any]
 class Member:
     """One member, at the path `steps`; `pointer` leads to it in the schema.
 
-    Inside alternatives, `arms` has it as each of them has it, None where one does not.
+    Inside alternatives, `arms` has the member of each of them, None where one lacks it.
     """
 
     steps: tuple[str, ...]
@@ -157,7 +157,7 @@ def _keyed_arms(schema: Json) -> Iterator[tuple[str, str, Json]]:
 
 
 def _merge_arms(arms: Mapping[str, list[Member]]) -> Iterator[Member]:
-    """Yield the members of alternatives, each once, with all types that it has."""
+    """Yield the members of alternatives, each once, with all its types."""
     by_arm = {name: {member.steps: member for member in found} for name, found in arms.items()}
     for steps in dict.fromkeys(member.steps for found in arms.values() for member in found):
         having = {name: members.get(steps) for name, members in by_arm.items()}

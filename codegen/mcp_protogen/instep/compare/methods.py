@@ -11,7 +11,7 @@ from mcp_protogen.pipeline.reports.severities import Difference
 
 
 def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
-    """Yield everything that differs between the method tables of two sides."""
+    """Yield the differences between the method tables of two sides."""
     # A phase is a part of a session, so that it can only be compared within one era.
     same_era = before.ir.era == after.ir.era
     demanded = _mandatory(before), _mandatory(after)
@@ -122,8 +122,8 @@ def _new_gate(
 ) -> str:
     """Return the code of a new gate, given the params that were `known` before.
 
-    A gate that also holds where a member is absent is about messages that were possible before,
-    unless the capability is `implied` by what was declared before.
+    A gate that also holds where a member is absent affects messages that were possible before,
+    unless earlier declarations imply the capability (`implied`).
     """
     cases = [(requirement, case) for requirement in gate for case in requirement.when]
     if cases and not any(

@@ -2,9 +2,8 @@
 
 2025-11-25                  the revision as it is pinned
 2025-11-25@1ffe4c55         an earlier publication, by digest or commit, read from a source
-draft.json                  a file, with the facts of the revision whose schema it is, or else of
-                            the other side
-2025-11-25=draft.json       a file, with the facts of the revision that is named
+draft.json                  a file, with the facts of its revision, or of the other side
+2025-11-25=draft.json       a file, with the facts of the named revision
 tasks, tasks@…, tasks=…     the same of an extension
 """
 
@@ -45,7 +44,7 @@ _Pinned = Mapping[Pinnable, Pins]
 
 @dataclass(frozen=True, slots=True)
 class _SideChoice:
-    """The meaning of a name: a file, or what is pinned; a file may be of nothing that is known."""
+    """The meaning of a name: a file or a pin; a file may belong to an unknown revision."""
 
     title: str
     name: str | None
@@ -54,7 +53,7 @@ class _SideChoice:
 
     @property
     def is_no_revision(self) -> bool:
-        """Return whether this is a file of nothing that is known, and without messages."""
+        """Return whether this is an unknown file without messages."""
         return self.name is None and self.given is not None and not has_messages(self.given)
 
 
@@ -99,9 +98,9 @@ def _of_one_extension(found: list[_SideChoice]) -> list[_SideChoice]:
 def _load_side(
     named: _SideChoice, found: Sequence[_SideChoice], *, as_published: bool
 ) -> ComparedRevision:
-    """Return one side; a file of no known revision takes the facts of the other side.
+    """Return one side; a file of an unknown revision takes the facts of the other side.
 
-    If that is no known revision either, those that a package of the first file would have.
+    If that is unknown, too, it takes those that a package of the first file would have.
     """
     if named.kind is EXTENSION and named.name:
         return compared_extension(
@@ -143,7 +142,7 @@ def _parse_side(text: str, source: str | None, pinned: _Pinned) -> _SideChoice:
     if _is_place(text):
         return _file(text, pinned)
     names = [*pinned[REVISION], *extension_names()]
-    hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, names)}"
+    hint = f"for anything else, name a file or a URL; {did_you_mean(text, names)}"
     if text == "core":
         hint = f"write the revision whose core you mean, such as {max(pinned[REVISION])}"
     raise ProblemError(Problem("unknown-revision", f"no schema is pinned for {text!r}", hint=hint))
@@ -208,7 +207,7 @@ def _is_called(publication: Publication, state: str) -> bool:
 
 
 def _read_publication(pin: Pin, publication: Publication, source: str) -> bytes:
-    """Return the bytes of a publication; raise `ProblemError` if they are other ones."""
+    """Return the bytes of a publication; raise `ProblemError` if the source has other bytes."""
     found = _open_source(source, publication.spec_commit, pin.spec_path).read(pin.spec_path)
     if found is not None and sha256(found.content) == publication.sha256:
         return found.content

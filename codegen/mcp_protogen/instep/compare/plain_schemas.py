@@ -1,4 +1,4 @@
-"""Schemas without the words that change nothing: two that accept the same look the same.
+"""Schemas without redundant keywords: two that accept the same values look the same.
 
 Left out are bounds that every value of the type keeps, and keywords of other types. The rest has
 one form: one type is not a list, and one constant is not an enumeration.
@@ -42,7 +42,7 @@ _LIMITS: Mapping[type, Mapping[str, Callable[[float, float], bool]]] = {
     int: {"exclusiveMaximum": lt, "exclusiveMinimum": gt, "maximum": le, "minimum": ge},
     str: {"maxLength": le, "minLength": ge},
 }
-# False refuses; of anything else, it is a schema that no value satisfies.
+# False refuses everything; so does a schema that no value satisfies.
 _CLOSING = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
 _NOTHING: Json = {"enum": []}
 _BINDS_NOTHING: Mapping[str, tuple[Any, ...]] = {
@@ -59,7 +59,7 @@ _BINDS_NOTHING: Mapping[str, tuple[Any, ...]] = {
 
 
 def plain(schema: Any) -> Json:
-    """Return a schema of the same values, without what changes nothing."""
+    """Return a schema of the same values, without redundant keywords."""
     if not is_object(schema):
         return {} if schema is not False else dict(_NOTHING)
     done = {key: _inside(key, value) for key, value in schema.items()}
@@ -217,7 +217,7 @@ def _binding(schema: Json) -> Json:
 
 
 def _demanding(schema: Json) -> Json:
-    """Return a schema that demands each member once, and none that is required anyway."""
+    """Return a schema that requires each member once."""
     done, listed = dict(schema), schema.get("required")
     required = dict.fromkeys(listed if is_array(listed) else ())
     if required:

@@ -26,7 +26,7 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diffe
 def _pairs(
     before: Iterable[_T], after: Iterable[_T], key: Callable[[_T], str], text: Callable[[_T], str]
 ) -> Iterator[tuple[str, _T | None, _T | None, tuple[str, str]]]:
-    """Yield what differs in its text, by key: before, after, and both texts."""
+    """Yield the items whose texts differ, by key: before, after, and both texts."""
     was, now = {key(item): item for item in before}, {key(item): item for item in after}
     for name in sorted({*was, *now}):
         old, new = was.get(name), now.get(name)
@@ -70,7 +70,7 @@ def _key_text(key: MetaKeyIR) -> str:
 def _writers(
     old: MetaKeyIR | None, new: MetaKeyIR | None, before: ComparedRevision, after: ComparedRevision
 ) -> Senders:
-    """Return the senders of the messages that have a key, now or else before."""
+    """Return the senders of the messages that have a key now; without such, of those before."""
     keys = ((new, after), (old, before))
     return next((found for key, revision in keys if key and (found := _on(key, revision))), NOBODY)
 
@@ -119,7 +119,7 @@ def _header(header: Header) -> str:
 class _Rule:
     """One rule as text, with its name; the two values of a switch are more and less.
 
-    `senders` are the sides that do what it allows.
+    `senders` are the sides that use it.
     """
 
     name: str

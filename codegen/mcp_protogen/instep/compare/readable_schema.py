@@ -1,4 +1,4 @@
-"""A patched schema in the form that is compared: complete, but with fewer kinds of keywords.
+"""A patched schema in the form for comparison: complete, but with fewer kinds of keywords.
 
 Derived types do not have everything that a schema says. A new pattern, or a closed object, is a
 difference too, so that everything is kept here. Only references beside other keywords, `oneOf` and
@@ -33,7 +33,7 @@ _ANNOTATIONS = frozenset({"default", "deprecated"})
 def readable(schema: Json, json_schemas: Container[str], place: str) -> Json:
     """Return the definitions of `schema`, without `allOf`.
 
-    Members in `json_schemas` (as `Type.member`) are not examined. Every reference has to lead to a
+    Members in `json_schemas` (as `Type.member`) are not examined. Every reference must lead to a
     definition. Raise `ProblemError` for intersections that are not of objects.
     """
     definitions = {

@@ -144,9 +144,8 @@ class _Covering:
     def _schema(self, wide: Json, narrow: Json) -> bool:
         """Return the same for two schemas, either of which may refer to itself.
 
-        A pair that is met again while it is examined is assumed to match; only other parts can
-        contradict that. If one does, everything that was settled under the assumption is dropped,
-        too.
+        A pair that comes again while it is examined is assumed to match; only other parts can
+        contradict that. If one does, all results from under the assumption are dropped, too.
         """
         pair = (id(wide), id(narrow))
         if pair in self._settled:

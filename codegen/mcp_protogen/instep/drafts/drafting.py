@@ -1,7 +1,7 @@
-"""Drafts of the files of a revision: what follows from its schema, and a TODO for the rest.
+"""Drafts of the files of a revision: entries from its schema, and a TODO for the rest.
 
-The functions read a schema folder and return what its files should hold. Entries that are there
-stay as they are; only missing ones are added, so that a second draft adds nothing.
+The functions read a schema folder and return the new content of its files. Existing entries stay as
+they are and only missing ones are added, so that a second draft adds nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -30,7 +30,7 @@ from mcp_protogen.pipeline.ir import FieldIR, LiteralOf, ObjectIR, RevisionIR
 Json = dict[str, Any]
 
 _ENOUGH = 10
-"""A number of rounds after which facts and schema agree: each settles what the last showed."""
+"""A number of rounds after which facts and schema agree; each round may show new facts."""
 _TEXTS = "descriptions.json"
 _HINTS = {
     "reason": "write why, in a sentence",
@@ -55,7 +55,7 @@ class Draft:
 
     @property
     def changed(self) -> Mapping[str, Json]:
-        """The files that are to be written."""
+        """The files to write."""
         return {
             path: content
             for path, content in self.after.items()
@@ -73,10 +73,10 @@ def write(revision: str, folder: Path) -> Draft:
 
 
 def draft(revision: str, folder: Path) -> Draft:
-    """Return what the files of a pinned revision should hold.
+    """Return the draft of the files of a pinned revision.
 
-    Raise `ProblemError` for an unknown revision, for files that do not have their form, and for a
-    schema that no code can be generated for.
+    Raise `ProblemError` for an unknown revision, for files in a wrong form, and for a schema from
+    which no code can be generated.
     """
     files = _Files(folder, revision)
     source = sources.load_pinned(revision, folder)
@@ -119,7 +119,7 @@ class _Files:
         self.after: dict[str, Json] = {}
 
     def before(self, path: str) -> Json | None:
-        """Return a file, or None if there is none; raise `ProblemError` if its form is wrong."""
+        """Return a file, or None without one; raise `ProblemError` if its form is wrong."""
         if path not in self.read:
             self.read[path] = self._read(path)
         return self.read[path]
@@ -171,8 +171,8 @@ def _below(path: Path) -> str:
 def _ledger_file(own: Json | None, schema: Json, before: Sequence[Json], place: str) -> Json:
     """Return the file of patches, with those of the revision before that it lacks.
 
-    A patch that fits becomes an entry. One that does not fit is listed in a new file: its subject
-    may be done or gone, or else somebody has to look.
+    A patch that fits becomes an entry. A new file lists those that do not fit: their mistake may be
+    mended or gone, or a person must look at them.
     """
     document = own or {"patches": []}
     entries: list[Json] = document["patches"]
@@ -200,7 +200,7 @@ def _state(patch: PatchFit, schema: Json) -> str:
     return TODO
 
 
-# The texts of something that we have not described.
+# Texts that stand for a missing description.
 _NOTHING = ("", "Deprecated.")
 
 
@@ -213,7 +213,7 @@ def _with_missing(texts: Json, keys: Iterable[tuple[str, str]]) -> Json:
 
 
 def _find_undescribed(ir: RevisionIR) -> Iterator[tuple[str, str]]:
-    """Yield what a revision has that people look up and that has no text."""
+    """Yield the parts of a revision that people look up and that have no text."""
     lacking = {
         "methods": (method.method for method in ir.methods if method.doc in _NOTHING),
         "capabilities": (

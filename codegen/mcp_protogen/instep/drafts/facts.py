@@ -1,7 +1,7 @@
 """The facts of a revision, as far as they follow from its schema.
 
 The schema takes precedence over inherited facts, and the revision's own file over the schema. A
-fact that is new, or that no schema shows in full, has `TODO` as its source: somebody has to read a
+fact that is new, or that no schema shows in full, has `TODO` as its source: a person must read a
 page.
 """
 
@@ -63,7 +63,7 @@ def step(before: Json, after: Json, section: str = "") -> Json:
 
 
 def filled_in(own: Json, additions: Json, section: str = "") -> Json:
-    """Return a file of facts with the additions that it does not have yet."""
+    """Return a file of facts with the missing additions."""
     done = dict(own)
     for name, value in additions.items():
         said = own.get(name)
@@ -75,7 +75,7 @@ def filled_in(own: Json, additions: Json, section: str = "") -> Json:
 
 
 def _is_fact(value: Json, section: str) -> bool:
-    """Return whether an object is stated as a whole, as those with a source are.
+    """Return whether an object is stated as a whole, like every object with a source.
 
     Methods are stated by member.
     """

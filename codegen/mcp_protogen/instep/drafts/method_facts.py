@@ -25,7 +25,7 @@ _NOTIFIED = "notifications/"
 
 @dataclass(frozen=True)
 class SchemaFacts:
-    """A normalised schema, beside the snapshot that it was made of."""
+    """A normalised schema, and its snapshot."""
 
     revision: str
     skeleton: Skeleton
@@ -38,7 +38,7 @@ class SchemaFacts:
 
     @cached_property
     def own(self) -> Sequence[str]:
-        """The types that the snapshot defines itself, without aliases and what is not a type."""
+        """The types that the snapshot itself defines, without aliases."""
         named = self.snapshot["$defs"].items()
         return sorted(
             name
@@ -74,7 +74,7 @@ class SchemaFacts:
 
     @property
     def server_requests(self) -> bool:
-        """Return whether servers send requests of their own."""
+        """Return whether servers send requests."""
         found = self.methods.values()
         return any(method.kind == "request" and "server" in method.senders for method in found)
 
@@ -203,7 +203,7 @@ def _is_declared(gate: str, declared: Json) -> bool:
 
 
 def _gates(method: DerivedMethod, declared: Json) -> Json:
-    """Return what a new method most likely needs: the capability of the same name.
+    """Return the likely requirements of a new method: the capability of the same name.
 
     The receiver of `things/list` declares `things`; the sender of
     `notifications/things/list_changed` declares `things.listChanged`.
@@ -224,7 +224,7 @@ def _camel(parts: list[str]) -> str:
 
 
 def errors(stated: Json, shown: SchemaFacts) -> Json:
-    """Return the codes that the schema has types for, and those that are known besides.
+    """Return the codes with types in the schema, and the other known ones.
 
     A client that receives no requests sends no codes.
     """

@@ -1,4 +1,4 @@
-"""The rules that a step between two revisions lacks, each with possible choices.
+"""The missing rules of a step between two revisions, each with possible choices.
 
 The choices are found by trying: a choice settles its difference.
 """
@@ -37,14 +37,14 @@ class RevisionPair:
     newer: Derived
 
     def open(self, translation: Translation) -> _Open:
-        """Return what the rules leave undecided, by direction and place."""
+        """Return the undecided differences, by direction and place."""
         return find_unsettled(self.older.ir, self.newer.ir, (translation,))
 
 
 def rules_file(own: Json | None, step: RevisionPair) -> Json:
     """Return the rules file of the newer revision, with an entry for each undecided difference.
 
-    An entry that nobody has edited is removed once its difference is gone.
+    An unedited entry is removed once its difference is gone.
     """
     newer = step.newer.ir.id
     document = own or {"older": step.older.ir.id, "became": {}, "rules": [], "errors": []}
@@ -57,7 +57,7 @@ def rules_file(own: Json | None, step: RevisionPair) -> Json:
 
 
 def _is_moot(entry: Json, found: _Open) -> bool:
-    """Return whether an entry is an unedited one of ours, and nothing about it is open."""
+    """Return whether an entry is an unedited draft, and its difference is decided."""
     ours = entry["reason"] == TODO and entry["source"] == TODO
     places = list(_open_places(entry))
     return ours and bool(places) and not any(key in found for key in places)

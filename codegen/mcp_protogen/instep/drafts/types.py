@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.normalise.references import target
 
 Json = dict[str, Any]
 
-# Rules for senders that a schema may come to state itself, with the keyword that does.
+# Rules for senders that later schemas may state, with the keyword for that.
 _STATED_BY = {"max_items": "maxItems", "starts_with": "pattern"}
 
 
@@ -71,7 +71,7 @@ def _is_block(schema: Json) -> bool:
 
 
 def unions(stated: Json, shown: SchemaFacts) -> Json:
-    """Return every union that the schema names; new arms come last until somebody orders them."""
+    """Return every union that the schema names; new arms come last until a person orders them."""
     done: Json = {}
     for name in (*stated, *(name for name in shown.own if name not in stated)):
         schema = shown.definitions.get(name, {})
@@ -138,7 +138,7 @@ def _member(owner: str, member: str, shown: SchemaFacts) -> Any:
 
 
 def leniency(stated: Json, shown: SchemaFacts) -> Json:
-    """Return the exceptions that receivers still have to make from the schema."""
+    """Return the exceptions from the schema that receivers must still make."""
     return {name: fact for name, fact in stated.items() if _is_readable(fact, shown)}
 
 
@@ -149,7 +149,7 @@ def _is_readable(fact: Json, shown: SchemaFacts) -> bool:
 
 
 def producer(stated: Json, shown: SchemaFacts) -> Json:
-    """Return the extra rules for senders that the schema allows and does not state itself."""
+    """Return the extra rules for senders that the schema allows but does not state."""
     facts = Facts(shown.revision, {"producer": stated}, shown.revision)
     unkept = {filling.fact for filling in fillings.impossible_fillings(shown.definitions, facts)}
     return {

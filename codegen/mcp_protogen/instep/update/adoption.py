@@ -45,7 +45,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 class Origin:
     """The origin of published bytes, as far as it is known; `date` is written YYYY-MM-DD.
 
-    `repository` is for what is pinned for the first time; the default is the official one.
+    `repository` is for the first pin of a revision or extension; the default is the official one.
     """
 
     spec_path: str | None = None
@@ -111,9 +111,9 @@ def add(
 
 
 def _usual_place(name: str, place: str, kind: Pinnable) -> tuple[str, str]:
-    """Return the repository of a published file and its path there, where nobody has said it."""
+    """Return the usual repository of a published file, and its path there."""
     if kind is EXTENSION:
-        # Each official extension has a repository, and each of these another layout.
+        # Each official extension has its own repository with its own layout.
         return f"{_OWNER}/ext-{name}", place
     return REPOSITORY, f"schema/{name}/schema.json"
 
@@ -126,7 +126,7 @@ def verification(
 ) -> RunReport:
     """Return a report on the snapshot of one revision or extension, or of all of them.
 
-    `against` has the name and the bytes of a published file, and the one is verified against it.
+    `against` has the name and the bytes of a published file, with which the snapshot is compared.
     Raise `ProblemError` for wrong use, an unknown name, or bytes that are not a schema.
     """
     if against and revision is None and extension is None:
@@ -151,7 +151,7 @@ def verification(
 def _verified_revisions(
     name: str | None, other: str | None, against: tuple[str, bytes] | None, folder: Path | None
 ) -> tuple[Verification, ...]:
-    """Return the verification of one revision, or of all unless something else is named."""
+    """Return the verification of one revision, or of all if nothing is named."""
     if name is not None:
         return (verify(name, against, folder),)
     return (
@@ -164,7 +164,7 @@ def _verified_revisions(
 def _verified_extensions(
     name: str | None, other: str | None, against: tuple[str, bytes] | None, folder: Path | None
 ) -> tuple[Verification, ...]:
-    """Return the verification of one extension, or of all unless something else is named."""
+    """Return the verification of one extension, or of all if nothing is named."""
     if name is None and other is not None:
         return ()
     known, place = extension_names(folder), extensions_folder(folder)
@@ -180,7 +180,7 @@ def _verified_extensions(
 
 
 def _of_written(extension: str, against: tuple[str, bytes] | None) -> Verification:
-    """Verify an extension of which no schema is pinned, because its facts have its types."""
+    """Verify an extension without a pinned schema: its facts have its types."""
     message = "no schema is published, so its facts have its types"
     if against is None:
         return Verification(extension, message)
@@ -241,7 +241,7 @@ def _mismatch(
 
 
 def _next(before: Pin, digest: str, origin: Origin, changed: tuple[str, ...]) -> Publication:
-    """Return the publication to pin: a new one, or a known one with more that is known of it."""
+    """Return the publication to pin: a new one, or a known one with more details."""
     known = before.find_publication(digest)
     if known is None:
         return Publication(digest, origin.spec_commit, origin.date, changed, origin.note)

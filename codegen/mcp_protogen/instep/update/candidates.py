@@ -19,7 +19,7 @@ from mcp_protogen.pipeline.inputs.pins import REVISION, Pin, Pinnable, Pins, Pub
 from mcp_protogen.pipeline.sources.source import Published, SchemaSource, SourceListing, path_of
 
 DRAFT = "draft"
-"""The specification's name for the revision that is being written."""
+"""The specification's name for the next revision."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -29,11 +29,11 @@ class CandidateState(StrEnum):
     SAME = "same"
     """The bytes are those of the pin."""
     MOVED = "moved"
-    """The pinned file has other bytes now, which were never pinned."""
+    """The file has new bytes, which were never pinned."""
     BEHIND = "behind"
     """The bytes are those of an earlier publication, which was pinned before."""
     NEW = "new"
-    """No pin has this revision."""
+    """The revision is not pinned."""
     COPY = "copy"
     """A draft that is not pinned has the bytes of a pinned revision: there is no draft now."""
 
@@ -65,7 +65,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The result of looking at a source: candidates by revision, and warnings."""
+    """The candidates of a source, and warnings."""
 
     candidates: tuple[Candidate, ...]
     notices: tuple[Problem, ...] = ()
@@ -75,7 +75,7 @@ class Candidates:
 class Wanted:
     """The revisions to look at, or all if none is named; never the `ignored` ones.
 
-    Of another `kind` they are extensions, all of which are named.
+    If `kind` says extensions, all of them are named.
     """
 
     revisions: tuple[str, ...] = ()
@@ -91,12 +91,12 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
     """Return the wanted revisions that `source` has.
 
     Raise `ProblemError`: `unreadable-source`, `unsafe-name`, `unknown-revision`, `not-published`
-    for a named revision that is pinned but missing, `not-a-source` if there is nothing at all.
+    for a named revision that is pinned but missing, `not-a-source` if it has no schema.
     """
     raise_errors(
         problem for revision in wanted.revisions for problem in unsafe(revision, wanted.kind)
     )
-    # The file of an extension is where its pin says, and nowhere else.
+    # The file of an extension can only be where its pin says.
     listing = source.listing() if wanted.kind is REVISION else SourceListing(())
     paths = _paths(pins, listing, wanted)
     # The first unreadable file ends the search, because the server is probably down.

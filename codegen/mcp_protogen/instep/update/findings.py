@@ -1,4 +1,4 @@
-"""The consequences of a published file that has moved, or of a new one."""
+"""The effects of a published file that has moved, or of a new one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -19,13 +19,13 @@ _SHORT = 12
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A candidate, and what the user should know before accepting it.
+    """A candidate, and the facts for the decision to accept it.
 
     `basis` is the pinned revision it is compared with: itself, or the nearest one for a new
-    revision. `pointers` are the places in the snapshot that differ from the basis; there are none
-    if only prose differs. `comparison` is None if the file could not be understood;
-    `undecided.wrong` then has the reason. `patches` are those of the basis: a new revision may
-    repeat a mistake that was corrected there.
+    revision. `pointers` are the places in the snapshot that differ from the basis; empty if only
+    prose differs. `comparison` is None if the file could not be understood; `undecided.wrong` then
+    has the reason. `patches` are those of the basis: a new revision may repeat a mistake that was
+    corrected there.
     """
 
     candidate: Candidate
@@ -37,12 +37,12 @@ class Finding:
 
     @property
     def only_prose(self) -> bool:
-        """Return whether nothing but descriptions and the like differs."""
+        """Return whether only descriptions and the like differ."""
         return not self.pointers
 
 
 def examine(candidate: Candidate, schemas: SchemaFolder) -> Finding:
-    """Return everything about one candidate; raise `ProblemError` if its bytes are no schema."""
+    """Return everything about one candidate; raise `ProblemError` for bytes without a schema."""
     place = place_of(candidate)
     structure = structure_in(candidate.published.content, place)
     metacheck.check(structure, place)

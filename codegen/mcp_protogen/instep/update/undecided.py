@@ -1,4 +1,4 @@
-"""The open decisions about a schema that was found: facts, and rules of translation.
+"""The open decisions about a found schema: facts, and rules of translation.
 
 This does what generation would do, except writing: the schema is derived with the patches that fit,
 and translated from and to its neighbours among the pinned revisions.
@@ -73,7 +73,7 @@ class OpenDecisions:
 
 
 def find_open_decisions(revision: str, structure: Json, schemas: SchemaFolder) -> OpenDecisions:
-    """Return what is open about a published file of a revision, whose snapshot is `structure`."""
+    """Return the open decisions about a published file with the snapshot `structure`."""
     if schemas.kind is EXTENSION:
         return _of_extension(revision, structure, schemas)
     try:

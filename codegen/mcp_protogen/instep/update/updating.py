@@ -1,4 +1,4 @@
-"""One look at a source: what has moved, what it means, and what to accept."""
+"""One look at a source: the moved schemas, their effects, and the choice to accept one."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ from mcp_protogen.pipeline.sources.source import SchemaSource
 
 @dataclass(frozen=True, slots=True)
 class UpdateOptions:
-    """The arguments of the user; None or empty where nothing was said."""
+    """The arguments of the user; None or empty where the user gave none."""
 
     wanted: Wanted = field(default_factory=Wanted)
     source: str | None = None
@@ -62,7 +62,7 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class UpdateResult:
-    """The result of a look; `accepted` is the pin as it is now, if one was moved."""
+    """The result of a look; `accepted` is the new pin, if one was moved."""
 
     options: UpdateOptions
     source: SchemaSource
@@ -73,13 +73,13 @@ class UpdateResult:
 
 
 def update(options: UpdateOptions) -> UpdateResult:
-    """Look at a source, and accept a file if that was asked for; write nothing else.
+    """Look at a source, and accept a file if `options` names one; write nothing else.
 
-    If a file is accepted, only that is news, with the work that is left. Raise `ProblemError` with
-    all obstacles; then nothing has changed.
+    An accepted file is the only news, with the remaining work. Raise `ProblemError` with all
+    obstacles, before any change.
     """
     if options.cache is not None and options.cache.exists() and not options.cache.is_dir():
-        message = "the cache has to be a folder"
+        message = "the cache must be a folder"
         raise ProblemError(Problem("bad-cache", message, str(options.cache)))
     folder = options.folder or schema_folder()
     kind, paths = options.wanted.kind, list[str]()
@@ -105,7 +105,7 @@ def update(options: UpdateOptions) -> UpdateResult:
 
 
 def _pins_of_extensions(names: Iterable[str], folder: Path) -> Pins:
-    """Return the pins of these extensions alone, because each has a repository of its own."""
+    """Return the pins of these extensions alone, because each has its own repository."""
     pins, known = load_extension_pins(folder), extension_names(folder)
     for name in names:
         if name in known and name not in pins:
@@ -144,7 +144,7 @@ def _news(
 
 
 def _wherever(options: UpdateOptions, pins: Pins, folder: Path) -> str:
-    """Return the source that was named, or the repository that all pins come from."""
+    """Return the named source, or the repository that all pins come from."""
     if options.source == "":
         raise ProblemError(Problem("not-a-source", "--source is empty", "--source"))
     if options.source is not None:
@@ -166,7 +166,7 @@ _DIGEST = re.compile(rf"[0-9a-f]{{{SHORTEST},64}}")
 def choose_candidate(candidates: Sequence[Candidate], accepted: str) -> Candidate:
     """Return the one candidate whose digest begins with `accepted`.
 
-    A candidate that is already pinned is returned only if there is no other. Raise `ProblemError`:
+    A candidate that is already pinned is returned only if no other matches. Raise `ProblemError`:
     `bad-digest`, or `unknown-candidate` with the existing ones. If the source has changed since the
     digest was shown, nothing matches.
     """
@@ -176,7 +176,7 @@ def choose_candidate(candidates: Sequence[Candidate], accepted: str) -> Candidat
         message = f"{accepted!r:.80} is not a sha256 or the beginning of one"
         raise ProblemError(Problem("bad-digest", message, "--accept", hint=hint))
     having = [candidate for candidate in candidates if candidate.sha256.startswith(wanted)]
-    # Accepting a pinned file again does no harm, and finishes the work of a killed run.
+    # Accepting a pinned file again is harmless, and finishes the work of a killed run.
     matching = [
         candidate for candidate in having if candidate.state is not CandidateState.SAME
     ] or having

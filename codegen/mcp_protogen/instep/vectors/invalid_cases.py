@@ -182,7 +182,7 @@ def _missing(base: Mapping[str, Any], name: str, rule: str) -> Case:
 
 
 def _inner_faults(place: Place, samples: Samples) -> Iterator[Case]:
-    """Yield one fault inside a value of another definition, to test whether it is read."""
+    """Yield one fault inside a value of another definition, to test whether readers look there."""
     base = samples.minimal(place.node, place.member)
     if is_object(base) and place.shape.required:
         name, rule = next(iter(place.shape.required.items()))

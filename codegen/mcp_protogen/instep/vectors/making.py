@@ -39,7 +39,7 @@ class VectorFault(Exception):
 
 
 def select_sources(options: GenerationOptions) -> tuple[tuple[str, str], ...]:
-    """Return what options ask vectors of: revisions, or their extensions; each as both names."""
+    """Return the revisions, or their extensions, that options name; each as a pair of names."""
     if not options.extensions:
         return tuple((revision, "") for revision in options.revisions)
     every = extensions.load_all(options)
@@ -59,7 +59,7 @@ def make(
 ) -> VectorSet:
     """Return the vectors of a revision, or those of an extension in it, of all subjects or of some.
 
-    Raise `ProblemError` for an invalid schema, and for one for which no valid value is known.
+    Raise `ProblemError` for an invalid schema, and for a schema without a known valid value.
     """
     options = options or GenerationOptions((revision,))
     source = sources.load(revision, options)
@@ -175,8 +175,8 @@ def _is_new(value: Any, seen: set[bytes]) -> bool:
 def _validity(document: Json, topic: Topic) -> Callable[[Any], bool]:
     """Return a function that says whether a value is valid for a topic.
 
-    It is that of `jsonschema`, which does not know how values were made. Formats are annotations,
-    as the schemas intend.
+    This uses `jsonschema`, which does not depend on the code that makes values. Formats are
+    annotations, as the schemas intend.
     """
     dialect: Any = validator_for(document)
     is_valid: Callable[[Any], bool] = dialect({**document, **topic.schema}).is_valid

@@ -1,4 +1,4 @@
-"""Vectors of what a user names: as text, or in a folder."""
+"""Vectors of revisions and extensions that a user names: as text, or in a folder."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -19,14 +19,14 @@ from mcp_protogen.pipeline.sources.upstream import read_file_or_url
 
 @dataclass(frozen=True, slots=True)
 class NamedVectors:
-    """What vectors are asked of, by the names that the user gave."""
+    """The revisions and extensions to make vectors of, as the user named them."""
 
     revisions: tuple[str, ...]
     extensions: tuple[str, ...]
     schema: str | None
 
     def options(self, *, usual: bool = False) -> GenerationOptions:
-        """Return what to make vectors of; with `usual`, the newest revision if nothing is named."""
+        """Return the options; with `usual`, the newest revision if nothing is named."""
         pins = load_pins()
         unsaid = [max(pins)] if usual and self.schema is None else []
         requested = self.revisions or ([ALL] if self.extensions else unsaid)

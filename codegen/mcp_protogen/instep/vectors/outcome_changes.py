@@ -47,7 +47,7 @@ def comparison(outcome: VectorRun) -> Comparison:
     Raise `ProblemError` (`nothing-known`) if the implementation knew none of the subjects.
     """
     if all(result.verdict is Verdict.UNKNOWN for result in outcome.results):
-        message = f"it knows no types and no methods of {outcome.revision}"
+        message = f"it has no types or methods of {outcome.revision}"
         hint = "is this the revision that it speaks?"
         raise ProblemError(Problem("nothing-known", message, outcome.target, hint=hint))
     notes = tuple(_unknown(outcome))
@@ -218,7 +218,7 @@ def _change(faults: Sequence[_Fault]) -> ReportedChange:
 
 
 def _senders(vector: Vector) -> Senders:
-    """Return who sends the value of a vector: either role, if it is not a message."""
+    """Return the senders of the value of a vector: both roles if it is not a message."""
     return frozenset(role for role in ROLES if role == vector.subject.sender) or BOTH
 
 

@@ -26,7 +26,7 @@ class Place:
     `whole` makes a complete value from one for this place. `path` leads there; `label` does too,
     and names arms on the way. `member` is the member that holds the place, and `optional` says
     whether it may be absent. A `closed` place is not followed. `inside` are the definitions on the
-    way here, and `foreign` says whether one of its members holds a JSON Schema of somebody else.
+    way here, and `foreign` says whether one of its members holds a JSON Schema of a user.
     """
 
     node: Node

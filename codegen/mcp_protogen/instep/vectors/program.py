@@ -2,9 +2,9 @@
 
 The end of its standard error is kept. However its use ends, it is stopped afterwards with
 everything that it started in its session. A process in another session may keep the pipes open, and
-is not waited for. That is done, too, before a signal ends this process: Ctrl-C raises an exception,
-so that `finally` blocks run; SIGTERM, with which supervisors and CI end a process, and SIGHUP, that
-of a closed terminal, do not.
+is not waited for. The same happens before a signal ends this process: Ctrl-C raises an exception,
+so that `finally` blocks run; SIGTERM (from supervisors and CI) and SIGHUP (from a closed terminal)
+do not.
 """
 
 import asyncio
@@ -173,7 +173,7 @@ def run(main: Coroutine[Any, Any, _Value]) -> _Value:
     try:
         return asyncio.run(_cancelled_by(received, main))
     finally:
-        if received:  # the loop is closed: the signal does now what it does by default
+        if received:  # the loop is closed: now the signal has its default effect
             signal.raise_signal(received[0])
 
 

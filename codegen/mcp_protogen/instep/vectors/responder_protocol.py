@@ -1,7 +1,7 @@
-"""The responder protocol: how an implementation in any language is asked about vectors.
+"""The responder protocol: questions about vectors to an implementation in any language.
 
 It has JSON lines, one answer to each line, in order; docs/vectors.md describes it. This module
-knows lines and no processes.
+reads and writes lines, and starts no process.
 """
 
 import json
@@ -52,13 +52,13 @@ def subject_members(subject: Subject) -> dict[str, str]:
 
 
 def read_hello(line: bytes, place: str) -> Introduction:
-    """Return what the responder says about itself.
+    """Return the introduction of the responder.
 
     Raise `ProblemError`: `bad-answer`, or `responder-refuses` if it gives a reason.
     """
     answer = _object(line, place, "the hello")
     if answer.get("responder") != FORMAT:
-        hint = f'its first line has to be {{"responder": {FORMAT}, "name": "..."}}; {_PRINTS}'
+        hint = f'its first line must be {{"responder": {FORMAT}, "name": "..."}}; {_PRINTS}'
         raise ProblemError(
             Problem("bad-answer", f"the hello is answered by {_short(line)}", place, hint=hint)
         )
@@ -66,7 +66,7 @@ def read_hello(line: bytes, place: str) -> Introduction:
         message = f"it cannot be asked: {safe_line(str(answer['error'])):.500}"
         raise ProblemError(Problem("responder-refuses", message, place))
     if answer.get("envelope", APART) != APART:
-        hint = f'it is "{APART}" if the program does not keep the envelope, or else left out'
+        hint = f'write "{APART}" if the program does not keep the envelope; else leave it out'
         message = f"the hello is answered with the envelope {answer['envelope']!r:.200}"
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
     name = answer.get("name")

@@ -1,9 +1,8 @@
 """Questions about vectors to an implementation, which is a separate program.
 
-Each line gets one line as its answer: the program never has more than one question, so that neither
-side can fill a pipe that nobody reads. Each answer has a time limit. If the program ends or is
-silent at a value, that is the finding about this value, and the program is started again for the
-next one.
+Each line gets one line as its answer: the program never has more than one question, so that no pipe
+can fill up. Each answer has a time limit. If the program ends or is silent at a value, this is the
+finding, and the program is started again for the next value.
 """
 
 import asyncio
@@ -88,7 +87,7 @@ class _Responder:
     timeout: float
 
     async def greet(self, vectors: VectorSet) -> protocol.Introduction:
-        """Return what the program says about itself; raise `ProblemError` if it does not answer."""
+        """Return the program's introduction; raise `ProblemError` if it does not answer."""
         try:
             line = await self._ask(protocol.hello(vectors.revision, vectors.extension), "the hello")
         except _NoAnswerError as error:
@@ -131,7 +130,7 @@ class _Responder:
     async def _end_error(self, about: str) -> _NoAnswerError:
         how = await self.program.ending()
         message = f"it {how} before it answered {about}"
-        hint = self._last_line() or "it has to answer each line until standard input ends"
+        hint = self._last_line() or "it must answer each line until standard input ends"
         problem = Problem("responder-ended", message, self.place, hint=hint)
         line = self.program.last_line()
         return _NoAnswerError(Verdict.CRASHED, f"{how}: {line}" if line else how, problem)

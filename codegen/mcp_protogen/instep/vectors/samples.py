@@ -85,7 +85,7 @@ class NoSampleError(Exception):
 
 
 class _Endless(Exception):
-    """Raised if a value of this place would contain one of its own kind without end."""
+    """Raised if a value of this place would contain itself without end."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Samples:
         try:
             return self.make(node, member, None, frozenset())
         except _Endless:
-            message = "no value is finite: each would contain another of its own kind"
+            message = "no value is finite: each would contain another value of the same type"
             raise NoSampleError(message, self.shapes.of(node).parts[-1].pointer) from None
 
     def full(self, node: Node, member: str = "") -> Any:
@@ -126,7 +126,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class _SampleMaker:
-    """One value that is being made; `deep` is how many more references are filled, or None."""
+    """One value in the making; `deep` is how many more references are filled, or None."""
 
     samples: Samples
     member: str
@@ -257,7 +257,7 @@ def _require_short(least: Keyword, of_what: str) -> None:
 
 
 def several(shape: ResolvedSchema, item: Any, count: int) -> list[Any]:
-    """Return that many items, which are all different if they have to be."""
+    """Return that many items, all different if the schema requires that."""
     unique = shape.rule("uniqueItems")
     if unique is None or not unique.value:
         return [item] * count

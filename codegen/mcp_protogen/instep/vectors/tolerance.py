@@ -41,7 +41,7 @@ class Tolerance:
         return len(names & self.facts.content_kinds) > 1
 
     def _in_foreign_schema(self, place: Place, case: Case) -> bool:
-        """Return whether the fault is inside somebody's JSON Schema, which is any object."""
+        """Return whether the fault is inside a JSON Schema of a user, which may be any object."""
         if not place.foreign:
             return False
         owner = place.member in _schema_members(self.facts)

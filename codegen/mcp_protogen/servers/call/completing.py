@@ -1,4 +1,4 @@
-"""Words that a command line may go on with, asked of the server itself within a short time."""
+"""Completions for a command line, from the server itself, within a short time."""
 
 import asyncio
 import json
@@ -26,24 +26,24 @@ from mcp_protogen.servers.connect.server_target import ServerTarget
 T = TypeVar("T")
 
 _LONGEST_WAIT: Final = 2.0
-"""For how long somebody waits who has asked for completions; seconds."""
+"""The longest wait for completions; seconds."""
 _MOST: Final = 12
-# The scripts of shells evaluate what they get, so that a name of a server must not have anything
-# that means something to one.
+# Shell scripts evaluate completions, so a server's name must not contain characters with a meaning
+# to a shell.
 _SAFE: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./:@%+=,-]*")
 _UNSAFE_IN_HELP: Final = re.compile(r"[^A-Za-z0-9_ .,/-]+")
 _LONGEST_HELP: Final = 60
 
 
 class CompletionWord(NamedTuple):
-    """A word that may come next, and a few words about it."""
+    """A possible next word, with a short description."""
 
     text: str
     help: str = ""
 
 
 def fetch_list(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
-    """Return a list of a server that was met before, a new one if it can be had soon."""
+    """Return a list of a known server: a new one if the server answers soon."""
     lists = recall(target)
     if lists is None:
         return ()
@@ -76,7 +76,7 @@ def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[CompletionWord]
     named = {word.partition("=")[0].removesuffix(":") for word in given}
     for name, part in root.members.items():
         if "=" in name:
-            continue  # Only a JSON object can name it.
+            continue  # Only a JSON object can hold such a name.
         if name in named and "array" not in part.types:
             continue
         help = str(next(part.find("description"), ""))
@@ -116,7 +116,7 @@ def completed_values(
 
 
 def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[CompletionWord]:
-    """Yield the arguments that are not given yet; `arguments` has what is said about them."""
+    """Yield the arguments that are not given yet, with their descriptions from `arguments`."""
     named = {word.partition("=")[0] for word in given}
     yield from (
         CompletionWord(f"{name}=", help) for name, help in arguments.items() if name not in named
@@ -126,7 +126,7 @@ def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[C
 def fitting(
     words: Iterator[CompletionWord] | Sequence[CompletionWord], incomplete: str
 ) -> list[CompletionWord]:
-    """Return the words that `incomplete` may become, without any that a shell could act on."""
+    """Return the words that begin with `incomplete` and are harmless to a shell."""
     return [
         CompletionWord(text, " ".join(_UNSAFE_IN_HELP.sub(" ", help).split())[:_LONGEST_HELP])
         for text, help in words
@@ -135,11 +135,11 @@ def fitting(
 
 
 def _unheard(line: str) -> None:
-    """Drop what a program writes to its standard error."""
+    """Drop the standard error of a program."""
 
 
 def _ask(target: ServerTarget, ask: Callable[[Client], Awaitable[T]]) -> T | None:
-    """Return what a server says, or None if it does not say it in time."""
+    """Return the answer of a server; None if it does not come in time."""
 
     async def run() -> T:
         async with asyncio.timeout(_LONGEST_WAIT):

@@ -1,7 +1,6 @@
-"""What servers offered when they were last used, so that their names can be completed.
+"""A cache of the lists of servers, for the completion of names.
 
-Only servers that a command has met are known here. Nothing else is ever started or asked in order
-to complete a word.
+Only servers that a command has used are here. Completion never starts or asks any other server.
 """
 
 import json
@@ -19,22 +18,22 @@ from mcp_protogen.servers.connect.server_target import ServerTarget
 _SHELF: Final = "listing"
 _LARGEST: Final = 512 * 1024
 _HOLDS: Final = 60.0
-"""For how long a list is as good as a new one; seconds."""
+"""The time for which a list counts as new; seconds."""
 
 
 class CachedList(NamedTuple):
-    """A list as it was at a time, in seconds since 1970."""
+    """A list and its time, in seconds since 1970."""
 
     at: float
     listed: Sequence[JSON]
 
     def holds(self, now: float) -> bool:
-        """Return whether it is new enough not to ask again."""
+        """Return whether the list still counts as new."""
         return 0 <= now - self.at < _HOLDS
 
 
 def remember(target: ServerTarget, lists: Mapping[Kind, Sequence[JSON]]) -> None:
-    """Keep lists of a server that was met; other lists of it stay."""
+    """Store lists of a server; its other lists stay."""
     now = time()
     entry = {**(recall(target) or {}), **{kind: CachedList(now, lists[kind]) for kind in lists}}
     content = json.dumps(
@@ -44,7 +43,7 @@ def remember(target: ServerTarget, lists: Mapping[Kind, Sequence[JSON]]) -> None
 
 
 def recall(target: ServerTarget) -> Mapping[Kind, CachedList] | None:
-    """Return the lists that are known of a server; None for one that was never met."""
+    """Return the stored lists of a server; None for an unknown server."""
     content = read_entry(_name(target), _SHELF)
     if content is None:
         return None
@@ -53,7 +52,7 @@ def recall(target: ServerTarget) -> Mapping[Kind, CachedList] | None:
 
 
 def _name(target: ServerTarget) -> str:
-    """Return the name of an entry: a digest of what leads to the server, without any secret.
+    """Return the name of an entry: a digest of the server's address, without any secret.
 
     A configuration counts with its content, because it says which program is started.
     """

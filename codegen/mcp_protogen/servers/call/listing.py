@@ -1,4 +1,4 @@
-"""What a server lists: tools, prompts, resources and templates, fetched and shown."""
+"""The lists of a server: tools, prompts, resources and templates, fetched and shown."""
 
 import json
 import sys
@@ -21,12 +21,12 @@ _HINTS: Final[Mapping[str, str]] = {
     "idempotentHint": "idempotent",
     "openWorldHint": "open-world",
 }
-"""Annotations of tools that are shown where they are true (2025-11-25, schema, ToolAnnotations)."""
+"""Annotations of tools to show if they are true (2025-11-25, schema, ToolAnnotations)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A server, and the lists that were asked for; `instructions` are for a model."""
+    """A server, and its requested lists; `instructions` are for a model."""
 
     revision: str
     server: JSON
@@ -35,7 +35,7 @@ class Listing:
     lists: Mapping[Kind, Sequence[JSON]] = field(default_factory=dict[Kind, Sequence[JSON]])
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as the server said it."""
+        """Return everything as the server sent it."""
         lists = {kind.member: [*listed] for kind, listed in self.lists.items()}
         said = {} if self.instructions is None else {"instructions": self.instructions}
         return {
@@ -47,7 +47,7 @@ class Listing:
         }
 
     def page(self, width: int) -> str:
-        """Return all of it for people, in lines of at most `width` columns."""
+        """Return everything for people, in lines of at most `width` columns."""
         return "".join(f"{line}\n" for line in self._lines(width))
 
     def _lines(self, width: int) -> Iterator[str]:
@@ -67,9 +67,9 @@ class Listing:
 
 
 async def listing(client: Client, kinds: Sequence[Kind], most: int = sys.maxsize) -> Listing:
-    """Return what a server lists, at most so many of a kind.
+    """Return the lists of a server, at most `most` entries of each kind.
 
-    Lists that it declares nothing about are empty. Raise what the requests of the lists raise.
+    Lists without a declared capability are empty. Raise the errors of the requests.
     """
     has = server_capabilities(client)
     lists: dict[Kind, Sequence[JSON]] = {}
@@ -122,7 +122,7 @@ def _head(kind: Kind, entry: JSON) -> str:
 
 
 def find_entry(listed: Sequence[JSON], name: str, kind: Kind) -> JSON:
-    """Return the one of a list with that name; raise `ProblemError` (`unknown-name`)."""
+    """Return the entry with a name; raise `ProblemError` (`unknown-name`)."""
     for entry in listed:
         if entry.get("name") == name:
             return entry
@@ -133,7 +133,7 @@ def find_entry(listed: Sequence[JSON], name: str, kind: Kind) -> JSON:
 
 
 def check_prompt(listed: Sequence[JSON], name: str, given: Mapping[str, str]) -> None:
-    """Raise `ProblemError` for a prompt that there is not, or arguments that do not fit it.
+    """Raise `ProblemError` for an unknown prompt, or arguments that do not fit it.
 
     The codes are `unknown-name` and `wrong-argument`.
     """
@@ -144,14 +144,14 @@ def check_prompt(listed: Sequence[JSON], name: str, given: Mapping[str, str]) ->
     wrong = [
         Problem(
             "wrong-argument",
-            f"{key}: there is no such argument",
+            f"the prompt has no argument {key}",
             name,
             hint=did_you_mean(key, arguments, f"arguments: {', '.join(arguments) or 'none'}"),
         )
         for key in given
         if key not in arguments
     ] + [
-        Problem("wrong-argument", f"{key}: it is missing", name, hint=f"add {key}=…")
+        Problem("wrong-argument", f"the argument {key} is missing", name, hint=f"add {key}=…")
         for key, argument in arguments.items()
         if argument.get("required") and key not in given
     ]

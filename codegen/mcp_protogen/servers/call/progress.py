@@ -1,4 +1,4 @@
-"""Lines about how far a call is, and log entries of servers, as plain text."""
+"""Lines about the progress of a call, and log entries of servers, as plain text."""
 
 from collections.abc import Mapping
 from typing import Any, Final

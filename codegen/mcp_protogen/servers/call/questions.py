@@ -1,6 +1,6 @@
-"""What servers ask while they are called: forms, pages to visit, texts of a model, folders.
+"""Questions of servers during a call: forms, pages to visit, texts of a model, folders.
 
-A person answers at a terminal. Where there is none, a form is answered by what was given before.
+A person answers at a terminal. Without a terminal, the given answers fill in forms.
 """
 
 import asyncio
@@ -32,15 +32,15 @@ _WORDS: Final[Mapping[str, str]] = {"!decline": DECLINED, "!cancel": CANCELLED}
 _NOTHING: Final[Mapping[str, Hearer]] = {}
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _NAME: Final = "person-at-terminal"
-"""The model that is said to have written what a person typed in its place."""
+"""The model name for text that a person typed in place of a model."""
 _UNSAFE: Final = (
-    "The server wants to open a page. mcp-gen has refused: only addresses of https with a host and"
-    " without a user name are opened, and those of this machine."
+    "The server wants to open a page. mcp-gen has refused: it opens only https addresses with a"
+    " host and without a user name, and addresses of this machine."
 )
 
 
 class UserTerminal(Protocol):
-    """Somebody at a terminal."""
+    """A person at a terminal."""
 
     def tell(self, text: str) -> None:
         """Show a text."""
@@ -59,11 +59,11 @@ class _GivenUp(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Questions:
-    """The answers to what servers ask; `person` is None where nobody can be asked.
+    """The answers to servers' questions; `person` is None without a terminal.
 
-    `given` are answers to fields of forms by name. `waiting` surrounds what a person takes time
-    for. `open_page` opens a page of the web, and returns whether it could. `lacks_answers` tells of
-    a form that was cancelled because `given` did not answer it.
+    `given` are answers to fields of forms by name. `waiting` surrounds the time that a person
+    takes. `open_page` opens a page of the web, and returns whether it could. `lacks_answers` is
+    true after a form was cancelled because `given` did not answer it.
     """
 
     person: UserTerminal | None
@@ -78,7 +78,7 @@ class Questions:
     _fields: set[str] = field(default_factory=set[str])
 
     def abilities(self, hears: Mapping[str, Hearer] = _NOTHING) -> Abilities:
-        """Return what a client can declare with these, and what takes note of notifications."""
+        """Return the abilities that a client has with these answers."""
         answers: dict[str, Answerer] = {}
         if self.person is not None or self.given:
             answers[ELICIT] = self.elicit
@@ -91,7 +91,7 @@ class Questions:
     def tell_of_unused(
         self, work: Callable[[Client], Awaitable[_Result]]
     ) -> Callable[[Client], Awaitable[_Result]]:
-        """Return `work` that tells at its end of given answers to fields that no form had."""
+        """Return `work` that, at its end, reports given answers that no form asked for."""
 
         async def run(client: Client) -> _Result:
             try:
@@ -126,7 +126,7 @@ class Questions:
         }
 
     async def sample(self, params: JSON) -> JSON:
-        """Return the result of `sampling/createMessage`, which a person types."""
+        """Return the result of `sampling/createMessage`; a person types it."""
         assert self.person is not None
         async with self._turn:
             with self.waiting():
@@ -216,7 +216,7 @@ class Questions:
     # Pages.
 
     async def visit(self, params: JSON) -> bool:
-        """Send the person to a page that a server needs them to see; return whether they went."""
+        """Send the person to a page that a server requires; return whether they went."""
         async with self._turn:
             with self.waiting():
                 try:
@@ -243,7 +243,7 @@ class Questions:
 
 
 def _missing(left: Iterable[Field]) -> Iterator[str]:
-    """Yield the options that are missing for fields without any answer."""
+    """Yield the options to give for fields without an answer."""
     needed = [field.name for field in left if field.required and field.default is LEFT_OUT]
     if needed:
         yield f"give {' '.join(f'--answer {name}=…' for name in needed)}"
@@ -260,8 +260,8 @@ def _open_page(url: str) -> bool:
 def _safe_host(url: str) -> str | None:
     """Return the host of a page that may be opened: of https, or of http on this machine.
 
-    A name in letters of other scripts is shown in the ASCII form that is asked for (2025-11-25,
-    client/elicitation, "Safe URL Handling").
+    A name in other scripts is shown in its ASCII form (2025-11-25, client/elicitation, "Safe URL
+    Handling").
     """
     try:
         parts = urlsplit(url)

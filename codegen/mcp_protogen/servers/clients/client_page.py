@@ -1,4 +1,4 @@
-"""The reports of `mcp-gen client`: of modules that were written, and of a check of modules."""
+"""The reports of `mcp-gen client` about written and checked modules."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -28,10 +28,10 @@ def write_clients(jobs: Iterable[ClientJob], settings: Settings, *, force: bool)
 
 
 def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) -> FindingsPage:
-    """Compare modules with their locks and servers, and return the page of what differs.
+    """Compare modules with their locks and servers, and return the page of the differences.
 
-    The command fails for a module that is not as its lock says, and for a contract with a change
-    that is at least so severe; for any difference if `least` is None.
+    The command fails if a module differs from its lock, or a contract has a change of severity
+    `least` or more; if `least` is None, for any difference.
     """
     found = [check(job) for job in jobs]
     failed = [client for client in found if client.causes or _fails(client, least)]
@@ -61,7 +61,7 @@ def _report(found: Sequence[CheckedModule], failed: Sequence[CheckedModule]) -> 
 
 
 def _fails(checked: CheckedModule, least: Severity | None) -> bool:
-    """Return whether a contract has changed so much that a check fails."""
+    """Return whether a check fails for the changes of a contract."""
     comparison = checked.comparison
     if comparison is None or not differs(comparison):
         return False

@@ -1,9 +1,9 @@
-"""Return whether all values of one schema are values of another, and where not.
+"""The containment of schemas: whether all values of one are values of another, and where not.
 
-JSON Schema goes one way for arguments and the other for results: what a caller sends has to be
-accepted by the schema after a change, and what the server answers by the schema before it. So there
-is one question here, containment, and it is answered carefully: what cannot be proved is a fault.
-Schemas are those of a server; nothing is fetched, and the work is bounded.
+After a change of a server, the new schema must accept the arguments of old callers, and the old
+schema must accept the new results. Both are questions of containment. The answer is careful: it
+counts as a fault if nothing proves containment. Schemas are those of a server; nothing is fetched,
+and the work is bounded.
 """
 
 import json
@@ -49,22 +49,22 @@ from mcp_protogen.servers.clients.wording import schema_text, short_text
 Json = dict[str, Any]
 
 _BUDGET: Final = 5_000
-"""How many pairs of schemas are looked at; the rest counts as not proved."""
+"""The most pairs of schemas to compare; the rest counts as not proved."""
 _CONSTANTS: Final = 5
-"""How many constants count as much as a pair."""
+"""The number of constants that count as much as a pair."""
 _DEEPEST: Final = 60
 _NESTED: Final = 5
-"""How many members deep two schemas are looked at for a difference that keeps them apart."""
+"""The most levels of members in which to look for a difference between two schemas."""
 _APPLIED: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
-"""The keywords of schemas that are looked at one by one."""
+"""The keywords that are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """Who writes the values and who reads them.
+    """The behaviour of the writer and the reader of values.
 
-    A typed caller sends no members but those that it knows; a server may send others. A reader
-    that keeps or ignores what it does not know takes them, even where its schema closes an object.
+    A typed caller sends only members that it knows; a server may send others. A reader that keeps
+    or ignores unknown members accepts them, even if its schema closes the object.
     """
 
     writer_adds: bool
@@ -76,9 +76,9 @@ RESULTS: Final = Direction(writer_adds=True, reader_ignores=True)
 
 
 def faults(narrow: Json, wide: Json, ends: Direction) -> tuple[SchemaFault, ...]:
-    """Return where values of `narrow` need not be values of `wide`; nothing if all of them are.
+    """Return the places where values of `narrow` may not be values of `wide`; empty if all are.
 
-    Those of the kinds `EXTRA` and `FORMAT` are no faults.
+    Those of the kinds `EXTRA` and `FORMAT` do not count as faults.
     """
     unsure = SchemaFault(FaultKind.UNKNOWN, "", "…", "…")
     ambiguous = is_ambiguous(narrow) or is_ambiguous(wide)
@@ -117,14 +117,14 @@ class _Search:
             return [SchemaFault(FaultKind.TYPE, path, short_text(types_of(one)), "nothing")]
         if not other.keys() - ANNOTATIONS or self._alike(one, other):
             return []
-        # What is made on the way must live as long as its id is in use.
+        # New schemas must live as long as their ids are in use.
         self._kept += (narrow, wide)
         return self._examine((id(narrow), id(wide)), Pair(one, other, path))
 
     def _examine(self, key: tuple[int, int], pair: Pair) -> list[SchemaFault]:
         """Return the faults of two schemas that differ, unless they are being examined already."""
         if key in self._open:
-            # A reference that leads to itself without a step into the value says nothing.
+            # A reference that leads to itself without a step into the value means nothing.
             unknown = pair.fault(
                 FaultKind.UNKNOWN, schema_text(pair.narrow), schema_text(pair.wide)
             )
@@ -156,20 +156,20 @@ class _Search:
         return one != other
 
     def _leads_out(self, schema: Any) -> bool:
-        """Return whether a schema is nothing but a reference to another document."""
+        """Return whether a schema is only a reference to another document."""
         if not is_object(schema) or schema.keys() - ANNOTATIONS != {"$ref"}:
             return False
         ref, bases = schema["$ref"], [document for document in self._documents if "$id" in document]
         return "://" in ref and not bases
 
     def _alike(self, one: Json, other: Json) -> bool:
-        """Return whether two schemas say the same, with all that they refer to."""
+        """Return whether two schemas are the same, including all references."""
         if self._text(one) != self._text(other):
             return False
         return not refers(self._text(one)) or not self._differ
 
     def _text(self, schema: Json) -> bytes:
-        """Return what a schema means as text."""
+        """Return the meaning of a schema as text."""
         if id(schema) not in self._texts:
             self._kept.append(schema)
             own = {
@@ -201,7 +201,7 @@ class _Search:
             yield from self._types(pair)
 
     def _alternatives(self, pair: Pair, arms: Sequence[Any], *, alone: bool) -> list[SchemaFault]:
-        """Return the faults of the alternatives that are nearest, for all parts of a schema.
+        """Return the faults of the nearest alternatives, for all parts of a schema.
 
         With `alone`, no other alternative may accept any of its values.
         """
@@ -224,7 +224,7 @@ class _Search:
         return found if refused else [pair.fault(FaultKind.RULE, "", "oneOf")]
 
     def _nearest(self, pair: Pair, arms: Sequence[Any]) -> list[SchemaFault]:
-        """Return the faults of the alternative that is nearest; none if one has none."""
+        """Return the faults of the nearest alternative; none if one has none."""
         best: list[SchemaFault] | None = None
         for arm in arms:
             found = self.schema(pair.narrow, arm, pair.path)
@@ -235,7 +235,7 @@ class _Search:
         return best if best is not None else [pair.fault(FaultKind.RULE, "", "anyOf")]
 
     def _is_alone(self, pair: Pair, arms: Sequence[Any]) -> bool:
-        """Return whether a schema that one alternative accepts has no value of another one."""
+        """Return whether no other alternative accepts a value of a schema that one accepts."""
         fits = [not refusals(self.schema(pair.narrow, arm, pair.path)) for arm in arms]
         return fits.count(True) == 1 and all(
             fit or self._are_disjoint(pair.narrow, arm, _NESTED)
@@ -344,7 +344,7 @@ class _Search:
                 yield from self._unknown(member, wide_rest, place)
         yield from self._wide_only_members(pair, rest)
         others = [rest] if rest is not False else []
-        if "patternProperties" not in pair.wide:  # else the two have to be equal
+        if "patternProperties" not in pair.wide:  # else the two must be equal
             others += patterns_of(pair.narrow).values()
         for schema in others:
             yield from self.schema(schema, wide_rest, f"{pair.path}{{}}")
@@ -352,7 +352,7 @@ class _Search:
     def _wide_only_members(self, pair: Pair, rest: Any) -> Iterator[SchemaFault]:
         """Yield the faults of members that only the wide schema declares."""
         ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
-        # What a pattern allows, this does not look at.
+        # This does not look at patterns.
         other = True if pair.narrow.get("patternProperties") else rest
         for name in sorted(theirs.keys() - ours.keys()):
             place = _inside(pair.path, name)
@@ -362,7 +362,7 @@ class _Search:
             yield from found
 
     def _unknown(self, member: Any, rest: Any, place: str) -> Iterator[SchemaFault]:
-        """Yield what becomes of a member that the other schema does not declare."""
+        """Yield the faults of a member that the other schema does not declare."""
         if rest is False:
             yield SchemaFault(FaultKind.UNDECLARED, place, schema_text(member))
         elif rest is True or rest == {}:
@@ -371,20 +371,20 @@ class _Search:
             yield from self.schema(member, rest, place)
 
     def _writer_rest(self, schema: Json) -> Any:
-        """Return the schema of members that are not declared, of the side that writes them."""
+        """Return the writer's schema of undeclared members."""
         if "additionalProperties" in schema:
             return schema["additionalProperties"]
         declared = bool(properties_of(schema) or schema.get("patternProperties"))
         return self._ends.writer_adds or not declared
 
     def _reader_rest(self, schema: Json) -> Any:
-        """Return the schema of members that are not declared, of the side that reads them."""
+        """Return the reader's schema of undeclared members."""
         rest = schema.get("additionalProperties", True)
         return True if rest is False and self._ends.reader_ignores else rest
 
 
 def _rest_of(schema: Json) -> Any:
-    """Return the schema of members that are not declared, if it is the same for all."""
+    """Return the schema of undeclared members, if it is the same for all."""
     return True if "patternProperties" in schema else schema.get("additionalProperties", True)
 
 

@@ -1,4 +1,4 @@
-"""What has changed between two contracts of a server, and for whom it breaks."""
+"""The changes between two contracts of a server, and who they break."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,23 +19,23 @@ Json = dict[str, Any]
 Place = Callable[[str], str]
 Offers = Mapping[str, ServerOffer]
 
-# A member that no value can have: so the schema has members, and no others are sent.
+# An impossible member: with it, the schema declares members, so no others are sent.
 _NONE: Final[Json] = {"": False}
 VERSION: Final = "server-version-changed"
-"""The code of a change that leaves the contract as it is."""
+"""The code of a change that does not affect the contract."""
 
-# https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations: what an absent
-# hint stands for, which is the less safe value, and the change to that value.
+# https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations: the default of an
+# absent hint, which is the less safe value, and the code of a change to it.
 _HINTS: Final[Mapping[str, tuple[bool, str]]] = {
     "readOnlyHint": (False, "security-read-only-lost"),
     "destructiveHint": (True, "security-destructive"),
     "idempotentHint": (False, "security-idempotent-lost"),
     "openWorldHint": (True, "security-open-world"),
 }
-# These have a meaning only for tools that are not said to read only.
+# These have a meaning only for tools without a true readOnlyHint.
 _OF_WRITERS: Final = frozenset({"destructiveHint", "idempotentHint"})
 
-# The codes of faults: for arguments, of what the new schema refuses and of what it accepts as well.
+# The codes of faults in arguments: values that the new schema refuses, and that it newly accepts.
 _REFUSED: Final[Mapping[FaultKind, str]] = {
     FaultKind.TYPE: "argument-type-narrowed",
     FaultKind.VALUE: "argument-value-removed",
@@ -58,7 +58,7 @@ _ALLOWED: Final[Mapping[FaultKind, str]] = {
     FaultKind.EXTRA: "argument-added",
     FaultKind.RULE: "argument-rule-loosened",
 }
-# For results, of what the old schema does not expect, and of what the new one excludes.
+# For results: values that the old schema does not expect, and that the new one excludes.
 _UNEXPECTED: Final[Mapping[FaultKind, str]] = {
     FaultKind.TYPE: "result-type-widened",
     FaultKind.VALUE: "result-value-added",
@@ -80,7 +80,7 @@ _EXCLUDED: Final[Mapping[FaultKind, str]] = {
 }
 
 # https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks, "Tool-Level
-# Negotiation": tools that say nothing are those that forbid it.
+# Negotiation": a tool without a declaration forbids it.
 _TASK_CODES: Final[Mapping[tuple[TaskSupport, TaskSupport], str]] = {
     (TaskSupport.FORBIDDEN, TaskSupport.OPTIONAL): "tool-task-allowed",
     (TaskSupport.FORBIDDEN, TaskSupport.REQUIRED): "tool-task-required",
@@ -92,7 +92,7 @@ _TASK_CODES: Final[Mapping[tuple[TaskSupport, TaskSupport], str]] = {
 
 _REQUIRED: Final = (FaultKind.REQUIRED, FaultKind.MISSING)
 _ADDED: Final = (FaultKind.UNDECLARED, FaultKind.EXTRA)
-# What a change excludes is seen by the members that a schema declares: any others may still come.
+# Only declared members show exclusions: undeclared ones may still come.
 _KNOWN_RESULTS: Final = replace(RESULTS, writer_adds=False)
 
 
@@ -106,7 +106,7 @@ def compare_contracts(before: Contract, after: Contract, names: tuple[str, str])
 
 
 def _task_support(before: Contract, after: Contract) -> Iterator[ReportedChange]:
-    """Yield the tools whose calls as tasks are refused, accepted or required now."""
+    """Yield the tools that now refuse, accept or require calls as tasks."""
     for name in [name for name in before.tools if name in after.tools]:
         was, now = before.tools[name].task_support, after.tools[name].task_support
         code = _TASK_CODES.get((_with_extension(was, before), _with_extension(now, after)))
@@ -135,7 +135,7 @@ def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[ReportedChang
 
 
 def differs(comparison: Comparison) -> bool:
-    """Return whether anything but the version of the server has changed."""
+    """Return whether more than the version of the server has changed."""
     return any(change.code != VERSION for change in comparison.changes)
 
 
@@ -154,7 +154,7 @@ def _of_server(before: Contract, after: Contract) -> Iterator[ReportedChange]:
 
 
 def _find_renames(before: Offers, after: Offers) -> Mapping[str, str]:
-    """Return the new names of what is otherwise the same, where there is no doubt."""
+    """Return the new names of renamed offers, where only one match exists."""
     gone, came = _by_content(before, after), _by_content(after, before)
     return {
         names[0]: came[content][0]
@@ -164,7 +164,7 @@ def _find_renames(before: Offers, after: Offers) -> Mapping[str, str]:
 
 
 def _by_content(offers: Offers, others: Offers) -> Mapping[bytes, list[str]]:
-    """Return the names that only one side has, by what they have beside names and titles."""
+    """Return the names that only one side has, by content without names and titles."""
     found: defaultdict[bytes, list[str]] = defaultdict(list)
     for name in offers.keys() - others.keys():
         members = offers[name].as_json()
@@ -193,7 +193,7 @@ def _of_offer(what: str, before: ServerOffer, after: ServerOffer) -> Iterator[Re
 
 
 def _shorten(was: str, now: str) -> tuple[str, str]:
-    """Return two texts from a little before the place where they begin to differ."""
+    """Return two texts, cut to begin shortly before their first difference."""
     same = next((i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), 0)
     start = max(0, same - 20) if same > 60 else 0
     ends = (f"{'…' if start else ''}{text[start:]}" for text in (was, now))
@@ -250,7 +250,7 @@ def _results(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange
 def _new_faults(found: Iterable[SchemaFault], said: Iterable[SchemaFault]) -> list[SchemaFault]:
     """Return faults of the other direction that say something new.
 
-    That a type is another one is said once; that values came and others went, twice.
+    A new type is reported once; values that came and values that went are two changes.
     """
     known = {(fault.kind, fault.path) for fault in said if fault.kind is not FaultKind.VALUE}
     return [fault for fault in found if (fault.kind, fault.path) not in known]
@@ -271,7 +271,7 @@ def _fault_changes(
 
 
 def _arguments_of(tool: ServerOffer) -> Json:
-    """Return the schema of arguments; one that declares none and allows no others has none."""
+    """Return the schema of arguments; without declared or other members, it has none."""
     schema = {**tool.input, "type": "object"}
     declares = schema.keys() & {"$ref", "additionalProperties", "allOf", "anyOf", "oneOf"}
     return schema if schema.get("properties") or declares else {**schema, "properties": _NONE}
@@ -295,7 +295,7 @@ def _default(schema: Any) -> str:
 def _text_changes(
     code: str, was: Json, now: Json, tool: str, place: Place
 ) -> Iterator[ReportedChange]:
-    """Yield the texts that differ or are new, at the places that both schemas have."""
+    """Yield the new and changed texts at places that both schemas have."""
     ours, theirs = dict(_texts(was)), dict(_texts(now))
     for path, text in ours.items():
         if text and theirs.get(path, "") not in ("", text):
@@ -306,14 +306,14 @@ def _text_changes(
 
 
 def _texts(schema: Any) -> Iterator[tuple[str, str]]:
-    """Yield the text at each place of a schema, which is empty at most of them."""
+    """Yield the text at each place of a schema; most are empty."""
     for place, subschema in _members(schema, ""):
         said = (subschema.get(key) for key in ("title", "description"))
         yield place, "\n".join(text for text in said if isinstance(text, str))
 
 
 def _members(schema: Any, path: str) -> Iterator[tuple[str, Json]]:
-    """Yield the schemas inside a schema by place, as they are written, without references."""
+    """Yield the schemas inside a schema by place, without following references."""
     if not is_object(schema):
         return
     yield path, schema

@@ -1,4 +1,4 @@
-"""A schema as a whole, which the references inside of it lead into.
+"""A whole schema, in which references are resolved.
 
 Nothing is fetched: a reference that leads out of the document leads nowhere.
 """
@@ -15,13 +15,13 @@ Json = dict[str, Any]
 
 
 class Document:
-    """A schema, with what the schemas inside of it say without references and `allOf`."""
+    """A schema that can resolve references and `allOf` in its subschemas."""
 
     def __init__(self, whole: Json) -> None:
         self._whole = whole
 
     def resolve(self, schema: Any) -> Json | None:
-        """Return a schema without a reference; None if it leads nowhere, or in a circle."""
+        """Return a schema without a reference; None if it cannot be resolved."""
         if isinstance(schema, bool):
             return {}
         if not is_object(schema):
@@ -50,7 +50,7 @@ class Document:
         return {} if found is True else found if is_object(found) else None
 
     def join(self, schema: Json) -> Json:
-        """Return a schema without `allOf`, which accepts at least what the schema accepts."""
+        """Return a schema without `allOf` that accepts at least the same values."""
         parts = schema.get("allOf")
         if not is_array(parts):
             return schema
@@ -62,9 +62,9 @@ class Document:
         return done
 
     def alternatives(self, schema: Json) -> Iterator[Json]:
-        """Yield schemas of which each value of a schema is one of at least one.
+        """Yield schemas that together accept all values of a schema.
 
-        They may accept more than the schema, which only makes the answer more careful.
+        They may accept more, which only makes the answer more careful.
         """
         whole = self.join(schema)
         for keyword in UNIONS:

@@ -44,7 +44,7 @@ _TASKS: Final = {
     TaskSupport.REQUIRED: ["Is always called as a task."],
 }
 
-# What is sent, the whole result of it, and what a text says about it if the server does not.
+# The method to send, the type of its result, and a text for an offer without a description.
 _REQUESTS: Final[Mapping[Kind, tuple[str, str, str]]] = {
     Kind.TOOLS: ("call_tool", "CallToolResult", "Call the tool"),
     Kind.PROMPTS: ("get_prompt", "GetPromptResult", "Get the prompt"),
@@ -56,7 +56,7 @@ _BESIDE: Final[Mapping[Kind, str]] = {Kind.PROMPTS: "prompts", Kind.TEMPLATES: "
 
 @dataclass(frozen=True, slots=True)
 class ModuleNames:
-    """The names around a module: its class, the package that it imports, and the revision there.
+    """The names in a module: its class, the imported package, and the revision there.
 
     `tasks` is the form of tasks that its connections have.
     """
@@ -67,12 +67,12 @@ class ModuleNames:
     tasks: PackageTasks = PackageTasks.NONE
 
     def of_kind(self, kind: Kind) -> str:
-        """Return the class of the methods of one kind; with `Sync`, that of those that wait."""
+        """Return the class of the methods of one kind; with `Sync`, that of the blocking ones."""
         return self.client.removesuffix("Client") + _BESIDE.get(kind, "client").title()
 
     @property
     def classes(self) -> Iterator[str]:
-        """The names of all classes that there may be beside models."""
+        """The names of all possible classes other than models."""
         for name in map(self.of_kind, OFFERED):
             yield from (name, f"Sync{name}")
 
@@ -87,7 +87,7 @@ def module_text(server: TypedServer, names: ModuleNames, left_out: Sequence[str]
     """Return the module, in the layout of black; `left_out` are tools that it cannot call.
 
     Raise `ProblemError` (`bad-output`) for a fault of this program: no text of a server can change
-    what the module consists of.
+    the structure of the module.
     """
     contract = server.contract
     definitions: Mapping[str, Definition] = {}
@@ -126,7 +126,7 @@ def _sort_imports(names: Iterable[str]) -> list[str]:
 
 
 def _classes(methods: Sequence[Json], names: ModuleNames) -> Iterator[Json]:
-    """Yield the classes, those that the client leads to before it."""
+    """Yield the classes; the client comes last, because it refers to the others."""
     beside: dict[str, str] = {}
     for kind in (*_BESIDE, Kind.TOOLS):
         own = [method for method in methods if method["kind"] is kind]
@@ -168,7 +168,7 @@ def _view(method: ClientMethod, names: ModuleNames) -> Json:
 
 
 def _read_as(expr: TypeExpr | None, given: str) -> str:
-    """Return what a result is read as: its type, or the adapter of what is no class."""
+    """Return the reader of a result: its type, or an adapter if that is not a class."""
     is_class = (
         expr is None
         or isinstance(expr, Ref | ListOf | MapOf)
@@ -190,12 +190,12 @@ class _Parameter:
 
     @property
     def left_out(self) -> bool:
-        """Return whether None stands for an argument that is not sent."""
+        """Return whether None means that the argument is not sent."""
         return self.default == "None"
 
     @property
     def default(self) -> str:
-        """The default as an expression; nothing for an argument that has to be given."""
+        """The default as an expression; empty for a required argument."""
         one = self.argument
         if one.required:
             return ""

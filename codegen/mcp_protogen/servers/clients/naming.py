@@ -13,8 +13,7 @@ from mcp_protogen.base.problems import Level, Problem
 _LONGEST: Final = 80
 """The most characters of a name."""
 _FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_]+")
-# What clients have beside these methods, and builtins that annotations name: inside a class,
-# a method hides them.
+# Other methods of clients, and builtins that annotations name: inside a class, a method hides them.
 RESERVED_METHODS: Final = frozenset(
     {"CLIENT", "CONNECT", "client", "connect", "prompts", "resources", "with_options"}
     | {"bool", "dict", "float", "int", "list", "str", "type"}
@@ -28,7 +27,7 @@ _IMPORTED: Final = frozenset(
 
 
 class Names(dict[str, FieldName]):
-    """Python names by what the server says, with a warning for each that had to differ."""
+    """Python names by the server's names, with a warning for each that had to differ."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,10 +37,10 @@ class Names(dict[str, FieldName]):
 def python_names(
     given: Iterable[str], what: str, place: str, chosen: Mapping[str, str] | None = None
 ) -> Names:
-    """Return the names of parameters, attributes or methods, by what the server calls them.
+    """Return the names of parameters, attributes or methods, by the server's names.
 
-    `what` is `argument`, `member`, or what a method is for: `tool`. `chosen` has the names that
-    the user wants; `place` is that of warnings.
+    `what` is `argument`, `member`, or the subject of a method, such as `tool`. `chosen` has the
+    user's names; `place` is that of warnings.
     """
     reserved = _RESERVED.get(what, RESERVED_METHODS)
     chosen = chosen or {}
@@ -83,7 +82,7 @@ def _ascii(text: str) -> str:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken, with a mark or a number at its end if need be."""
+    """Return a free name, with a mark or a number at its end if needed."""
     return next(variant for variant in _variants(name) if variant not in taken)
 
 
@@ -102,7 +101,7 @@ class TypeNames:
         self._taken = {*_IMPORTED, *reserved}
 
     def give(self, text: str, otherwise: str = "Model") -> str:
-        """Return a free name that is as near to the text as it may be."""
+        """Return a free name, as close to the text as possible."""
         name = class_text(text) or class_text(otherwise)
         free = next(candidate for candidate in name_variants(name) if candidate not in self._taken)
         self._taken.add(free)
@@ -110,7 +109,7 @@ class TypeNames:
 
 
 def class_text(text: str) -> str:
-    """Return a text as a name of a class; nothing if no letter of it can be in one."""
+    """Return a text as the name of a class; empty if no letter is usable."""
     plain = pascal(_FORBIDDEN.sub("_", _ascii(text)))[:_LONGEST]
     return type_name(plain) if plain and not keyword.iskeyword(plain) else ""
 

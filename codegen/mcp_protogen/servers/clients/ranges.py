@@ -51,7 +51,7 @@ def measure(schema: Json, keyword: str, otherwise: float) -> float:
 
 
 def divides(step: Any, by: Any) -> bool:
-    """Return whether all multiples of `by` are multiples of `step`, as floating point has them."""
+    """Return whether all multiples of `by` are multiples of `step`, in floating point."""
     are_numbers = all(
         isinstance(number, int | float) and number is not True for number in (step, by)
     )

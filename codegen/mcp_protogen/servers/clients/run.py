@@ -1,4 +1,4 @@
-"""The work of `mcp-gen client`: a module for each client that is meant, made or checked."""
+"""The work of `mcp-gen client`: make or check a module for each client."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -23,9 +23,9 @@ from mcp_protogen.servers.connect.server_target import ServerTarget
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientJob:
-    """One module: its server, None for the contract in its lock, and what is said about it.
+    """One module: its server, None for the contract in its lock, and its options.
 
-    `with_package` is the folder of the package that is imported, and generated if it is not there.
+    `with_package` is the folder of the package to import; it is generated if missing.
     """
 
     module: Path
@@ -38,13 +38,13 @@ class ClientJob:
 
     def __post_init__(self) -> None:
         if self.module.suffix != ".py" or not class_of(self.module).isidentifier():
-            message = f"{self.module} is no module of Python"
+            message = f"{self.module} is not a Python module"
             raise ProblemError(Problem("wrong-usage", message, hint="write --out FILE.py"))
 
     def contract(self, lock: ClientLock | None) -> Contract:
-        """Return the contract of the server, of the tools that the module has.
+        """Return the contract of the server, with the tools of the module.
 
-        Those of an earlier run stay chosen; one that the server does not have any more is left out.
+        The tools of an earlier run stay chosen, unless the server has dropped them.
         """
         if self.server is None:
             if lock is None:
@@ -67,7 +67,7 @@ def jobs_of(
     target: Callable[[ClientSettings], ServerTarget] | None,
     timeout: float,
 ) -> Iterator[ClientJob]:
-    """Yield what a project has set up; without `target`, no server is asked."""
+    """Yield the jobs of a project's settings; without `target`, no server is asked."""
     for client in clients:
         yield ClientJob(
             module=client.out,
@@ -80,7 +80,7 @@ def jobs_of(
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What became of a module: whether it was written anew, and what is to be said about it."""
+    """The result for a module: whether it changed, and warnings."""
 
     module: Path
     counts: str
@@ -89,7 +89,7 @@ class Made:
 
 
 def make(job: ClientJob, settings: Settings, *, force: bool) -> Made:
-    """Write a module and its lock, and a package for clients if that was asked for."""
+    """Write a module and its lock, and a package for clients if the job has one."""
     before = None if force and job.server is not None else read_client_lock(lock_of(job.module))
     contract = job.contract(before)
     package, folder = _package(job, before, settings)
@@ -110,7 +110,7 @@ def make(job: ClientJob, settings: Settings, *, force: bool) -> Made:
 
 
 def _methods(job: ClientJob, lock: ClientLock | None, contract: Contract) -> Mapping[str, str]:
-    """Return the methods that the user has named, by tool, now or in an earlier run."""
+    """Return the user's names of methods, by tool, from now or an earlier run."""
     contract.require(job.methods)
     named = {**(lock.methods if lock is not None else {}), **job.methods}
     methods = {tool: name for tool, name in named.items() if tool in contract.tools}
@@ -149,7 +149,7 @@ def _name_of(folder: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckedModule:
-    """Why a module is not in step: with its lock, and with the contract of the server."""
+    """The differences of a module from its lock, and from the contract of the server."""
 
     module: Path
     causes: tuple[Cause, ...]
@@ -157,9 +157,9 @@ class CheckedModule:
 
 
 def check(job: ClientJob) -> CheckedModule:
-    """Compare a module with its lock, and with its server if that is to be asked.
+    """Compare a module with its lock, and with its server if the job has one.
 
-    Raise `ProblemError` for a server that cannot be asked.
+    Raise `ProblemError` if the server cannot be asked.
     """
     lock = read_client_lock(lock_of(job.module))
     found = tuple(causes(lock, job.module))
@@ -170,12 +170,12 @@ def check(job: ClientJob) -> CheckedModule:
 
 
 def against_server(name: str, server: ServerTarget, timeout: float) -> Comparison:
-    """Return how a server differs from the contract in a lock, or in that of a module."""
+    """Return the differences of a server from the contract in a lock, or in a module's lock."""
     return _against(_read_lock(name), name, server, timeout)
 
 
 def between_locks(before: str, after: str) -> Comparison:
-    """Return how the contracts in two locks differ."""
+    """Return the differences between the contracts in two locks."""
     sides = _read_lock(before).contract, _read_lock(after).contract
     return compare_contracts(*sides, (before, after))
 

@@ -1,7 +1,7 @@
-"""Schemas of tools in the form that models are made from.
+"""Schemas of tools in the form for making models.
 
-Each schema becomes definitions of its own: the schema itself, and what it defines. References lead
-only to these; one that leads elsewhere is never followed, and stands for any value.
+Each schema becomes separate definitions: the schema itself, and those inside it. References lead
+only to these; any other reference is never followed, and stands for any value.
 """
 
 from collections.abc import Iterable, Mapping
@@ -27,11 +27,11 @@ Json = dict[str, Any]
 _DEFINITIONS: Final = ("$defs", "definitions")
 _NO_FACTS: Final = Facts("", {}, "")
 _MOST_VALUES: Final = 5_000
-"""JSON values in one schema: far more than those of usual servers have."""
+"""The most JSON values in one schema: far more than usual servers have."""
 _MOST_ARMS: Final = 500
-"""Alternatives of one value; Python reads no union that is much longer."""
+"""The most alternatives of one value; Python cannot read a union that is much longer."""
 _ANY_OBJECT: Final[Json] = {"type": "object", "additionalProperties": {}}
-# A schema of a server may be none at all, in any place.
+# A server's schema may be invalid in any place.
 _FAULTS: Final = (*(ProblemError, RecursionError, KeyError, TypeError, AttributeError, ValueError),)
 
 
@@ -55,7 +55,7 @@ class SchemaDefinitions:
 
     def with_root(self, schema: Json) -> "SchemaDefinitions":
         """Return another schema with the definitions that it refers to."""
-        # Definitions that cannot be types themselves would fail each time: only used ones stay.
+        # Only used definitions stay, because unused ones that cannot be types would fail.
         needed = find_reachable({**self._graph, **_graph({self.root: schema})}, [self.root])
         used = {name: self.schemas[name] for name in sorted(needed & self.schemas.keys())}
         return replace(self, schemas={**used, self.root: schema})
@@ -64,8 +64,8 @@ class SchemaDefinitions:
 def collect_definitions(schema: Json, root: str, place: str) -> SchemaDefinitions:
     """Return a schema as definitions, with a warning for each reference that leads elsewhere.
 
-    Those that it defines have safe names, and the schema itself the name `root`. A schema that is
-    too large stands for any value, with a warning: its models would take minutes.
+    Its definitions have safe names, and the schema itself the name `root`. A schema that is too
+    large stands for any value, with a warning: its models would take minutes.
     """
     if _is_too_large(schema):
         message = f"the schema has more than {_MOST_VALUES:,} values or {_MOST_ARMS:,} alternatives"
@@ -97,7 +97,7 @@ def collect_definitions(schema: Json, root: str, place: str) -> SchemaDefinition
 def with_all_members(found: SchemaDefinitions) -> SchemaDefinitions:
     """Return definitions whose root declares the members of all its alternatives and conditions.
 
-    A call has its arguments one by one, and each of them may be one of several alternatives.
+    A call has its arguments one by one, and each may come from one of several alternatives.
     """
     above: Json = {"$defs": found.schemas, "$ref": references.PREFIX + found.root}
     part = read_schema(above)
@@ -136,7 +136,7 @@ def _loosening(message: str, place: str) -> Problem:
 
 
 class _Rebasing:
-    """The references of one schema, which lead to definitions afterwards."""
+    """A rewriting of the references of one schema, so that they lead to definitions."""
 
     def __init__(self, called: Mapping[str, str], root: str, place: str) -> None:
         self._called = called
@@ -145,7 +145,7 @@ class _Rebasing:
         self.problems: list[Problem] = []
 
     def rebase(self, schema: Json) -> Json:
-        """Return a schema whose reference is rebased."""
+        """Return a schema with a rewritten reference."""
         done = {
             key: value
             for key, value in schema.items()
@@ -169,7 +169,7 @@ class _Rebasing:
         return f"{references.PREFIX}{self._root}{pointer}"
 
     def drop_dangling(self, schema: Json, definitions: Json) -> Json:
-        """Return a schema without a reference that leads to none of the definitions."""
+        """Return a schema without its reference, if that leads to no definition."""
         ref: str = schema.get("$ref", "")
         if not ref or (ref.startswith(references.PREFIX) and references.target(ref) in definitions):
             return schema
@@ -184,9 +184,9 @@ class _Rebasing:
 
 
 def normal(found: SchemaDefinitions, place: str) -> SchemaDefinitions:
-    """Return definitions in normal form, with what the models do not check as warnings.
+    """Return definitions in normal form, with warnings about parts that the models do not check.
 
-    A member that cannot be a type stands for any value, and so does a schema that is none.
+    A member that cannot be a type stands for any value, and so does an invalid schema.
     """
     try:
         return _normal(found, place)
@@ -216,11 +216,11 @@ def _normal(found: SchemaDefinitions, place: str) -> SchemaDefinitions:
 
 
 def _with_members(above: Json, found: SchemaDefinitions, place: str) -> Json:
-    """Return the schema with those of its members that can be types, and others of any value."""
+    """Return the schema with its members; those that cannot be types accept any value."""
     members: Json = {}
     needed = set(required_of(above))
     for name, value in above["properties"].items():
-        # An object that has to have a member of no value has no value itself.
+        # An object that requires an impossible member is impossible itself.
         alone: Json = {"type": "object", "properties": {name: value}}
         try:
             _normal(found.with_root({**alone, "required": [*needed & {name}]}), place)
@@ -231,7 +231,7 @@ def _with_members(above: Json, found: SchemaDefinitions, place: str) -> Json:
 
 
 def reachable(schemas: Json, names: Iterable[str]) -> Json:
-    """Return the definitions of these names, and all that they refer to."""
+    """Return the definitions of these names, with all references."""
     needed = find_reachable(_graph(schemas), names)
     return {name: schema for name, schema in schemas.items() if name in needed}
 

@@ -37,7 +37,7 @@ def _row(cells: list[str]) -> ToolSeverity:
 
 
 def rate(code: str, item: str, tool: str, before: str = "", after: str = "") -> ReportedChange:
-    """Return a change with its severity for each reader; `tool` is the one that it is about."""
+    """Return a change of `tool` with its severity for each reader."""
     row = severities()[code]
     return ReportedChange(
         code=code,

@@ -47,7 +47,7 @@ Json = dict[str, Any]
 _BASE: Final = ClassName("WireModel")
 _BOUNDS: Final = tuple(CONSTRAINTS)
 _WRAPPED: Final = "result"
-"""The only member of an object that servers make of a result that is none."""
+"""The only member of the object that servers put around other results."""
 _LONGEST_TEXT: Final = 4_000
 _LONGEST_DEFAULT: Final = 60
 
@@ -97,7 +97,7 @@ def typed_server(
     """Return methods and types for a contract.
 
     `chosen` has methods by tool, as the user wants them; `reserved` names cannot be those of types.
-    Warnings say which names had to differ, and what the models do not check.
+    Warnings name the changed names, and the parts that the models do not check.
     """
     sides = [side for offers in contract.offers.values() for side in _sides(offers.values())]
     module = _Module(TypeNames(reserved), _common_names(sides))
@@ -124,7 +124,7 @@ def typed_server(
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One schema of a tool, as definitions under names of its own."""
+    """One schema of a tool, as definitions under its own names."""
 
     offer: ServerOffer
     is_output: bool
@@ -133,7 +133,7 @@ class _Side:
     found: SchemaDefinitions
 
     def content(self, name: str) -> str:
-        """Return a digest of a definition with everything that it leads to."""
+        """Return a digest of a definition with all its references."""
         return digest(self.found.reachable(name))
 
 
@@ -152,7 +152,7 @@ def _sides(offers: Iterable[ServerOffer]) -> Iterator[_Side]:
 
 
 def _common_names(sides: Iterable[_Side]) -> Collection[str]:
-    """Return the names of definitions that mean the same wherever a tool has them."""
+    """Return the names of definitions that are the same in all tools."""
     contents: defaultdict[str, set[str]] = defaultdict(set)
     for side in sides:
         for name in side.found.schemas:
@@ -203,7 +203,7 @@ class _Module:
         self.problems: list[Problem] = []
 
     def add(self, side: _Side, wanted: str) -> _Added:
-        """Add the definitions of a schema, under free names, and return what became of it."""
+        """Add the definitions of a schema under free names, and return the result."""
         found = side.found
         owner = class_text(side.offer.name) or "Tool"
         called = {found.root: self._names.give(wanted)}
@@ -216,7 +216,7 @@ class _Module:
         schemas = references.rename_definitions(found.schemas, called)
         root = called[found.root]
         done = normal(SchemaDefinitions(root, schemas, found.problems), side.place)
-        # Nothing checks arguments here, so that it does not matter what models would not check.
+        # Arguments are not checked here, so the limits of models do not matter.
         for problem in done.problems if side.is_output else found.problems:
             if problem.code == _LOOSENED:
                 self._loosened.setdefault(problem.message, []).append(side.offer.name)
@@ -232,14 +232,14 @@ class _Module:
         return _Added(root, final[root], schemas[root], nullable_names(final))
 
     def loosening_warnings(self, place: str) -> Iterator[Problem]:
-        """Yield what the models do not check, each with the tools that it is about."""
+        """Yield the parts that the models do not check, each with its tools."""
         hint = "the models accept more than the schema does"
         for message, tools in self._loosened.items():
             said = f"{message}: {summarize_list([*dict.fromkeys(tools)], 5)}"
             yield Problem(_LOOSENED, said, place, hint=hint, level=Level.WARNING)
 
     def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
-        """Return the types that are used, and what they lead to, by name."""
+        """Return the used types, with all that they refer to, by name."""
         needed = sorted(reachable(self.schemas, used))
         nulls = nullable_names(self.schemas)
         return tuple(self._type(name, nulls) for name in needed)
@@ -287,10 +287,10 @@ class _Module:
 
 
 class _Docs:
-    """What a schema says about its objects and members.
+    """The descriptions of objects and members in a schema.
 
-    Types in normal form have no texts. They are found again by the members that a type has; where
-    two types have the same members and other texts, nothing is said.
+    Types in normal form have no texts. Their members find them again; two types with the same
+    members and different texts get none.
     """
 
     def __init__(self, schemas: Json) -> None:
@@ -323,7 +323,7 @@ def _description(schema: Any) -> str:
 
 
 def cut(text: str) -> str:
-    """Return a text without what is beyond the longest one."""
+    """Return a text, cut at the greatest length."""
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
 
 
@@ -377,7 +377,7 @@ def _arguments(given: _Added, offer: ServerOffer) -> tuple[Argument, ...] | None
 
 
 def _default(raw: Any, expr: TypeExpr) -> tuple[Any, ...]:
-    """Return the default of an argument if it is a short one of its type, and nothing else."""
+    """Return the default of an argument if it is short and of its type."""
     if not is_object(raw) or "default" not in raw:
         return ()
     value = raw["default"]

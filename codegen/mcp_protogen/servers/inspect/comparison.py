@@ -1,4 +1,4 @@
-"""Breaches as changes, for the pages and the baselines that all findings share."""
+"""Breaches as changes, in the form that pages and baselines of all findings share."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""An HTTP client that shows what passes: each message, and the heads of requests and answers."""
+"""An HTTP client that records each message, and the heads of requests and answers."""
 
 from codecs import getincrementaldecoder
 from collections.abc import AsyncGenerator
@@ -19,10 +19,10 @@ _RECORDED: Final = (
 )
 """The header fields of answers that are recorded."""
 _EXCERPT: Final = 2000
-"""How much is recorded of a body that is not JSON, in bytes."""
+"""The most bytes to record of a body that is not JSON."""
 
 Head = dict[str, Any]
-"""The members of an `Exchange` that are about HTTP."""
+"""The members of an `Exchange` for HTTP."""
 
 
 class TappedClient:

@@ -143,7 +143,7 @@ class SseTransport:
         return transport
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Post messages, whatever they are; raise `Disconnected` if the network fails."""
+        """Post messages, valid or not; raise `Disconnected` if the network fails."""
         for body in messages:
             try:
                 await self._stream.post(Message(body, "response", "", {}))

@@ -27,7 +27,7 @@ from mcp_protogen.servers.inspect.transcript import (
 )
 
 _SILENT: Final = 2
-"""After how many sessions without an answer there is no server."""
+"""The number of sessions without an answer after which there is no server."""
 _LAST_LINES: Final = 20
 
 
@@ -36,9 +36,9 @@ def inspect(
 ) -> tuple[Session, ...]:
     """Hold all sessions with a server: each of the revisions, by default all, over each transport.
 
-    A last one asks for a revision that does not exist. `shown` is the server as it may be shown.
+    A last one asks for an unknown revision. `shown` is the server without secrets.
 
-    Raise `ProblemError`: `no-connection` or `request-timeout` if nothing is written at all.
+    Raise `ProblemError`: `no-connection` or `request-timeout` if the server never writes.
     """
     try:
         sessions = asyncio.run(_open_sessions(server, options, revisions))
@@ -52,13 +52,13 @@ def inspect(
 async def _open_sessions(
     server: Server, options: InspectOptions, revisions: Collection[str]
 ) -> list[Session]:
-    """Hold all sessions, or so many that there is nobody."""
+    """Hold the planned sessions; stop early if the server never answers."""
     clock = Clock()
     sessions: list[Session] = []
     for revision, transport in _plan_sessions(server, revisions or all_revisions()):
         session = Session(revision=revision, transport=transport)
         errors = deque[str](maxlen=_LAST_LINES)
-        # One long wait is enough for a process that does not end.
+        # Wait long only once for a process that does not end.
         stubborn = any(earlier.exchanges[-1].outcome == KILLED for earlier in sessions)
         grace = SOON if stubborn else GRACE
         await hold(session, _probing(server, session, clock, errors, grace), options)
@@ -70,7 +70,7 @@ async def _open_sessions(
 
 
 def _plan_sessions(server: Server, revisions: Collection[str]) -> list[tuple[str, str]]:
-    """Return what to try, the newest first: most servers aim at it."""
+    """Return the pairs of revision and transport, the newest first: most servers aim at it."""
     first, *more = (HTTP, SSE) if server.url else (STDIO,)
     tried = {
         transport: [
@@ -115,5 +115,5 @@ def _no_server(session: Session, shown: str) -> ProblemError:
     message = first.detail or "nothing answers"
     if session.errors:
         message += f"; it wrote: {' '.join(session.errors[-1].split()):.200}"
-    hint = "see whether it runs by itself, or give it more time with --timeout"
+    hint = "run it by hand to see why, or give it more time with --timeout"
     return ProblemError(Problem(code, message, shown, hint=hint))

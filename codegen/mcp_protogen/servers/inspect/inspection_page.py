@@ -1,4 +1,4 @@
-"""The page of an inspection, from what a user names to the findings."""
+"""The page of an inspection: the user's request in, the findings out."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -30,9 +30,9 @@ _RECORDING = ".jsonl"
 
 @dataclass(frozen=True, slots=True)
 class InspectRequest:
-    """The server or the recording of one, the revisions to try, none for all, and how.
+    """The server or its recording, the revisions to try (none for all), and the options.
 
-    What passes is written into the file `record`, if there is one.
+    `record` is a file for the recording.
     """
 
     target: ServerTarget
@@ -44,8 +44,8 @@ class InspectRequest:
 def inspection_page(request: InspectRequest, findings: FindingOptions, view: View) -> FindingsPage:
     """Inspect a server or a recording, and return the page of the findings.
 
-    Raise `ProblemError`: `unknown-revision`, `bad-recording`, as `inspect` does, and for options or
-    a baseline that are wrong.
+    Raise `ProblemError`: `unknown-revision`, `bad-recording`, as `inspect` does, and for wrong
+    options or a wrong baseline.
     """
     findings.check(SEVERITIES)
     _refuse_unknown(request.revisions)
@@ -67,7 +67,7 @@ def _refuse_unknown(revisions: Sequence[str]) -> None:
     for revision in revisions:
         if not is_inspected(revision):
             hint = f"known: {', '.join(all_revisions())}"
-            message = f"no revision is {revision!r:.40}"
+            message = f"{revision!r:.40} is not a revision"
             raise ProblemError(Problem("unknown-revision", message, hint=hint))
 
 
@@ -79,16 +79,16 @@ def _sessions(request: InspectRequest) -> tuple[str, tuple[Session, ...]]:
         for session in sessions:
             if not is_inspected(session.revision) and session.revision != UNKNOWN_REVISION:
                 raise bad_recording(
-                    Path(target.name), 0, f"no revision is {session.revision!r:.40}"
+                    Path(target.name), 0, f"{session.revision!r:.40} is not a revision"
                 )
         return str(about.get("target", target.name)), sessions
-    # The findings have all that the transports would log.
+    # The findings contain everything that the transports would log.
     getLogger("mcp_protogen.runtime").addHandler(NullHandler())
     sessions = inspect(server_of(target), request.options, request.revisions, target.shown)
     if request.record is not None:
         lines = "".join(recording.format_lines(sessions, {"target": target.shown}))
         content = {request.record: lines.encode("utf-8", "backslashreplace")}
-        # It may have tokens.
+        # It may contain tokens.
         write_files(content, hint="name a file in a folder that exists", mode=0o600)
     return target.shown, sessions
 

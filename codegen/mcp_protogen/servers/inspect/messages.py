@@ -1,4 +1,4 @@
-"""Messages held to the schema of a revision, as it is mended here, by method and direction."""
+"""The check of messages against the patched schema of a revision, by method and direction."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 
 _MOST: Final = 20
-"""How many mistakes of one message are reported."""
+"""The most mistakes of one message to report."""
 _CHOICES: Final = ("anyOf", "oneOf")
 # Schemas have one or the other name. Where they have both, the second is for any answer.
 _RESULTS: Final = ("JSONRPCResultResponse", "JSONRPCResponse")
@@ -34,7 +34,7 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """The schema and the facts of one revision, with those of the extensions that are known.
+    """The schema and the facts of one revision, and of the known extensions.
 
     `claims` are the types of the results that extensions add, by method and `resultType`, and the
     identifiers of these extensions.
@@ -64,7 +64,7 @@ class Protocol:
         return found or {}
 
     def mistakes(self, name: str, value: Any) -> Iterator[Mistake]:
-        """Yield where a value does not fit a type, the first places of each kind."""
+        """Yield the places where a value does not fit a type, the first of each kind."""
         try:
             errors = sorted(_validator(self.revision, name).iter_errors(value), key=_place)
         except RecursionError:
@@ -117,7 +117,7 @@ def _place(error: Any) -> tuple[str, str]:
 
 
 def _narrow(error: Any) -> Any:
-    """Return the mistake in the alternative that was most likely meant."""
+    """Return the mistake in the most likely alternative."""
     while error.validator in _CHOICES and error.context:
         arms: dict[int, list[Any]] = {}
         for inner in error.context:
@@ -130,7 +130,7 @@ def _narrow(error: Any) -> Any:
 
 
 def _is_other(errors: list[Any]) -> bool:
-    """Return whether a constant or the kind of value tells that an alternative was not meant."""
+    """Return whether a constant or the kind of value excludes an alternative."""
     return any(
         error.validator in ("const", "enum") or (error.validator == "type" and not error.path)
         for error in errors
@@ -138,7 +138,7 @@ def _is_other(errors: list[Any]) -> bool:
 
 
 def _shorten(error: Any) -> str:
-    """Return what is wrong, without the value that is."""
+    """Return the mistake as text, without the wrong value."""
     if error.validator in _CHOICES:
         return "fits none of the alternatives"
     if error.validator == "type":

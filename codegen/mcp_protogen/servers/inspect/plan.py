@@ -1,7 +1,7 @@
-"""The plan of an inspection: what is sent in each session, whatever its transport.
+"""The plan of an inspection: the messages of each session, for all transports.
 
-Nothing in it changes anything on a server: no tool is called unless a user names it, or asks for
-those that say that they only read. What may end a server comes last.
+It changes nothing on a server: it calls only tools that the user names, or, on request, those that
+declare to only read. Messages that may end a server come last.
 """
 
 from collections.abc import Iterator, Mapping
@@ -45,7 +45,7 @@ LISTS: Final[Mapping[str, str]] = {
 
 
 def listing(session: Session, method: str) -> tuple[dict[str, Any], ...]:
-    """Return what a method lists."""
+    """Return the items that a method lists."""
     return tuple(item for item, _, _ in list_items(session, method, LISTS[method]))
 
 
@@ -78,7 +78,7 @@ def first_uri(session: Session, method: str, member: str) -> str | None:
 def of_first(
     method: str, listed_by: str = "resources/list", member: str = "resources", **about: Any
 ) -> Probe:
-    """Return a request about the first thing that is listed, by default a resource."""
+    """Return a request about the first listed item, by default a resource."""
 
     def make(client: SessionClient) -> PlanStep | None:
         uri = first_uri(client.session, listed_by, member)
@@ -149,7 +149,7 @@ def _cancel(client: SessionClient) -> PlanStep | None:
 
 
 def cancellation(id: object) -> dict[str, Any]:
-    """Return what cancels a request."""
+    """Return a notification that cancels a request."""
     return notification("notifications/cancelled", {"requestId": id, "reason": "a test"})
 
 
@@ -199,7 +199,7 @@ OPENING: Final = (
     Probe(name="open", make=SessionClient.begin, of=lambda revision: True),
     telling("initialized", notification("notifications/initialized"), **_STATEFUL),
 )
-"""How a session begins; without an agreement it ends with the first step."""
+"""The start of a session; without an agreement it ends with the first step."""
 
 READING: Final = (
     *_listing_probes(),
@@ -208,7 +208,7 @@ READING: Final = (
     Probe(name="completion/complete", make=_complete, declared=("completions",)),
     Probe(name="tools/call", make=_call, declared=("tools",), repeats=True),
 )
-"""What servers offer, and what can be had of it without an effect."""
+"""The offers of a server, and reading them without effects."""
 
 SETTING: Final = (
     of_first("resources/subscribe", **_SUBSCRIBE),
@@ -218,7 +218,7 @@ SETTING: Final = (
     asking("wrong log level", SET_LEVEL, {"level": NONE}, **_LOGGING),
     asking("wrong log level", params=_NO_LEVEL, declared=("logging",), **_STATELESS),
 )
-"""What is set for this session only."""
+"""Settings for this session only."""
 
 MISTAKES: Final = (
     asking("ping", "ping", **_STATEFUL),
@@ -245,4 +245,4 @@ MISTAKES: Final = (
     Probe(name="batch", make=_batch, of=has_batches),
     Probe(name="no JSON", make=_cut_off),
 )
-"""Mistakes of a client, and what is unusual but allowed."""
+"""Mistakes of a client, and unusual but allowed requests."""

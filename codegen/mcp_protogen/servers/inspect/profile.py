@@ -1,4 +1,4 @@
-"""What a server is and offers, in a few values: the head of a report."""
+"""The profile of a server, in a few values: the head of a report."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ _SAID = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionSupport:
-    """What became of a revision over a transport."""
+    """The outcome for a revision over a transport."""
 
     revision: str
     transport: str
@@ -44,7 +44,7 @@ class RevisionSupport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Who a server is, what it speaks, declares and offers; of the newest revision it speaks.
+    """The name, revisions, capabilities and offers of a server, from the newest revision it speaks.
 
     `seconds` is the time from the start of a process, or of a request, to the first answer.
     """
@@ -84,7 +84,7 @@ def profile_of(sessions: Sequence[Session]) -> Profile:
 
 
 def overview_of(profile: Profile) -> Overview:
-    """Return what a server is and offers, and what it speaks over which transport."""
+    """Return the overview of a profile, with the revisions over each transport."""
     says = " ".join(profile.instructions.split())
     seconds = "" if profile.seconds is None else f"after {profile.seconds:.2f} s"
     rows = (

@@ -1,4 +1,4 @@
-"""The raw door of an inspection: HTTP requests that no client sends.
+"""HTTP requests that no client sends.
 
 Nothing is sent to another origin than that of the user's URL.
 """
@@ -35,7 +35,7 @@ class _AnsweredError(Exception):
 
 
 class RawDoor:
-    """The way for requests that no client sends: any bytes, header fields, methods and addresses.
+    """A sender of unusual requests: any bytes, header fields, methods and addresses.
 
     The fields are those that the transport would send, changed as a step says.
     """
@@ -63,7 +63,7 @@ class RawDoor:
                 raise _AnsweredError
 
         with suppress(_AnsweredError):
-            # A wrong request is not worth an answer to what the server asks meanwhile.
+            # During a wrong request, requests of the server get no answer.
             await reply.read_events(lambda event: [*self._intake.take(event.data.encode())], room)
 
     def _fields(self, step: PlanStep) -> dict[str, str]:
@@ -90,5 +90,5 @@ class RawDoor:
         usual = own.copy_with(path=_WELL_KNOWN + path, query=None)
         challenge = self._session.beginning.answered.get("www-authenticate", "")
         named = token_param([challenge], "resource_metadata")
-        # To follow an address of another origin would reveal that somebody inspects, and a token.
+        # A request to another origin would reveal the inspection, and a token.
         return (named and url == METADATA[0] and self._wire.resolve(named)) or usual

@@ -66,14 +66,14 @@ def _line(value: object) -> str:
 
 
 def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
-    """Return what a recording says about itself, and its sessions.
+    """Return the head of a recording, and its sessions.
 
     Raise `ProblemError` (`bad-recording`) with the line at fault.
     """
     lines = read_lines(path)
     about = next(lines)[1].get("inspection")
     if not is_object(about):
-        raise bad_recording(path, 1, "it is no recording of mcp-gen inspect")
+        raise bad_recording(path, 1, "it is not a recording of mcp-gen inspect")
     found: list[tuple[_SessionHead, list[tuple[_ExchangeHead, list[PassedMessage]]]]] = []
     for number, entry in lines:
         try:
@@ -86,7 +86,7 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
             else:
                 raise bad_recording(path, number, "it belongs to no session or no exchange")
         except ValidationError as error:
-            message = "a member is missing, or not what it should be"
+            message = "a member is missing or invalid"
             raise bad_recording(path, number, message) from error
     if not found or not all(exchanges for _, exchanges in found):
         raise bad_recording(path, 0, "it has no session, or one without an exchange")

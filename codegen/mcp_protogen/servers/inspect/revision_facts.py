@@ -1,4 +1,4 @@
-"""What is inspected: the revisions with facts, and what steps and checks ask of each."""
+"""The revisions to inspect, and the facts about each that steps and checks need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ TRANSPORTS: Final = (STDIO, HTTP, SSE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectedRevision:
-    """What facts say of a revision.
+    """The facts of a revision.
 
-    `transports` are those over which it is tried, `methods` and `headers` are the methods and the
-    header fields of requests that it has, and `batching` is whether it has batches.
+    `transports` are those to try, `methods` and `headers` are the methods and the header fields of
+    requests that it has, and `batching` is whether it has batches.
     """
 
     era: Era
@@ -56,11 +56,11 @@ def newest(era: Era) -> str:
 
 
 def rules_revision(revision: str) -> str:
-    """Return the revision whose rules hold: one that does not exist is asked for by a handshake."""
+    """Return the revision whose rules apply; an unknown one counts as one with a handshake."""
     return revision if revision in all_revisions() else newest(HANDSHAKE_ERA)
 
 
-# What steps are for: functions of the name of a revision.
+# Conditions of steps: functions of the name of a revision.
 
 
 def is_inspected(revision: str) -> bool:
@@ -69,7 +69,7 @@ def is_inspected(revision: str) -> bool:
 
 
 def is_stateless(revision: str) -> bool:
-    """Return whether each request of a revision says all about its client."""
+    """Return whether each request of a revision describes its client."""
     return is_inspected(revision) and all_revisions()[revision].era is STATELESS_ERA
 
 
@@ -94,5 +94,5 @@ def has_http_sessions(revision: str) -> bool:
 
 
 def names_agreed_revision(revision: str) -> bool:
-    """Return whether requests over HTTP name the revision that was agreed on before."""
+    """Return whether requests over HTTP name the agreed revision."""
     return is_stateful(revision) and PROTOCOL_VERSION in all_revisions()[revision].headers

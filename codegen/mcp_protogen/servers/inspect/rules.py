@@ -1,4 +1,4 @@
-"""The rules that a server is held to, by `rules.json`, and what breaks them."""
+"""The rules for servers, from `rules.json`, and breaches of them."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 
 class RuleLevel(StrEnum):
-    """How much a rule binds a server, the strictest first."""
+    """The levels of rules, the strictest first."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
@@ -50,7 +50,7 @@ class RuleLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: what is required, in which revisions, and where that is said.
+    """A rule: the requirement, its revisions, and its pages.
 
     `levels` and `pages` have each revision of the rule, the oldest first. `rows` are those of the
     requirements in the documentation.
@@ -89,7 +89,7 @@ class Rule:
 
 
 class _Change(BaseModel):
-    """What is said of a rule anew, from a revision on."""
+    """The changes of a rule from a revision on."""
 
     model_config = _FORM
     level: RuleLevel | None = None
@@ -97,7 +97,7 @@ class _Change(BaseModel):
 
 
 class _Entry(BaseModel):
-    """A rule as `rules.json` has it: from a revision on, to the last one that has it if any is."""
+    """A rule in `rules.json`: from a revision on, up to the last one if it has ended."""
 
     model_config = _FORM
     text: str
@@ -116,7 +116,7 @@ class _Entry(BaseModel):
         return self
 
     def rule(self, code: str) -> Rule:
-        """Return the rule in all revisions that there are."""
+        """Return the rule with all its revisions."""
         levels, pages = dict[str, RuleLevel](), dict[str, str]()
         level, page = self.level, self.page
         for revision in all_revisions():
@@ -137,21 +137,21 @@ def rules() -> Mapping[str, Rule]:
 
 
 def read_rules(content: bytes) -> Mapping[str, Rule]:
-    """Return the rules of a file; raise `ValueError` if it is not as it should be."""
+    """Return the rules of a file; raise `ValueError` if it is invalid."""
     entries = _FILE.validate_json(content)
     return MappingProxyType({code: entry.rule(code) for code, entry in entries.items()})
 
 
 SEVERITIES: Final[Mapping[str, SeverityRow]] = severity_table(_HERE / "severities.md")
-"""The severities of each rule that is broken, by code."""
+"""The severities of broken rules, by code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
     """A rule that a server breaks at one item, with an example and all sessions that show it.
 
-    `level` is the strictest of those of the sessions. The example is from the first of `sessions`,
-    and `revision` is what that was held to.
+    `level` is the strictest level in the sessions. The example is from the first of `sessions`,
+    judged by the rules of `revision`.
     """
 
     rule: Rule
@@ -163,7 +163,7 @@ class Violation:
 
     @property
     def page(self) -> str:
-        """The address of the page that says what is broken."""
+        """The address of the page with the rule."""
         return self.rule.page(self.revision)
 
     @property
@@ -191,7 +191,7 @@ def judge(sessions: Iterable[Session]) -> tuple[Violation, ...]:
 
 
 def _faults(session: Session, all: tuple[Session, ...]) -> Iterator[Fault]:
-    """Yield the faults of a session that are breaks of a rule of its revision."""
+    """Yield the faults of a session that break a rule of its revision."""
     spoken = {
         candidate.revision
         for candidate in all
@@ -205,7 +205,7 @@ def _faults(session: Session, all: tuple[Session, ...]) -> Iterator[Fault]:
 
 
 def _breach(shown: Sequence[tuple[Session, Fault]]) -> Violation:
-    """Return what sessions show of one rule at one item."""
+    """Return the breach of one rule at one item, from all sessions."""
     rule = rules()[shown[0][1].code]
     levels = [rule.levels[rules_revision(session.revision)] for session, _ in shown]
     level = min(levels, key=list(RuleLevel).index)

@@ -1,4 +1,4 @@
-"""The server to inspect, as a program or a URL: sessions need more than an open connection."""
+"""The server to inspect, as a program or a URL."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -40,17 +40,17 @@ def server_of(target: ServerTarget) -> Server:
 
 
 def _at(url: str, headers: Mapping[str, str], auth: HttpAuthorization | None) -> Server:
-    open_http(url, headers=headers, auth=auth)  # refuses what cannot be sent
+    open_http(url, headers=headers, auth=auth)  # refuses unusable values
     return Server(url=url, headers=headers, authorizer=auth.authorizer(url) if auth else None)
 
 
 class _Described(ConnectConfig[Any, Any, Any]):
-    """What a configuration says of a server, which is not connected to."""
+    """The description of a server in a configuration, without a connection."""
 
     server = Server()
 
     def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        """Take note of what would be opened."""
+        """Note the part instead of opening it."""
         (what,) = arguments
         if name == "open_http":
             self.server = _at(what, options["headers"], options.get("auth"))

@@ -1,4 +1,4 @@
-"""The report of an inspection as text: who, what is spoken, what is offered, findings, verdict."""
+"""The report of an inspection as text: server, revisions, offers, findings, verdict."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -56,7 +56,7 @@ class _Page:
         self._width = width
 
     def head(self, target: str, overview: Overview) -> Iterator[str]:
-        """Yield who the server is, what it offers, and what it speaks over which transport."""
+        """Yield the server, its offers, and its revisions over each transport."""
         named = [text for label, text in overview.rows if label == "server"]
         yield self.paint(Colour.BOLD, safe_line(named[0] if named else target))
         rows = [row for row in overview.rows if row[0] != "server"]
@@ -74,7 +74,7 @@ class _Page:
             yield from self._hanging("  ", remark)
 
     def _hanging(self, lead: str, text: str) -> Iterator[str]:
-        """Yield a text after what leads it; a word that is longer than a line is not broken."""
+        """Yield a text after its label; words longer than a line are not broken."""
         indent = " " * len(lead)
         wrapper = TextWrapper(self._width, indent, indent, break_long_words=False)
         wrapper.break_on_hyphens = False

@@ -24,7 +24,7 @@ class ModelCatalogue:
         for module in modules:
             for name, value in sorted(vars(module).items()):
                 if not name.startswith("__"):
-                    with suppress(Exception):  # proxies may raise anything, and are no types
+                    with suppress(Exception):  # proxies may raise anything, and are not types
                         self._see(module.__name__, name, value)
 
     def _see(self, module: str, name: str, value: Any) -> None:

@@ -44,7 +44,7 @@ def main(job: dict[str, Any], channel: int) -> None:
 
 
 def _name(module: str) -> str:
-    """Return the distribution of a module with its version, or else the module's name."""
+    """Return the distribution of a module with its version, or the module's name."""
     top = module.split(".")[0]
     holders = importlib.metadata.packages_distributions().get(top) or [top]
     try:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 # Importing these runs something.
 _NOT_IMPORTED = frozenset({"__main__", "conftest", "setup", "tests", "test", "testing"})
-# One or two messages may be somebody's example; a protocol has more.
+# One or two messages may be an example; a protocol has more.
 _PROTOCOL = 3
 
 
@@ -29,7 +29,7 @@ class Imported(NamedTuple):
 def import_target(job: dict[str, Any]) -> Imported:
     """Import the modules that `job` names, from its folders first.
 
-    Modules below them that fail are left out and reported; at least one of the named ones has to
+    Modules below them that fail are left out and reported; at least one of the named ones must
     work.
     """
     sys.path[:0] = job["path"]

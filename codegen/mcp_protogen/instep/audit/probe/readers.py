@@ -1,7 +1,7 @@
 """Readers of JSON values as types of the target, which also write them as the target does.
 
-The user chooses what is left out (`written`): Pydantic itself leaves out nothing; most SDKs leave
-out members that are None. A class with its own `model_dump`, or `to_dict`, is asked.
+The user chooses the members to leave out (`written`): Pydantic itself leaves out nothing; most SDKs
+leave out members that are None. A class with its own `model_dump` or `to_dict` writes itself.
 """
 
 import json
@@ -22,7 +22,7 @@ _LEFT_OUT: dict[str, dict[str, bool]] = {
 
 
 class Read(NamedTuple):
-    """The result of reading: `error` is empty if it was accepted, `value` is what is written."""
+    """The result of reading: `error` is empty if the value was accepted, `value` is the output."""
 
     error: str
     value: Any = NOTHING

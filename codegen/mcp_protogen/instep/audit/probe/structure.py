@@ -27,7 +27,7 @@ def snake(wire: str) -> str:
 
 
 def fault(value: Any, expression: dict[str, Any], types: dict[str, Any]) -> str:
-    """Return what is wrong with a value, in a few words; empty if nothing is."""
+    """Return the fault of a value in a few words; empty if it fits."""
     (form, inside), *_ = expression.items()
     if form == "ref":
         return _type_fault(value, types[inside], types)

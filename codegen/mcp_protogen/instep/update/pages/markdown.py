@@ -58,7 +58,7 @@ def _settling(finding: Finding) -> Iterator[str]:
         yield from _list(f"Patches: {phrases.patches(finding)}", advice)
     if finding.undecided.wrong:
         wrong = [_prose(phrases.problem(problem)) for problem in finding.undecided.wrong]
-        yield from _list("Nothing can be generated from it as it is", wrong)
+        yield from _list("Nothing can be generated from this schema", wrong)
     if finding.undecided.open:
         yield from _list("To decide", ())
         for _, (first, *more) in summarize_problems(finding.undecided.open, {*Level}):

@@ -45,7 +45,7 @@ def where(outcome: UpdateResult) -> str:
 
 
 def headline(finding: Finding) -> str:
-    """Return what has happened to a revision, in a few words."""
+    """Return the state of a revision, in a few words."""
     candidate = finding.candidate
     if candidate.state is CandidateState.NEW or candidate.state is CandidateState.COPY:
         text = f"{candidate.revision} is {'not pinned' if is_draft(candidate.revision) else 'new'}"
@@ -81,10 +81,10 @@ def changes(finding: Finding) -> str:
         return "only in prose, such as descriptions; the structure is the same"
     places = f"the structure differs in {pluralize(len(finding.pointers), 'place')}"
     if finding.comparison is None:
-        return f"{places}; what that means could not be found out"
+        return f"{places}, with unknown effects"
     if not finding.comparison.changes:
         pointers = summarize_list(finding.pointers, MOST_SHOWN)
-        return f"{places}, none of which changes what may be sent: {pointers}"
+        return f"{places}, without effect on messages: {pointers}"
     return f"{change_summary(finding.comparison, None)}; {places}"
 
 
@@ -96,13 +96,13 @@ def patches(finding: Finding) -> str:
 
 
 def advice(finding: Finding) -> tuple[tuple[PatchFit, str], ...]:
-    """Return the entries of the ledger that need work, with what to do."""
+    """Return the entries of the ledger that need work, with the work."""
     texts = _OF_ANOTHER if finding.candidate.pin is None else _OWN
     return tuple((patch, texts[patch.fit]) for patch in finding.patches if patch.fit in texts)
 
 
 def effect(dependent: Dependent, finding: Finding) -> str:
-    """Return what happens to a package when the finding is accepted."""
+    """Return the effect on a package of accepting the finding."""
     if dependent.basis is Basis.FOUND:
         return "made from the same file that was found; it stays as it is"
     if dependent.basis is Basis.OWN_FILE:

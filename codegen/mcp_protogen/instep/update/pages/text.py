@@ -58,7 +58,7 @@ def _settling(finding: Finding) -> Iterator[str]:
         advice = phrases.advice(finding)
         yield from _list([f"{patch.place}, {patch.pointer}: {text}" for patch, text in advice])
     if finding.undecided.wrong:
-        yield "  nothing can be generated from it as it is:"
+        yield "  nothing can be generated from this schema:"
         yield from _list([phrases.problem(problem) for problem in finding.undecided.wrong])
     if finding.undecided.open:
         number = pluralize(len(finding.undecided.open), "thing")

@@ -37,11 +37,11 @@ _ERROR_DATA: Final = (
     (UNSUPPORTED_VERSION, "supported", is_array, "unsupported-revision-data"),
     (MISSING_CLIENT_CAPABILITY, "requiredCapabilities", is_object, "missing-capability-data"),
 )
-"""Errors with the member of their data that lists something, its kind, and the rule."""
+"""Errors with a list in their data: its member, its kind, and the rule."""
 
 
 def opening(session: Session) -> Iterator[Fault]:
-    """Yield an agreement to a revision that does not exist, and messages that come too early."""
+    """Yield an agreement to an unknown revision, and messages that come too early."""
     first = session.beginning
     if session.negotiated == UNKNOWN_REVISION:
         message = f"the server agrees to {UNKNOWN_REVISION}, a revision that does not exist"
@@ -57,15 +57,15 @@ def opening(session: Session) -> Iterator[Fault]:
 
 
 def errors(session: Session) -> Iterator[Fault]:
-    """Yield mistakes of the client that are not answered with the error that belongs to them."""
+    """Yield wrong answers to mistakes of the client."""
     stateless = session.is_stateless
     missing = "resource-missing-error" if stateless else "resource-missing-code"
     asked = "unknown-task-code"
     changed = "unknown-task-changed-code" if stateless else asked
     over_http = stateless and session.transport == HTTP
-    # There, the code belongs to the status 404 (basic/transports/streamable-http).
+    # Over HTTP, the code belongs to the status 404 (basic/transports/streamable-http).
     unknown = "error-status" if over_http else "unknown-method-code"
-    # A name that is missing is missing in the header fields, too.
+    # A missing name is missing in the header fields, too.
     wrong = (INVALID_PARAMS, HEADER_MISMATCH) if over_http else (INVALID_PARAMS,)
     rows = (
         ("unknown method", unknown, (METHOD_NOT_FOUND,), NONE),
@@ -77,7 +77,7 @@ def errors(session: Session) -> Iterator[Fault]:
         ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), ""),
         ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
         ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED_VERSION,), ""),
-        # What is not there at all is judged as a method that is missing.
+        # A missing feature counts as a missing method.
         *(
             (f"{method} wrong cursor", "wrong-cursor-code", _OR_NO_METHOD, method)
             for method in LISTS
@@ -105,7 +105,7 @@ def _check_error(
 
 
 def error_data(session: Session) -> Iterator[Fault]:
-    """Yield errors that do not say which revisions there are, or what the client has to declare."""
+    """Yield errors without a list of the revisions or of the required capabilities."""
     if not session.is_spoken:
         return  # Earlier revisions leave these codes to servers.
     for exchange in session.exchanges:
@@ -118,7 +118,7 @@ def error_data(session: Session) -> Iterator[Fault]:
 
 
 def bad_messages(session: Session) -> Iterator[Fault]:
-    """Yield wrong reactions to what is no message."""
+    """Yield wrong reactions to invalid messages."""
     if not session.is_spoken:
         return
     for exchange in session.all("without jsonrpc"):
@@ -138,7 +138,7 @@ def bad_messages(session: Session) -> Iterator[Fault]:
 
 
 def declarations(session: Session) -> Iterator[Fault]:
-    """Yield methods that are declared and not there, and those that are there undeclared."""
+    """Yield declared methods that are missing, and undeclared methods that exist."""
     for probe in _DECLARED:
         for exchange in session.all(probe):
             if code_of(exchange) == METHOD_NOT_FOUND:
@@ -154,7 +154,7 @@ def declarations(session: Session) -> Iterator[Fault]:
 
 
 def reading(session: Session) -> Iterator[Fault]:
-    """Yield what was listed and cannot be had."""
+    """Yield listed items that cannot be read."""
     for probe in ("resources/read", "prompts/get", "skills/get"):
         for exchange in session.all(probe):
             if exchange.answer and exchange.result is None:
@@ -178,7 +178,7 @@ def pages(session: Session) -> Iterator[Fault]:
 
 
 def cancellation(session: Session) -> Iterator[Fault]:
-    """Yield an error in answer to a request that was cancelled."""
+    """Yield an error in answer to a cancelled request."""
     for exchange in session.all("request cancelled"):
         if is_object(exchange.answer.get("error")):
             message = "a cancelled request is answered with an error"
@@ -186,7 +186,7 @@ def cancellation(session: Session) -> Iterator[Fault]:
 
 
 def batch(session: Session) -> Iterator[Fault]:
-    """Yield a batch that is not served as one."""
+    """Yield a batch that is not served completely."""
     for exchange in session.all("batch"):
         asked = [call["id"] for call in exchange.calls if "id" in call][:_IN_BATCH]
         # Over HTTP the answers may come one by one (2025-03-26, basic/transports).
@@ -225,7 +225,7 @@ def logging(session: Session) -> Iterator[Fault]:
 
 
 def progress(session: Session) -> Iterator[Fault]:
-    """Yield reports of progress with a token that nobody gave, or that do not increase."""
+    """Yield reports of progress with an unknown token, or that do not increase."""
     last: dict[str, float] = {}
     for exchange in session.exchanges:
         meta = members(exchange.request, "params", "_meta")

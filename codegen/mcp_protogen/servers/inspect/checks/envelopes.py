@@ -1,4 +1,4 @@
-"""Checks of what JSON-RPC and the schema ask of each message, in every session."""
+"""Checks of JSON-RPC and the schema for each message, in every session."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -72,7 +72,7 @@ def _of_text(session: Session, exchange: Exchange, data: bytes, flaw: Repair | P
 
 
 def answers(session: Session) -> Iterator[Fault]:
-    """Yield answers to what nobody asked, or was answered already, and requests without answer."""
+    """Yield answers without an open request, and requests without an answer."""
     asked: list[Any] = []
     answered: list[Any] = []
     for exchange in session.exchanges:
@@ -99,7 +99,7 @@ def _missing_answers(session: Session) -> Iterator[Fault]:
     if not session.is_spoken:
         return
     for exchange in session.exchanges:
-        # After broken JSON, only the ping that is sent with it wants an answer.
+        # After broken JSON, only the ping that is sent with it needs an answer.
         first = next(filter(is_object, exchange.sent[:1]), dict[str, Any]())
         method = first.get("method")
         # A subscription is not answered as long as it is open.
@@ -108,12 +108,12 @@ def _missing_answers(session: Session) -> Iterator[Fault]:
             item = exchange.probe if exchange.probe.startswith("id ") else str(method)
             yield fault("no-answer", item, "a request is not answered in time", exchange)
         elif exchange.outcome == CLOSED:
-            message = f"the connection ends: {exchange.detail or 'nobody closed it'}"
+            message = f"the connection ends: {exchange.detail or 'the server closed it'}"
             yield fault("ended-early", exchange.probe, message, exchange)
 
 
 def notifications_answered(session: Session) -> Iterator[Fault]:
-    """Yield answers to notifications: errors without an id, where nothing else explains them."""
+    """Yield answers to notifications: errors without an id and without another cause."""
     for exchange in session.exchanges:
         # A refusal over HTTP may have an error as its body.
         if exchange.probe not in _UNANSWERED or exchange.status >= 400:
@@ -126,7 +126,7 @@ def notifications_answered(session: Session) -> Iterator[Fault]:
 
 
 def messages(session: Session) -> Iterator[Fault]:
-    """Yield what does not fit the schema of the revision, and calls that nothing allows."""
+    """Yield messages that break the schema of the revision, and calls that are not allowed."""
     if not session.is_spoken:
         return
     protocol = protocol_of(session.revision)
@@ -204,7 +204,7 @@ def _asking_method(exchange: Exchange, id: object) -> str:
 def _missing_capabilities(
     session: Session, protocol: Protocol, exchange: Exchange, call: dict[str, Any]
 ) -> Iterator[Fault]:
-    """Yield a call that needs a capability of either side that was not declared."""
+    """Yield a call that needs an undeclared capability of either side."""
     method = str(call["method"])
     for name, about in protocol.needs(method).items():
         role, *path = name.split(".")

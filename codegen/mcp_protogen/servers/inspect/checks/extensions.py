@@ -1,4 +1,4 @@
-"""Checks of extensions: names, results of a kind of their own, use without a declaration."""
+"""Checks of extensions: names, their kinds of results, use without a declaration."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _KINDS: Final = ("complete", "input_required")
 
 
 def names(session: Session) -> Iterator[Fault]:
-    """Yield extensions whose identifiers are none."""
+    """Yield extensions with an invalid identifier."""
     for name in members(session.capabilities, "extensions"):
         if not _IDENTIFIER.fullmatch(name):
             message = f"{name!r:.80} is not a prefix of labels, a slash and a name"
@@ -26,7 +26,7 @@ def names(session: Session) -> Iterator[Fault]:
 
 
 def kinds(session: Session) -> Iterator[Fault]:
-    """Yield results of a kind that the client did not say it knows."""
+    """Yield results of a kind that the client did not declare."""
     if not session.is_stateless or not session.is_spoken:
         return
     claims = protocol_of(session.revision).claims

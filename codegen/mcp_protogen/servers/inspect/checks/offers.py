@@ -1,4 +1,4 @@
-"""Checks of what a server offers: tools with their schemas and results, resources, templates."""
+"""Checks of a server's offers: tools with their schemas and results, resources, templates."""
 
 import base64
 import binascii
@@ -29,7 +29,7 @@ _DEEP: Final = 60
 
 
 def unique(session: Session) -> Iterator[Fault]:
-    """Yield what is listed twice under one name."""
+    """Yield items that are listed twice under one name."""
     for method, key in _KEYS.items():
         exchange = session.first(method)
         names = Counter(
@@ -43,7 +43,7 @@ def unique(session: Session) -> Iterator[Fault]:
 
 
 def tool_names(session: Session) -> Iterator[Fault]:
-    """Yield tools whose names have other characters than are advised, or too many."""
+    """Yield tools whose names have unusual characters, or too many."""
     for tool, page, place in list_items(session, "tools/list", "tools"):
         name = tool.get("name")
         if isinstance(name, str) and not _NAME.fullmatch(name):
@@ -53,7 +53,7 @@ def tool_names(session: Session) -> Iterator[Fault]:
 
 
 def schemas(session: Session) -> Iterator[Fault]:
-    """Yield schemas of tools that are no JSON Schema."""
+    """Yield schemas of tools that are not valid JSON Schema."""
     for tool, page, place in list_items(session, "tools/list", "tools"):
         for member in ("inputSchema", "outputSchema"):
             schema = tool.get(member)
@@ -65,7 +65,7 @@ def schemas(session: Session) -> Iterator[Fault]:
 
 
 def schema_mistake(schema: dict[str, Any]) -> str:
-    """Return what is wrong with a JSON Schema; empty if it is one, or is of an unknown dialect."""
+    """Return the fault of a JSON Schema; empty if it is valid, or of an unknown dialect."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import validator_for
 
@@ -74,7 +74,7 @@ def schema_mistake(schema: dict[str, Any]) -> str:
     try:
         dialect = validator_for(schema, default=Draft202012Validator)
     except (AttributeError, TypeError, ValueError):
-        return "$schema: it is no URI"
+        return "$schema is not a URI"
     found = sorted(
         dialect(dialect.META_SCHEMA).iter_errors(schema), key=lambda one: list(map(str, one.path))
     )
@@ -95,7 +95,7 @@ def _depth(value: Any) -> int:
 
 
 def results(session: Session) -> Iterator[Fault]:
-    """Yield results of tools that do not keep what the tool promises."""
+    """Yield results of tools that break the promises of the tool."""
     tools = {str(tool.get("name")): tool for tool in listing(session, "tools/list")}
     for exchange in session.all("tools/call"):
         result = exchange.result
@@ -121,11 +121,11 @@ def _check_structured(
             yield fault("structured-missing", item, message, exchange)
         return
     try:
-        # A pattern that cannot be matched in linear time is no fault of the result.
+        # A pattern that cannot be matched in linear time is not a fault of the result.
         check = checker(schema, "the outputSchema", of_objects=False, report=lambda why: None)
         found = check(result["structuredContent"])
     except ValueError:
-        return  # such as a reference that leads out of it, which nobody follows for a server
+        return  # such as a reference to another document, which is never followed
     for misfit in found[:1]:
         pointer = f"/result/structuredContent{misfit.pointer}"
         message = f"{name}: {misfit.message:.160}"
@@ -140,7 +140,7 @@ def _has_text(result: Mapping[str, Any]) -> bool:
 
 
 def addresses(session: Session) -> Iterator[Fault]:
-    """Yield URIs and templates that are none, and icons that no client may load."""
+    """Yield invalid URIs and templates, and icons that no client may load."""
     rows = (
         ("resources/list", "uri", _URI, "resource-uri", "Resource.uri"),
         (
@@ -152,7 +152,7 @@ def addresses(session: Session) -> Iterator[Fault]:
         for entry, page, place in list_items(session, method, LISTS[method]):
             value = entry.get(key)
             if isinstance(value, str) and not pattern.fullmatch(value):
-                message = f"{value[:80]!r} is none"
+                message = f"{value[:80]!r} is invalid"
                 yield fault(code, item, message, page, pointer=f"{place}/{key}", got=value)
     yield from _icons(session)
 
@@ -171,7 +171,7 @@ def _icons(session: Session) -> Iterator[Fault]:
 
 
 def binary(session: Session) -> Iterator[Fault]:
-    """Yield binary contents that are no Base64."""
+    """Yield binary contents that are not Base64."""
     for exchange in session.exchanges:
         result = exchange.result or {}
         for member, key in (("contents", "blob"), ("content", "data")):
@@ -179,7 +179,7 @@ def binary(session: Session) -> Iterator[Fault]:
             for index, block in enumerate(items if is_array(items) else ()):
                 data = block.get(key) if is_object(block) else None
                 if isinstance(data, str) and not _is_base64(data):
-                    message = f"{key} is no Base64"
+                    message = f"{key} is not Base64"
                     pointer = f"/result/{member}/{index}/{key}"
                     yield fault("binary-not-base64", key, message, exchange, pointer=pointer)
 

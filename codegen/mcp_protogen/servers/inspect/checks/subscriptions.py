@@ -1,4 +1,4 @@
-"""Checks of subscriptions: what comes first, with which id, and whether it was asked for."""
+"""Checks of subscriptions: the order of messages, their ids, and the request for them."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -21,7 +21,7 @@ _MEMBERS: Final = {
 
 
 class _Subscription:
-    """What was asked for with an id, and what became of it."""
+    """A subscription by id, and its state."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.id = request.get("id")
@@ -31,7 +31,7 @@ class _Subscription:
 
 
 def subscriptions(session: Session) -> Iterator[Fault]:
-    """Yield what comes on subscriptions and does not belong there, and what comes too early."""
+    """Yield messages that do not belong on a subscription, or that come too early."""
     if not session.is_stateless or not session.is_spoken:
         return
     opened: list[_Subscription] = []
@@ -61,7 +61,7 @@ def _check_incoming(
     method = str(incoming.get("method", ""))
     if method == "notifications/cancelled":
         if _of(_request_id(incoming), opened) is None:
-            message = "the server cancels what is no subscription"
+            message = "the server cancels an unknown subscription"
             yield fault("cancelled-by-server", method, message, exchange, got=incoming)
     elif method in _MEMBERS or method == ACKNOWLEDGED:
         yield from _notification(session, exchange, incoming, opened)
@@ -86,7 +86,7 @@ def _notification(
         message = "nothing was subscribed to"
         yield fault("subscription-unasked", method, message, exchange, got=one)
     elif found is None:
-        wrong = "the subscriptionId is that of no subscription"
+        wrong = "the subscriptionId belongs to no subscription"
         message = "without a subscriptionId" if id is None else wrong
         yield fault("subscription-id", method, message, exchange, got=one)
     elif method == ACKNOWLEDGED:
