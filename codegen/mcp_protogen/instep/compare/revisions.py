@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive import methods
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.derive.types import Context
-from mcp_protogen.pipeline.inputs import facts, sources
+from mcp_protogen.pipeline.inputs import facts, patch_fit, sources
 from mcp_protogen.pipeline.inputs.pins import Pins
 from mcp_protogen.pipeline.inputs.snapshot import structure_in
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
