@@ -309,7 +309,7 @@ class RequestContext:
 
     @property
     def spoken(self) -> MethodTable:
-        """The table of the client's revision, where `table` is that of the server."""
+        """The table of the client's revision; `table` is that of the server's."""
         return self.endpoint.connection.table
 
     @property

@@ -39,7 +39,7 @@ _ID: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 # How many sessions are left concurrently.
 _AT_ONCE: Final = 100
 
-# Times the lifetime of a session: its record lives a little longer, and is refreshed every quarter.
+# The lifetime of a record, in lifetimes of a session; it is refreshed every quarter.
 _RECORD_LIFETIME: Final = 1.25
 
 # In place of the number of gaps in `as_of`: read the copy again.
@@ -273,7 +273,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 raise
             await self.remove(self._find(copy.key) or session)
         if others is None:
-            raise _gone_error()
+            raise _not_found_error()
         try:
             await self._peers.tell(others, SessionEnded(session=copy.key))
         except BaseException:
@@ -358,7 +358,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             try:
                 while (saved := await self._try_save(session, copy, confirmed)) is None:
                     if await self._read(session.id) is not session:
-                        raise _gone_error()
+                        raise _not_found_error()
             except EngineUnavailable:
                 # It may have been written without others knowing.
                 copy.as_of, copy.unannounced = _READ_AGAIN, True
@@ -394,9 +394,9 @@ class SharedSessions(SessionRegistry[SharedSession]):
         is_elsewhere = await self._messages.hand_on(session, message)
         # Another worker may have treated this one as dead.
         if not is_elsewhere and await self._catch_up(session.copy.key) is not session:
-            raise _gone_error()
+            raise _not_found_error()
         return is_elsewhere
 
 
-def _gone_error() -> HttpRefusal:
+def _not_found_error() -> HttpRefusal:
     return HttpRefusal(404, "The session has ended: send initialize to begin another")

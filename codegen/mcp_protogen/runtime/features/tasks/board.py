@@ -89,7 +89,7 @@ class _Read(NamedTuple):
 
     @property
     def wait(self) -> float | None:
-        """The seconds until it changes by time exclusive; None for never."""
+        """The seconds until it changes by time alone; None for never."""
         task = self.task
         end = task.kept_until if has_ended(task) else task.ends_at
         return None if end is None else max(end - self.at, _SHORTEST_WAIT)

@@ -62,7 +62,7 @@ class HttpSession:
 
     @property
     def unsaved(self) -> bool:
-        """Whether choices must be saved or announced before an answer."""
+        """Return whether choices must be saved or announced before an answer."""
         return False
 
     def require_announcement(self) -> None:
