@@ -135,7 +135,7 @@ def test_module_without_tasks_leaves_out_tools_that_require_them_and_says_so() -
     required = supporting("required")
     text = text_of(required, ECHO)
     assert "add" not in vars(module_of(required, ECHO).WeatherClient)
-    assert "Left out, because they are tasks and the package has none: 'add'." in text
+    assert "Left out, because they are tasks, which the package lacks: 'add'." in text
     assert problems_of(required, ECHO) == [
         "the tool 'add' can only be called as a task, and is left out"
     ]
