@@ -303,10 +303,10 @@ BAD: list[tuple[object, str]] = [
         "#/mcpServers/a/env/N: the server",
     ),
     ({"mcpServers": {"a": {"type": "ws", "url": "x"}}}, "#/mcpServers/a/type: the server a"),
-    ({"mcpServers": {"a": {}}}, "#/mcpServers/a: the server a needs either a command or a url"),
+    ({"mcpServers": {"a": {}}}, "#/mcpServers/a: the server a needs either `command` or `url`"),
     (
         {"mcpServers": {"a": {"command": "x", "url": "http://x"}}},
-        "#/mcpServers/a: the server a needs either a command or a url",
+        "#/mcpServers/a: the server a needs either `command` or `url`",
     ),
     (
         {"mcpServers": {"a": {"command": "x", "args": ["", "-${NOT_THERE}-"]}}},

@@ -182,7 +182,7 @@ def _table(shown: Cells) -> Iterator[str]:
         for server, marks in differing.items():
             marked[marks][server].append(feature)
     sentence = (
-        f"Between each two revisions, all of it: {', '.join(working)}. The rest, by the client:"
+        f"Between any two revisions, everything works: {', '.join(working)}. The rest, by the client:"
     )
     yield from wrap(sentence, 120)
     yield from (

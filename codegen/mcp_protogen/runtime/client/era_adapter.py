@@ -113,13 +113,13 @@ class ToHandshake(ClientConnection):
             for uri in sorted(wanted - self._subscribed):
                 self._subscribed.add(uri)
                 try:
-                    await self.subscription(SUBSCRIBE, uri)
+                    await self.change_subscription(SUBSCRIBE, uri)
                 except ProtocolError:
                     self._subscribed.discard(uri)
                     raise
             for uri in sorted(self._subscribed - wanted):
                 self._subscribed.discard(uri)
-                await self.subscription(UNSUBSCRIBE, uri)
+                await self.change_subscription(UNSUBSCRIBE, uri)
 
     async def _try_update(self) -> None:
         with suppress(Disconnected, ProtocolError):
@@ -173,8 +173,8 @@ class ToStateless(ClientConnection):
             self._set_level(_USUAL_LEVEL)
         await self._stream.lists(self.handlers)
 
-    async def subscription(self, method: str, uri: str) -> None:
-        await self._stream.subscription(method, uri)
+    async def change_subscription(self, method: str, uri: str) -> None:
+        await self._stream.change_subscription(method, uri)
 
     def _set_level(self, level: str) -> None:
         envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
@@ -189,7 +189,7 @@ class ToStateless(ClientConnection):
             if method == _SET_LEVEL:
                 self._set_level(params.level)
             elif method != "ping":  # Nothing to keep alive (2026-07-28, changelog).
-                await self.subscription(method, params.uri)
+                await self.change_subscription(method, params.uri)
             return spec.results[0]()
         result = await self.endpoint.request(spec, params, options, meta)
         plain: type[WireModel] = spec.results[0]

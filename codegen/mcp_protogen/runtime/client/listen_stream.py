@@ -59,7 +59,7 @@ class ListenStream:
         except (ProtocolError, TimeoutError) as error:
             _log.warning("the server does not report changes of its lists: %s", error)
 
-    async def subscription(self, method: str, uri: str) -> None:
+    async def change_subscription(self, method: str, uri: str) -> None:
         """Start or stop listening for changes of a resource, depending on `method`."""
         if method != SUBSCRIBE:
             await self._listen(lambda filter: filter._replace(uris=filter.uris - {uri}))
