@@ -82,15 +82,15 @@ class OAuth(OAuthSettings):
         }:
             raise ValueError(_SEVERAL)
 
-    def redirected(self, url: str) -> bool:
+    def take_redirect(self, url: str) -> bool:
         """Take the URL of a redirect, with a `WebRedirect` as `user_agent`.
 
         Return whether a login waits for it; if not, show the browser an error.
         """
         agent = self.user_agent
         if not isinstance(agent, WebRedirect):
-            raise TypeError("redirected needs OAuth(user_agent=WebRedirect(...))")
-        return agent.redirected(url)
+            raise TypeError("take_redirect needs OAuth(user_agent=WebRedirect(...))")
+        return agent.take_redirect(url)
 
     async def forget(self, url: str) -> None:
         """Forget the tokens for a server; the next request gets new ones."""
