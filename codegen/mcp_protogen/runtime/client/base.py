@@ -187,12 +187,12 @@ class ClientConnection:
     def _fit_answer(self, answer: Any, job: Job) -> Any:
         if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
             return answer  # a task; anything else is refused when it is sent
-        from ..core.forms import as_asked
+        from ..core.forms import fit_answer
 
         table = self.view.table
         carried = table.carry_out(_ELICIT, "result", answer.to_wire())
         native: type[WireModel] = table.wire.requests[_ELICIT].results[0]
-        return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
+        return native.from_wire(fit_answer(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
@@ -365,10 +365,10 @@ class ClientRuntime(HandlerSet):
         answer = await handler(params)
         if method != _ELICIT or not isinstance(answer, WireModel):
             return answer
-        from ..core.forms import as_asked
+        from ..core.forms import fit_answer
 
         asked: JSONObject = params.to_wire()
-        return type(answer).from_wire(as_asked(answer.to_wire(), asked, asked))
+        return type(answer).from_wire(fit_answer(answer.to_wire(), asked, asked))
 
 
 class ClientBase(Peer, Handlers):

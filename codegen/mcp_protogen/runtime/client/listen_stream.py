@@ -50,7 +50,7 @@ class ListenStream:
         self._id: Any = None
         self._pause = _PAUSE
 
-    async def lists(self, methods: Iterable[str]) -> None:
+    async def follow_lists(self, methods: Iterable[str]) -> None:
         wanted = Filter(frozenset(methods)).supported_by(
             self._endpoint.connection.declared["server"]
         )
@@ -137,8 +137,11 @@ class ListenStream:
                 Notification(spec, validator_of(spec.params)(params))
             )
 
-    def takes(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
-        """Return whether a notification is for the stream itself, or from a replaced one."""
+    def take_notification(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
+        """Take a notification, and return whether it needs no handler.
+
+        It needs none if it is for the stream itself, or from a replaced one.
+        """
         stream = meta.get(SUBSCRIPTION_ID)
         new = stream != self._id
         if method != ACKNOWLEDGED:

@@ -402,7 +402,7 @@ class RequestContext:
 
         asked: JSONObject = cast(Any, params).to_wire()
         shown = self.params_for_client(spec.method, asked)
-        kept = forms.as_asked(answer.to_wire(), asked, shown)
+        kept = forms.fit_answer(answer.to_wire(), asked, shown)
         faults = forms.faults_of(kept, asked, "/result")
         if faults:
             raise InvalidParams("Invalid answers", faults)

@@ -203,7 +203,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     async def _on_acknowledged(self, params: Any) -> None:
         if self.stream is not None:
-            self.stream.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
+            self.stream.take_notification(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
 
     def adopt(self, connection: ClientConnection) -> None:
         super().adopt(connection)
@@ -242,7 +242,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     async def open(self) -> None:
         if self.stream is not None:
-            await self.stream.lists(self.owner.NOTIFICATIONS)
+            await self.stream.follow_lists(self.owner.NOTIFICATIONS)
 
     @property
     def spoken(self) -> MethodTable:
