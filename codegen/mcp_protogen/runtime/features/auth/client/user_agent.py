@@ -197,7 +197,7 @@ class LoopbackReceiver:
         waiting.redirect_uri = f"http://{self._host}:{port}{self._path}"
         try:
             yield waiting
-            await waiting.finish_answers()
+            await waiting.wait_for_answers()
         finally:
             server.close()
             await waiting.close()
@@ -257,7 +257,7 @@ class _RedirectServer:
             raise AuthorizationError(text)
         return await response
 
-    async def finish_answers(self) -> None:
+    async def wait_for_answers(self) -> None:
         if self._answering:
             await asyncio.wait(self._answering)
 
