@@ -467,7 +467,7 @@ class ProxyServerRuntime(ServerRuntime):
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()
 
-    async def finish_notifications(self, within: float) -> None:
+    async def wait_for_notifications(self, within: float) -> None:
         tasks = self.client.endpoint.jobs.notification_tasks
         if tasks:
             await wait(tasks, timeout=within)
