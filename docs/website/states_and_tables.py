@@ -49,7 +49,7 @@ def page() -> str:
         f"Who may send a message in which state:\n\n{_may_pass()}",
         f"## What a server makes of a first message\n\n{_routes()}",
         "## Finding a revision\n\nA client that speaks revisions of both kinds asks for the newer"
-        f" kind first. See [which one it is](negotiation.md#which-one-it-is).\n\n"
+        f" kind first. See [negotiation](negotiation.md#finding-the-revision).\n\n"
         f"{_drawn('finding')}",
         "## A task\n\nThe statuses are the same in both forms of [tasks](tasks.md). A task that"
         f" has ended never changes again.\n\n{_drawn('task')}",

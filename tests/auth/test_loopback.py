@@ -173,7 +173,7 @@ async def test_a_user_who_does_not_come_is_not_waited_for_forever() -> None:
         await Visitor().log_in(LoopbackReceiver(open=lambda url: None, timeout=2))
     with pytest.raises(AuthorizationError, match=r"within 2 s"):
         await web.response(authorization_request(web.redirect_uri))
-    assert not web.redirected("https://app.example/callback?state=s1")
+    assert not web.take_redirect("https://app.example/callback?state=s1")
 
 
 def port_of(uri: str) -> int:
@@ -243,10 +243,10 @@ async def test_a_web_application_hands_each_redirect_to_who_waits_for_it() -> No
     assert shown == [PAGE, PAGE]
     for state in ("s2", "s1"):
         url = f"https://app.example/callback?code={state}&state={state}"
-        assert web.redirected(url)
+        assert web.take_redirect(url)
         # It cannot be changed later.
-        assert not web.redirected(url)
+        assert not web.take_redirect(url)
         assert (await waiting[state]).url == url
     for query in ("", "?state=s3", "?state=s1", "?state=s1&state=s2"):
-        assert not web.redirected(f"https://app.example/callback{query}")
-    assert not web.redirected("http://[/callback?state=s1"), "browsers choose what Host says"
+        assert not web.take_redirect(f"https://app.example/callback{query}")
+    assert not web.take_redirect("http://[/callback?state=s1"), "browsers choose what Host says"

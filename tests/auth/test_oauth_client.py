@@ -480,11 +480,11 @@ async def test_a_web_application_redirects_its_users_and_hands_in_where_they_com
         async with httpx2.AsyncClient(verify=False) as browser:
             location = (await browser.get(url)).headers["location"]
         assert location.startswith("https://app.example/callback?")
-        assert oauth.redirected(location)
+        assert oauth.take_redirect(location)
         assert await calling == "x"
-        assert not oauth.redirected(location)
+        assert not oauth.take_redirect(location)
     with pytest.raises(TypeError, match="WebRedirect"):
-        pkg.OAuth().redirected(location)
+        pkg.OAuth().take_redirect(location)
 
 
 async def test_a_request_that_is_cancelled_ends_the_login_unless_others_wait_for_it() -> None:

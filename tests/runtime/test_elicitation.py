@@ -5,7 +5,7 @@ from typing import Any
 import jsonschema
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.core.forms import as_asked, problems_of
+from mcp_protogen.runtime.core.forms import fit_answer, problems_of
 from support.json_types import Json, JsonObject
 from support.tables import case
 
@@ -79,7 +79,7 @@ def test_a_boolean_has_no_bounds() -> None:
 def test_url_answer_carries_no_content() -> None:
     answer = {"action": "accept", "content": {"password": "x"}, "_meta": {}}
     asked = {"mode": "url", "message": "?", "url": "https://a"}
-    assert as_asked(answer, asked, asked) == {"action": "accept", "_meta": {}}
+    assert fit_answer(answer, asked, asked) == {"action": "accept", "_meta": {}}
 
 
 def test_a_text_that_names_more_than_there_is_to_choose_stays_a_text() -> None:
@@ -90,7 +90,9 @@ def test_a_text_that_names_more_than_there_is_to_choose_stays_a_text() -> None:
             {"requestedSchema": form({"x": member}, set(), None)}
             for member in (choices, {"type": "string"})
         )
-        return as_asked({"action": "accept", "content": {"x": text}}, asked, shown)["content"]["x"]
+        return fit_answer({"action": "accept", "content": {"x": text}}, asked, shown)["content"][
+            "x"
+        ]
 
     assert keep_choice("d, b, c, a") == ["d", "b, c", "a"]
     assert keep_choice("a, b, c, d,") == ["a", "b, c", "d"]

@@ -183,7 +183,9 @@ async def test_all_servers_of_a_file_are_one_each_in_its_revision(
                 texts = [result.content[0].to_wire()["text"] for result in said]
                 assert texts == ["Ulm: sun", "Ulm: snow", "Ulm: rain"]
                 assert await weather(several["new"]) == "Ulm: snow"
-                with pytest.raises(LookupError, match="the servers are old, new, far"):
+                with pytest.raises(
+                    LookupError, match="begin with the name of a server: old, new, far"
+                ):
                     await several.call_tool("forecast")
 
 
@@ -303,10 +305,10 @@ BAD: list[tuple[object, str]] = [
         "#/mcpServers/a/env/N: the server",
     ),
     ({"mcpServers": {"a": {"type": "ws", "url": "x"}}}, "#/mcpServers/a/type: the server a"),
-    ({"mcpServers": {"a": {}}}, "#/mcpServers/a: the server a needs either a command or a url"),
+    ({"mcpServers": {"a": {}}}, "#/mcpServers/a: the server a needs either `command` or `url`"),
     (
         {"mcpServers": {"a": {"command": "x", "url": "http://x"}}},
-        "#/mcpServers/a: the server a needs either a command or a url",
+        "#/mcpServers/a: the server a needs either `command` or `url`",
     ),
     (
         {"mcpServers": {"a": {"command": "x", "args": ["", "-${NOT_THERE}-"]}}},

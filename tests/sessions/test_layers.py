@@ -49,14 +49,14 @@ class Counting(Layer):
         result, *_ = session.__mcp_runtime__.table.requests["completion/complete"].results
         return result.from_wire({"completion": {"values": [params.argument.value]}})
 
-    def declared(self, declared: JSONObject) -> JSONObject:
+    def extend_capabilities(self, declared: JSONObject) -> JSONObject:
         return {**declared, "completions": {}}
 
     async def serve(self, connection: Any, job: Job) -> Any:
         self.served.append(job.request.spec.method)
         return await super().serve(connection, job)
 
-    async def followed(
+    async def find_following(
         self, connection: Any, request: Request[Any], ids: Collection[str]
     ) -> Following:
         self.asked = sorted(ids)

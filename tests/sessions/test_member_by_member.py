@@ -177,7 +177,7 @@ async def test_params_as_a_whole_are_sent_to_request_by_one_error() -> None:
         (client.list_tools, m.PaginatedRequestParams(cursor="x")),
         (client.iter_tools, m.PaginatedRequestParams(cursor="x")),
     ):
-        wrong = rf"{type(params).__name__} is for request\(methods\.NAME, params\)"
+        wrong = rf"pass {type(params).__name__} to request\(methods\.NAME, …\)"
         with case(call), pytest.raises(TypeError, match=wrong):
             await call(params)
 

@@ -313,7 +313,7 @@ async def test_an_unconnected_client_says_so() -> None:
 
 
 WRONG: list[tuple[Any, str]] = [
-    (change_name, r"Ours.middleware must be a tuple, got <function changed"),
+    (change_name, r"Ours.middleware must be a tuple, got <function change_name"),
     ((dict,), r"Ours.middleware: dict is a class: write dict\(\)"),
     (("timing",), r"Ours.middleware: 'timing' must be a function"),
 ]

@@ -134,7 +134,7 @@ async def test_a_client_of_2025_11_25_declares_the_extension_and_gets_its_tasks(
             await hand.send(result(call["id"], resultType=kind, **WORKING, ttlMs=None))
 
     async with over(patient(OLD), Accepting(play)) as one:
-        declared = one.__mcp_runtime__.peer_declared()
+        declared = one.__mcp_runtime__.peer_capabilities()
         got: Any = await one.request_once(
             one.TABLE.requests["tools/call"], call_params(OLD, "slow")
         )

@@ -415,7 +415,7 @@ def test_invalid_mount_is_refused_with_both_names() -> None:
     mounted, two = app_with_tools("mounted"), app_with_tools("two")
     mounted.mount("a", app_with_tools("one"))
     served = app_with_tools("served")
-    served.__mcp_runtime__.bound(OLD)
+    served.__mcp_runtime__.handlers_for(OLD)
     cases: list[tuple[Any, tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
         (loop, ("x", loop), {}, ValueError, "loop and loop would contain each other"),
         (inner, ("x", loop), {}, ValueError, "inner and loop would contain each other"),

@@ -417,7 +417,7 @@ async def test_a_name_that_is_hidden_does_not_lead_to_the_remote_server() -> Non
 
 def test_a_remote_server_is_mounted_before_it_is_needed() -> None:
     top = app(OLD)
-    top.__mcp_runtime__.bound(OLD)
+    top.__mcp_runtime__.handlers_for(OLD)
     with pytest.raises(RuntimeError, match="mount it before serving"):
         top.mount("r", connect_to=[sys.executable])
 

@@ -264,7 +264,7 @@ def test_marked_functions_without_a_toolkit_are_refused_when_the_class_is_made()
     with pytest.raises(TypeError, match=rf"^Odd\.shout {said}: only servers have tools"):
         type("Odd", (mcp.Client,), {"shout": shout})
     server: Any = type("None", (Aside, mcp.Server), {"shout": None, "any": Anything()})()
-    assert server.__mcp_runtime__.bound(OLD) == {}
+    assert server.__mcp_runtime__.handlers_for(OLD) == {}
     made = type("Both", (Aside, Toolkit, mcp.Server), {})
     assert list(listed_tools(made())) == ["shout"]
 

@@ -98,7 +98,9 @@ class ConnectInMemory(Connector[Newest]):
             raise TypeError("pass a server first, then a client object")
         opener = in_memory(server, **settings)
         clients = () if client is None else (client,)
-        return self.through(opener, clients, as_, options=settings.get("options", _USUAL))
+        return self.connection_through(
+            opener, clients, as_, options=settings.get("options", _USUAL)
+        )
 
     def fixture(
         self,

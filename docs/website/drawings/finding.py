@@ -27,7 +27,7 @@ _OFFER: Final = Offer({_OLD: "handshake", _NEW: "stateless"})
 
 # Outcomes of a request, in words, and as values for the rules.
 _TO_DISCOVER: Final[Mapping[str, Outcome]] = {
-    "lists a revision of ours": Answered({"supportedVersions": [_NEW]}),
+    "lists a common revision": Answered({"supportedVersions": [_NEW]}),
     "lists handshake revisions only": Answered({"supportedVersions": [_OLD]}),
     "nothing in common": Answered({"supportedVersions": ["?"]}),
     "-32022 with the revision asked for": McpError(-32022, "", {"supported": [_NEW]}),
@@ -38,7 +38,7 @@ _TO_DISCOVER: Final[Mapping[str, Outcome]] = {
     "the server ends": Disconnected(""),
 }
 _TO_INITIALIZE: Final[Mapping[str, Outcome]] = {
-    "a revision of ours": Answered({"protocolVersion": _OLD}),
+    "a common revision": Answered({"protocolVersion": _OLD}),
     "another revision": Answered({"protocolVersion": "?"}),
     "an error that lists modern revisions": McpError(-32022, "", {"supported": [_NEW]}),
     "any other error": McpError(-32603, ""),

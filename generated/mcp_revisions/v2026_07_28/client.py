@@ -70,7 +70,7 @@ class Client(ClientBase):
     @property
     def server_capabilities(self) -> m.ServerCapabilities:
         """The capabilities of the server; raise `LocalError` if not connected."""
-        return m.ServerCapabilities.from_wire(self.__mcp_runtime__.peer_declared())
+        return m.ServerCapabilities.from_wire(self.__mcp_runtime__.peer_capabilities())
 
     @property
     def server_info(self) -> m.Implementation | None:

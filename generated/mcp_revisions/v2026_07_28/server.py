@@ -34,7 +34,7 @@ class Session(SessionBase):
     @property
     def client_capabilities(self) -> m.ClientCapabilities:
         """The capabilities of the client."""
-        return m.ClientCapabilities.from_wire(self.__mcp_runtime__.peer_declared())
+        return m.ClientCapabilities.from_wire(self.__mcp_runtime__.peer_capabilities())
 
     @property
     def client_info(self) -> m.Implementation | None:

@@ -52,7 +52,7 @@ def _user() -> WebRedirect:
     async def open_page(url: str) -> None:
         async with httpx2.AsyncClient() as browser:
             page = await browser.get(url)
-        user.redirected(page.headers["location"])
+        user.take_redirect(page.headers["location"])
 
     user = WebRedirect(_REDIRECT, open_page)
     return user

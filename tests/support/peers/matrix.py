@@ -181,9 +181,8 @@ def _table(shown: Cells) -> Iterator[str]:
         working += [] if differing else [feature]
         for server, marks in differing.items():
             marked[marks][server].append(feature)
-    sentence = (
-        f"Between each two revisions, all of it: {', '.join(working)}. The rest, by the client:"
-    )
+    working_text = ", ".join(working)
+    sentence = f"Between any two revisions, these work: {working_text}. The rest, by the client:"
     yield from wrap(sentence, 120)
     yield from (
         "",

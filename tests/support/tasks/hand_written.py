@@ -22,8 +22,8 @@ class TaskRuntime(ServerRuntime):
     def wire_feature(self) -> ServersTasks:
         return ServersTasks(lambda tool: {"plain": None}.get(tool, "optional"))
 
-    def bound(self, revision: str) -> Mapping[str, Any]:
-        return {**super().bound(revision), "tasks/get": _find_task}
+    def handlers_for(self, revision: str) -> Mapping[str, Any]:
+        return {**super().handlers_for(revision), "tasks/get": _find_task}
 
 
 async def _find_task(session: Any, params: Any) -> Any:

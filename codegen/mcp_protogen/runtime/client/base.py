@@ -80,7 +80,7 @@ class ClientConnection:
         introduction: JSONObject,
     ) -> None:
         self.view = view
-        self.handlers = view.handlers.__mcp_runtime__.bound(negotiated.revision)
+        self.handlers = view.handlers.__mcp_runtime__.handlers_for(negotiated.revision)
         self.endpoint = Endpoint(
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
@@ -88,13 +88,14 @@ class ClientConnection:
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.introduction: Final = introduction
+        """The result of `initialize` or `server/discover`."""
         self.instructions: str | None = introduction.get("instructions")
-        self.mended: LossReport | None = None
+        self.repairs: LossReport | None = None
         self.network: Network | None = None
         self.mark: Final = object()
         """Identifies the connection in a cache without keeping it alive."""
         self._middleware = view.handlers.__mcp_runtime__.middleware()
-        self._served = view.handlers.__mcp_runtime__.handler_overrides(self)
+        self._overrides = view.handlers.__mcp_runtime__.handler_overrides(self)
 
     async def open(self) -> None: ...
 
@@ -105,10 +106,10 @@ class ClientConnection:
         elif isinstance(received, Held):
             endpoint.set_paused(received.id, received.held)
         messages = messages_in(received, endpoint.log)
-        if self.mended is not None and isinstance(received, bytes):
+        if self.repairs is not None and isinstance(received, bytes):
             from ..messages.lenient_results import mend_messages
 
-            messages = mend_messages(messages, received, self.mended)
+            messages = mend_messages(messages, received, self.repairs)
         for message in messages:
             if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
@@ -120,7 +121,7 @@ class ClientConnection:
         spec = self.view.table.wire.requests[method]
         await self.endpoint.request(spec, spec.params(**params), CallOptions())
 
-    async def subscription(self, method: str, uri: str) -> None:
+    async def change_subscription(self, method: str, uri: str) -> None:
         await self.request_native(method, uri=uri)
 
     async def complete(
@@ -132,23 +133,23 @@ class ClientConnection:
         Raise `InvalidAnswer` after too many rounds, or for a question that needs an undeclared
         capability.
         """
-        asking: type[Any] = spec.results[-1]
+        asking_type: type[Any] = spec.results[-1]
         answers: dict[str, Any]
 
         async def answer(key: str, work: Work) -> None:
             answers[key] = await work()
 
         for _ in range(self.endpoint.options.max_rounds - 1):
-            if not isinstance(result, asking):
+            if not isinstance(result, asking_type):
                 return result
             questions: Mapping[str, Any] = result.input_requests or {}
             # All questions of a round are checked before any is answered.
             prepared = {key: self.prepare(key, question) for key, question in questions.items()}
             answers = {}
             await together([answer(key, work) for key, work in prepared.items()])
-            more = {"input_responses": answers or None, "request_state": result.request_state}
-            result = await request(params.model_copy(update=more))
-        if isinstance(result, asking):
+            update = {"input_responses": answers or None, "request_state": result.request_state}
+            result = await request(params.model_copy(update=update))
+        if isinstance(result, asking_type):
             raise InvalidAnswer(
                 f"{spec.method} asks for more input in every round; see Options.max_rounds"
             )
@@ -167,16 +168,16 @@ class ClientConnection:
             raise unfit_question(key, f"needs {need.capability.name}, which is not declared")
 
     async def _serve(self, job: Job) -> Any:
-        serve = self._served.get(job.request.spec.method)
-        return await (self.handle(job) if serve is None else serve(job))
+        override = self._overrides.get(job.request.spec.method)
+        return await (self.handle(job) if override is None else override(job))
 
     async def handle(self, job: Job) -> Any:
         request = job.request
         method = request.spec.method
         handler = self.handlers.get(method)
         if handler is not None:
-            whole = (request,) if self._middleware else ()
-            answer = await handler(request.params, *whole)
+            for_middleware = (request,) if self._middleware else ()
+            answer = await handler(request.params, *for_middleware)
             return self._fit_answer(answer, job) if method == _ELICIT else answer
         if method == "ping":
             (empty,) = request.spec.results
@@ -186,12 +187,12 @@ class ClientConnection:
     def _fit_answer(self, answer: Any, job: Job) -> Any:
         if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
             return answer  # a task; anything else is refused when it is sent
-        from ..core.forms import as_asked
+        from ..core.forms import fit_answer
 
         table = self.view.table
         carried = table.carry_out(_ELICIT, "result", answer.to_wire())
         native: type[WireModel] = table.wire.requests[_ELICIT].results[0]
-        return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
+        return native.from_wire(fit_answer(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
@@ -202,9 +203,9 @@ class ClientConnection:
     def report_end(self, seconds: float) -> None:
         hooks = session_hooks(self._middleware)
         if hooks and self.view.table.era.has_handshake:
-            given = {"revision": self.negotiated.revision, "seconds": seconds}
-            given |= {"network": self.network, "error": self.endpoint.broken}
-            report_session_end(hooks, role="client", **given)
+            details = {"revision": self.negotiated.revision, "seconds": seconds}
+            details |= {"network": self.network, "error": self.endpoint.broken}
+            report_session_end(hooks, role="client", **details)
 
 
 def asks(spec: AnyRequest, answer: object) -> bool:
@@ -218,6 +219,7 @@ def unfit_question(key: str, problem: str) -> InvalidAnswer:
 
 
 class Caller(Protocol):
+    """A feature that sends the requests of a client, such as tasks."""
 
     def adopt(self, connection: ClientConnection) -> None: ...
 
@@ -235,12 +237,11 @@ class ClientRuntime(HandlerSet):
         self.client: Final = owner
         self._connection: ClientConnection | None = None
         self.cache: Cache | None = None
-        self.tool_lists_changed = 0
-        """The number of times."""
+        self.tool_list_changes = 0
         self._request: SendRequest = self._refuse_unconnected
         self._notify: Callable[..., Awaitable[None]] = self._refuse_unconnected
-        made = type(owner).__mcp_caller__
-        self.caller: Final[Caller | None] = None if made is None else made(self)
+        make_caller = type(owner).__mcp_caller__
+        self.caller: Final[Caller | None] = None if make_caller is None else make_caller(self)
 
     def adopt(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -278,8 +279,8 @@ class ClientRuntime(HandlerSet):
             **members,
         )
 
-    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
-        handlers, middleware = super().bound(revision), self.middleware()
+    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        handlers, middleware = super().handlers_for(revision), self.middleware()
         if not middleware:
             return handlers
 
@@ -327,7 +328,7 @@ class ClientRuntime(HandlerSet):
         return self.cache.request(self.connection.mark, spec, params, request)
 
     def note_notification(self, method: str, params: Any) -> None:
-        self.tool_lists_changed += method == _TOOLS_CHANGED
+        self.tool_list_changes += method == _TOOLS_CHANGED
         if self.cache is not None:
             self.cache.remove_stale(method, declared_member(params, "uri"))
         if self.caller is not None:
@@ -339,7 +340,7 @@ class ClientRuntime(HandlerSet):
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self._notify(spec, params)
 
-    def peer_declared(self) -> Mapping[str, Any]:
+    def peer_capabilities(self) -> Mapping[str, Any]:
         return self.endpoint.connection.declared["server"]
 
     def peer_info(self) -> Mapping[str, Any] | None:
@@ -350,24 +351,24 @@ class ClientRuntime(HandlerSet):
         result = await request(spec, params, options)
         if isinstance(result, spec.results[0]) or not asks(spec, result):
             return result
-        given = spec.params.from_wire({}) if params is None else params
+        params = spec.params.from_wire({}) if params is None else params
 
-        async def again(answered: Any) -> Any:
+        async def repeat(answered: Any) -> Any:
             return await request(spec, answered, options)
 
-        return await self.connection.complete(spec, given, result, again)
+        return await self.connection.complete(spec, params, result, repeat)
 
     async def answer(self, method: str, params: Any) -> Any:
         spec, name = self.owner.INPUT_REQUESTS[method]
-        handler = self.bound(self.revision).get(method) or getattr(self.owner, name)
-        given = spec.params() if params is None else params
-        answer = await handler(given)
+        handler = self.handlers_for(self.revision).get(method) or getattr(self.owner, name)
+        params = spec.params() if params is None else params
+        answer = await handler(params)
         if method != _ELICIT or not isinstance(answer, WireModel):
             return answer
-        from ..core.forms import as_asked
+        from ..core.forms import fit_answer
 
-        asked: JSONObject = given.to_wire()
-        return type(answer).from_wire(as_asked(answer.to_wire(), asked, asked))
+        asked: JSONObject = params.to_wire()
+        return type(answer).from_wire(fit_answer(answer.to_wire(), asked, asked))
 
 
 class ClientBase(Peer, Handlers):

@@ -39,8 +39,8 @@ class KnownTools:
     async def begin(self, name: str, options: CallOptions) -> tuple[Pending, bool]:
         """Return the time budget of a call, and whether the tool was listed for it."""
         runtime = self._client.__mcp_runtime__
-        if runtime.tool_lists_changed != self._changes:
-            self.checks, self._changes = RecentNames(), runtime.tool_lists_changed
+        if runtime.tool_list_changes != self._changes:
+            self.checks, self._changes = RecentNames(), runtime.tool_list_changes
         spec = self._client.TABLE.requests[_CALL]
         patience = runtime.endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_now())

@@ -45,8 +45,8 @@ _log: Final = getLogger(__name__)
 _CALL: Final = "tools/call"
 _SEPARATOR: Final = "_"
 _NOTHING: Final[Mapping[str, str]] = {}
-_OF_ZED: Final = "context_servers"
-_MEMBERS: Final = ("mcpServers", "servers", _OF_ZED)
+_ZED_MEMBER: Final = "context_servers"
+_MEMBERS: Final = ("mcpServers", "servers", _ZED_MEMBER)
 """The member with the servers: in most hosts, in VS Code, and in Zed (zed.dev/docs/ai/mcp)."""
 
 # Hosts have others, such as `${command:id}`, which only they can fill in.
@@ -54,7 +54,7 @@ _PLACEHOLDER: Final = re.compile(
     r"\$\{(?:input:(?P<input>[^}]+)|(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?"
     r"|[^}]*)\}"
 )
-_OF_EDITORS: Final = (".vscode", ".cursor")
+_EDITOR_FOLDERS: Final = (".vscode", ".cursor")
 
 Config: TypeAlias = str | PathLike[str] | Mapping[str, Any]
 """A file, or its decoded JSON."""
@@ -108,7 +108,7 @@ class _Entry(BaseModel):
         return self.http_url or self.server_url or self.url
 
 
-class _Found(NamedTuple):
+class _LocatedEntry(NamedTuple):
     at: str
     entry: _Entry
 
@@ -140,18 +140,18 @@ class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
             prefix = server + self._separator
             if name.startswith(prefix):
                 spec = client.TABLE.requests[_CALL]
-                given = {} if arguments is None else {"arguments": dict(arguments)}
-                params = spec.params(name=name.removeprefix(prefix), **given)
+                members = {} if arguments is None else {"arguments": dict(arguments)}
+                params = spec.params(name=name.removeprefix(prefix), **members)
                 result: ResultT = await client.request(spec, params, **options)
                 return result
         raise LookupError(
-            f"the tool {name} belongs to no server; the servers are {', '.join(self)}"
+            f"the tool {name} must begin with the name of a server: {', '.join(self)}"
         )
 
     async def iter_tools(self, **options: Unpack[CallOptions]) -> AsyncIterator[ToolT]:
         """Yield the tools of all servers under their prefixed names."""
         for server, client in self._clients.items():
-            if "tools" not in client.__mcp_runtime__.peer_declared():
+            if "tools" not in client.__mcp_runtime__.peer_capabilities():
                 continue
             listing: Any = client
             async for tool in listing.iter_tools(**options):
@@ -201,8 +201,8 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         source = _Source(config, inputs)
         entries = dict(source.servers())
         _check_names(source.name, entries, settings.get("separator", _SEPARATOR))
-        make = client or self.newest().Client
-        return self._connect_servers(entries, make, **settings)
+        make_client = client or self.newest().Client
+        return self._connect_servers(entries, make_client, **settings)
 
     def opener(
         self,
@@ -220,21 +220,21 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         `OSError` like `connect_config`, also for an unknown name.
         """
         source = _Source(config, inputs)
-        found = dict(source.servers(name))
+        entries = dict(source.servers(name))
         if name in source.disabled:
             raise ConfigError(
                 f"{source.disabled[name]}: the server {name} is disabled; enable it there"
             )
-        if name not in found:
+        if name not in entries:
             names = ", ".join([*source.others, *(f"{off} (disabled)" for off in source.disabled)])
             raise ConfigError(f"{source.name}: unknown server {name}; the servers are {names}")
-        return self._opener(found[name].entry, auth, stderr)
+        return self._opener(entries[name].entry, auth, stderr)
 
     @asynccontextmanager
     async def _connect_servers(
         self,
-        entries: Mapping[str, _Found],
-        make: Callable[[], ClientBase],
+        entries: Mapping[str, _LocatedEntry],
+        make_client: Callable[[], ClientBase],
         separator: str = _SEPARATOR,
         skip_failed: bool = False,
         options: Options = USUAL,
@@ -243,29 +243,31 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         revisions = self.package.REVISIONS
         clients: dict[str, ClientBase] = {}
 
-        async def start(name: str, found: _Found) -> None:
+        async def start(name: str, located: _LocatedEntry) -> None:
             try:
-                opener = self._opener(found.entry, auth)
-                connecting = self.through(opener, (make(),), revisions=revisions, options=options)
+                opener = self._opener(located.entry, auth)
+                connecting = self.connection_through(
+                    opener, (make_client(),), revisions=revisions, options=options
+                )
                 clients[name] = await stack.enter_async_context(connecting)
             except (Disconnected, ImportError, ProtocolError, ValueError) as error:
-                problem = f"{found.at}: the server {name} does not start: {error}"
+                problem = f"{located.at}: the server {name} does not start: {error}"
                 if not skip_failed:
                     raise ConfigError(problem) from error
                 _log.warning("%s", problem)
 
         async with AsyncExitStack() as stack:
-            await together(start(name, found) for name, found in entries.items())
-            # In the order of the file, whichever answered first.
+            await together(start(name, located) for name, located in entries.items())
+            # In the order of the file, not of the answers.
             yield Servers({name: clients[name] for name in entries if name in clients}, separator)
 
     def _opener(self, entry: _Entry, auth: Any, stderr: StandardError = None) -> Opener:
         if entry.address:
-            own = "authorization" in map(str.lower, entry.headers)
-            auth = None if own else auth
-            return self.part("open_http", entry.address, headers=entry.headers, auth=auth)
+            has_own = "authorization" in map(str.lower, entry.headers)
+            auth = None if has_own else auth
+            return self.make_opener("open_http", entry.address, headers=entry.headers, auth=auth)
         words = [entry.command, *entry.args]
-        return self.part("stdio_client", words, cwd=entry.cwd, env=entry.env, stderr=stderr)
+        return self.make_opener("stdio_client", words, cwd=entry.cwd, env=entry.env, stderr=stderr)
 
 
 class _Source:
@@ -275,7 +277,7 @@ class _Source:
         self.others: list[str] = []
         self._config: Any = config
         self._folder = Path()
-        self._known = {"userHome": os.path.expanduser("~"), "pathSeparator": os.sep, "/": os.sep}
+        self._values = {"userHome": os.path.expanduser("~"), "pathSeparator": os.sep, "/": os.sep}
         if not isinstance(config, Mapping):
             self.name = os.fspath(config)
             try:
@@ -283,13 +285,13 @@ class _Source:
             except ValueError as error:
                 raise ConfigError(f"{self.name} is not JSON: {error}") from None
             folder = Path(config).absolute().parent
-            self._folder = folder.parent if folder.name in _OF_EDITORS else folder
-            self._known["workspaceFolder"] = str(self._folder)
-            self._known["workspaceFolderBasename"] = self._folder.name
+            self._folder = folder.parent if folder.name in _EDITOR_FOLDERS else folder
+            self._values["workspaceFolder"] = str(self._folder)
+            self._values["workspaceFolderBasename"] = self._folder.name
         self._inputs = {**_default_inputs(self._config), **inputs}
 
-    def servers(self, only: str | None = None) -> Iterator[tuple[str, _Found]]:
-        """Yield all servers, or one: mistakes in the others do not matter."""
+    def servers(self, only: str | None = None) -> Iterator[tuple[str, _LocatedEntry]]:
+        """Yield all servers, or only one, ignoring mistakes in the others."""
         config = self._config
         members = [name for name in _MEMBERS if is_object(config) and is_object(config.get(name))]
         if not members:
@@ -312,18 +314,18 @@ class _Source:
                 pointer, message = problems(error, given)[0]
                 raise ConfigError(f"{at}{pointer}: the server {name}: {message}") from None
             # In Zed, an entry with only settings belongs to an extension, which starts the server.
-            if members[0] == _OF_ZED and not (entry.address or entry.command):
+            if members[0] == _ZED_MEMBER and not (entry.address or entry.command):
                 continue
             if bool(entry.address) is bool(entry.command):
-                raise ConfigError(f"{at}: the server {name} needs either a command or a url")
+                raise ConfigError(f"{at}: the server {name} needs either `command` or `url`")
             filled = _Entry.model_construct(
                 **self._fill_in(entry.model_dump(by_alias=True), at, name)
             )
             if filled.env_file is not None:
-                filled.env = {**self._variables(filled.env_file, at, name), **filled.env}
-            yield name, _Found(at, filled)
+                filled.env = {**self._read_env_file(filled.env_file, at, name), **filled.env}
+            yield name, _LocatedEntry(at, filled)
 
-    def _variables(self, file: str, at: str, server: str) -> dict[str, str]:
+    def _read_env_file(self, file: str, at: str, server: str) -> dict[str, str]:
         try:
             return read_variables((self._folder / file).read_text("utf-8-sig"))
         except (OSError, ValueError) as error:
@@ -331,16 +333,16 @@ class _Source:
             raise ConfigError(f"{at}/envFile: {file} of the server {server}: {problem}") from None
 
     def _fill_in(self, value: Any, at: str, server: str) -> Any:
-        def text(found: re.Match[str]) -> str:
-            known = self._known.get(found[0][2:-1])
-            if known is None:
-                known, problem = self._look_up(found)
-                if known is None:
-                    raise ConfigError(f"{at}: {found[0]} of the server {server}: {problem}")
-            return known
+        def replace(placeholder: re.Match[str]) -> str:
+            text = self._values.get(placeholder[0][2:-1])
+            if text is None:
+                text, problem = self._look_up(placeholder)
+                if text is None:
+                    raise ConfigError(f"{at}: {placeholder[0]} of the server {server}: {problem}")
+            return text
 
         if isinstance(value, str):
-            return _PLACEHOLDER.sub(text, value)
+            return _PLACEHOLDER.sub(replace, value)
         if is_object(value):
             return {
                 key: self._fill_in(member, f"{at}/{escape_step(key)}", server)
@@ -352,15 +354,12 @@ class _Source:
             ]
         return value
 
-    def _look_up(self, found: re.Match[str]) -> tuple[str | None, str]:
-        if found["input"] is not None:
-            cure = f'give inputs={{"{found["input"]}": …}}'
-            return self._inputs.get(found["input"]), f"the input has no value: {cure}"
-        if found["name"] is not None:
-            return (
-                os.environ.get(found["name"], found["default"]),
-                "the environment variable is not set",
-            )
+    def _look_up(self, placeholder: re.Match[str]) -> tuple[str | None, str]:
+        key, name, default = placeholder.groups()
+        if key is not None:
+            return self._inputs.get(key), f'the input has no value: give inputs={{"{key}": …}}'
+        if name is not None:
+            return os.environ.get(name, default), "the environment variable is not set"
         return None, "only a host can fill it in"
 
 
@@ -371,10 +370,10 @@ def _without_nulls(given: Any) -> Any:
 
 
 def _default_inputs(config: Any) -> dict[str, str]:
-    listed = config.get("inputs") if is_object(config) else None
+    inputs = config.get("inputs") if is_object(config) else None
     return {
         entry["id"]: entry["default"]
-        for entry in (listed if is_array(listed) else ())
+        for entry in (inputs if is_array(inputs) else ())
         if is_object(entry)
         and isinstance(entry.get("id"), str)
         and isinstance(entry.get("default"), str)

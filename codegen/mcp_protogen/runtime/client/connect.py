@@ -88,7 +88,7 @@ class ConnectOptions(TypedDict, total=False):
 
 
 class Connector(Generic[Newest]):
-    """Connects with the plain client of the newest revision by default."""
+    """Connects by default with the plain client of the package's newest revision."""
 
     def __init__(self, package: str) -> None:
         self.package: Final = load_generated(package)
@@ -98,7 +98,7 @@ class Connector(Generic[Newest]):
         module: RevisionModule[Any] = newest.load()
         return module
 
-    def through(
+    def connection_through(
         self,
         open: Opener,
         clients: Sequence[ClientBase],
@@ -115,14 +115,14 @@ class Connector(Generic[Newest]):
                 revisions = load_generated(as_.__name__.rpartition(".")[0]).REVISIONS
         for client in clients:
             if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"clients follow the target and must be objects, got {client!r}")
+                raise TypeError(f"clients after the target must be objects, got {client!r}")
         by_revision = {client.TABLE.revision: client for client in clients}
         if len(by_revision) < len(clients):
             raise ValueError("connect takes at most one client for each revision")
         views = RevisionViews(by_revision, revisions, options.on_loss)
         return open_client(views, open, options, negotiated)
 
-    def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
+    def make_opener(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
         opener: Opener = getattr(self.package, name)(*arguments, **options)
         return opener
 
@@ -138,19 +138,19 @@ async def open_client(
     try:
         adopted = await negotiator.run(negotiated)
         view = views[adopted.negotiated.revision]
-        if negotiator.mended is not None:
+        if negotiator.repairs is not None:
             from ..messages.lenient_results import lenient
 
-            view = replace(view, table=lenient(view.table, negotiator.mended))
+            view = replace(view, table=lenient(view.table, negotiator.repairs))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
-        connection = _connection(view, adopted, negotiator.ids, queue, options)
-        connection.mended = negotiator.mended
+        connection = _build_connection(view, adopted, negotiator.ids, queue, options)
+        connection.repairs = negotiator.repairs
         connection.network = getattr(negotiator.transport, "network", None)
         if view.table.extensions and isinstance(negotiator.transport, NamingTransport):
             negotiator.transport.repeat(view.table.names)
         if isinstance(negotiator.transport, WaitingTransport):
             negotiator.transport.wait_within(connection.endpoint.time_left)
-        async with _running(connection, negotiator, queue):
+        async with _run_connection(connection, negotiator, queue):
             await connection.open()
             yield view.handlers
     finally:
@@ -172,10 +172,10 @@ class Negotiator:
         self._limit = asyncio.timeout(None)
         self._within = 0.0
         self._method = ""
-        self._silences = 0
+        self._unanswered = 0
         self._strays = NO_STRAYS
         self._log = Throttle(_log)
-        self.mended = _loss_report(options)
+        self.repairs = _loss_report(options)
         self.ids = count(1)
         self.left: deque[Received] = deque()
         """Input received after the last answer."""
@@ -232,7 +232,7 @@ class Negotiator:
         await self.close()
         self.left.clear()
         self._strays = NO_STRAYS
-        self._silences = 0
+        self._unanswered = 0
         await self._connect()
 
     async def close(self) -> None:
@@ -259,7 +259,7 @@ class Negotiator:
                 await self.transport.send([call])
                 return await self._answer(id)
         except TimeoutError:
-            self._silences += 1
+            self._unanswered += 1
             return RequestTimeout(method, within, self._strays, id)
         except OSError as error:
             # The last output of an ended process may still wait to be read.
@@ -287,10 +287,10 @@ class Negotiator:
                 self._set_paused(received.held)
             return None
         messages = messages_in(received, self._log)
-        if self.mended is not None and isinstance(received, bytes):
+        if self.repairs is not None and isinstance(received, bytes):
             from ..messages.lenient_results import mend_messages
 
-            messages = mend_messages(messages, received, self.mended)
+            messages = mend_messages(messages, received, self.repairs)
         for message in messages:
             if reading.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
@@ -298,8 +298,8 @@ class Negotiator:
             if outcome is not None:
                 return outcome
             if isinstance(message, Call) and message.id is not None:
-                early = f"{message.method} must follow the answer to {self._method}"
-                response = jsonrpc.write_error(message.id, INVALID_REQUEST, early)
+                text = f"{message.method} must follow the answer to {self._method}"
+                response = jsonrpc.write_error(message.id, INVALID_REQUEST, text)
                 if message.method == "ping":
                     response = jsonrpc.write_result(message.id, b"{}")
                 await self.transport.send([response])
@@ -310,7 +310,7 @@ class Negotiator:
             case Response(answered, result, None) if answered == id:
                 return rules.Answered(result)
             case Response(answered, _, dict(refused)):
-                if answered == id or (answered is None and self._is_about_this()):
+                if answered == id or (answered is None and self._answers_current()):
                     return McpError(refused["code"], refused["message"], refused.get("data"))
                 self._note_stray(answered, id, refused["message"])
             case Response(answered):
@@ -323,26 +323,27 @@ class Negotiator:
                 )
                 return self._fault(array, id) if id in map(reading.answered_id, values) else None
             case _:
-                self._log.info("ignored a message before the connection was made")
+                self._log.info("ignored a message before a revision was agreed on")
         return None
 
     def _fault(self, error: RemoteError, id: int) -> RemoteError | None:
         self._log.warning("the server sent text that is not a message: %s", error)
         if not error.is_answer and error.meant != "message":
             return None
-        if error.id == id or (error.id is None and self._is_about_this()):
+        if error.id == id or (error.id is None and self._answers_current()):
             return in_answer(error, self._method)
         self._note_stray(error.id, id, error.message)
         return None
 
-    def _is_about_this(self) -> bool:
-        is_late = self._silences > 0
-        self._silences -= is_late
+    def _answers_current(self) -> bool:
+        # An answer without an id belongs to the oldest request that got none.
+        is_late = self._unanswered > 0
+        self._unanswered -= is_late
         return not is_late
 
     def _note_stray(self, answered: RequestId | None, id: int, text: str = "") -> None:
         if answered is not None:
-            self._silences = max(self._silences - 1, 0)
+            self._unanswered = max(self._unanswered - 1, 0)
         self._strays = self._strays.with_answer(answered, text, [id])
         self._log.info("ignored an answer to a request that is not open")
 
@@ -359,7 +360,7 @@ def _loss_report(options: Options) -> "LossReport | None":
     return LossReport("", "", options.on_loss)
 
 
-def _connection(
+def _build_connection(
     view: RevisionView[ClientBase],
     adopted: rules.Adopt,
     ids: Iterator[int],
@@ -387,17 +388,19 @@ def _connection(
     if not table.era.remembers_client:
         envelope = client_envelope(table.revision, view.declared, view.identity)
         connection.envelope = members(envelope)
-    make: Any = ClientConnection
+    connection_class: Any = ClientConnection
     if view.handlers.TABLE.era is not table.era:
         assert view.adapters is not None
-        make = view.adapters.era_adapter
-    made: ClientConnection = make(view, connection, sink, options, adopted.negotiated, result)
-    client.adopt(made)
-    return made
+        connection_class = view.adapters.era_adapter
+    adapted: ClientConnection = connection_class(
+        view, connection, sink, options, adopted.negotiated, result
+    )
+    client.adopt(adapted)
+    return adapted
 
 
 @asynccontextmanager
-async def _running(
+async def _run_connection(
     client: ClientConnection, negotiator: Negotiator, queue: SendQueue
 ) -> AsyncGenerator[None, None]:
     endpoint, connection = client.endpoint, client.endpoint.connection
@@ -427,12 +430,12 @@ async def _running(
 
 
 async def _read(client: ClientConnection, negotiator: Negotiator) -> None:
-    gone = Disconnected("the server closed the connection")
+    end = Disconnected("the server closed the connection")
     try:
         for received in negotiator.left:
             client.take(received)
         await read(negotiator.transport, client)
     except Disconnected as error:
-        gone = error
+        end = error
     finally:
-        client.endpoint.abort(gone)
+        client.endpoint.abort(end)

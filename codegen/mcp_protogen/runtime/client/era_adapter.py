@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
-from ..core.forms import ELICIT, as_asked
+from ..core.forms import ELICIT, fit_answer
 from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
@@ -113,13 +113,13 @@ class ToHandshake(ClientConnection):
             for uri in sorted(wanted - self._subscribed):
                 self._subscribed.add(uri)
                 try:
-                    await self.subscription(SUBSCRIBE, uri)
+                    await self.change_subscription(SUBSCRIBE, uri)
                 except ProtocolError:
                     self._subscribed.discard(uri)
                     raise
             for uri in sorted(self._subscribed - wanted):
                 self._subscribed.discard(uri)
-                await self.subscription(UNSUBSCRIBE, uri)
+                await self.change_subscription(UNSUBSCRIBE, uri)
 
     async def _try_update(self) -> None:
         with suppress(Disconnected, ProtocolError):
@@ -171,10 +171,10 @@ class ToStateless(ClientConnection):
     async def open(self) -> None:
         if _LOG in self.handlers:
             self._set_level(_USUAL_LEVEL)
-        await self._stream.lists(self.handlers)
+        await self._stream.follow_lists(self.handlers)
 
-    async def subscription(self, method: str, uri: str) -> None:
-        await self._stream.subscription(method, uri)
+    async def change_subscription(self, method: str, uri: str) -> None:
+        await self._stream.change_subscription(method, uri)
 
     def _set_level(self, level: str) -> None:
         envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
@@ -189,7 +189,7 @@ class ToStateless(ClientConnection):
             if method == _SET_LEVEL:
                 self._set_level(params.level)
             elif method != "ping":  # Nothing to keep alive (2026-07-28, changelog).
-                await self.subscription(method, params.uri)
+                await self.change_subscription(method, params.uri)
             return spec.results[0]()
         result = await self.endpoint.request(spec, params, options, meta)
         plain: type[WireModel] = spec.results[0]
@@ -223,7 +223,7 @@ class ToStateless(ClientConnection):
             result: WireModel = await handler(params)
             answer = table.carry_out(method, "result", result.to_wire())
             if method == ELICIT:
-                answer = as_asked(answer, asked, params.to_wire())
+                answer = fit_answer(answer, asked, params.to_wire())
             native: type[WireModel] = table.wire.input_requests[method].results[0]
             return native.from_wire(answer)
 
@@ -231,6 +231,6 @@ class ToStateless(ClientConnection):
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        if self._stream.takes(method, params, notification.meta):
+        if self._stream.take_notification(method, params, notification.meta):
             return None
         return super().on_notification(notification)

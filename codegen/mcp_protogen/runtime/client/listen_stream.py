@@ -50,7 +50,7 @@ class ListenStream:
         self._id: Any = None
         self._pause = _PAUSE
 
-    async def lists(self, methods: Iterable[str]) -> None:
+    async def follow_lists(self, methods: Iterable[str]) -> None:
         wanted = Filter(frozenset(methods)).supported_by(
             self._endpoint.connection.declared["server"]
         )
@@ -59,7 +59,7 @@ class ListenStream:
         except (ProtocolError, TimeoutError) as error:
             _log.warning("the server does not report changes of its lists: %s", error)
 
-    async def subscription(self, method: str, uri: str) -> None:
+    async def change_subscription(self, method: str, uri: str) -> None:
         """Start or stop listening for changes of a resource, depending on `method`."""
         if method != SUBSCRIBE:
             await self._listen(lambda filter: filter._replace(uris=filter.uris - {uri}))
@@ -137,8 +137,11 @@ class ListenStream:
                 Notification(spec, validator_of(spec.params)(params))
             )
 
-    def takes(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
-        """Return whether a notification is for the stream itself, or from a replaced one."""
+    def take_notification(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
+        """Take a notification, and return whether it needs no handler.
+
+        It needs none if it is for the stream itself, or from a replaced one.
+        """
         stream = meta.get(SUBSCRIPTION_ID)
         new = stream != self._id
         if method != ACKNOWLEDGED:

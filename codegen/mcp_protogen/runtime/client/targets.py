@@ -75,7 +75,7 @@ class Connect(Connector[Newest]):
         transport is closed.
         """
         opener = self.opener(target, settings.get("options", USUAL))
-        return self.through(opener, clients, as_, **settings)
+        return self.connection_through(opener, clients, as_, **settings)
 
     def opener(self, target: Target, options: Options = USUAL) -> Opener:
         """Return an opener of connections to `target`; see `connect` for errors."""
@@ -83,12 +83,12 @@ class Connect(Connector[Newest]):
         if issubclass(made, ClientBase):
             raise TypeError("the target comes first, then the client: connect(target, client)")
         if issubclass(made, Handlers):
-            return self.part("in_memory", target, options=options)
+            return self.make_opener("in_memory", target, options=options)
         given: Any = target
         if isinstance(target, str) and _URL.match(target):
-            return self.part("open_http", target)
+            return self.make_opener("open_http", target)
         if isinstance(given, (str, PathLike, Sequence)):
-            return self.part("stdio_client", program_words(cast(Program, given)))
+            return self.make_opener("stdio_client", program_words(cast(Program, given)))
         if not callable(given):
             raise TypeError(f"{given!r:.80} is not a command, file, URL, server or opener")
         return cast(Opener, given)
@@ -104,7 +104,7 @@ def program_words(target: Program) -> list[str]:
         program = [os.fspath(part) for part in target]
     first = program[0] if program else ""
     if first.endswith(".json"):
-        raise ValueError(f"{first} is not a program; connect_config connects to the servers in it")
+        raise ValueError(f"{first} is a configuration, not a program: use connect_config")
     if first.endswith(".py"):
         if not Path(first).is_file():
             raise FileNotFoundError(f"the file {first} does not exist in {Path.cwd()}")

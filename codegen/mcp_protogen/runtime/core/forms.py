@@ -23,26 +23,26 @@ _NONE: Final[Schema] = {}
 _MOST: Final = 1000
 
 
-def as_asked(answer: JSONObject, asked: Schema, shown: Schema) -> JSONObject:
+def fit_answer(answer: JSONObject, requested: Schema, received: Schema) -> JSONObject:
     """Return an answer with only the requested members, in the requested types.
 
-    `asked` are the params of the request, `shown` those that the client received. A revision
+    `requested` are the params of the request, `received` those that the client received. A revision
     without multiple choice asks for a text with commas between the choices.
     """
     if not is_object(answer.get(_CONTENT)):
         return answer
-    if FORM not in asked:
+    if FORM not in requested:
         return {name: value for name, value in answer.items() if name != _CONTENT}
-    members = _members(asked)
+    members = _members(requested)
     several = {
         name
-        for name, field in _members(shown).items()
+        for name, field in _members(received).items()
         if field.get("type") != "array" and members.get(name, _NONE).get("type") == "array"
     }
     content = {
         name: _several(value, members[name]) if name in several else value
         for name, value in answer[_CONTENT].items()
-        if name in members or _OTHERS in asked[FORM]
+        if name in members or _OTHERS in requested[FORM]
     }
     return {**answer, _CONTENT: content}
 

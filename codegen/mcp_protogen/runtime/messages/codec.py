@@ -24,8 +24,8 @@ from .jsonrpc import (
     Call,
     Malformed,
     Response,
+    make_tuple,
     message_of,
-    named,
     parse,
     write_call,
     write_error,
@@ -77,7 +77,7 @@ class Error(NamedTuple):
     data: Any = None
 
 
-Understood: TypeAlias = Request[Any] | Notification[Any]
+TypedCall: TypeAlias = Request[Any] | Notification[Any]
 
 SpecT = TypeVar("SpecT", bound=CallSpec[Any])
 CallT = TypeVar("CallT", Request[Any], Notification[Any])
@@ -94,7 +94,7 @@ class MessageCodec:
     """The messages of one revision; `input_requests` only occur inside results."""
 
     mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
-    """Reads an answer that breaks the schema."""
+    """Repairs an answer that breaks the schema."""
 
     def __init__(
         self,
@@ -121,13 +121,13 @@ class MessageCodec:
         spec = spec_for_sender(calls.get(method), sender)
         if spec is None:
             return None
-        found = self._known[key] = (spec, self._params_reader(spec))
-        return found
+        entry = self._known[key] = (spec, self._params_reader(spec))
+        return entry
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         return validator_of(spec.params)
 
-    def interpret(self, call: Call, sender: Role) -> Understood | RemoteError:
+    def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
         """Return a call of `sender` as a typed value, or its error. Never raises."""
         id, method, params, meta, whole = call
         key = (sender, id is not None, method)
@@ -144,11 +144,11 @@ class MessageCodec:
         try:
             value = validate(given)
         except (ValidationError, Untranslatable) as error:
-            found = _problems(error, given, "/params")
-            return InvalidParams(f"Invalid params of {method}", found, id=id)
+            faults = _problems(error, given, "/params")
+            return InvalidParams(f"Invalid params of {method}", faults, id=id)
         if id is None:
             return Notification(spec, value, meta)
-        request: Request[Any] = named(Request, (id, spec, value, params, meta))
+        request: Request[Any] = make_tuple(Request, (id, spec, value, params, meta))
         return request
 
     def read_answer(self, answer: Response, spec: AnyRequest | None) -> Result[Any] | Error:
@@ -159,15 +159,15 @@ class MessageCodec:
         if spec is None:
             raise InvalidAnswer("a result for a request that is not pending", id=id)
         try:
-            read: Result[Any] = named(Result, (id, self.result_reader(spec)(result)))
-            return read
+            answered: Result[Any] = make_tuple(Result, (id, self.result_reader(spec)(result)))
+            return answered
         except UnknownResultType:
-            found = [_NO_RESULT_TYPE]
+            faults = [_NO_RESULT_TYPE]
         except (ValidationError, Untranslatable) as error:
             if self.mender is not None:
                 return self.mender(answer, spec)
-            found = _problems(error, result, "/result")
-        raise InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
+            faults = _problems(error, result, "/result")
+        raise InvalidAnswer(f"Invalid result of {spec.method}", faults, id=id)
 
     def parse(
         self,
@@ -175,7 +175,7 @@ class MessageCodec:
         *,
         sender: Role,
         pending: Callable[[RequestId], AnyRequest | None],
-    ) -> Understood | Result[Any] | Error:
+    ) -> TypedCall | Result[Any] | Error:
         """Read one message; `pending` finds the answered request. Raise `RemoteError`."""
         message = _read_one(data)
         if isinstance(message, Call):
@@ -193,12 +193,12 @@ class MessageCodec:
     def _parse_call(self, data: bytes | str, sender: Role, kind: type[CallT]) -> CallT:
         message = _read_one(data)
         if not isinstance(message, Call) or (message.id is None) is (kind is Request):
-            raise InvalidRequest(f"not a {kind.__name__.lower()}")
+            raise InvalidRequest(f"the message is not a {kind.__name__.lower()}")
         outcome = self._understand(message, sender)
         assert isinstance(outcome, kind)
         return outcome
 
-    def _understand(self, call: Call, sender: Role) -> Understood:
+    def _understand(self, call: Call, sender: Role) -> TypedCall:
         outcome = self.interpret(call, sender)
         if isinstance(outcome, RemoteError):
             raise outcome
@@ -209,7 +209,7 @@ class MessageCodec:
     ) -> Result[R] | Error:
         message = _read_one(data)
         if not isinstance(message, Response):
-            raise InvalidAnswer("not an answer")
+            raise InvalidAnswer("the message is not an answer")
         return self.read_answer(message, spec)
 
     def result_reader(self, spec: AnyRequest) -> Validate:

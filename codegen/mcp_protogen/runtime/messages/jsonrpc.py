@@ -21,7 +21,7 @@ _TOO_SMALL: Final = -_TOO_LARGE
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
-named: Final[Any] = vars(tuple)["__new__"]
+make_tuple: Final[Any] = vars(tuple)["__new__"]
 """Make a named tuple of a class and its fields, at half the price of calling it."""
 
 
@@ -84,7 +84,7 @@ def message_of(value: Any) -> Parsed:
         params: Mapping[str, Any] = given if type(given) is OBJECT else _NOTHING
         given = params.get("_meta")
         meta: Mapping[str, Any] = given if type(given) is OBJECT else _NOTHING
-        call: Call = named(Call, (id, method, params, meta, message))
+        call: Call = make_tuple(Call, (id, method, params, meta, message))
         return call
     except (InvalidRequest, InvalidAnswer) as error:
         given = message.get("params")

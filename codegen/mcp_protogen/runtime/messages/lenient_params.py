@@ -12,7 +12,7 @@ from ..core.errors import InvalidParams, RemoteError
 from ..core.json import JSONObject, is_object
 from ..core.json_pointers import steps_of, value_at
 from ..core.spec import Role
-from .codec import Notification, Request, Understood
+from .codec import Notification, Request, TypedCall
 from .jsonrpc import Call, message_of
 from .method_table import MethodTable
 
@@ -24,7 +24,7 @@ _MOST_ROUNDS: Final = 8
 
 def reinterpret(
     table: MethodTable, call: Call, refused: InvalidParams, sender: Role
-) -> Understood | RemoteError:
+) -> TypedCall | RemoteError:
     """Return a call with repaired params as a typed value; `refused` if it stays invalid."""
     problems = refused.problems
     # Only the first fault of a list is among the problems.

@@ -1,7 +1,7 @@
 """A connection driven by asyncio: awaits calls, and handles messages of the peer.
 
-If messages come one after another, `Endpoint.receive` starts a task for each request, so that a
-slow or failing one harms no other and may call the waiting peer. If each message has its own
+If messages come one after another, `Endpoint.receive` starts a task for each request: a slow or
+failing handler does not affect others, and may itself send requests. If each message has its own
 channel for the answer, as over HTTP, `Endpoint.attend` answers it in the task of the caller.
 Notifications are handled in order, before answers that came later.
 """
@@ -126,7 +126,7 @@ class Endpoint:
         reply = self._single if reply is None else reply
         event = self.connection.take(message, self.jobs.loop.time())
         if not isinstance(event, Request):
-            data = self._take_note(event)
+            data = self._handle_event(event)
             if data is not None or reply is not self._single:
                 self._answer_soon(data, reply)
         elif self.jobs.ended:
@@ -140,7 +140,7 @@ class Endpoint:
         try:
             self.check_batch(batch)
         except RemoteError as error:
-            self._answer_soon(self._take_note(Refusal(None, error)), self._single)
+            self._answer_soon(self._handle_event(Refusal(None, error)), self._single)
             return
         reply = BatchReply(self._single, len(batch.members))
         for member in batch.members:
@@ -160,7 +160,7 @@ class Endpoint:
                     )
             raise
 
-    def _take_note(self, event: Event) -> bytes | None:
+    def _handle_event(self, event: Event) -> bytes | None:
         """Handle a message other than a request; return the error to send, if any."""
         if isinstance(event, Refusal):
             connection = self.connection
@@ -178,9 +178,9 @@ class Endpoint:
             self._calls.take_answer(event)
         elif isinstance(event, Ignored):
             error = event.error
-            # Late answers are usual, but only this entry reports one without an id.
-            is_lost = error.id is None and isinstance(error, (InvalidAnswer, ParseError))
-            log = self.log.warning if is_lost else self.log.info
+            # Late answers are usual. Only the log reports an invalid answer without an id.
+            is_unreported = error.id is None and isinstance(error, (InvalidAnswer, ParseError))
+            log = self.log.warning if is_unreported else self.log.info
             log("ignored a message: %s", error)
         elif isinstance(event, Notification):
             self.handle_notification(event)
@@ -212,7 +212,8 @@ class Endpoint:
     def attend(self, message: Parsed | Batch, reply: Reply, before: Work | None = None) -> Work:
         """Take in a message, and return the work that answers it; batch members run concurrently.
 
-        It raises `RemoteError` for an invalid batch, and what `before` a request raises.
+        `before` runs before the handler of a request. The work raises its errors, and `RemoteError`
+        for an invalid batch.
         """
         if isinstance(message, Batch):
             return self._attend_batch(message, reply)
@@ -221,7 +222,7 @@ class Endpoint:
             return self.jobs.run(Job(event, reply), before)
         if before is not None:
             before.close()
-        data = self._take_note(event)
+        data = self._handle_event(event)
         return deliver(reply, data, event.error if isinstance(event, Refusal) else None)
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
@@ -285,5 +286,5 @@ class Endpoint:
         """Start no more requests; let open ones end within `within` seconds, then answer with
         errors.
         """
-        # A connection of one request may be taken apart before this begins or ends.
+        # Not a coroutine function: `break_cycle` may be called before the work begins.
         return self.jobs.close(within, self._single)

@@ -55,13 +55,14 @@ _STOPPED: Final = _fault("The server is shutting down")
 
 _NO_TASKS: Final = frozenset[Task[None]]()
 
-# The least time for writing the last answers, in seconds.
+# The minimum time for writing the last answers, in seconds.
 _GRACE: Final = 1.0
 
 Work: TypeAlias = Coroutine[Any, Any, None]
 
 
 class Reply(Protocol):
+    """The channel for the answer to one request."""
 
     @property
     def beside(self) -> MessageSink:
@@ -84,7 +85,9 @@ class Reply(Protocol):
 
     def skip(self) -> None: ...
 
-    async def release(self) -> None: ...
+    async def release(self) -> None:
+        """Complete the HTTP response, if the client can reconnect for later messages."""
+        ...
 
 
 @dataclass(eq=False, slots=True)
@@ -93,6 +96,7 @@ class Job:
     request: Request[Any]
     reply: Reply
     open: bool = True
+    """Whether it still needs an answer."""
     cancelled: bool = False
     """Whether its task was cancelled, or must not begin."""
     task: Task[Any] | None = None
@@ -111,9 +115,9 @@ class Jobs:
         "_connection",
         "_limit",
         "_log",
+        "_queue",
         "_serve",
         "_tasks",
-        "_turns",
         "changed",
         "ended",
         "loop",
@@ -137,7 +141,7 @@ class Jobs:
         self._tasks = tasks
         self._log = log
         self.loop = get_running_loop()
-        self._turns: list[tuple[Job, Context]] = []
+        self._queue: list[tuple[Job, Context]] = []
         self.changed = Signal()
         """Signals that reading may go on."""
         self.ended = False
@@ -162,7 +166,7 @@ class Jobs:
             if not task.done():
                 self._tasks.running.add(task)
         else:
-            self._turns.append((job, copy_context()))
+            self._queue.append((job, copy_context()))
             self.waiting += 1
 
     async def run(self, job: Job, before: Work | None = None) -> None:
@@ -189,8 +193,8 @@ class Jobs:
                     await before
                 await self._handle(job)
         except BaseException as error:
-            ended = isinstance(error, CancelledError) and job.cancelled
-            if not ended or job.task.cancelling() > 1:
+            was_cancelled = isinstance(error, CancelledError) and job.cancelled
+            if not was_cancelled or job.task.cancelling() > 1:
                 if job.open:
                     self._connection.discard(job.request.id)
                     job.reply.skip()
@@ -206,9 +210,9 @@ class Jobs:
     def _end(self, job: Job) -> None:
         del self.running[job]
         self.working -= "long_lived" not in job.request.spec.traits
-        if self._turns and self.working < self._limit:
+        if self._queue and self.working < self._limit:
             self.waiting -= 1
-            following, context = self._turns.pop(0)
+            following, context = self._queue.pop(0)
             # It must not inherit the context of this job.
             context.run(self.start, following)
             self.changed.notify_all()
@@ -233,7 +237,7 @@ class Jobs:
         job.open = False
         if error is not None:
             data = connection.refuse(request, error)
-        await self._give(job, data, error)
+        await self._send_answer(job, data, error)
 
     def error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
         if isinstance(error, CHOSEN):
@@ -247,7 +251,7 @@ class Jobs:
                 return MissingClientCapability(str(error), required)
             return _fault(str(error), {"requiredCapabilities": required})
         if isinstance(error, (RemoteError, Disconnected)):
-            # The fault is the peer's, which was asked something meanwhile, not the handler's.
+            # The handler asked the peer for something, and the peer failed.
             self._log.warning("%.100r was not answered: %r", method, str(error))
         else:
             _log.error("the handler of %.100r failed", method, exc_info=error)
@@ -262,7 +266,7 @@ class Jobs:
         )
         return _fault("Internal error")
 
-    async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
+    async def _send_answer(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
             if data is None:
                 job.reply.skip()
@@ -270,13 +274,13 @@ class Jobs:
                 await job.reply.answer(data, error)
         except Disconnected:
             method = job.request.spec.method
-            self._log.info("the client has gone: the answer to %.100r was not sent", method)
+            self._log.info("the peer has gone: the answer to %.100r was not sent", method)
 
     def find(self, id: RequestId) -> Job | None:
         return next((job for job in self._unfinished_jobs() if job.request.id == id), None)
 
     def _unfinished_jobs(self) -> list[Job]:
-        return [*self.running, *(job for job, _ in self._turns)]
+        return [*self.running, *(job for job, _ in self._queue)]
 
     def cancel(self, job: Job | None) -> None:
         """End a job, if there is one, whose answer is no longer wanted."""
@@ -294,9 +298,9 @@ class Jobs:
             if job.task is not None:
                 job.task.cancel()
         else:
-            left = [turn for turn in self._turns if turn[0] is not job]
-            self.waiting -= len(self._turns) - len(left)
-            self._turns = left
+            others = [entry for entry in self._queue if entry[0] is not job]
+            self.waiting -= len(self._queue) - len(others)
+            self._queue = others
             self.changed.notify_all()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
@@ -319,10 +323,10 @@ class Jobs:
                 await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
             else:
                 await sleep(0)
-        # If it is not open, its answer is being sent already.
+        # The answers of other jobs are being sent already.
         unfinished = [job for job in self._unfinished_jobs() if job.open]
-        self.waiting -= len(self._turns)
-        self._turns.clear()
+        self.waiting -= len(self._queue)
+        self._queue.clear()
         answers: list[Work] = []
         for job in unfinished:
             job.open = False
@@ -330,7 +334,7 @@ class Jobs:
             if data is not None and job.reply is single:
                 single.beside.put(data)
             else:
-                answers.append(self._give(job, data, _STOPPED))
+                answers.append(self._send_answer(job, data, _STOPPED))
         if answers:
             with suppress(TimeoutError):
                 async with timeout(max(within, _GRACE)):
@@ -355,6 +359,7 @@ async def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None 
 
 
 class SingleReply:
+    """The channel for the answers of a stream, each sent by itself."""
 
     __slots__ = ("_connection", "_jobs", "beside")
 

@@ -107,7 +107,7 @@ class Negotiation:
         self._restartable = restartable
         self._restarted = False
         self._probed_again = False
-        self._trouble: HttpError | None = None
+        self._server_failure: HttpError | None = None
 
     @property
     def silence_means_old(self) -> bool:
@@ -116,10 +116,10 @@ class Negotiation:
 
     def start(self) -> Step:
         if self._known is None:
-            return self._afresh()
+            return self._first_step()
         return self._ask(ERAS[self._known.era].opened_by, self._known.revision)
 
-    def _afresh(self) -> Ask:
+    def _first_step(self) -> Ask:
         # A client of only the stateless era asks first too: an old server might mistake another
         # request for one of its own (basic/transports/stdio, "Backward Compatibility").
         if self._offer.stateless:
@@ -133,8 +133,8 @@ class Negotiation:
 
     def next(self, outcome: Outcome) -> Step:
         step = self._step(outcome)
-        if isinstance(step, Exception) and self._trouble is not None:
-            step.args = (f"{step}; before that, {self._trouble}",)
+        if isinstance(step, Exception) and self._server_failure is not None:
+            step.args = (f"{step}; before that, {self._server_failure}",)
         return step
 
     def _step(self, outcome: Outcome) -> Step:
@@ -147,7 +147,7 @@ class Negotiation:
             self._known = None
             self._tried.clear()
             self._restarted = True
-            return Restart(self._afresh())
+            return Restart(self._first_step())
         return step
 
     def _is_final(self, error: Exception) -> bool:
@@ -156,7 +156,7 @@ class Negotiation:
                 return not self.silence_means_old
             case Disconnected():
                 return self._over_http
-            case HttpError(status=status) if _is_trouble(error):
+            case HttpError(status=status) if _is_server_failure(error):
                 # Without a handshake to try, or after an earlier result, this is a plain failure.
                 decided = not self._offer.handshake or self._known is not None
                 return decided or (status == 429 and error.retry_after is not None)
@@ -170,28 +170,28 @@ class Negotiation:
     def _after_discover(self, outcome: Outcome) -> Step:
         match outcome:
             case Answered(result):
-                supported = _names(result, "supportedVersions")
+                supported = _read_names(result, "supportedVersions")
                 if supported is None:
                     # An old server might answer anything to an unknown method.
-                    return self._old()
+                    return self._try_handshake()
                 for version in self._offer.stateless:
                     if version in supported:
                         return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
                 return self._common_handshake(supported)
             case McpError(code=code, data=data) if code in self._modern_errors:
-                return self._correct_version(outcome, _names(data, "supported") or ())
+                return self._correct_version(outcome, _read_names(data, "supported") or ())
             case RequestTimeout() if self._restartable and not self._restarted:
                 return self._restart()
             case McpError() | RequestTimeout():
-                return self._old()
+                return self._try_handshake()
             case Disconnected() if self._restarted or not self._offer.handshake:
                 return outcome
             case Disconnected():
                 return self._restart()
             case error:
-                if isinstance(error, HttpError) and _is_trouble(error):
-                    self._trouble = error
-                return self._old(f" ({error})")
+                if isinstance(error, HttpError) and _is_server_failure(error):
+                    self._server_failure = error
+                return self._try_handshake(f" ({error})")
 
     def _restart(self) -> Step:
         self._restarted = True
@@ -218,14 +218,14 @@ class Negotiation:
         return self._no_agreement(supported)
 
     def _no_agreement(self, supported: Sequence[str]) -> NegotiationError:
-        theirs = ", ".join(supported) or "none that it names"
+        listed = ", ".join(supported) or "no revision"
         common = ", ".join(version for version in self._offer.all if version in supported)
-        message = f"no revision in common: {self._allowed}; the server supports {theirs}"
+        message = f"no revision in common: {self._allowed}; the server lists {listed}"
         if common:
-            message = f"the server refuses {common}, although it lists {theirs} as supported"
+            message = f"the server refuses {common}, although it lists {listed} as supported"
         return NegotiationError(message, self._offer.all, supported)
 
-    def _old(self, because: str = "") -> Step:
+    def _try_handshake(self, because: str = "") -> Step:
         if not self._offer.handshake:
             message = f"the server only speaks revisions with a handshake; {self._allowed}{because}"
             return NegotiationError(message, self._offer.all)
@@ -250,7 +250,7 @@ class Negotiation:
         return Adopt(NegotiatedRevision(agreed, HANDSHAKE_ERA.name), result)
 
     def _after_refusal(self, refused: McpError) -> Step:
-        supported = _names(refused.data, "supported")
+        supported = _read_names(refused.data, "supported")
         if supported is None:
             return refused
         for revision in self._offer.stateless:
@@ -264,11 +264,11 @@ class Negotiation:
         return self._no_agreement(supported)
 
 
-def _is_trouble(error: HttpError) -> bool:
+def _is_server_failure(error: HttpError) -> bool:
     return error.status == 429 or error.status >= 500
 
 
-def _names(value: object, member: str) -> Sequence[str] | None:
+def _read_names(value: object, member: str) -> Sequence[str] | None:
     names = value.get(member) if is_object(value) else None
     if is_array(names) and all(isinstance(name, str) for name in names):
         return names

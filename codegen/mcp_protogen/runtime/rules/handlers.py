@@ -92,7 +92,7 @@ class HandlerSet:
         """Return what the object adds on the wire of any revision."""
         return None
 
-    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
         return self.handlers(revision, self.answered_methods(revision))
 
     def handlers(

@@ -61,7 +61,7 @@ class BoundServer:
         self.view = view
         self.server = server
         self.runtime: Final = own
-        self.handlers: Mapping[str, Handler] = own.bound(revision)
+        self.handlers: Mapping[str, Handler] = own.handlers_for(revision)
         declaration = view.declaration()
         self.layer: Layer | None = own.layer(view.table, tells_apart)
         if self.layer is not None:

@@ -345,7 +345,7 @@ class RequestContext:
 
             raise InsufficientScope(scopes)
 
-    def peer_declared(self) -> Mapping[str, Any]:
+    def peer_capabilities(self) -> Mapping[str, Any]:
         declared = self._wire_capabilities()
         # A connection stores it in the server's revision.
         remembers = self.spoken.era.remembers_client
@@ -402,7 +402,7 @@ class RequestContext:
 
         asked: JSONObject = cast(Any, params).to_wire()
         shown = self.params_for_client(spec.method, asked)
-        kept = forms.as_asked(answer.to_wire(), asked, shown)
+        kept = forms.fit_answer(answer.to_wire(), asked, shown)
         faults = forms.faults_of(kept, asked, "/result")
         if faults:
             raise InvalidParams("Invalid answers", faults)
@@ -438,7 +438,7 @@ class RequestContext:
         if spec.method == "ping":
             alive: R = spec.results[0]()
             return alive
-        check(spec, "server", params, {"client": self.peer_declared(), "server": {}})
+        check(spec, "server", params, {"client": self.peer_capabilities(), "server": {}})
         rounds = self.questions.rounds
         if rounds is None:
             why = (

@@ -29,7 +29,7 @@ class _Connection(OpenConnection, Protocol):
     def register(self) -> None: ...
 
 
-async def subscription(
+async def change_subscription(
     handlers: Mapping[str, Handler], method: str, session: Any, uri: str
 ) -> None:
     handler = handlers.get(method)
@@ -118,7 +118,7 @@ class ListenStreams:
 
     async def _call(self, method: str, uri: str) -> None:
         connection = self._connection
-        await subscription(connection.handlers, method, connection.session(), uri)
+        await change_subscription(connection.handlers, method, connection.session(), uri)
 
     def close(self) -> None:
         endpoint = self._connection.endpoint

@@ -16,7 +16,7 @@ from pydantic_core import SchemaError
 
 from ..core.errors import InvalidParams, LocalError
 from ..core.form_fields import labels_beside, several_as_text
-from ..core.forms import FORM, as_asked, faults_of, problems_of
+from ..core.forms import FORM, faults_of, fit_answer, problems_of
 from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import BUILDING, WireModel, validator_of
 from ..core.models.validation_errors import problems
@@ -82,7 +82,7 @@ class _TypedForm(Form[T]):
 
     def read(self, result: WireModel) -> Answer[T]:
         # A revision without multiple choice returns a text with commas between the choices.
-        answer = as_asked(result.to_wire(), self._asked, self._as_text)
+        answer = fit_answer(result.to_wire(), self._asked, self._as_text)
         if answer.get("action") != "accept":
             return Declined() if answer.get("action") == "decline" else Cancelled()
         at = "/result"

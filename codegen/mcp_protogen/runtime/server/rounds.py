@@ -157,7 +157,7 @@ def read_answer(
     if noted["method"] != forms.ELICIT:
         return answer
     asked = noted["params"]
-    kept = forms.as_asked(value, asked, asked)
+    kept = forms.fit_answer(value, asked, asked)
     faults += forms.faults_of(kept, asked, at)
     return kind.from_wire(kept)
 

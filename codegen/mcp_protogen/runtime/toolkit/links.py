@@ -68,8 +68,8 @@ class MountedContext(RequestContext):
     def questions(self) -> AskedQuestions:
         return self.outer.questions
 
-    def peer_declared(self) -> Mapping[str, Any]:
-        return self.outer.peer_declared()
+    def peer_capabilities(self) -> Mapping[str, Any]:
+        return self.outer.peer_capabilities()
 
     def peer_info(self) -> Mapping[str, Any] | None:
         return self.outer.peer_info()

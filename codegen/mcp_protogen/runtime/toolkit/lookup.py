@@ -127,7 +127,7 @@ async def subscribe(
     for mount in catalogue.mounts if not is_own else ():
         inner = mount.prefix.own("resources", uri)
         if inner is not None and mount.owns(inner):
-            await mount.subscription(method, session, inner)
+            await mount.change_subscription(method, session, inner)
             break
     else:
         if own is not None:

@@ -15,7 +15,7 @@ from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import items
 from ..server.base import ServerBase, SessionBase
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
-from ..server.listen_streams import subscription
+from ..server.listen_streams import change_subscription
 from .items import is_private, requested_item
 from .links import Link
 from .revision_models import LISTS
@@ -243,8 +243,8 @@ class Mount(ABC):
             return block
         return block.model_copy(update={"uri": self.full_uri(uri)})
 
-    async def subscription(self, method: str, session: SessionBase, own: str) -> None:
+    async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
             inner = link.connection.context(outer).session()
-            await subscription(link.handlers, method, inner, own)
+            await change_subscription(link.handlers, method, inner, own)

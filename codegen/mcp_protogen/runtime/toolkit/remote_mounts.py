@@ -106,7 +106,7 @@ class RemoteMount(Mount):
             return next(reversed(remotes.values()))
         key: _Key = (None, b"")
         if not outer.spoken.era.remembers_client:
-            key = outer.principal_id, json_text(outer.peer_declared())
+            key = outer.principal_id, json_text(outer.peer_capabilities())
         remote = remotes.pop(key, None)
         if remote is None:
             if connection.endpoint.broken is not None:
@@ -135,7 +135,7 @@ class RemoteMount(Mount):
 
     async def _connect(self, remote: _Remote, outer: RequestContext) -> None:
         name, above = self.prefix.text, self.above.TABLE.revision
-        capabilities, info = dict(outer.peer_declared()), outer.peer_info()
+        capabilities, info = dict(outer.peer_capabilities()), outer.peer_info()
         own = None if info is None else dict(info)
         connection, options = outer.connection, outer.endpoint.options
         try:
@@ -146,7 +146,7 @@ class RemoteMount(Mount):
                 runtime.add_connection(mounted)
                 gone = create_task(runtime.until_gone())
                 gone.add_done_callback(lambda _: remote.over.set())
-                remote.ready.set_result(Link(mounted, runtime.bound(above)))
+                remote.ready.set_result(Link(mounted, runtime.handlers_for(above)))
                 try:
                     await remote.over.wait()
                 finally:

@@ -212,10 +212,10 @@ class ToolkitRuntime(ServerRuntime):
             method for method in catalogue.toolkit_methods() if method.startswith(tuple(idle))
         )
 
-    def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
+    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         self.catalogue.is_served = True
         self._declared |= self.sends()
-        handlers, owner = super().bound(revision), cast(Any, self.owner)
+        handlers, owner = super().handlers_for(revision), cast(Any, self.owner)
         is_plain = (
             _CALL in self.catalogue.toolkit_methods() and handlers.get(_CALL) == owner.on_call_tool
         )

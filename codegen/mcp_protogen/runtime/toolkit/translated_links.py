@@ -62,8 +62,8 @@ class TranslatedContext(MountedContext):
         super().__init__(connection, outer)
         self._translating: Any = connection.table
 
-    def peer_declared(self) -> Mapping[str, Any]:
-        declared: JSONObject = dict(super().peer_declared())
+    def peer_capabilities(self) -> Mapping[str, Any]:
+        declared: JSONObject = dict(super().peer_capabilities())
         return cast(JSONObject, self._translating.inward("ClientCapabilities", declared))
 
     def peer_info(self) -> Mapping[str, Any] | None:
@@ -110,7 +110,7 @@ class TranslatedContext(MountedContext):
         own, above = self.table, self.outer.table
         if above.era.remembers_client and not own.era.remembers_client:
             info = self.peer_info() or {"name": "unknown", "version": "0"}
-            envelope = client_envelope(own.revision, dict(self.peer_declared()), dict(info))
+            envelope = client_envelope(own.revision, dict(self.peer_capabilities()), dict(info))
             wire = {**wire, "_meta": {**wire.get("_meta", {}), **envelope}}
         return validator_of(spec.params)(wire)
 

@@ -49,7 +49,7 @@ class _Described(ConnectConfig[Any, Any, Any]):
 
     server = Server()
 
-    def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
+    def make_opener(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
         """Note the part instead of opening it."""
         (what,) = arguments
         if name == "open_http":

@@ -93,9 +93,9 @@ class WireModel(BaseModel):
             context = {"error": str(error)}
             line: InitErrorDetails = {"type": "json_invalid", "input": data, "ctx": context}
             raise ValidationError.from_exception_data(cls.__name__, [line], "json") from None
-        # A class may read members of JSON text differently.
-        strict: Self = cls.__pydantic_validator__.validate_json(to_json(value))
-        return strict
+        # As text again: a class may read members of JSON text differently.
+        checked: Self = cls.__pydantic_validator__.validate_json(to_json(value))
+        return checked
 
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object to send, as a dictionary of JSON values."""
@@ -126,7 +126,7 @@ class WireModel(BaseModel):
                 validate(members, self_instance=self, by_name=True)
             except ValidationError as error:
                 if any(type(line["input"]) is type(self) for line in error.errors()):
-                    raise TypeError(f"{error.title} is for request(methods.NAME, params)") from None
+                    raise TypeError(f"pass {error.title} to request(methods.NAME, …)") from None
                 raise
 
         # Without this mark Pydantic would call __init__ for every object it reads, which is slow
@@ -150,12 +150,12 @@ class WireModel(BaseModel):
                 return
             # Pydantic checks an assignment with declared and undeclared members in one dictionary.
             extra = self.__pydantic_extra__
-            aside = {namesake: extra.pop(namesake) for namesake in _namesakes(self)}
+            namesakes = {name: extra.pop(name) for name in _namesakes(self)}
             try:
                 super().__setattr__(name, value)
             finally:
-                if aside:
-                    self.__pydantic_extra__.update(aside)
+                if namesakes:
+                    self.__pydantic_extra__.update(namesakes)
 
         def __delattr__(self, name: str) -> None:
             _refuse_if_shared(self)
@@ -266,6 +266,7 @@ def _leave_out(model: WireModel, name: str) -> None:
 
 
 def _namesakes(model: WireModel) -> set[str]:
+    # Undeclared members, called on the wire as declared ones are in Python.
     return (model.__pydantic_extra__ or {}).keys() & type(model).__pydantic_fields__.keys()
 
 
@@ -296,9 +297,9 @@ def rules_of(cls: type[WireModel]) -> _Rules:
             renamed[wire_name] = name
         if is_implied(field):
             if default is SUPPLIED:
-                kind = cast(type[WireModel], field.annotation)
+                model = cast(type[WireModel], field.annotation)
                 with BUILDING:
-                    default = _shared[kind] = _shared.get(kind) or kind()
+                    default = _shared[model] = _shared.get(model) or model()
             implied.append((name, wire_name, default))
         elif absent_if_none(field):
             optional[name] = wire_name
@@ -339,8 +340,8 @@ def has_failed(result: object) -> bool:
 def text_of(result: object) -> str:
     content = _member(result, "content")
     blocks = content if is_array(content) else []
-    found = [_member(block, "text") for block in blocks if _member(block, "type") == "text"]
-    return "\n".join(text for text in found if isinstance(text, str))
+    texts = [_member(block, "text") for block in blocks if _member(block, "type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _member(holder: object, name: str, wire: str = "") -> Any:

@@ -157,7 +157,7 @@ class Fetcher:
 
     async def _body(self, response: Any) -> bytes:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise Unreachable("the response is compressed; expected identity")
+            raise Unreachable("the response is compressed, which the request does not allow")
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk

@@ -97,7 +97,7 @@ class BridgeBase:
             gone = asyncio.create_task(runtime.until_gone())
             try:
                 await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
-                await runtime.finish_notifications(self._options.drain)
+                await runtime.wait_for_notifications(self._options.drain)
             finally:
                 gone.cancel()
                 serving.cancel()

@@ -34,9 +34,9 @@ from ...core.models.base import Validate, WireModel
 from ...core.options import NO_END, CallOptions
 from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ...core.subscriptions import LIST_CHANGES
-from ...messages.codec import Notification, Request, SpecT, Understood
+from ...messages.codec import Notification, Request, SpecT, TypedCall
 from ...messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
-from ...messages.jsonrpc import Call, id_of, named, write_result
+from ...messages.jsonrpc import Call, id_of, make_tuple, write_result
 from ...messages.method_table import MethodTable
 from ...messages.writing import wire_text
 from ...rpc.endpoint import Endpoint
@@ -58,7 +58,7 @@ _ALWAYS: Final[Mapping[str, Any]] = {
 }
 _ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
 
-OF_ONE_END: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
+LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
 """The methods that the runtime handles at each end by itself."""
 
 _log: Final = getLogger(__name__)
@@ -106,7 +106,7 @@ class PassThroughTable(MethodTable):
         )
         self.core, self.extensions = known.core, known.extensions
 
-    def interpret(self, call: Call, sender: Role) -> Understood | RemoteError:
+    def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
         id, method, params, meta, whole = call
         given = whole.get("params")
         if id is None:
@@ -115,11 +115,11 @@ class PassThroughTable(MethodTable):
             return Notification(notification_of(method), given, meta)
         if sender == "server" and not self.rules.server_requests:
             return MethodNotFound(method, id=id)
-        known = self.requests.get(method) if method in OF_ONE_END else None
+        known = self.requests.get(method) if method in LOCAL_METHODS else None
         spec = request_of(method) if known is None else known
         if method == INITIALIZE:
             params = _with_objects(params, "capabilities", "clientInfo")
-        request: Request[Any] = named(Request, (id, spec, given, params, meta))
+        request: Request[Any] = make_tuple(Request, (id, spec, given, params, meta))
         return request
 
     def lenient(self, report: LossReport) -> Self:
@@ -131,7 +131,8 @@ class PassThroughTable(MethodTable):
     def read_result(self, spec: RequestSpec[Any, Any, R], result: Any) -> R:
         """Return a server's introduction; raise `InvalidAnswer` unless it is an object."""
         if not is_object(result):
-            raise InvalidAnswer("Invalid introduction", [("/result", "Input should be an object")])
+            problem = ("/result", "Input should be an object")
+            raise InvalidAnswer(f"Invalid result of {spec.method}", [problem])
         return cast(R, _with_objects(result, "capabilities"))
 
     def _params_text(
@@ -157,13 +158,13 @@ def _with_objects(given: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 class EveryMethod(Mapping[str, T]):
-    """Handlers of all methods, known or not, except `OF_ONE_END`."""
+    """Handlers of all methods, known or not, except `LOCAL_METHODS`."""
 
     def __init__(self, handler_of: Callable[[str], T]) -> None:
         self._handler_of = handler_of
 
     def __getitem__(self, method: str) -> T:
-        if method in OF_ONE_END:
+        if method in LOCAL_METHODS:
             raise KeyError(method)
         return self._handler_of(method)
 

@@ -41,14 +41,14 @@ from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
 from .forwarded_request import ForwardedRequest, result_of
-from .forwarding import LOG, OF_ONE_END, EveryMethod, Forwarding, error_for
+from .forwarding import LOCAL_METHODS, LOG, EveryMethod, Forwarding, error_for
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
 Handler: TypeAlias = Callable[..., Any]
 
-# Handled by the runtime at each end by itself, if messages are translated.
-_OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
+# Handled by the runtime of each end, not forwarded, if messages are translated.
+_LOCAL_METHODS: Final = LOCAL_METHODS | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
 _NOT_CARRIED: Final = "a bridge carries extensions only within one revision"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
@@ -104,7 +104,7 @@ class CarriesTasks(Protocol):
 
     @property
     def caller(self) -> Callable[[ClientRuntime], Caller]:
-        """Return the caller of the half that speaks to the server."""
+        """The caller of the half that speaks to the server."""
         ...
 
     def between(self, client: Any, server: Any, /) -> TaskCarrier | None:
@@ -121,10 +121,10 @@ def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
     """Return the runtime of an object; create it at the first use."""
     # A user's __init__ need not call super().
     attributes: dict[str, Any] = owner.__dict__
-    kept: RuntimeT | None = attributes.get(_RUNTIME)
-    if kept is None:
-        kept = attributes[_RUNTIME] = make(owner)
-    return kept
+    runtime: RuntimeT | None = attributes.get(_RUNTIME)
+    if runtime is None:
+        runtime = attributes[_RUNTIME] = make(owner)
+    return runtime
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
@@ -164,11 +164,11 @@ class ProxyClientRuntime(ClientRuntime):
     def identity(self) -> JSONObject:
         return self.info
 
-    def passes(self, revision: str) -> bool:
+    def passes_unchanged(self, revision: str) -> bool:
         return self.carries and revision == self.owner.TABLE.revision
 
-    def bound(self, revision: str) -> Mapping[str, Handler]:
-        if self.passes(revision):
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
+        if self.passes_unchanged(revision):
             return EveryMethod(lambda method: partial(self._take, method))
         owner, server = self.owner, self.server
         own = {ACKNOWLEDGED: self._on_acknowledged} if ACKNOWLEDGED in owner.NOTIFICATIONS else {}
@@ -177,7 +177,7 @@ class ProxyClientRuntime(ClientRuntime):
 
     def handler_overrides(self, connection: ClientConnection) -> Mapping[str, Serve]:
         """Let questions know their task."""
-        if self.passes(connection.negotiated.revision):
+        if self.passes_unchanged(connection.negotiated.revision):
             return EveryMethod(lambda _: self._ask)
 
         async def serve(job: Job) -> Any:
@@ -203,13 +203,13 @@ class ProxyClientRuntime(ClientRuntime):
 
     async def _on_acknowledged(self, params: Any) -> None:
         if self.stream is not None:
-            self.stream.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
+            self.stream.take_notification(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
 
     def adopt(self, connection: ClientConnection) -> None:
         super().adopt(connection)
         table = self.owner.TABLE
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
-        if self.passes(self.revision):
+        if self.passes_unchanged(self.revision):
             self.forwarding = Forwarding(connection, self.server)
             # Each request carries its client's declaration.
             connection.endpoint.connection.envelope = None
@@ -222,7 +222,7 @@ class ProxyClientRuntime(ClientRuntime):
         if not self.same_revision:
             carried = frozenset[str]() if carrier is None else frozenset({TASKS_EXTENSION})
             self._note_extensions("ClientCapabilities", self.capabilities, carried)
-            self._note_extensions("ServerCapabilities", self.peer_declared(), carried)
+            self._note_extensions("ServerCapabilities", self.peer_capabilities(), carried)
         connection.hears_all = True
         if LISTEN in table.requests and LISTEN in connection.view.table.requests:
             self.stream = ListenStream(connection.endpoint, table.requests[LISTEN])
@@ -242,13 +242,13 @@ class ProxyClientRuntime(ClientRuntime):
 
     async def open(self) -> None:
         if self.stream is not None:
-            await self.stream.lists(self.owner.NOTIFICATIONS)
+            await self.stream.follow_lists(self.owner.NOTIFICATIONS)
 
     @property
     def spoken(self) -> MethodTable:
         return self.connection.view.table.wire
 
-    def declaring(self, extensions: object) -> bytes | None:
+    def extension_members(self, extensions: object) -> bytes | None:
         """Return the members of `_meta` that declare these extensions; None without any."""
         if self.spoken.era.remembers_client:
             return None
@@ -270,8 +270,8 @@ class ProxyClientRuntime(ClientRuntime):
         result = await send(params)
         if not asks(spec, result):
             return result
-        given = spec.params.from_wire({}) if params is None else params
-        return await self.connection.complete(spec, given, result, send)
+        params = spec.params.from_wire({}) if params is None else params
+        return await self.connection.complete(spec, params, result, send)
 
 
 class ProxyServerRuntime(ServerRuntime):
@@ -286,7 +286,7 @@ class ProxyServerRuntime(ServerRuntime):
         self._forwarded: dict[str, ForwardedRequest] = {}
 
     def declaration(self) -> JSONObject:
-        declared = self.client.peer_declared()
+        declared = self.client.peer_capabilities()
         if self.client.same_revision:
             return dict(declared)
         tasks = {} if self.carrier is None else self.carrier.task_capabilities(declared)
@@ -295,12 +295,12 @@ class ProxyServerRuntime(ServerRuntime):
     def identity(self) -> JSONObject:
         return dict(self.client.peer_info() or UNKNOWN)
 
-    def bound(self, revision: str) -> Mapping[str, Handler]:
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
         forwarding = self.client.forwarding
         if forwarding is not None:
             return EveryMethod(lambda method: partial(forwarding.take_from_client, method))
         own: dict[str, Handler] = {
-            method: partial(self._subscription, method)
+            method: partial(self._change_subscription, method)
             for method in (SUBSCRIBE, UNSUBSCRIBE)
             if method not in self.owner.REQUESTS
         }
@@ -313,9 +313,9 @@ class ProxyServerRuntime(ServerRuntime):
     async def _notify(self, spec: NotificationSpec[Any], _: SessionBase, params: Any) -> None:
         await self.client.notify(spec, params)
 
-    async def _subscription(self, method: str, _: SessionBase, params: Any) -> None:
+    async def _change_subscription(self, method: str, _: SessionBase, params: Any) -> None:
         client = self.client
-        await (client.stream or client.connection).subscription(method, params.uri)
+        await (client.stream or client.connection).change_subscription(method, params.uri)
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
@@ -324,7 +324,9 @@ class ProxyServerRuntime(ServerRuntime):
         if forwarded is None:
             if "requestState" in context.raw:
                 # A new start would repeat the server's work.
-                raise McpError(INVALID_PARAMS, "requestState has expired: begin anew")
+                raise McpError(
+                    INVALID_PARAMS, "requestState has expired: repeat the request without it"
+                )
             self._make_room(context.endpoint.options.max_in_flight)
             forwarded = self._forwarded[key] = self._begin(spec, context, params)
         try:
@@ -373,7 +375,7 @@ class ProxyServerRuntime(ServerRuntime):
         """Return the members of `_meta` with a request's extensions, if any."""
         if not self.client.same_revision:
             return None
-        return self.client.declaring(client_capabilities(context.meta).get(EXTENSIONS))
+        return self.client.extension_members(client_capabilities(context.meta).get(EXTENSIONS))
 
     def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.over:
@@ -405,7 +407,7 @@ class ProxyServerRuntime(ServerRuntime):
         if self.is_shared and len(asking) > 1:
             # With several clients it could go to the wrong one.
             raise McpError(METHOD_NOT_FOUND, f"{spec.method} is ambiguous: several requests wait")
-        for forwarded in sorted(asking, key=lambda one: one.waits)[:1]:
+        for forwarded in sorted(asking, key=lambda request: request.waits)[:1]:
             return await forwarded.ask(spec, params)
         raise McpError(METHOD_NOT_FOUND, f"{spec.method} needs an open request of the client")
 
@@ -434,21 +436,21 @@ class ProxyServerRuntime(ServerRuntime):
 
     def contexts(self) -> list[RequestContext]:
         """Return one context per connection: of its latest open request, if any."""
-        found: list[RequestContext] = []
+        contexts: list[RequestContext] = []
         under_way = self._under_way()
         for connection in self.connections:
             context = connection.session().__mcp_runtime__
             if context.spoken.era.remembers_client:
                 own = (request for request in under_way if request.connection is connection)
                 context = next(own, context)
-            found.append(context)
-        return found
+            contexts.append(context)
+        return contexts
 
     def _under_way(self) -> list[RequestContext]:
         if self.client.forwarding is not None:
             return self.client.forwarding.under_way()[::-1]
         requests = reversed(self._forwarded.values())
-        return [found.context for found in requests if found.context and not found.over]
+        return [request.context for request in requests if request.context and not request.over]
 
     @property
     def is_shared(self) -> bool:
@@ -465,7 +467,7 @@ class ProxyServerRuntime(ServerRuntime):
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()
 
-    async def finish_notifications(self, within: float) -> None:
+    async def wait_for_notifications(self, within: float) -> None:
         tasks = self.client.endpoint.jobs.notification_tasks
         if tasks:
             await wait(tasks, timeout=within)
@@ -484,13 +486,13 @@ def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[
             (notify, proxy.NOTIFICATIONS),
         )
         for method, (spec, _) in entries.items()
-        if method not in _OF_ONE_END
+        if method not in _LOCAL_METHODS
     }
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:
     spec = context.table.notifications[PROGRESS]
-    said = {name: value for name, value in progress._asdict().items() if value is not None}
-    said["progress"] = said.pop("done")
-    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **said})
+    wire = {name: value for name, value in progress._asdict().items() if value is not None}
+    wire["progress"] = wire.pop("done")
+    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **wire})
     await context.notify(spec, params)

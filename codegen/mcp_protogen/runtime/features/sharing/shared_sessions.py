@@ -327,7 +327,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
     async def _on_claimed(self, message: StreamClaimed) -> JSONObject | None:
         session = self._find(message.session)
         return (
-            None if session is None else session.streams.standalone.give_up_ownership(message.epoch)
+            None if session is None else session.streams.standalone.release_ownership(message.epoch)
         )
 
     async def _on_taken(self, message: StreamTaken) -> None:

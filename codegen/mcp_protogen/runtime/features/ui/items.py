@@ -25,7 +25,7 @@ def concerns(marked: Marked) -> bool:
 
 
 def is_host(session: SessionBase) -> bool:
-    extensions: object = session.__mcp_runtime__.peer_declared().get(EXTENSIONS)
+    extensions: object = session.__mcp_runtime__.peer_capabilities().get(EXTENSIONS)
     settings: object = extensions.get(APPS) if is_object(extensions) else None
     shown: object = settings.get("mimeTypes") if is_object(settings) else None
     return is_array(shown) and MIME_TYPE in shown

@@ -150,4 +150,4 @@ class ConnectHttp(Connector[Newest]):
         `auth`, and `HttpError` if the server answers only with an HTTP status.
         """
         opener = open_http(url, http=http, headers=headers, reconnection=reconnection, auth=auth)
-        return self.through(opener, clients, as_, **settings)
+        return self.connection_through(opener, clients, as_, **settings)

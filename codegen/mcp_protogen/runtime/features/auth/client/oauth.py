@@ -1,4 +1,4 @@
-"""OAuth for a client, the class that users write."""
+"""OAuth for a client: the class that users configure."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
@@ -53,8 +53,8 @@ class OAuth(OAuthSettings):
         Raise `ValueError` for a URL without HTTPS, and for a second server if no `issuer` says who
         may see the client's secret.
         """
-        found = self._authorizers.get(url)
-        if found is None:
+        authorizer = self._authorizers.get(url)
+        if authorizer is None:
             parsed = httpx2().URL(url)
             on_this_machine = is_loopback(host_of(parsed))
             policy = self.fetch_policy or FetchPolicy(loopback=on_this_machine)
@@ -63,8 +63,8 @@ class OAuth(OAuthSettings):
                 raise ValueError(_NOT_HTTPS.format(host=host_of(parsed)))
             self._check_secrets(url)
             fetcher = Fetcher(policy, self.http)
-            found = self._authorizers[url] = ResourceAuthorizer(self, fetcher, url)
-        return found
+            authorizer = self._authorizers[url] = ResourceAuthorizer(self, fetcher, url)
+        return authorizer
 
     def _check_secrets(self, url: str) -> None:
         """Raise `ValueError` if a second MCP server could choose who sees the client's secret.
@@ -73,24 +73,24 @@ class OAuth(OAuthSettings):
         is useless elsewhere.
         """
         client, grant = self.client, self.grant
-        static = isinstance(grant, WorkloadIdentity) and isinstance(grant.assertion, str)
+        is_fixed = isinstance(grant, WorkloadIdentity) and isinstance(grant.assertion, str)
         has_secret = client is not None and client.client_secret is not None
-        if self.issuer or (client is not None and client.issuer) or not (static or has_secret):
+        if self.issuer or (client is not None and client.issuer) or not (is_fixed or has_secret):
             return
         if {origin(urlsplit(server_url)) for server_url in (url, *self._authorizers)} != {
             origin(urlsplit(url))
         }:
             raise ValueError(_SEVERAL)
 
-    def redirected(self, url: str) -> bool:
+    def take_redirect(self, url: str) -> bool:
         """Take the URL of a redirect, with a `WebRedirect` as `user_agent`.
 
         Return whether a login waits for it; if not, show the browser an error.
         """
         agent = self.user_agent
         if not isinstance(agent, WebRedirect):
-            raise TypeError("redirected needs OAuth(user_agent=WebRedirect(...))")
-        return agent.redirected(url)
+            raise TypeError("take_redirect needs OAuth(user_agent=WebRedirect(...))")
+        return agent.take_redirect(url)
 
     async def forget(self, url: str) -> None:
         """Forget the tokens for a server; the next request gets new ones."""
@@ -106,7 +106,7 @@ def _httpx_auth(authorizer: ResourceAuthorizer) -> Any:
 
     class Auth(package.Auth):  # type: ignore[misc, name-defined]
         def sync_auth_flow(self, request: Any) -> Any:
-            raise AuthorizationError("OAuth needs an AsyncClient")
+            raise AuthorizationError("OAuth needs an httpx2.AsyncClient, not a Client")
 
         async def async_auth_flow(self, request: Any) -> AsyncGenerator[Any, Any]:
             exchanges: list[Exchange] = []
@@ -120,10 +120,10 @@ def _httpx_auth(authorizer: ResourceAuthorizer) -> Any:
                 response = yield request
                 values = response.headers.get_list
                 # A client may follow redirects on its own, also to another origin.
-                answered = str(response.url)
+                final_url = str(response.url)
                 version = request.headers.get(PROTOCOL_VERSION, "")
                 exchange = Exchange(
-                    verb, answered, fields, response.status_code, values, version=version
+                    verb, final_url, fields, response.status_code, values, version=version
                 )
                 exchanges.append(exchange)
                 if not authorizer.refuses(exchange) or not await authorizer.again(exchanges):

@@ -90,7 +90,7 @@ class WebRedirect:
     """The login of a web application's users, who already have a browser.
 
     `show` gets the URL to redirect the browser to. When the browser comes to `redirect_uri`, the
-    application calls `redirected` with the whole URL.
+    application calls `take_redirect` with the whole URL.
     """
 
     def __init__(
@@ -125,7 +125,7 @@ class WebRedirect:
         finally:
             del self._waiting[request.state]
 
-    def redirected(self, url: str) -> bool:
+    def take_redirect(self, url: str) -> bool:
         """Take the URL of a redirect; return whether a login waits for it."""
         states = states_in(url)
         future = self._waiting.get(states[0]) if len(states) == 1 else None
@@ -197,7 +197,7 @@ class LoopbackReceiver:
         waiting.redirect_uri = f"http://{self._host}:{port}{self._path}"
         try:
             yield waiting
-            await waiting.finish_answers()
+            await waiting.wait_for_answers()
         finally:
             server.close()
             await waiting.close()
@@ -257,7 +257,7 @@ class _RedirectServer:
             raise AuthorizationError(text)
         return await response
 
-    async def finish_answers(self) -> None:
+    async def wait_for_answers(self) -> None:
         if self._answering:
             await asyncio.wait(self._answering)
 

@@ -43,7 +43,7 @@ class CoreClients(PlainClients):
         options = options if isinstance(options, TaskOptions) else TaskOptions()
         self._answered_at_once = TaskBoard(MemoryTaskStore(), options)
         self._cancelled: OrderedDict[str, None] = OrderedDict()
-        if EXTENSION.declared_in(client.peer_declared()):
+        if EXTENSION.declared_in(client.peer_capabilities()):
             self.handlers = {
                 methods.GET: self._get,
                 methods.CANCEL: self._cancel,
@@ -72,7 +72,7 @@ class CoreClients(PlainClients):
             self.client.lose(methods.CALL, "/params/task/ttl", why)
         # In the extension, a request only allows a task.
         plain = {name: value for name, value in params.to_wire().items() if name != "task"}
-        extensions = self.client.declaring({TASKS_EXTENSION: {}})
+        extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
         if isinstance(result, self.client.spoken.claims(methods.CALL)):
             task = to_core(result.to_wire())

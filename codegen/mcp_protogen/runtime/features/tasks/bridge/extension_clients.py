@@ -94,7 +94,7 @@ class ExtensionClients(PlainClients):
         super().__init__(client, server)
         self._waiting: dict[str, _WaitingTask] = {}
         self._news = Signal()
-        if CORE_CALLS.declared_in(client.peer_declared()):
+        if CORE_CALLS.declared_in(client.peer_capabilities()):
             self.handlers = {
                 methods.GET: self._get,
                 methods.CANCEL: self._cancel,
@@ -221,7 +221,7 @@ class ExtensionClients(PlainClients):
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         method = methods.CANCEL
-        if not _CANCELS.declared_in(self.client.peer_declared()):
+        if not _CANCELS.declared_in(self.client.peer_capabilities()):
             # The work may end otherwise in any case.
             self.client.lose(methods.CANCEL, "", "the server cannot cancel tasks")
             method = methods.GET

@@ -27,10 +27,10 @@ class ClientWithTasks(Protocol):
     call: Callable[..., Awaitable[Any]]
     caller: Caller | None
     carries: bool
-    declaring: Callable[[object], bytes | None]
+    extension_members: Callable[[object], bytes | None]
     endpoint: Endpoint
     lose: Callable[[str, str, str], None]
-    peer_declared: Callable[[], Mapping[str, Any]]
+    peer_capabilities: Callable[[], Mapping[str, Any]]
     spoken: MethodTable
     task_options: TaskLimits | None
 
@@ -63,7 +63,9 @@ class PlainClients(Layer):
         try:
             if self.wire.form == "extension":
                 try:
-                    return await self.client.call(spec, params, options, self.client.declaring({}))
+                    return await self.client.call(
+                        spec, params, options, self.client.extension_members({})
+                    )
                 except McpError as error:
                     if not _needs_tasks(error):
                         raise

@@ -109,11 +109,13 @@ class TaskCaller:
 
     @property
     def _supports_tasks(self) -> bool:
-        return self.wire.form == "core" and CORE_CALLS.declared_in(self._runtime.peer_declared())
+        return self.wire.form == "core" and CORE_CALLS.declared_in(
+            self._runtime.peer_capabilities()
+        )
 
     def _support(self, name: str) -> str | None:
-        if self._changes != self._runtime.tool_lists_changed:
-            self._supports, self._changes = RecentNames(), self._runtime.tool_lists_changed
+        if self._changes != self._runtime.tool_list_changes:
+            self._supports, self._changes = RecentNames(), self._runtime.tool_list_changes
         return self._supports.get(name)
 
     def wire_feature(self) -> ClientsTasks:

@@ -193,7 +193,7 @@ class TaskContext(RequestContext):
         return answered
 
     async def _ask(self, spec: RequestSpec[P, Any, R], params: P | None) -> R:
-        declared = self.peer_declared()
+        declared = self.peer_capabilities()
         check(spec, "server", params, {"client": declared, "server": {}})
         answer = await self._answer_to(self._question(spec, params))
         return self.spoken.read_response(spec, answer)

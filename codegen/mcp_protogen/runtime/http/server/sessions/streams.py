@@ -320,7 +320,7 @@ class StandaloneStream(StreamSink):
             except EngineUnavailable:
                 self._context.log.info("the progress of a stream could not be stored")
 
-    def give_up_ownership(self, epoch: int) -> JSONObject:
+    def release_ownership(self, epoch: int) -> JSONObject:
         """Let go, because another worker is the owner; return how much was sent."""
         if epoch > self._epoch:
             self.note_owner(epoch, owned=False)
