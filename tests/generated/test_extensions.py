@@ -145,7 +145,7 @@ def test_a_class_has_its_extension_in_either_order_of_bases(extended_package: Ex
     for server in servers:
         assert server().capabilities().extensions == {IDENTIFIER: {}}
         assert issubclass(server.SESSION, ext.TasksSession)
-        assert server().__mcp_runtime__.handled() == {"tasks/get"}
+        assert server().__mcp_runtime__.handled_methods() == {"tasks/get"}
     app: Any = type("App", (ext.TasksServer, mcp.App), members)("app")
     assert app.TABLE is servers[0].TABLE
     # With nothing to answer, nothing is declared; a client only asks.

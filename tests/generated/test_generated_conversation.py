@@ -85,7 +85,7 @@ def test_a_client_advertises_what_it_overrides() -> None:
                 raise NotImplementedError
 
             client = _with(load(revision).Client, on_create_message)
-            assert client.__mcp_runtime__.handled() == {"sampling/createMessage"}
+            assert client.__mcp_runtime__.handled_methods() == {"sampling/createMessage"}
             assert client.capabilities().to_wire() == {"sampling": {}}
 
 
@@ -164,7 +164,7 @@ def test_a_method_left_alone_is_not_found() -> None:
         with tables.case(revision):
             methods = load(revision).methods
             server = _server(revision)
-            handled: frozenset[str] = server.__mcp_runtime__.handled()
+            handled: frozenset[str] = server.__mcp_runtime__.handled_methods()
             assert handled == {"tools/list", "tools/call"}
             for method, (spec, name) in server.REQUESTS.items():
                 assert methods.REQUESTS[method] is spec

@@ -121,7 +121,7 @@ def test_pip_retry_does_not_excuse_failed_setup(
         make(tmp_path)
 
     monkeypatch.setattr(projects, "run_command", fail)
-    monkeypatch.setattr(projects, "made", make_now)
+    monkeypatch.setattr(projects, "make_once", make_now)
     with pytest.raises(raised):
         projects.others.__wrapped__()
 

@@ -303,7 +303,7 @@ async def test_who_waits_for_a_connection_hears_of_its_end_before_it_has_begun()
         answer = asyncio.create_task(mount.answer("tools/call", session, params))
         # Cancelled in the same tick, before the opening task has run.
         connection = session.__mcp_runtime__.connection
-        asyncio.get_running_loop().call_soon(mount.disconnected, connection)
+        asyncio.get_running_loop().call_soon(mount.remove_connection, connection)
         with pytest.raises(pkg.McpError, match="The client has gone"):
             await asyncio.wait_for(answer, 10)
         assert remote.sessions == ()

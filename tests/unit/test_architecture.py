@@ -35,7 +35,7 @@ RUNS = [module for module in OURS if module.startswith("mcp_protogen.runtime.")]
 IMPORTS_BY_NAME = {
     "core.libraries: library": "A program need not have what nothing in it needs.",
     "core.revision: load_generated": "The runtime may be installed beside packages that it serves.",
-    "http.server.run: _named": "Users name their application as they do for other servers.",
+    "http.server.run: _load_app": "Users name their application as they do for other servers.",
 }
 """The functions of the runtime that import by name, each with its reason."""
 _IMPORTERS = {"__import__", "find_spec", "import_module", "resolve_name", "run_module", "run_path"}

@@ -287,9 +287,9 @@ def test_entries_that_are_not_used_make_room(cache: Path) -> None:
 
 
 WRITER = """
-from mcp_protogen.base.cache_entries import keep_entry, read_entry
+from mcp_protogen.base.cache_entries import write_entry, read_entry
 for _ in range(100):
-    keep_entry("a", b"x" * 50_000)
+    write_entry("a", b"x" * 50_000)
     assert read_entry("a") == b"x" * 50_000
 """
 

@@ -525,11 +525,8 @@ def missing_names(selection: PartSelection) -> dict[str, str]:
     here = _names(selection)
     brought: dict[str, list[str]] = {}
     # Some names need two parts, or a part and a role, written with a comma.
-    pairs = [
-        _parts_for(contents.when)
-        for contents in CONTENTS
-        if len(contents.when) > 1 and contents.when & {*PARTS}
-    ]
+    conditions = (contents.when for contents in CONTENTS)
+    pairs = [_parts_for(when) for when in conditions if len(when) > 1 and when & {*PARTS}]
     for parts in [[part] for part in PARTS] + pairs:
         for name in _names(PartSelection({*selection.parts, *parts}, selection.several)) - here:
             # Smaller combinations come first.

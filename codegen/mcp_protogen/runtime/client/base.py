@@ -329,7 +329,7 @@ class ClientRuntime(HandlerSet):
     def note_notification(self, method: str, params: Any) -> None:
         self.tool_lists_changed += method == _TOOLS_CHANGED
         if self.cache is not None:
-            self.cache.drop_stale(method, declared_member(params, "uri"))
+            self.cache.remove_stale(method, declared_member(params, "uri"))
         if self.caller is not None:
             self.caller.note_notification(method, params)
 

@@ -96,7 +96,7 @@ class Cache:
         if kept is not None:
             self._size -= _size(key, kept)
 
-    def drop_stale(self, notification: str, uri: str | None) -> None:
+    def remove_stale(self, notification: str, uri: str | None) -> None:
         for method in _STALE.get(notification, ()):
             self.clear(method, uri)
 

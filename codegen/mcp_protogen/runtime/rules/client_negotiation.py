@@ -111,7 +111,7 @@ class Negotiation:
 
     @property
     def silence_means_old(self) -> bool:
-        """Whether a server that does not answer the probe gets another request."""
+        """Return whether a server that does not answer the probe gets another request."""
         return bool(self._offer.handshake) and not self._over_http
 
     def start(self) -> Step:

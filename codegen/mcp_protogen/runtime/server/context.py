@@ -122,7 +122,7 @@ class OpenConnection(Protocol):
 
     @property
     def is_owner(self) -> bool:
-        """Whether this process sends published changes to the client."""
+        """Return whether this process sends published changes to the client."""
         ...
 
     @property

@@ -64,7 +64,7 @@ class LocalMount(Mount):
 
     @property
     def subscribes(self) -> bool:
-        handled: Collection[str] = self.runtime.handled()
+        handled: Collection[str] = self.runtime.handled_methods()
         return any(method in handled for method in SUBSCRIPTIONS) or any(
             mount.subscribes for mount in self.catalogue.mounts
         )
@@ -91,7 +91,7 @@ class LocalMount(Mount):
         if link is None:
             revision = outer.endpoint.connection.table.revision
             if revision not in self._handlers:
-                handled = self.runtime.handled(revision)
+                handled = self.runtime.handled_methods(revision)
                 self._handlers[revision] = self.runtime.handlers(revision, handled)
             given, above = (self.server, outer, self.full_uri), self.above.TABLE
             if self.server.TABLE.revision == above.revision:
@@ -108,11 +108,11 @@ class LocalMount(Mount):
         return link
 
     def add_connection(self, connection: OpenConnection) -> None:
-        self.runtime.connected(self._link(connection).connection)
+        self.runtime.add_connection(self._link(connection).connection)
 
     def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         link, start = self._links.get(connection), f"{self.prefix.text}/"
-        inner: SessionSwitches = () if link is None else self.runtime.switched(link.connection)
+        inner: SessionSwitches = () if link is None else self.runtime.switches_of(link.connection)
         return tuple((start + place, text, is_tag, on) for place, text, is_tag, on in inner)
 
     def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
@@ -122,13 +122,13 @@ class LocalMount(Mount):
             for place, text, is_tag, on in switched
             if place.startswith(start)
         )
-        if inner != self.runtime.switched(own):
+        if inner != self.runtime.switches_of(own):
             self.runtime.switch_all(own, inner)
 
     def remove_connection(self, connection: OpenConnection) -> None:
         link = self._links.pop(connection, None)
         if link is not None:
-            self.runtime.disconnected(link.connection)
+            self.runtime.remove_connection(link.connection)
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
         return cast(AbstractContextManager[object], self.runtime.listening(self._inner(context)))

@@ -143,7 +143,7 @@ class RemoteMount(Mount):
             async with opening as server:
                 runtime = server.__mcp_runtime__
                 mounted = MountedConnection(server, connection, self.full_uri)
-                runtime.connected(mounted)
+                runtime.add_connection(mounted)
                 gone = create_task(runtime.until_gone())
                 gone.add_done_callback(lambda _: remote.over.set())
                 remote.ready.set_result(Link(mounted, runtime.bound(above)))

@@ -76,12 +76,12 @@ class RevisionModels:
 
     @cached_property
     def has_structured(self) -> bool:
-        """Whether results may be structured (from 2025-06-18 on)."""
+        """Return whether results may be structured (from 2025-06-18 on)."""
         return "structured_content" in fields_of(self.call_result)
 
     @cached_property
     def has_any_structured(self) -> bool:
-        """Whether structured content may be any JSON value (from 2026-07-28 on)."""
+        """Return whether structured content may be any JSON value (from 2026-07-28 on)."""
         result = fields_of(self.call_result)
         return self.has_structured and result["structured_content"].annotation is Any
 

@@ -91,7 +91,7 @@ class ExchangingTransport(Protocol):
 
     @property
     def over_http(self) -> bool:
-        """Whether this is HTTP; a wrapper returns the answer of the wrapped transport."""
+        """Return whether this is HTTP; a wrapper returns the answer of the wrapped transport."""
         ...
 
 

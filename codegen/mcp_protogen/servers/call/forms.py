@@ -79,7 +79,7 @@ class Field:
 
     @property
     def takes_several(self) -> bool:
-        """Whether several choices are allowed."""
+        """Return whether several choices are allowed."""
         return self.type == "array"
 
     @property

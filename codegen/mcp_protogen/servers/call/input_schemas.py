@@ -221,7 +221,7 @@ class Part:
 
     @cached_property
     def has_alternatives(self) -> bool:
-        """Whether some schemas hold only in alternatives or under conditions."""
+        """Return whether some schemas hold only in alternatives or under conditions."""
         return not all(node.is_certain for node in self._all)
 
     def schemas(self, *, certain: bool) -> list[Schema]:
@@ -231,7 +231,7 @@ class Part:
 
     @cached_property
     def is_closed(self) -> bool:
-        """Whether the schema means only the declared members.
+        """Return whether the schema means only the declared members.
 
         JSON Schema allows others unless they are forbidden. Tools seldom mean that, so others count
         only where the schema mentions them.

@@ -244,7 +244,7 @@ class _OnDemand:
 if not TYPE_CHECKING:
     # In the class body, Pydantic would treat them as fields.
     WireModel.__signature__ = _SIGNATURE = _OnDemand("signature")
-    WireModel.model_fields = _OnDemand("described")
+    WireModel.model_fields = _OnDemand("describe_fields")
 
 _shared: dict[type, WireModel] = {}
 

@@ -94,7 +94,7 @@ class TaskWire:
     def on_notification(self, task: JSONObject) -> None:
         handle = self.handles.get(task["taskId"])
         if handle is not None:
-            handle.heard(task)
+            handle.note_change(task)
 
 
 class TaskHandle:
