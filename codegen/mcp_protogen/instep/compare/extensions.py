@@ -109,7 +109,7 @@ def fitting(
     known = {fact["message"] for fact in facts["methods"].values()}
     for type_, method in skeleton.messages(types):
         if type_ not in known and type_ not in core.schema["$defs"]:
-            message = f"{method} has no facts, so that {type_} is compared as a type alone"
+            message = f"{method} has no facts: {type_} is compared only as a type"
             notes.append(note(message, "methods", method))
     return replace(extension, ledger=mended.entries, facts=facts), tuple(notes)
 
