@@ -30,7 +30,7 @@ class Fit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PatchFit:
-    """One entry: its place in the ledger's file, its subject, and its state."""
+    """One entry: its place in the file of patches, its subject, and its state."""
 
     place: str
     pointer: str
@@ -52,7 +52,7 @@ class PatchedSchema:
 
 
 def apply_fitting(
-    schema: Json, ledger: Sequence[Json], place: str, beside: Json | None = None
+    schema: Json, entries: Sequence[Json], place: str, beside: Json | None = None
 ) -> PatchedSchema:
     """Try the entries in order, each on the result of those before it.
 
@@ -61,7 +61,7 @@ def apply_fitting(
     applied: list[Json] = []
     fits: list[PatchFit] = []
     notes: list[Problem] = []
-    for number, entry in enumerate(ledger):
+    for number, entry in enumerate(entries):
         where = f"{place}#/patches/{number}"
         fit = Fit.FITS
         try:
