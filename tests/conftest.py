@@ -95,8 +95,8 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     scheduling.set_apart(items)
     left_out = (
-        tables.tests_left_out(items)
-        + behind.tests_left_out(items)
+        tables.omitted_tests(items)
+        + behind.omitted_tests(items)
         + limits.find_left_out(config, items)
     )
     row: str | None = config.getoption("--of")

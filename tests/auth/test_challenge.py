@@ -129,7 +129,7 @@ def test_written_challenge_is_read_back(params: dict[str, str], scheme: str) -> 
 
 def test_no_server_writes_what_would_be_read_as_something_else() -> None:
     for value in ['"', "\\", "\r\nSet-Cookie: a=b", "\n", "\0", "\x7f", "é", "\t"]:
-        with case(value), pytest.raises(ValueError, match=r"scope: .* cannot stand"):
+        with case(value), pytest.raises(ValueError, match=r"scope: .* is not allowed in a header"):
             challenge("Bearer", {"scope": f"a{value}b"})
     assert challenge("Bearer", {}) == (b"www-authenticate", b"Bearer")
 

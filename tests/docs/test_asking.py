@@ -110,7 +110,7 @@ async def test_the_other_blocks_of_the_page_work() -> None:
         assert content_of(await ours.call_tool("x"))[0].text == "OSL"
     wrong = "String should match pattern '^[A-Z]{3}$'. Which airport?"
     assert asked == ["Which airport?", wrong]
-    form = found["SIZE"].fitted(pkg.load(OLD).methods.ELICIT, OLD)["properties"]["value"]
+    form = found["SIZE"].schema_for(pkg.load(OLD).methods.ELICIT, OLD)["properties"]["value"]
     assert [choice["title"] for choice in form["oneOf"]] == ["Small", "Large"]
 
 

@@ -131,8 +131,8 @@ def test_a_block_that_nobody_takes_is_found() -> None:
     some = list(blocks_taken_by('PAGE: Final = "http.md"\nexample(PAGE, "routes")'))
     assert [(block.kind, block.label) for block in some] == [("python", "routes")]
     assert list(blocks_taken_by("for name in PAGES: programs(name)")) == []
-    assert len(list(blocks_taken_by('defined("http.md")'))) > 3
-    (config,) = blocks_taken_by('shown("connecting.md", "json")')
+    assert len(list(blocks_taken_by('run_page("http.md")'))) > 3
+    (config,) = blocks_taken_by('block_texts("connecting.md", "json")')
     assert config.kind == "json"
     with pytest.raises(ValueError, match="does not say which"):
         list(blocks_taken_by('example("http.md", name)'))

@@ -30,8 +30,8 @@ READ = set(re.findall(r'environ\.get\("(\w+)"', PROGRAM))
 async def test_the_program_serves_under_its_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLOWED_HOSTS", "mcp.example.com,other.example")
     monkeypatch.setenv("STATE_KEYS", "k" * 16)
-    served: Any = example(NAME, "serve")["served"]()
-    async with run_app(served) as port, calling(port) as site:
+    app: Any = example(NAME, "serve")["build_app"]()
+    async with run_app(app) as port, calling(port) as site:
         for host, status in (
             ("mcp.example.com", 200),
             ("other.example", 200),
@@ -46,12 +46,12 @@ async def test_the_program_serves_under_its_own_names(monkeypatch: pytest.Monkey
                 assert status != 200 or text_in(answer) == "counted to 3"
         for path in ("/health", "/ready"):
             assert (await site.http.get(path)).status_code == 200
-    assert (served.options.drain, served.options.state_keys) == (20, [b"k" * 16])
+    assert (app.options.drain, app.options.state_keys) == (20, [b"k" * 16])
 
 
 def test_a_worker_with_an_engine_shares_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")
-    shared = example(NAME, "serve")["served"]().http.shared
+    shared = example(NAME, "serve")["build_app"]().http.shared
     assert isinstance(shared.engine, package.RedisEngine)
 
 
@@ -86,7 +86,7 @@ def test_health_is_asked_for_where_it_is() -> None:
 
 
 def test_whoever_stops_a_server_waits_longer_than_its_handlers_may_take() -> None:
-    drain = example(NAME, "serve")["served"]().options.drain
+    drain = example(NAME, "serve")["build_app"]().options.drain
     pod = KUBERNETES["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     pause = container["lifecycle"]["preStop"]["sleep"]["seconds"]

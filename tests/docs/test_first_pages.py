@@ -90,7 +90,7 @@ async def test_hosts_reach_the_server_by_their_files(folder: Path) -> None:
                     for name in ("notes", "notes-http"):
                         assert (await several[name].call_tool("write_note", kept)).text is not None
                         answer = await several[name].call_tool("read_note", {"name": "tea"})
-                        assert answer.text == "There is no note tea. There are: milk."
+                        assert answer.text == "Unknown note tea. Known notes: milk."
 
 
 def test_page_states_real_requirements() -> None:

@@ -62,7 +62,7 @@ def rows(page: Page) -> Mapping[str, Row]:
     return found
 
 
-def tests_by_row(page: Page) -> Mapping[str, set[str]]:
+def find_marked_tests(page: Page) -> Mapping[str, set[str]]:
     """Return the tests marked for each row, by its id."""
     found: dict[str, set[str]] = defaultdict(set)
     for ids, test in all_marks():
@@ -90,7 +90,7 @@ def marks() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.file)
 def test_each_row_is_shown_by_a_test_that_says_so_or_is_a_duty(page: Page) -> None:
-    showing = tests_by_row(page)
+    showing = find_marked_tests(page)
     shown = {id: row.where for id, row in rows(page).items() if row.where.startswith("`")}
     assert set(shown) == set(showing)
     for id, tests in shown.items():

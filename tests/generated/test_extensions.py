@@ -176,7 +176,7 @@ def test_requests_and_results_of_an_extension_need_its_declaration(
             params = mcp.models.CallToolRequestParams(name="slow", arguments={})
             answer = await client.request_once(mcp.methods.CALL_TOOL, params)
             assert type(answer) is ext.models.CreateTaskResult
-            with pytest.raises(package.RemoteError, match="CreateTaskResult came"):
+            with pytest.raises(package.RemoteError, match="returned CreateTaskResult"):
                 await client.call_tool("slow", {})
             with pytest.raises(package.McpError) as failed:
                 await client.update_task("8", {})

@@ -108,7 +108,7 @@ def test_a_name_is_that_of_an_application_or_of_what_makes_one(
 ) -> None:
     chosen = chosen_of_runs(monkeypatch)
     options = pkg.HttpOptions(sessions=False)
-    for name in (WORKER, "support.http.worker:made"):
+    for name in (WORKER, "support.http.worker:build_app"):
         pkg.run_http(name)
         pkg.run_http(name)
     for name in ("OURS", "Ours"):

@@ -158,7 +158,7 @@ class TestMessages:
                     await super().__call__(request, reply)
 
         seen = calling(Deaf())
-        assert "notifications/initialized did not arrive: POST http" in caplog.text
+        assert "notifications/initialized could not be sent: POST http" in caplog.text
         # An unconfirmed session is ignored.
         assert "GET" not in [seen_request.verb for seen_request in seen]
 

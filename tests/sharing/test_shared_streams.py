@@ -486,7 +486,7 @@ class TestTakingOver:
                     await events.append(key, name, 0, [head, b'"x"'], lifetime=9)
                     async with these.at(session, 1).get(f"{name}.0") as get:
                         assert [event.data for event in await get.all()] == ['"x"']
-                    assert "the head of a stream is invalid" in caplog.text
+                    assert "the first event of a stream is invalid" in caplog.text
 
     async def test_a_request_that_broke_off_is_answered_with_an_error(self) -> None:
         async with workers() as these:

@@ -77,7 +77,7 @@ def is_row_of(test: pytest.Function, row: str) -> bool:
     return any(isinstance(table, tuple) and row in table for table in read)
 
 
-def tests_left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+def omitted_tests(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Return the cases of tests marked `sampled(few)` outside their sample."""
     tables: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:

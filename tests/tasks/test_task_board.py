@@ -338,7 +338,7 @@ def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans() -> N
         vars(store)["clock"] = lambda: now() + stood_still
         board = board_of(store)
         task = await board.create(a_task())
-        async with board.alone(task, "asking"), board.holding("task", "worker") as holding:
+        async with board.exclusive(task, "asking"), board.holding("task", "worker") as holding:
             stood_still = LEASE * 2
             assert [task async for task in board.orphans()] == []
             # By that, it has them still.
@@ -536,14 +536,14 @@ def test_of_all_workers_one_at_a_time_does_what_is_done_alone() -> None:
 
         async def do(board: TaskBoard) -> None:
             nonlocal inside, most, times
-            async with board.alone(task, "asking"):
+            async with board.exclusive(task, "asking"):
                 inside += 1
                 most = max(most, inside)
                 await sleep(LEASE * 3)
                 inside -= 1
                 times += 1
 
-        async with boards[0].alone(task, "something else"):
+        async with boards[0].exclusive(task, "something else"):
             await asyncio.gather(*(do(board) for board in boards * 2))
         assert (most, times) == (1, 6)
         assert await boards[0].find("task") == task
@@ -565,7 +565,7 @@ def test_whoever_is_not_heard_of_does_nothing_alone_any_more() -> None:
         lost, taken = asyncio.Event(), asyncio.Event()
 
         async def do(board: TaskBoard, until: asyncio.Event) -> None:
-            async with board.alone(task, "asking"):
+            async with board.exclusive(task, "asking"):
                 taken.set()
                 await until.wait()
 

@@ -170,7 +170,7 @@ async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_ot
     key = said[0].split()[1]
     assert said == [
         f"task {key} of 'ann' was created",
-        f"task {key} of 'ann' was asked for by another: 'bob'",
+        f"task {key} of 'ann' was requested by another principal: 'bob'",
         "'ann' has reached max_tasks",
         f"task {key} of 'ann' is cancelled",
     ]

@@ -180,7 +180,7 @@ async def test_context_variables_go_from_one_function_to_the_next() -> None:
         for name, expected, seen in (
             ("in_thread", "Ada", ["Ada"]),
             ("on_loop", "Ada", ["Ada"]),
-            ("mixed", "Bo", ["Ada", "Bo"]),
+            ("mix_user", "Bo", ["Ada", "Bo"]),
         ):
             noted.clear()
             assert text_of(await ask("tools/call", name=name)) == expected

@@ -112,7 +112,7 @@ def test_right_values_are_taken_however_many_they_are() -> None:
 def test_names_that_would_fill_the_errors_are_refused() -> None:
     # Each error about a number has the name of its row.
     answer = text_of(call(kit(take=take)(), "take", rows={"n" * 100_000: ["x"] * 1_000}))
-    assert answer.endswith("/: The names around values are too long")
+    assert answer.endswith("/: The names of nested members are too long")
     for rows in ({"n" * 100_000: ["x"] * 10}, {"n": {"m" * 100_000: [1]}}, {"n": ["x"] * 1_000}):
         with case(next(iter(rows))[:3]):
             answer = text_of(call(kit(take=take)(), "take", rows=rows))

@@ -128,7 +128,7 @@ def test_a_template_is_filled_in() -> None:
 
 def test_every_variable_needs_a_value() -> None:
     for values in [{}, {"x": ""}]:
-        with case(values), pytest.raises(ValueError, match=r"a:\{x\} needs a value of x"):
+        with case(values), pytest.raises(ValueError, match=r"a:\{x\} needs a value for x"):
             parse("a:{x}").expand(values)
 
 

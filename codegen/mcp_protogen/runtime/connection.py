@@ -1,4 +1,4 @@
-"""One end of one connection in one revision: messages in, events out; calls in, bytes out.
+"""One end of a connection in one revision: messages in, events out; calls in, bytes out.
 
 A connection never awaits, opens nothing and has no clock: its driver passes the time, in seconds of
 a monotonic clock. In the stateless era its requests carry an envelope, its state never changes, and
@@ -62,7 +62,7 @@ class Refusal(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """An invalid answer to our request `id`."""
+    """An invalid answer to the request `id` of this end."""
 
     id: RequestId
     error: RemoteError
@@ -82,14 +82,14 @@ class Cancellation(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The peer ends our request `id`; its answer may still follow."""
+    """The peer ends the request `id` of this end; its answer may still follow."""
 
     id: RequestId
     notification: Notification[Any]
 
 
 class Progressed(NamedTuple):
-    """A progress report for our request `id`."""
+    """A progress report for the request `id` of this end."""
 
     id: RequestId
     notification: Notification[Any]
@@ -121,8 +121,8 @@ class Pending:
         self._limit = now + patience.max_timeout
         self.due = min(now + patience.timeout, self._limit)
 
-    def set_paused(self, held: bool, now: float) -> None:
-        now = inf if held else now
+    def set_paused(self, paused: bool, now: float) -> None:
+        now = inf if paused else now
         self._limit = now + self._patience.max_timeout
         self.due = min(now + self._patience.timeout, self._limit)
 
@@ -161,10 +161,10 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
         self.open_needs.clear()
 
     def __getitem__(self, role: Role) -> Mapping[str, Any]:
-        kept = self.client if role == "client" else self.server
-        if kept is None:
+        stored = self.client if role == "client" else self.server
+        if stored is None:
             raise KeyError(role)
-        return read_json(kept) if isinstance(kept, bytes) else kept
+        return read_json(stored) if isinstance(stored, bytes) else stored
 
     def __iter__(self) -> Iterator[Role]:
         return (role for role in _ROLES if getattr(self, role) is not None)
@@ -182,8 +182,8 @@ class ResultText(bytes):
 class Connection:
     """One role's state of its connection in the revision of `table`.
 
-    By role, `declared` has the JSON object of its capabilities, `identity` its name. `envelope`
-    holds members for `_meta` of each request, as JSON text.
+    By role, `declared` has the JSON object of its capabilities, `identity` its name. As JSON text,
+    `envelope` has members for `_meta` of each request, `signature` those of each result.
     """
 
     __slots__ = (
@@ -353,10 +353,10 @@ class Connection:
         pending = self._asked.get(id)
         return 0.0 if pending is None else pending.due - now
 
-    def set_paused(self, id: RequestId, held: bool, now: float) -> None:
+    def set_paused(self, id: RequestId, paused: bool, now: float) -> None:
         pending = self._asked.get(id)
         if pending is not None:
-            pending.set_paused(held, now)
+            pending.set_paused(paused, now)
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
         """Return the overdue requests; the caller must cancel or forget them."""
@@ -437,13 +437,13 @@ class Connection:
     def take(self, message: Parsed, now: float = 0.0) -> Event:
         """Return the event for a message. Never raises."""
         if isinstance(message, Malformed):
-            return self._fault(message.error)
+            return self._take_invalid(message.error)
         if isinstance(message, Response):
             pending = None if message.id is None else self._asked.get(message.id)
             try:
                 answer = self.table.read_answer(message, None if pending is None else pending.spec)
             except InvalidAnswer as error:
-                return self._fault(error)
+                return self._take_invalid(error)
             return self._take_answer(answer)
         outcome = self.table.interpret(message, self.peer)
         if isinstance(outcome, InvalidParams):
@@ -455,18 +455,18 @@ class Connection:
         if isinstance(outcome, Notification):
             return self._take_notification(outcome, now)
         # Notifications are never answered, even invalid ones.
-        return Ignored(outcome) if outcome.id is None else self._fault(outcome)
+        return Ignored(outcome) if outcome.id is None else self._take_invalid(outcome)
 
-    def _fault(self, error: RemoteError) -> Event:
-        # If the kind is unclear, it is an answer: servers send little else, and clients answer open
-        # questions.
+    def _take_invalid(self, error: RemoteError) -> Event:
+        # A message of unclear kind counts as an answer: servers send little else, and clients
+        # answer open questions.
         is_guess = error.meant == "message" and (
             self.role == "client" or (isinstance(error, InvalidRequest) and error.id in self._asked)
         )
         if not error.is_answer and not is_guess:
             # The first request of that id is still open, and no id is answered twice.
             return Refusal(None if error.id in self._open else error.id, error)
-        id = self._only() if error.id is None else error.id
+        id = self._only_pending() if error.id is None else error.id
         pending = None if id is None else self._asked.pop(id, None)
         if id is None or pending is None:
             self._note_stray(error.id, error.message if error.id is None else "")
@@ -494,9 +494,9 @@ class Connection:
             # Servers send this if they lack the notification, although nothing answers one.
             self._notified_peer = False
             return None
-        return self._only()
+        return self._only_pending()
 
-    def _only(self) -> RequestId | None:
+    def _only_pending(self) -> RequestId | None:
         ids = [id for id, asked in self._asked.items() if "long_lived" not in asked.spec.traits]
         ids = ids or list(self._asked)
         return ids[0] if len(ids) == 1 else None

@@ -43,7 +43,7 @@ class More:
             while not CANCELLED.exists():
                 await asyncio.sleep(0.01)
         CANCELLED.unlink()
-        return "report_loss"
+        return "told"
 
 
 def tool(m: Any, name: str) -> Any:
@@ -59,7 +59,7 @@ def ours(revision: str) -> Any:
 
 
 def main(port: int, *wanted: str) -> None:
-    """Serve until report_loss to stop."""
+    """Serve until told to stop."""
     our_server.tool = tool
     shared: dict[str, Any] = {"old_sse": True}
     keys = []

@@ -116,7 +116,7 @@ def describe_run() -> Iterator[str]:
         yield _chosen["described"]
 
 
-def tests_left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+def omitted_tests(items: Iterable[pytest.Item]) -> list[pytest.Item]:
     """Return the tests of `ALONE`, if there are workers."""
     if _chosen["policy"] is None:
         return []

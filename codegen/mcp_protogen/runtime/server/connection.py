@@ -305,7 +305,7 @@ class ServerConnection:
     def _call(
         self, message: Request[Any] | Notification[Any], context: RequestContext
     ) -> MethodCall:
-        return context.call(
+        return context.method_call(
             message.spec.method,
             params=message.params,
             meta=message.meta,

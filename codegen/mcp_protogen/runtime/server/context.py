@@ -78,7 +78,7 @@ class _Server(Protocol):
 SessionSwitches: TypeAlias = tuple[tuple[str, str, bool, bool], ...]
 """The switches (enabled, disabled) of one session, in order.
 
-Each is the prefixes of the server, a name or tag, whether it is a tag, and whether it is on.
+Each has the server's prefixes, a name or tag, whether it is a tag, and whether it is on.
 """
 
 
@@ -108,7 +108,7 @@ class SharedState(Protocol):
 
 
 class OpenConnection(Protocol):
-    """A connection as its server, and the contexts of its requests, see it."""
+    """A connection, as seen by its server and by the contexts of its requests."""
 
     endpoint: Endpoint
     audience: str
@@ -141,11 +141,11 @@ class OpenConnection(Protocol):
 class Reports:
     """Messages to the client before the answer of its request: progress and log entries."""
 
-    __slots__ = ("_at", "_context", "_done", "_held", "_is_complete")
+    __slots__ = ("_context", "_done", "_held", "_is_complete", "_sent_at")
 
     def __init__(self, context: "RequestContext") -> None:
         self._context = context
-        self._at = self._done = float("-inf")
+        self._sent_at = self._done = float("-inf")
         self._held: Any = None
         self._is_complete = False
 
@@ -164,7 +164,7 @@ class Reports:
         # The first revision has no message here.
         if "message" in params.__pydantic_fields__:
             values["message"] = message
-        due = self._at + context.endpoint.options.progress_interval
+        due = self._sent_at + context.endpoint.options.progress_interval
         # Built here, so that errors are raised at once, even if the report has to wait.
         self._held, self._done = params(**values), done
         completes = not self._is_complete and total is not None and done >= total
@@ -187,7 +187,7 @@ class Reports:
         if self._held is None or not context.is_awaited():
             return
         params, self._held = self._held, None
-        self._at = get_running_loop().time()
+        self._sent_at = get_running_loop().time()
         await context.notify(context.table.notifications[PROGRESS], params)
 
     async def log(self, level: "Level", data: Any, logger: str | None) -> None:
@@ -309,6 +309,7 @@ class RequestContext:
 
     @property
     def spoken(self) -> MethodTable:
+        """The table of the client's revision; `table` is that of the server's."""
         return self.endpoint.connection.table
 
     @property
@@ -366,7 +367,7 @@ class RequestContext:
         request, reply = self._request, self._reply
         return request is not None and reply is not None and reply.awaits(request.id)
 
-    def call(self, method: str, **given: Any) -> MethodCall:
+    def method_call(self, method: str, **given: Any) -> MethodCall:
         return MethodCall(
             method=method,
             revision=self.spoken.revision,
@@ -393,10 +394,10 @@ class RequestContext:
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
     ) -> R:
         """Ask the client, and check the answer to a form; see `Peer.request_once`."""
-        answer: Any = await self.put(spec, params, options)
+        answer: Any = await self.request_unchecked(spec, params, options)
         plain: type[WireModel] = spec.results[0]
         if spec.method != _ELICIT or not isinstance(answer, plain):
-            return cast(R, answer)  # or a task, whose form is still to be filled in
+            return cast(R, answer)  # or a task: its form is not filled in yet
         from ..core import forms
 
         asked: JSONObject = cast(Any, params).to_wire()
@@ -414,7 +415,9 @@ class RequestContext:
         """Return the params of a question as the client gets them."""
         return self.spoken.carry_out(method, "params", params)
 
-    async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
+    async def request_unchecked(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
         """Ask the client without checking the answer to a form."""
         spoken = self.spoken
         if spoken.rules.server_requests:
@@ -430,7 +433,7 @@ class RequestContext:
                     del changed.model_extra["_meta"]
                 return await self.endpoint.request(spec, changed, options, meta, via)
 
-            answered: R = await send_through(middleware, send, spec, params, self.call)
+            answered: R = await send_through(middleware, send, spec, params, self.method_call)
             return answered
         if spec.method == "ping":
             alive: R = spec.results[0]()

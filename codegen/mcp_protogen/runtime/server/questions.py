@@ -32,7 +32,7 @@ _NO_SCHEMA: Final = (
     *(PydanticUserError, PydanticInvalidForJsonSchema, SchemaError),
     *(NameError, TypeError, ValueError),
 )
-# Keywords that define a field: without them it would be another field.
+# Keywords that a revision must know: without them it would be another field.
 _CHOICES: Final = frozenset({"oneOf", "enum", "items"})
 _KEYWORDS: Final[Mapping[Any, tuple[str, ...]]] = {
     "array": ("minItems", "maxItems"),
@@ -58,7 +58,7 @@ class _TypedForm(Form[T]):
         self._nulls: JSONObject = {}
         for name, member in schema["properties"].items():
             at = where if self._is_single else f"{where}.{name}"
-            plain, may_be_null = _plain(member, definitions)
+            plain, may_be_null = _without_null(member, definitions)
             fields[name] = _field(plain, definitions, at)
             if name in schema.get("required", ()):
                 # Forms have no null: a member that may be null is left out instead.
@@ -86,15 +86,15 @@ class _TypedForm(Form[T]):
         if answer.get("action") != "accept":
             return Declined() if answer.get("action") == "decline" else Cancelled()
         at = "/result"
-        found = faults_of(answer, self._asked, at)
-        if not found:
+        faults = faults_of(answer, self._asked, at)
+        if not faults:
             content = {**self._nulls, **answer.get("content", {})}
             try:
                 value: Any = self._adapter.validate_json(json_text(content))
                 return Accepted(value.value if self._is_single else value)
             except ValidationError as error:
-                found = problems(error, content, f"{at}/content")
-        raise InvalidParams("Invalid answers", found)
+                faults = problems(error, content, f"{at}/content")
+        raise InvalidParams("Invalid answers", faults)
 
 
 @overload
@@ -102,15 +102,15 @@ def form(kind: type[T]) -> Form[T]: ...
 @overload
 def form(kind: object) -> Form[Any]: ...
 def form(kind: object) -> Form[Any]:
-    """Return the form for a type, to be asked for any number of times.
+    """Return the form for a type; it can be asked any number of times.
 
     Type checkers infer the type from a class, but not from `Literal["s", "l"]` and other
-    expressions: write `SIZE: Form[Literal["s", "l"]] = form(Literal["s", "l"])`. Raise `TypeError`,
-    with the name of the member, for a type that no form can show.
+    expressions: write `SIZE: Form[Literal["s", "l"]] = form(Literal["s", "l"])`. Raise
+    `TypeError`, with the name of the member, for a type that no form can show.
     """
     if _is_form(kind):
         return kind
-    # Expressions may be equal although their choices are in another order.
+    # No cache: expressions may be equal although their choices are in another order.
     return _of_class(kind) if isinstance(kind, type) else _TypedForm(kind)
 
 
@@ -143,7 +143,7 @@ def _form(fields: JSONObject, required: list[str]) -> JSONObject:
 
 
 def _resolve_reference(schema: JSONObject, definitions: JSONObject) -> JSONObject:
-    """Return a schema whose members and items alone may hold references."""
+    """Return a schema without a reference at its root; members and items may have some."""
     while "$ref" in schema:
         target: JSONObject = definitions[schema["$ref"].removeprefix(_DEFS)]
         # The title of a definition is the name of a class.
@@ -152,19 +152,19 @@ def _resolve_reference(schema: JSONObject, definitions: JSONObject) -> JSONObjec
     return schema
 
 
-def _plain(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObject, bool]:
+def _without_null(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObject, bool]:
     """Return a member without null and references, and whether it may be null."""
     may_be_null = False
     while True:
         schema = _resolve_reference(schema, definitions)
-        arms = schema.get("anyOf", [])
-        left = [arm for arm in arms if arm.get("type") != "null"]
-        may_be_null |= len(left) < len(arms)
-        if len(left) == 1:
+        branches = schema.get("anyOf", [])
+        others = [branch for branch in branches if branch.get("type") != "null"]
+        may_be_null |= len(others) < len(branches)
+        if len(others) == 1:
             rest = {key: value for key, value in schema.items() if key != "anyOf"}
-            schema = {**left[0], **rest}
-        elif left:
-            return {**schema, "anyOf": left}, may_be_null
+            schema = {**others[0], **rest}
+        elif others:
+            return {**schema, "anyOf": others}, may_be_null
         else:
             return schema, may_be_null
 
@@ -213,16 +213,16 @@ def _options(schema: JSONObject, definitions: JSONObject) -> list[JSONObject] | 
         return [{"const": schema["const"]}]
     if "enum" in schema and "oneOf" not in schema:
         return [{"const": value} for value in schema["enum"]]
-    found: list[JSONObject] = []
-    arms: list[JSONObject] = schema.get("oneOf") or schema.get("anyOf") or []
-    for arm in arms:
-        one = _resolve_reference(arm, definitions)
-        inner = _options(one, definitions)
+    options: list[JSONObject] = []
+    branches: list[JSONObject] = schema.get("oneOf") or schema.get("anyOf") or []
+    for branch in branches:
+        choice = _resolve_reference(branch, definitions)
+        inner = _options(choice, definitions)
         if inner is None:
             return None
-        label = {"title": one["title"]} if "const" in one and "title" in one else {}
-        found += ({**option, **label} for option in inner)
-    return found or None
+        label = {"title": choice["title"]} if {"const", "title"} <= choice.keys() else {}
+        options += ({**option, **label} for option in inner)
+    return options or None
 
 
 def _choice(options: list[JSONObject], titled: str, where: str) -> JSONObject:
@@ -235,7 +235,7 @@ def _choice(options: list[JSONObject], titled: str, where: str) -> JSONObject:
 
 
 def _items(schema: JSONObject, definitions: JSONObject, where: str) -> JSONObject:
-    items, may_be_null = _plain(schema.get("items") or {}, definitions)
+    items, may_be_null = _without_null(schema.get("items") or {}, definitions)
     options = None if may_be_null else _options(items, definitions)
     if options is None:
         why = "is a list, but not of choices"
@@ -259,7 +259,7 @@ def _no_form(where: str, why: str, cure: str) -> TypeError:
 
 
 def _fit_field(name: str, field: JSONObject, spec: AnyRequest, revision: str) -> JSONObject:
-    for candidate in _ways(field):
+    for candidate in _variants(field):
         wire = {"message": "", FORM: _form({name: candidate}, [])}
         try:
             read = validator_of(spec.params)(wire)
@@ -272,7 +272,7 @@ def _fit_field(name: str, field: JSONObject, spec: AnyRequest, revision: str) ->
     raise LocalError(f"{spec.method}: {revision} has no form field for the member {name}")
 
 
-def _ways(field: JSONObject) -> Iterator[JSONObject]:
+def _variants(field: JSONObject) -> Iterator[JSONObject]:
     yield field
     if "oneOf" in field:
         yield labels_beside(field)

@@ -41,6 +41,7 @@ _TURNS: Final = 3
 
 
 class Asking(NamedTuple):
+    """How a request asks its client: the seal of its state, and the questions it may ask."""
 
     seal: StateSeal
     binding: bytes
@@ -243,13 +244,13 @@ class Rounds:
         self._number = 0
         self.answers: dict[str, JSONObject] = {}
         self.once = Once(tasks)
-        self._before = task.cancelling()
+        self._cancelling_before = task.cancelling()
         self._task = task
         self._limit = limit
         self.keys = QuestionKeys()
         self._asked: dict[str, JSONObject] = {}
         self._waiting: list[Future[JSONObject]] = []
-        self._over = False
+        self._has_ended = False
         self.suspended = False
 
     def remember(self, memo: JSONObject, inputs: Inputs | None) -> None:
@@ -266,19 +267,19 @@ class Rounds:
             return self.answers[key]
         if self.suspended:
             raise CancelledError
-        if self._over:
+        if self._has_ended:
             raise LocalError("the request that this question belongs to has been answered")
         self._asked[key] = question
         answer: Future[JSONObject] = get_running_loop().create_future()
         self._waiting.append(answer)
         if len(self._waiting) == 1:
-            self._later(_TURNS)
+            self._end_round_after(_TURNS)
         return await answer
 
-    def _later(self, turns: int) -> None:
+    def _end_round_after(self, turns: int) -> None:
         if turns:
-            get_running_loop().call_soon(self._later, turns - 1)
-        elif not self._over:
+            get_running_loop().call_soon(self._end_round_after, turns - 1)
+        elif not self._has_ended:
             self.suspended = True
             self._task.cancel()
 
@@ -291,18 +292,18 @@ class Rounds:
 
     def end(self, error: BaseException | None) -> bool:
         """Note the end of the handler, and return whether it was stopped at a question."""
-        self._over = True
+        self._has_ended = True
         for waiting in self._waiting:
             waiting.cancel()
         if not self.suspended:
             return False
-        if self._task.uncancel() > self._before:
+        if self._task.uncancel() > self._cancelling_before:
             # It was also cancelled for another reason.
             return False
         # If the handler caught the cancellation, its result lacks the answer.
         return error is None or isinstance(error, CancelledError)
 
-    def request(self, asking: Asking) -> JSONObject:
+    def input_required_result(self, asking: Asking) -> JSONObject:
         """Return the result that asks the client; raise `McpError` after too many rounds."""
         if self._number + 1 >= self._limit:
             raise McpError(INTERNAL_ERROR, "Too many rounds of questions")

@@ -217,7 +217,7 @@ class Router:
             raise message.error
         else:
             # A client never answers in the stateless era (2026-07-28, basic/transports/stdio).
-            self._log.info("ignored an answer to no request")
+            self._log.info("ignored an answer: this server sent no request")
 
     def _route(self, call: Call) -> None:
         if call.id is None and call.method == CANCELLED:

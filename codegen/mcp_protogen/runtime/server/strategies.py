@@ -107,7 +107,7 @@ async def _question(context: RequestContext, request: Request[Any]) -> WireModel
     await rounds.once.wait_running()
     native = context.endpoint.connection.table.wire.requests[request.spec.method]
     asked: type[WireModel] = native.results[-1]
-    return asked.from_wire(rounds.request(context.asking()))
+    return asked.from_wire(rounds.input_required_result(context.asking()))
 
 
 def _urls_first(error: BaseException) -> list[JSONObject]:

@@ -52,12 +52,12 @@ class Catalogue:
         self.is_served = False
         """Whether clients may have read the lists."""
         self.lists = registered
-        self.show()
+        self.update_visible()
         self._lock = Lock()
 
     @contextmanager
     def changing(self) -> Generator[Lists, None, None]:
-        """Change a copy of its lists, and keep it if valid; raise `ValueError`."""
+        """Yield a copy of the lists to change, and keep it if valid; raise `ValueError`."""
         # A lock of this server: registering may take long, or import modules.
         with self._lock:
             before = self.registered
@@ -72,13 +72,13 @@ class Catalogue:
                 except ValueError:
                     self.registered = before
                     raise
-                self.show()
+                self.update_visible()
 
-    def show(self) -> None:
-        """Compute the items visible to all clients, after a change."""
+    def update_visible(self) -> None:
+        """Find the items that are visible to all clients, after a change."""
         registered = self.registered
-        every = (item for items in registered.values() for item in items.values())
-        self._has_scopes = any(item.scopes for item in every)
+        all_items = (item for items in registered.values() for item in items.values())
+        self._has_scopes = any(item.scopes for item in all_items)
         lists = {
             field: {key: item for key, item in items.items() if self._is_fixed(item)}
             for field, items in registered.items()
@@ -108,19 +108,19 @@ class Catalogue:
         return self._has_scopes or any(mount.wants_scopes for mount in self.mounts)
 
     def names(self, field: str) -> dict[str, str]:
-        """Return the names or URIs, each with the name of its server; raise `ValueError`."""
-        found = dict.fromkeys(self.registered[field], name_of(self.owner))
+        """Return the server of each name or URI; raise `ValueError` if two have the same."""
+        owners = dict.fromkeys(self.registered[field], name_of(self.owner))
         for mount in self.mounts:
-            for key, whose in mount.names(field).items():
-                if key in found:
+            for key, server in mount.names(field).items():
+                if key in owners:
                     what = field.removesuffix("s").replace("_", " ")
-                    both = f"that of {found[key]} and that of {whose}"
+                    both = f"that of {owners[key]} and that of {server}"
                     advice = "mount one of them under another prefix"
                     raise ValueError(f"two servers have the {what} {key}, {both}: {advice}")
                 if field == "tools":
                     check_name(key)
-                found[key] = whose
-        return found
+                owners[key] = server
+        return owners
 
     def check_names(self) -> None:
         """Raise `ValueError` if a name occurs twice, here or above."""
@@ -140,7 +140,7 @@ class Catalogue:
             for item in items.values():
                 item.check_offered(self.owns)
 
-    def own(self, method: str, kind: str, key: str) -> Iterator[Item]:
+    def own_items(self, method: str, kind: str, key: str) -> Iterator[Item]:
         """Yield the server's own items that a request may be about."""
         fixed, *patterns = (self.registered[field] for field in FIELDS[kind])
         if key in fixed:
@@ -154,23 +154,23 @@ class Catalogue:
                     template for template in templates.values() if template.values(key) is not None
                 )
 
-    def offers(self, field: str) -> bool:
-        return bool(self.registered[field]) or any(mount.offers(field) for mount in self.mounts)
+    def has_items(self, field: str) -> bool:
+        return bool(self.registered[field]) or any(mount.has_items(field) for mount in self.mounts)
 
-    def completes(self) -> bool:
+    def has_completions(self) -> bool:
         lists = self.registered
         completing = (*lists["prompts"].values(), *lists["resource_templates"].values())
         return any(item.completers for item in completing) or any(
-            mount.completes() for mount in self.mounts
+            mount.has_completions() for mount in self.mounts
         )
 
     def owns(self, uri: str) -> bool:
         if self.is_open("resources"):
             return is_private(uri)
-        if any(self.own("resources/read", "resources", uri)):
+        if any(self.own_items("resources/read", "resources", uri)):
             return True
-        inner = ((mount, mount.prefix.own("resources", uri)) for mount in self.mounts)
-        return any(own is not None and mount.owns(own) for mount, own in inner)
+        uris = ((mount, mount.prefix.own("resources", uri)) for mount in self.mounts)
+        return any(own is not None and mount.owns(own) for mount, own in uris)
 
     def makes_tasks(self) -> bool:
         return any(tool.task for tool in self.registered["tools"].values())
@@ -180,10 +180,10 @@ class Catalogue:
 
     def is_open(self, kind: str) -> bool:
         """Return whether handlers of the user's class may have further items."""
-        users = self.owner.REQUESTS.keys() - self.plain() - {*SUBSCRIPTIONS}
+        users = self.owner.REQUESTS.keys() - self.toolkit_methods() - {*SUBSCRIPTIONS}
         return any(method.startswith(f"{kind}/") for method in users)
 
-    def plain(self) -> frozenset[str]:
+    def toolkit_methods(self) -> frozenset[str]:
         """Return the methods that the toolkit handles rather than the user."""
         toolkit = next(base for base in type(self.owner).__mro__ if vars(base).get(_READS_MARKS))
         return frozenset(
@@ -194,8 +194,8 @@ class Catalogue:
 
 
 def catalogue_of(server: Any) -> Catalogue:
-    found: Catalogue = server.__mcp_runtime__.catalogue
-    return found
+    catalogue: Catalogue = server.__mcp_runtime__.catalogue
+    return catalogue
 
 
 def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
@@ -212,8 +212,8 @@ def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
 def _item(marked: Marked, models: RevisionModels) -> Item:
     kind = marked.mark.kind
     if models.ui is not None and models.ui.concerns(marked):
-        made: Item = models.ui.MAKERS[kind](marked, models)
-        return made
+        item: Item = models.ui.MAKERS[kind](marked, models)
+        return item
     if "ui" in marked.mark.options:
         advice = "generate the package with --extension apps, and write AppsServer before Toolkit"
         wrong = "ui=… needs a server with the extension apps"
@@ -225,20 +225,20 @@ def _item(marked: Marked, models: RevisionModels) -> Item:
     return (Prompt if kind == "prompts" else Resource)(marked, models)
 
 
-def marked_in(cls: type[Any]) -> Iterator[Marked]:
+def decorated_functions(cls: type[Any]) -> Iterator[Marked]:
     """Yield the decorated functions of a class; a subclass removes one by setting it to None."""
     marks: dict[str, tuple[Mark, ...]] = {}
     for base in reversed(cls.__mro__):
         for attribute, value in base.__dict__.items():
             marks[attribute] = marks_of(value) or marks.get(attribute, ())
     for attribute, listed in marks.items():
-        found = getattr_static(cls, attribute, None) if listed else None
-        if found is not None:
-            yield from (Marked(function_of(found), mark, cls, attribute) for mark in listed)
+        value = getattr_static(cls, attribute, None) if listed else None
+        if value is not None:
+            yield from (Marked(function_of(value), mark, cls, attribute) for mark in listed)
 
 
-def check(marked: Marked) -> None:
-    """Raise `TypeError` or `ValueError` for a mark that is invalid whatever the types are."""
+def check_mark(marked: Marked) -> None:
+    """Raise `TypeError` or `ValueError` for a mark that is invalid, whatever its types are."""
     function, mark, _, attribute = marked
     where = function_name(function)
     if not isroutine(function):

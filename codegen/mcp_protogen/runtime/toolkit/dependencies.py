@@ -15,7 +15,7 @@ from itertools import groupby
 from typing import Any, Final, TypeAlias
 
 from .call_scope import CallScope, Step, Steps
-from .functions import Depends, Function, Signature, function_name, signature_of, split
+from .functions import Depends, Function, Signature, function_name, signature_of, split_dependencies
 
 _VARIADIC: Final = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
 
@@ -96,7 +96,7 @@ def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]
                 f"{advice}"
             )
         return
-    described, needs = split(_signature(function))
+    described, needs = split_dependencies(_signature(function))
     for needed in needs.values():
         _plan(needed, steps, (*above, function))
     for left in described.parameters:

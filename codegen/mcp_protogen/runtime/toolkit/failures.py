@@ -85,7 +85,7 @@ def refuse_large(
 ) -> None:
     """Raise `BadArguments` for arguments that are too large to be valid."""
     if has_long_paths(arguments):
-        raise BadArguments([Problem("", "The names around values are too long")], arguments)
+        raise BadArguments([Problem("", "The names of nested members are too long")], arguments)
     if count_values(arguments, MANY) > MANY:
         found = first_problems(arguments, validate, certain=True)
         if found:

@@ -1,7 +1,7 @@
 """Functions as clients see them: parameters, JSON Schemas and arguments.
 
-Types are resolved late, when all names in annotations are defined. Pydantic validates in lax mode:
-it reads `"3"` as an int, because models often write numbers so. Unknown arguments are errors, so
+Types are resolved late, when all names in annotations are defined. Pydantic validates in lax mode,
+which reads `"3"` as an int: models often write numbers as text. Unknown arguments are errors, so
 that misspelt ones are noticed.
 """
 
@@ -100,7 +100,7 @@ def function_name(function: Function) -> str:
 
 
 def check_shape(function: Function, *, method: bool) -> list[str]:
-    """Return the names of the parameters; raise `TypeError` if a client cannot set one."""
+    """Return the names of the parameters; raise `TypeError` if clients cannot set one."""
     where = function_name(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{where} is a generator, but a client gets one result")
@@ -124,7 +124,7 @@ def signature_of(function: Function, *, method: bool) -> Signature:
     except NameError as error:
         raise TypeError(f"{where}: unknown name in an annotation: {error}") from error
     docstring = docstring_of(inner if function.__doc__ == partial.__doc__ else function)
-    found = [
+    all_parameters = [
         _parameter(
             where,
             parameter,
@@ -133,8 +133,10 @@ def signature_of(function: Function, *, method: bool) -> Signature:
         )
         for parameter in _parameters(function, method)
     ]
-    sessions = tuple(parameter.name for parameter in found if _is_session(parameter.annotation))
-    parameters = tuple(parameter for parameter in found if parameter.name not in sessions)
+    sessions = tuple(
+        parameter.name for parameter in all_parameters if _is_session(parameter.annotation)
+    )
+    parameters = tuple(parameter for parameter in all_parameters if parameter.name not in sessions)
     wires = [parameter.wire for parameter in parameters]
     for parameter in parameters:
         if wires.count(parameter.wire) > 1:
@@ -153,13 +155,13 @@ def _innermost(function: Function) -> Function:
 def _parameter(
     where: str, parameter: inspect.Parameter, annotation: Any, documented: str | None
 ) -> Parameter:
-    found = Parameter(parameter.name, parameter.name, annotation, parameter.default)
+    described = Parameter(parameter.name, parameter.name, annotation, parameter.default)
     if _is_session(annotation):
-        return found
-    info = found.info
+        return described
+    info = described.info
     # Field(alias="from") gives a name that a Python parameter cannot have; a validation alias comes
     # first, because it is the name that is read.
-    alias = info.validation_alias or info.alias or found.wire
+    alias = info.validation_alias or info.alias or described.wire
     at_fault = f"{where}: the parameter {parameter.name} has"
     if not isinstance(alias, str):
         raise TypeError(f"{at_fault} several aliases, but clients use one name")
@@ -168,15 +170,15 @@ def _parameter(
             f"{at_fault} its default inside the annotation, where Python does not use it"
         )
     own = info.description or FieldInfo.from_annotation(annotation).description
-    return replace(found, wire=alias, description=own or documented)
+    return replace(described, wire=alias, description=own or documented)
 
 
 def _parameters(function: Function, method: bool) -> Iterator[inspect.Parameter]:
     parameters = iter(inspect.signature(function).parameters.values())
     if method and not _is_self(first := next(parameters, None)):
-        found = f"and this one takes {first.name if first else 'nothing'}"
+        takes = f"and this one takes {first.name if first else 'nothing'}"
         advice = "write self before the rest, or make it a @staticmethod"
-        raise TypeError(f"{function_name(function)}: a method takes self first, {found}: {advice}")
+        raise TypeError(f"{function_name(function)}: a method takes self first, {takes}: {advice}")
     return parameters
 
 
@@ -190,18 +192,18 @@ def _is_self(parameter: inspect.Parameter | None) -> bool:
 
 def _is_session(annotation: Any) -> bool:
     # A function that is also called without a client takes `Session | None = None`.
-    found = [arm for arm in union_types(annotation) if arm is not NoneType]
-    return found != [] and all(
-        isinstance(arm, type) and issubclass(arm, SessionBase) for arm in found
+    arms = [arm for arm in union_types(annotation) if arm is not NoneType]
+    return arms != [] and all(
+        isinstance(arm, type) and issubclass(arm, SessionBase) for arm in arms
     )
 
 
-def split(signature: Signature) -> tuple[Signature, Mapping[str, Depends]]:
-    """Return the signature without dependencies, and these."""
+def split_dependencies(signature: Signature) -> tuple[Signature, Mapping[str, Depends]]:
+    """Return the signature without its dependencies, and the dependencies by parameter."""
     filled = {
-        parameter.name: found
+        parameter.name: dependency
         for parameter in signature.parameters
-        if (found := _dependency_of(signature, parameter))
+        if (dependency := _dependency_of(signature, parameter))
     }
     if not filled:
         return signature, filled
@@ -218,8 +220,8 @@ def _dependency_of(signature: Signature, parameter: Parameter) -> Depends | None
         raise TypeError(f"{signature.where}: Depends must be in the annotation: {advice}")
     # A type alias holds its value in an attribute.
     annotation = getattr(parameter.annotation, "__value__", parameter.annotation)
-    found = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return next((mark for mark in found if isinstance(mark, Depends)), None)
+    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return next((mark for mark in metadata if isinstance(mark, Depends)), None)
 
 
 def union_types(annotation: Any) -> list[Any]:
@@ -235,12 +237,14 @@ def union_types(annotation: Any) -> list[Any]:
 class Arguments:
     def __init__(self, signature: Signature) -> None:
         # An argument may have any name, but a field of a model may not.
-        parameters = {f"a{at}": parameter for at, parameter in enumerate(signature.parameters)}
+        parameters = {
+            f"a{index}": parameter for index, parameter in enumerate(signature.parameters)
+        }
         self._names = {field: parameter.name for field, parameter in parameters.items()}
         self._wires = [parameter.wire for parameter in signature.parameters]
         model = _model(signature.where, parameters)
         self._validator = model.__pydantic_validator__
-        self._always = frozenset(
+        self._pydantic_defaults = frozenset(
             field
             for field, parameter in parameters.items()
             if isinstance(parameter.default, FieldInfo)
@@ -262,8 +266,8 @@ class Arguments:
         read, names = values.__dict__, self._names
         # If the client left out an argument, Python's own default applies.
         given = values.__pydantic_fields_set__
-        if self._always:
-            given = given | self._always
+        if self._pydantic_defaults:
+            given = given | self._pydantic_defaults
         return {names[field]: read[field] for field in given}
 
     def _check_size(self, arguments: Mapping[str, Any]) -> None:
@@ -279,8 +283,8 @@ class Arguments:
             from ..core.many_errors import problems_within
             from .failures import BadArguments
 
-            found = problems_within(error, arguments, "", self._validate)
-            raise BadArguments(found, arguments, self._wires) from None
+            faults = problems_within(error, arguments, "", self._validate)
+            raise BadArguments(faults, arguments, self._wires) from None
 
     def _validate(self, arguments: Mapping[str, Any]) -> BaseModel:
         # From JSON text, strict types also take a date or a set.
@@ -305,24 +309,26 @@ def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
             model.model_rebuild()
         except _NO_FORM as error:
             for parameter in parameters.values():
-                adapter_for(where, parameter)
+                parameter_adapter(where, parameter)
             raise TypeError(f"{where}: {_reason(error)}") from error
     return model
 
 
-def adapter_for(where: str, parameter: Parameter) -> TypeAdapter[Any]:
-    # Names and descriptions beside a type belong to fields of models, and there are none here.
+def parameter_adapter(where: str, parameter: Parameter) -> TypeAdapter[Any]:
+    # Without names and descriptions beside the type, which only fields of models may have.
     info = FieldInfo.from_annotation(parameter.annotation)
-    more = list(info.metadata)
+    constraints = list(info.metadata)
     if isinstance(parameter.default, FieldInfo):
         # `size: int = Field(3, ge=1)` has the constraints of the type in its default.
-        more += parameter.default.metadata
-    wanted: Any = Annotated[(info.annotation, *more)] if more else info.annotation
-    return adapter_of(wanted, f"{where}: the parameter {parameter.name}")
+        constraints += parameter.default.metadata
+    annotation: Any = info.annotation
+    if constraints:
+        annotation = Annotated[(annotation, *constraints)]
+    return adapter_of(annotation, f"{where}: the parameter {parameter.name}")
 
 
 def adapter_of(annotation: Any, what: str) -> TypeAdapter[Any]:
-    """Return an adapter for a type; raise `TypeError`, which names `what`."""
+    """Return an adapter for a type; raise a `TypeError` that names `what`."""
     try:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(annotation)

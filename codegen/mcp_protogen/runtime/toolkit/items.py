@@ -15,7 +15,7 @@ from ..core.json import JSONObject
 from ..core.models.base import WireModel, declared_member
 from ..server.base import SessionBase
 from .decorators import Marked, ToolOptions
-from .functions import Arguments, Function, Signature, signature_of, split
+from .functions import Arguments, Function, Signature, signature_of, split_dependencies
 from .results import output_of
 from .revision_models import RevisionModels, fields_of
 
@@ -66,7 +66,7 @@ class Item(ABC):
         self.field = field
         self.models = models
         signature = signature_of(marked.function, method=marked.is_method)
-        self.signature, filled = split(signature)
+        self.signature, filled = split_dependencies(signature)
         self.options, where = marked.mark.options, signature.where
         tags, self.enabled = self.options.get("tags", ()), self.options.get("enabled", True)
         if isinstance(tags, str):

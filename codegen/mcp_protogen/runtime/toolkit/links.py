@@ -83,16 +83,20 @@ class MountedContext(RequestContext):
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self.outer.notify(spec, params)
 
-    async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
+    async def request_unchecked(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
         async def send(changed: Any) -> R:
-            return await self._put(spec, changed, options)
+            return await self._request_outer(spec, changed, options)
 
         middleware = self.connection.middleware
-        answered: R = await send_through(middleware, send, spec, params, self.call)
+        answered: R = await send_through(middleware, send, spec, params, self.method_call)
         return answered
 
-    async def _put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
-        return await self.outer.put(spec, params, options)
+    async def _request_outer(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
+        return await self.outer.request_unchecked(spec, params, options)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,4 +127,4 @@ class Link:
             return await handler(call.session, call.params)
 
         given = {"params": params, "meta": context.meta, "request_id": context.request_id}
-        return await through(middleware, answer, context.call(method, **given))
+        return await through(middleware, answer, context.method_call(method, **given))

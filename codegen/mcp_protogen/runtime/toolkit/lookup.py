@@ -77,7 +77,7 @@ async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[s
 async def find(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
 ) -> "Item | MountedItem | None":
-    for item in catalogue.own(method, kind, key):
+    for item in catalogue.own_items(method, kind, key):
         if await _shows(catalogue, item, session):
             return item
     is_taken = any(key in catalogue.registered[field] for field in FIELDS[kind])
@@ -123,7 +123,7 @@ async def subscribe(
 ) -> Any:
     """Subscribe to a resource of its server, or unsubscribe; `own` is the user's handler."""
     uri: str = params.uri
-    is_own = any(catalogue.own("resources/read", "resources", uri))
+    is_own = any(catalogue.own_items("resources/read", "resources", uri))
     for mount in catalogue.mounts if not is_own else ():
         inner = mount.prefix.own("resources", uri)
         if inner is not None and mount.owns(inner):

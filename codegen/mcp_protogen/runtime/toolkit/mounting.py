@@ -42,12 +42,12 @@ class LocalMount(Mount):
             own: str = tool["name"]
             yield MountedItem(self, self.prefix.key("tools", own), self.tags("tools", own)), tool
 
-    def offers(self, field: str) -> bool:
+    def has_items(self, field: str) -> bool:
         kind = "resources" if field.startswith("resource") else field
-        return kind in self._open or self.catalogue.offers(field)
+        return kind in self._open or self.catalogue.has_items(field)
 
-    def completes(self) -> bool:
-        return self.catalogue.completes()
+    def has_completions(self) -> bool:
+        return self.catalogue.has_completions()
 
     def owns(self, uri: str) -> bool:
         return self.catalogue.owns(uri)
@@ -179,7 +179,7 @@ def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> No
     for connection in list(above.connections):
         mounted.add_connection(connection)
     above.announce_changes(
-        kind for kind, fields in FIELDS.items() if any(map(mounted.offers, fields))
+        kind for kind, fields in FIELDS.items() if any(map(mounted.has_items, fields))
     )
 
 

@@ -125,10 +125,10 @@ class Mount(ABC):
     def tool_schemas(self) -> Iterable[tuple[MountedItem, JSONObject]]:
         return ()
 
-    def offers(self, field: str) -> bool:
+    def has_items(self, field: str) -> bool:
         return True
 
-    def completes(self) -> bool:
+    def has_completions(self) -> bool:
         return True
 
     def owns(self, uri: str) -> bool:

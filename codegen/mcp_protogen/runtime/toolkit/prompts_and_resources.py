@@ -22,7 +22,7 @@ from ..server.base import SessionBase
 from .completions import Completer, completers
 from .decorators import Marked
 from .failures import BadArguments, ResourceNotFound, ToolError, closest
-from .functions import Parameter, adapter_for
+from .functions import Parameter, parameter_adapter
 from .items import COMPLETE, Item, filter_members
 from .revision_models import Media, RevisionModels, as_list, models_in, text_block
 from .uri_templates import UriTemplate
@@ -38,7 +38,9 @@ class Texts:
     def __init__(self, where: str, parameters: Sequence[Parameter]) -> None:
         self.where = where
         self.parameters = {parameter.wire: parameter for parameter in parameters}
-        self._adapters = {parameter.wire: adapter_for(where, parameter) for parameter in parameters}
+        self._adapters = {
+            parameter.wire: parameter_adapter(where, parameter) for parameter in parameters
+        }
 
     def read(self, texts: Mapping[str, str]) -> dict[str, Any]:
         unknown = (name for name in texts if name not in self.parameters)

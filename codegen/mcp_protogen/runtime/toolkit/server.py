@@ -11,7 +11,7 @@ from ..core.json import JSONObject
 from ..rules.handlers import Handlers, extended_by, generated_class, made_once
 from ..server.base import ServerBase, SessionBase
 from ..transports.base import Target
-from .catalogue import Lists, check, marked_in, register
+from .catalogue import Lists, check_mark, decorated_functions, register
 from .decorators import PromptOptions, ResourceOptions, ToolOptions
 from .items import COMPLETE
 from .revision_models import LISTS, revision_models
@@ -45,13 +45,13 @@ class Toolkit:
             after = servers[0].__name__
             raise TypeError(f"class {cls.__name__}: Toolkit must come before {after}")
         cls.__mcp_wants_scopes__ = False
-        for marked in marked_in(cls):
+        for marked in decorated_functions(cls):
             name = marked.attribute
             apps = [base for base in order if "IMPLEMENTATION" in base.__dict__]
             if any(hasattr(base, name) for base in (Toolkit, *apps, *(servers or [ServerBase]))):
                 advice = f'rename the method, and decorate it with name="{name}"'
                 raise TypeError(f"{cls.__name__}.{name} hides a member of the runtime: {advice}")
-            check(marked)
+            check_mark(marked)
             cls.__mcp_wants_scopes__ |= bool(marked.mark.options.get("scopes"))
 
     # Type checkers take the parameters from the __init__ of a subclass.
@@ -65,7 +65,7 @@ class Toolkit:
                 )
             if OFFERED not in cls.__dict__:
                 lists: Lists = {field: {} for field in LISTS}
-                for marked in marked_in(cls):
+                for marked in decorated_functions(cls):
                     register(marked, lists, revision_models(cls.TABLE))
                 setattr(cls, OFFERED, lists)
                 setattr(cls, THREADS, Threads(cls.__name__, cls.max_threads))

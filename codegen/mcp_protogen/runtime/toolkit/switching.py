@@ -61,7 +61,7 @@ def switch(
             switches.add(name, False, on)
         for tag in tags:
             switches.add(tag, True, on)
-        catalogue.show()
+        catalogue.update_visible()
     runtime.announce_changes(_kinds_of(catalogue, chosen, tags, known), to)
 
 

@@ -11,7 +11,7 @@ from ..rules.handlers import Handlers, merge_objects
 from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
 from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
 from ..server.layers import Layer
-from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, check, register
+from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, check_mark, register
 from .decorators import Marked, marks_of, new_mark
 from .items import COMPLETE
 from .revision_models import LISTS
@@ -47,7 +47,7 @@ class ToolkitRuntime(ServerRuntime):
         with self.catalogue.changing() as lists:
             for mark in marks:
                 marked = Marked(function, mark)
-                check(marked)
+                check_mark(marked)
                 register(marked, lists, self.catalogue.models)
         self.announce_changes([kind])
 
@@ -136,7 +136,7 @@ class ToolkitRuntime(ServerRuntime):
         if visibility is not None:
             with LOCK:
                 if visibility.sessions.pop(connection, None) is not None:
-                    self.catalogue.show()
+                    self.catalogue.update_visible()
 
     def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         visibility = self.catalogue.visibility
@@ -157,7 +157,7 @@ class ToolkitRuntime(ServerRuntime):
         if own or self.catalogue.visibility is not None:
             with LOCK:
                 self.catalogue.switches().replace(connection, own)
-                self.catalogue.show()
+                self.catalogue.update_visible()
         for mount in self.catalogue.mounts:
             mount.switch_all(connection, switched)
 
@@ -202,19 +202,23 @@ class ToolkitRuntime(ServerRuntime):
         idle = [
             f"{kind}/"
             for kind, fields in FIELDS.items()
-            if not any(map(catalogue.offers, fields))
+            if not any(map(catalogue.has_items, fields))
             and _change_method(kind) not in self.owner.SENDS
         ]
-        if not catalogue.completes():
+        if not catalogue.has_completions():
             idle.append(COMPLETE)
         # A handler of the user's class is used even without items.
-        return frozenset(method for method in catalogue.plain() if method.startswith(tuple(idle)))
+        return frozenset(
+            method for method in catalogue.toolkit_methods() if method.startswith(tuple(idle))
+        )
 
     def bound(self, revision: str) -> Mapping[str, Callable[..., Any]]:
         self.catalogue.is_served = True
         self._declared |= self.sends()
         handlers, owner = super().bound(revision), cast(Any, self.owner)
-        is_plain = _CALL in self.catalogue.plain() and handlers.get(_CALL) == owner.on_call_tool
+        is_plain = (
+            _CALL in self.catalogue.toolkit_methods() and handlers.get(_CALL) == owner.on_call_tool
+        )
         if not is_plain or revision != owner.TABLE.revision or self.middleware():
             return handlers
         # Without middleware the answer to a call may be text.
@@ -237,8 +241,8 @@ class ToolkitRuntime(ServerRuntime):
         }
 
     def sends(self) -> frozenset[str]:
-        offers = self.catalogue.offers
-        offered = [kind for kind, fields in FIELDS.items() if any(map(offers, fields))]
+        has_items = self.catalogue.has_items
+        offered = [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
         found = {
             _LOG,
             *map(_change_method, offered),

@@ -91,9 +91,11 @@ class TranslatedContext(MountedContext):
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await super().notify(*self._across(spec, params))
 
-    async def _put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
+    async def _request_outer(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
         native, given = self._across(spec, params)
-        answer: Any = await self.outer.put(native, given, options)
+        answer: Any = await self.outer.request_unchecked(native, given, options)
         if not isinstance(answer, native.results[0]):
             return cast(R, answer)
         return cast(R, self._translating.read_response(spec, answer.to_wire()))

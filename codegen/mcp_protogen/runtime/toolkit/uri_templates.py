@@ -80,7 +80,7 @@ class UriTemplate:
         for variable in self.variables:
             value = str(values.get(variable.name, ""))
             if not value:
-                raise ValueError(f"{self.text} needs a value of {variable.name}")
+                raise ValueError(f"{self.text} needs a value for {variable.name}")
             parts += (encode_value(value, reserved=variable.reserved), variable.after)
         return "".join(parts)
 

@@ -113,7 +113,7 @@ class ForwardedRequest:
         if context.questions.rounds is not None:
             # Questions of earlier rounds are repeated, to get their answers.
             for question in self._answered:
-                await context.put(question.spec, question.params, {})
+                await context.request_unchecked(question.spec, question.params, {})
         while not self._task.done():
             while self._questions:
                 question = self._questions[0]
@@ -132,7 +132,7 @@ class ForwardedRequest:
         if answer.done():
             return
         try:
-            result = await context.put(spec, params, {})
+            result = await context.request_unchecked(spec, params, {})
         except (McpError, LocalError, RemoteError) as error:
             if not answer.done():
                 answer.set_exception(error_for("server", spec.method, error))

@@ -384,14 +384,14 @@ class ProxyServerRuntime(ServerRuntime):
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
         id = related_task()
         if id is None or self.carrier is None:
-            return await self.put(spec, params, {} if id is None else NO_END)
+            return await self.ask_any_client(spec, params, {} if id is None else NO_END)
         return await self.carrier.ask(id, spec, params)
 
-    async def put(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
+    async def ask_any_client(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         for context in self.contexts():
             if context.spoken.rules.server_requests:
                 try:
-                    return await context.put(spec, params, options)
+                    return await context.request_unchecked(spec, params, options)
                 except (LocalError, RemoteError) as error:
                     raise error_for("server", spec.method, error) from error
         # Nothing names the request it belongs to: take the latest whose client is there.

@@ -93,7 +93,7 @@ class SessionCopy:
     version: int
     as_of: int
     """The number of gaps when it was read."""
-    letters: int = 0
+    last_message: int = 0
     """The number of the last stored message that was handled."""
     used: bool = True
     """Whether its lifetime must begin anew."""

@@ -1,4 +1,4 @@
-"""Sessions that several workers serve, each with copies of those it was asked for.
+"""Sessions of several workers; each has copies of the sessions that it has served.
 
 A copy is valid without asking the engine while this worker receives messages: a worker that changes
 or ends a session waits until all copies are up to date. After a gap, each copy is read again before
@@ -36,29 +36,29 @@ _log: Final = getLogger(__name__)
 
 _ID: Final = re.compile(r"[A-Za-z0-9_-]{43}")
 
-# Sessions to leave at once.
+# How many sessions are left concurrently.
 _AT_ONCE: Final = 100
 
-# Records outlive sessions a little; they are refreshed every quarter of their lifetime.
-_LONGER: Final = 1.25
+# The lifetime of a record, in lifetimes of a session; it is refreshed every quarter.
+_RECORD_LIFETIME: Final = 1.25
 
-# As the number of gaps: the copy must be read again.
+# In place of the number of gaps in `as_of`: read the copy again.
 _READ_AGAIN: Final = -1
 
 
 class SharedSessions(SessionRegistry[SharedSession]):
-    """The copies of this worker."""
+    """The copies of sessions in this worker."""
 
     def __init__(self, servers: HttpServers, peers: WorkerPeers, relay: ChangeRelay) -> None:
         super().__init__(servers, SharedSession)
-        self.get = self._valid
+        self.get = self._find_valid
         self._peers = peers
         self._relay = servers.shared.relay = relay
         servers.shared.host.engine = lambda: peers.engine
         self._by_key: dict[str, SharedSession] = {}
         # One reader or writer of a stored session at a time.
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        self._lifetime = self._http.session_lifetime * _LONGER
+        self._lifetime = self._http.session_lifetime * _RECORD_LIFETIME
         self._throttled = Throttle(_log)
         self._messages = ClientMessages(peers, self._find, self._write)
         peers.on(SessionChanged, self._on_changed)
@@ -85,7 +85,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
 
     # Lookup.
 
-    def _valid(self, id: str) -> SharedSession | None:
+    def _find_valid(self, id: str) -> SharedSession | None:
         session = self._sessions.get(id)
         if session is None or not self._peers.current:
             return None
@@ -96,7 +96,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             # Such ids never reach the engine.
             return None
         async with self._lock(key_of(id)):
-            return self._valid(id) or await self._read(id, begins=True)
+            return self._find_valid(id) or await self._read(id, begins=True)
 
     def _lock(self, key: str) -> Lock:
         return self._locks.setdefault(key, Lock())
@@ -110,9 +110,11 @@ class SharedSessions(SessionRegistry[SharedSession]):
         stored = await self._peers.engine.sessions.open(key_of(id), name)
         record = None if stored is None else self._read_record(stored)
         # Only an existing copy can have missed messages.
-        late = self._sessions.get(id)
-        letters = (
-            await self._peers.read_stored(key_of(id), late.copy.letters) if late and record else ()
+        existing = self._sessions.get(id)
+        messages = (
+            await self._peers.read_stored(key_of(id), existing.copy.last_message)
+            if existing and record
+            else ()
         )
         session = self._sessions.get(id)
         if stored is None or record is None:
@@ -125,7 +127,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 return None
             session = await self._restore(id, record)
         copy, before = session.copy, session.connection.subscriptions
-        if not self._renews(session, record):
+        if not self._apply_record(session, record):
             await self.remove(session)
             return None
         session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == name)
@@ -135,12 +137,12 @@ class SharedSessions(SessionRegistry[SharedSession]):
             self._servers.tasks.start(session.connection.send_all_changes())
         copy.written_elsewhere |= copy.version != stored.version
         copy.choices, copy.version, copy.as_of = record.choices, stored.version, as_of
-        for letter in letters if session is late else ():
-            await self._peers.take_in_stored(letter)
-            copy.letters = letter.number
+        for message in messages if session is existing else ():
+            await self._peers.take_in_stored(message)
+            copy.last_message = message.number
         return session
 
-    def _renews(self, session: SharedSession, record: SessionRecord) -> bool:
+    def _apply_record(self, session: SharedSession, record: SessionRecord) -> bool:
         """Apply choices made elsewhere; return False if that is impossible."""
         choices = session.choices.onto(session.copy.choices, record.choices)
         try:
@@ -153,12 +155,12 @@ class SharedSessions(SessionRegistry[SharedSession]):
         return True
 
     async def _catch_up(self, key: str) -> SharedSession | None:
-        """Return a session after handling the messages stored for this worker.
+        """Handle the messages stored for this worker, and return the session.
 
         Raise `EngineUnavailable`.
         """
         session = self._find(key)
-        return session and (self._valid(session.id) or await self.open(session.id))
+        return session and (self._find_valid(session.id) or await self.open(session.id))
 
     def _read_record(self, stored: StoredSession) -> SessionRecord | None:
         try:
@@ -271,7 +273,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
                 raise
             await self.remove(self._find(copy.key) or session)
         if others is None:
-            raise _gone_error()
+            raise _not_found_error()
         try:
             await self._peers.tell(others, SessionEnded(session=copy.key))
         except BaseException:
@@ -315,22 +317,22 @@ class SharedSessions(SessionRegistry[SharedSession]):
         await super().close()
         await gather(*map(close_when_free, sessions))
 
-    async def _on_ended(self, letter: SessionEnded) -> None:
-        async with self._lock(letter.session):
-            if (session := self._find(letter.session)) is not None:
+    async def _on_ended(self, message: SessionEnded) -> None:
+        async with self._lock(message.session):
+            if (session := self._find(message.session)) is not None:
                 await self.remove(session)
 
     # Streams.
 
-    async def _on_claimed(self, letter: StreamClaimed) -> JSONObject | None:
-        session = self._find(letter.session)
+    async def _on_claimed(self, message: StreamClaimed) -> JSONObject | None:
+        session = self._find(message.session)
         return (
-            None if session is None else session.streams.standalone.give_up_ownership(letter.epoch)
+            None if session is None else session.streams.standalone.give_up_ownership(message.epoch)
         )
 
-    async def _on_taken(self, letter: StreamTaken) -> None:
-        if (session := self._find(letter.session)) is not None:
-            await session.streams.hand_over(letter)
+    async def _on_taken(self, message: StreamTaken) -> None:
+        if (session := self._find(message.session)) is not None:
+            await session.streams.hand_over(message)
 
     # The client's choices.
 
@@ -356,7 +358,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             try:
                 while (saved := await self._try_save(session, copy, confirmed)) is None:
                     if await self._read(session.id) is not session:
-                        raise _gone_error()
+                        raise _not_found_error()
             except EngineUnavailable:
                 # It may have been written without others knowing.
                 copy.as_of, copy.unannounced = _READ_AGAIN, True
@@ -381,20 +383,20 @@ class SharedSessions(SessionRegistry[SharedSession]):
             copy.choices, copy.version = choices, saved.version
         return saved
 
-    async def _on_changed(self, letter: SessionChanged) -> None:
-        async with self._lock(letter.session):
-            session = self._find(letter.session)
+    async def _on_changed(self, message: SessionChanged) -> None:
+        async with self._lock(message.session):
+            session = self._find(message.session)
         if session is not None:
             # An open stream must follow the choices at once.
             await self._renew(session, changed=True)
 
     async def share(self, session: SharedSession, message: Parsed | Batch) -> bool:
         is_elsewhere = await self._messages.hand_on(session, message)
-        # Another worker may have taken this one for gone.
+        # Another worker may have treated this one as dead.
         if not is_elsewhere and await self._catch_up(session.copy.key) is not session:
-            raise _gone_error()
+            raise _not_found_error()
         return is_elsewhere
 
 
-def _gone_error() -> HttpRefusal:
+def _not_found_error() -> HttpRefusal:
     return HttpRefusal(404, "The session has ended: send initialize to begin another")

@@ -1,7 +1,7 @@
 """The tasks of a server or client: create, find, change, and wait for them.
 
-A change reads a task, takes one step, and writes it if no one else did meanwhile; otherwise it
-starts again. Expiry is judged by the clock of the store.
+A change reads a task, applies a step, and writes it if no other writer was faster; otherwise it
+starts again. The clock of the store decides when a task expires.
 """
 
 from asyncio import create_task, sleep, timeout
@@ -36,7 +36,7 @@ class TaskOptions:
     """
 
     store: TaskStore | None = None
-    """The store; None for the one that workers share, or else memory."""
+    """The store; None for the one that workers share, or memory if they share none."""
     ttl: float = 3600.0
     """How long a task is kept after its creation, by default."""
     max_ttl: float = 86400.0
@@ -100,7 +100,7 @@ def new_task_id() -> str:
 
 
 class TaskBoard:
-    """The tasks in a store, seen by one worker; an application has one board.
+    """The tasks in a store, as one worker sees them; an application has one board.
 
     Changes by other workers are found within `poll` seconds, the longest pause between looks.
     `clock` returns seconds since the epoch.
@@ -116,14 +116,14 @@ class TaskBoard:
     ) -> None:
         self.options: Final = options
         # A store in memory has its own clock.
-        own = store.clock if isinstance(store, MemoryTaskStore) else time
-        self.clock: Final = own if clock is None else clock
+        default = store.clock if isinstance(store, MemoryTaskStore) else time
+        self.clock: Final = default if clock is None else clock
         self._store = store
         self._poll = poll
         self._watch: Final = Watch(store.versions, poll)
         self._leases: Final = Leases(store.renew, options.lease)
-        self._turns: Final = SharedLocks(store, self._watch, self._leases)
-        self._said: Final = Throttle(_log)
+        self._locks: Final = SharedLocks(store, self._watch, self._leases)
+        self._throttled: Final = Throttle(_log)
 
     def new(self, form: TaskForm, revision: str, method: str, ttl: float, **members: Any) -> Task:
         now, interval = self.clock(), self.options.poll_interval
@@ -150,7 +150,7 @@ class TaskBoard:
             most=self.options.max_tasks,
         )
         if not created:
-            self._said.warning("%s has reached max_tasks", _who(task.principal_id))
+            self._throttled.warning("%s has reached max_tasks", _who(task.principal_id))
             raise TooManyTasks(self.options.max_tasks)
         _log.info("task %.10s of %s was created", _key(task.id), _who(task.principal_id))
         return from_record(record, 1)
@@ -161,8 +161,11 @@ class TaskBoard:
         owner = task.principal_id
         if owner != principal_id:
             asker = _who(principal_id)
-            self._said.warning(
-                "task %.10s of %s was asked for by another: %s", _key(id), _who(owner), asker
+            self._throttled.warning(
+                "task %.10s of %s was requested by another principal: %s",
+                _key(id),
+                _who(owner),
+                asker,
             )
             raise UnknownTask
         if task.form != form:
@@ -186,14 +189,14 @@ class TaskBoard:
     async def wait_for_change(self, task: Task) -> Task:
         """Wait until a task differs from `task`; return it; raise `UnknownTask`.
 
-        Its worker, lease and done work do not count.
+        Changes of its worker, lease and done work do not count.
         """
         before = _visible_state(task)
-        return await self._until(task.id, lambda found: _visible_state(found) != before)
+        return await self._wait_until(task.id, lambda found: _visible_state(found) != before)
 
     async def wait_for_end(self, task: Task) -> Task:
         """Wait until a task has ended; return it; raise `UnknownTask`."""
-        return task if has_ended(task) else await self._until(task.id, has_ended)
+        return task if has_ended(task) else await self._wait_until(task.id, has_ended)
 
     def wake_waiters(self, id: str) -> None:
         self._watch.wake(_key(id))
@@ -204,19 +207,19 @@ class TaskBoard:
             raise InvalidParams("Unknown cursor")
         after, tasks = cursor or "", dict[str, Task]()
         while len(tasks) <= size:
-            found = await self._store.page(_owner(principal_id), after, size + 1)
-            listed = [(stored.key, _task(stored)) for stored in found]
+            records = await self._store.page(_owner(principal_id), after, size + 1)
+            listed = [(stored.key, _task(stored)) for stored in records]
             tasks |= {key: task for key, task in listed if task and task.form == "core"}
-            if len(found) <= size:
+            if len(records) <= size:
                 break
-            after = found[-1].key
+            after = records[-1].key
         keys = list(tasks)
         more = keys[size - 1] if len(keys) > size else None
         return TaskPage([tasks[key] for key in keys[:size]], more)
 
-    def alone(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
+    def exclusive(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
         """Exclude other workers while doing something for a task; raise `EngineUnavailable`."""
-        return self._turns.acquire(_key(f"{task.id} {what}"), task.kept_until)
+        return self._locks.acquire(_key(f"{task.id} {what}"), task.kept_until)
 
     @asynccontextmanager
     async def holding(self, id: str, worker: str) -> "AsyncGenerator[Holding, None]":
@@ -229,7 +232,7 @@ class TaskBoard:
         holding = Holding(task, worker, self.change)
         key = _key(id)
         self._leases.add(key, holding)
-        watching = create_task(self._watch_over(holding))
+        watching = create_task(self._watch_holding(holding))
         try:
             yield holding
         finally:
@@ -239,8 +242,8 @@ class TaskBoard:
 
     async def orphans(self) -> "AsyncGenerator[Task, None]":
         """Yield tasks whose workers are gone, each to one worker, with a lease."""
-        while found := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
-            for stored in found:
+        while records := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
+            for stored in records:
                 if self._leases.holds(stored.key):
                     # This process was stopped for a lease, and has just renewed it.
                     continue
@@ -255,9 +258,9 @@ class TaskBoard:
                     if not has_ended(task := await self.find(task.id)):
                         yield task
 
-    async def _watch_over(self, holding: Holding) -> None:
+    async def _watch_holding(self, holding: Holding) -> None:
         try:
-            holding.see(await self._until(holding.task.id, holding.stops))
+            holding.see(await self._wait_until(holding.task.id, holding.stops))
         except UnknownTask:
             holding.lose()
 
@@ -273,7 +276,7 @@ class TaskBoard:
                 if await self._replace(task, release(task), lease=0.0) is not None:
                     return
 
-    async def _until(self, id: str, true: Callable[[Task], bool]) -> Task:
+    async def _wait_until(self, id: str, condition: Callable[[Task], bool]) -> Task:
         with self._watch.waiting(_key(id)) as waiter:
             while True:
                 waiter.rung.clear()
@@ -283,7 +286,7 @@ class TaskBoard:
                     # Waiting for a change includes waiting for the store.
                     await sleep(self._poll)
                     continue
-                if true(read.task):
+                if condition(read.task):
                     return read.task
                 waiter.version = read.task.version
                 with suppress(TimeoutError):

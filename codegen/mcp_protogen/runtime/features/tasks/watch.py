@@ -75,7 +75,7 @@ class Timers:
             except CancelledError:
                 raise
             except Exception:
-                _log.exception("looking after tasks failed")
+                _log.exception("watching tasks failed")
                 for key in keys:
                     if key in self._keys:
                         self.later(key, _AFTER_FAILURE)

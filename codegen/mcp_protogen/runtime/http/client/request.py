@@ -247,7 +247,7 @@ class PostedRequest:
                     return await self._read(reply, cursor)
                 if reply.status < 500:
                     await reply.read()
-                    raise http_error("GET of the rest of a stream", reply)
+                    raise http_error("GET to resume a stream", reply)
                 self._state.log.info("a stream was not resumed: HTTP %d", reply.status)
         except Disconnected as error:
             self._state.log.info("a stream was not resumed: %s", error)
@@ -255,7 +255,7 @@ class PostedRequest:
 
 
 async def post_unanswered(state: ClientState, message: Message) -> int:
-    """Post a notification or response; return the status, or 0 if it did not arrive."""
+    """Post a notification or response; return the status, or 0 if it could not be sent."""
     headers = state.protocol.post_headers(message)
     try:
         async with posting(state, message, headers) as reply:
@@ -263,7 +263,7 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
             if not reply.succeeded:
                 await reply.read()
     except (Disconnected, RemoteError) as error:
-        state.log.warning("%s did not arrive: %s", message.name, error)
+        state.log.warning("%s could not be sent: %s", message.name, error)
         return 0
     if not reply.succeeded:
         refusal = http_error(f"POST {message.name}", reply)

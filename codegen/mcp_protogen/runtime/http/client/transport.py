@@ -98,7 +98,7 @@ class RenewableSession:
             async with asyncio.timeout(_LISTENING):
                 await self._settled.wait()
         except TimeoutError:
-            _log.info("the server has not said yet whether it offers a stream")
+            _log.info("the server has not answered the request for its stream yet")
 
     def _open_stream(self) -> None:
         if self._task is not None:
@@ -354,7 +354,7 @@ class HttpTransport:
             else:
                 await self._legacy.post(message)
         except (Disconnected, RemoteError) as error:
-            self._state.log.warning("%s did not arrive: %s", message.name, error)
+            self._state.log.warning("%s could not be sent: %s", message.name, error)
 
     async def _post_in_session(self, message: Message) -> None:
         await self._session.ready()

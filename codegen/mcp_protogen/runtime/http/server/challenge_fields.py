@@ -33,6 +33,6 @@ def challenge(scheme: str, params: Mapping[str, str]) -> Field:
     """Return a field with one challenge; raise `ValueError` for unquotable values."""
     for name, value in params.items():
         if not is_quotable(value):
-            raise ValueError(f"{name}: {value!r:.100} cannot stand in a header field")
+            raise ValueError(f"{name}: {value!r:.100} is not allowed in a header field")
     listed = ", ".join(f'{name}="{value}"' for name, value in params.items())
     return b"www-authenticate", f"{scheme} {listed}".strip().encode()

@@ -1,8 +1,8 @@
-"""HTTP from the main of a program, by uvicorn, with limits for its connections.
+"""`run_http` serves HTTP with uvicorn, and limits its connections.
 
 uvicorn waits without limit for the head of a request, of any size, and, before closing, for clients
-that do not read. Applications cannot see this, so `LimitedProtocol` wraps uvicorn's protocol, using
-its `cycle` and `transport`.
+that do not read. Applications cannot see this, so `LimitedProtocol` extends uvicorn's protocol,
+using its `cycle` and `transport`.
 """
 
 import sys
@@ -74,7 +74,7 @@ _SIGNALS: Final = {
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
-# Seconds that a worker leaves a new connection to others, and after a failure.
+# Seconds for which a worker leaves a new connection to others, and waits after a failure.
 _TURN: Final = 0.001
 _RETRY: Final = 1.0
 
@@ -100,11 +100,11 @@ def run_http(
     http: HttpOptions = _USUAL_HTTP,
     routes: Iterable[Route] = (),
 ) -> None:
-    """Serve HTTP until the process is told to end; the parameters are those of `http_app`.
+    """Serve HTTP until a signal ends the process; the parameters are those of `http_app`.
 
-    `servers` may also be `"module:app"`, the name of a server, of the result of `http_app`, which
-    has the other parameters already, or of a function that returns it. Several `workers`,
-    processes, need a name, or one server in a global of a module.
+    `servers` may also be a name, `"module:app"`, of a server, of the result of `http_app`, which
+    already has the other parameters, or of a function that returns this result. Several `workers`
+    (processes) need a name, or one server that is a global of a module.
 
     Only this machine can reach the server unless `host` says otherwise; then `http` must have
     `allowed_hosts`. SIGTERM and Ctrl-C end it: streams are closed, and handlers get
@@ -116,13 +116,14 @@ def run_http(
         advice = "serve what http_app(...) returns with any ASGI server"
         raise RuntimeError(f"run_http cannot run inside a running event loop: {advice}")
     _check_number(workers)
-    several: dict[str, object] = {
+    parameters: dict[str, object] = {
         "revisions": revisions and tuple(revisions),
         "routes": routes and tuple(routes),
+        "options": options,
+        "http": http,
     }
-    said = several | {"options": options, "http": http}
     given = cast(
-        AppOptions, {name: value for name, value in said.items() if value is not _USUAL[name]}
+        AppOptions, {name: value for name, value in parameters.items() if value is not _USUAL[name]}
     )
     name, app = _application(servers, given, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
@@ -136,8 +137,8 @@ def run_http(
     _check_workers(app)
     family = AF_INET6 if ":" in host else AF_INET
     with create_server((host, port), family=family) as listening:
-        work = partial(_work, name, given, listening, token_bytes(32))
-        Workers(work, workers).run(_patience(app) + 1)
+        work = partial(_run_worker, name, given, listening, token_bytes(32))
+        Workers(work, workers).run(_shutdown_seconds(app) + 1)
 
 
 def _application(
@@ -147,7 +148,8 @@ def _application(
         return servers, _load_app(servers, given)
     if isinstance(servers, HttpApp):
         if workers > 1 or given:
-            raise ValueError(f"an application takes no parameters, and one worker: {_BY_NAME}")
+            what = "an HttpApp takes no parameters and one worker: give run_http its server"
+            raise ValueError(f"{what}, {_BY_NAME}")
         return "", servers
     name = "" if workers == 1 else _name_of(servers, given)
     return name, http_app(servers, **given)
@@ -157,15 +159,15 @@ def _run(server: Any, app: HttpApp, sockets: Sequence[socket] | None = None) -> 
     ended: SystemExit | None = None
     try:
         server.run(sockets=sockets)
-    except SystemExit as error:
-        ended = error
+    except SystemExit as exit:
+        ended = exit
     # uvicorn only logs a failed lifespan.
-    failed = app.failure or ended
-    if failed is not None:
-        raise failed
+    error = app.failure or ended
+    if error is not None:
+        raise error
 
 
-def _patience(app: HttpApp) -> float:
+def _shutdown_seconds(app: HttpApp) -> float:
     # Two drains to close the application, and one for the rest.
     return 3 * app.options.drain + 5
 
@@ -175,13 +177,13 @@ def _load_app(name: str, given: AppOptions) -> HttpApp:
     if not attribute:
         raise ValueError(f"{name!r} must have the form 'module:app'")
     try:
-        found: Any = attrgetter(attribute)(import_module(module))
+        value: Any = attrgetter(attribute)(import_module(module))
     except AttributeError as error:
         advice = 'create it at import, not below if __name__ == "__main__":'
         raise AttributeError(f"{name}: {error}: {advice}") from error
-    if _is_server(found):
-        return http_app(found, **given)
-    app = found() if callable(found) and not isinstance(found, HttpApp) else found
+    if _is_server(value):
+        return http_app(value, **given)
+    app = value() if callable(value) and not isinstance(value, HttpApp) else value
     if not isinstance(app, HttpApp):
         raise TypeError(f"{name} must be a server or the result of http_app")
     if given:
@@ -191,9 +193,9 @@ def _load_app(name: str, given: AppOptions) -> HttpApp:
     return app
 
 
-def _is_server(found: object) -> bool:
-    return isinstance(found, ServerBase) or (
-        isinstance(found, type) and issubclass(found, ServerBase)
+def _is_server(value: object) -> bool:
+    return isinstance(value, ServerBase) or (
+        isinstance(value, type) and issubclass(value, ServerBase)
     )
 
 
@@ -224,11 +226,11 @@ def _name_of(server: object, given: AppOptions) -> str:
 
 
 def _names_of(server: object) -> Iterator[str]:
-    # Modules of the program can be imported again, whatever the program is.
+    # A module comes before `__main__`: workers can import it, however the program was started.
     for module, loaded in sorted(sys.modules.items(), key=lambda item: item[0] == "__main__"):
         if module != "__main__" or _is_imported(loaded):
-            known = [*getattr(loaded, "__dict__", {}).items()]
-            yield from (f"{module}:{name}" for name, value in known if value is server)
+            members = [*getattr(loaded, "__dict__", {}).items()]
+            yield from (f"{module}:{name}" for name, value in members if value is server)
 
 
 def _is_imported(program: ModuleType) -> bool:
@@ -248,7 +250,7 @@ def _check_workers(app: HttpApp) -> None:
             raise ValueError(f"workers > 1 needs HttpOptions with {need}")
 
 
-def _work(
+def _run_worker(
     name: str,
     given: AppOptions,
     shared: socket,
@@ -272,13 +274,13 @@ def _work(
             parent.send_bytes(BEGUN)
         return None if own else SharedListener(listening, numbers, place, server)
 
-    server, ending = _server(app, "", 0, listen)
+    server, shutdown = _server(app, "", 0, listen)
 
     def watch() -> None:
         parent.poll(None)
-        ending.end()
+        shutdown.end()
         # If a thread hangs, no parent may be left to end it.
-        dump_traceback_later(_patience(app), exit=True)
+        dump_traceback_later(_shutdown_seconds(app), exit=True)
 
     Thread(target=watch, daemon=True).start()
     with suppress(KeyboardInterrupt):
@@ -305,9 +307,9 @@ def _server(
         timeout_graceful_shutdown=max(1, round(app.options.drain)),
     )
     server = uvicorn.Server(config)
-    ending = _Shutdown(server, app, unread, listen)
-    app.on_begun = ending.begin
-    return server, ending
+    shutdown = _Shutdown(server, app, unread, listen)
+    app.on_begun = shutdown.begin
+    return server, shutdown
 
 
 class _Shutdown:
@@ -333,11 +335,11 @@ class _Shutdown:
         self._loop = get_running_loop()
         self._listener = self._listen()
         if current_thread() is main_thread():
-            for ending in _SIGNALS:
-                signal(ending, partial(self._on_signal, getsignal(ending)))
+            for number in _SIGNALS:
+                signal(number, partial(self._on_signal, getsignal(number)))
 
-    def _on_signal(self, of_uvicorn: Any, *received: Any) -> None:
-        self.end(partial(of_uvicorn, *received))
+    def _on_signal(self, uvicorn_handler: Any, *received: Any) -> None:
+        self.end(partial(uvicorn_handler, *received))
 
     def end(self, pass_on: Callable[[], object] | None = None) -> None:
         """Close the application, then uvicorn, or pass on a signal; from any thread."""
@@ -366,7 +368,7 @@ class _Shutdown:
             self._app.failure = error
         finally:
             for transport in list(self._unread):
-                # Its data would be waited for, and nobody reads it.
+                # uvicorn would wait until a client reads, and this one does not.
                 transport.abort()
             if self._listener is not None:
                 self._listener.close()

@@ -37,7 +37,7 @@ class ClientWithTasks(Protocol):
 
 class ServerWithTasks(Protocol):
     owner: Handlers
-    put: Callable[..., Awaitable[Any]]
+    ask_any_client: Callable[..., Awaitable[Any]]
     relating: Callable[[str | None], AbstractContextManager[None]]
 
 
@@ -75,7 +75,7 @@ class PlainClients(Layer):
         return result
 
     async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
-        return await self.server.put(spec, params, NO_END)
+        return await self.server.ask_any_client(spec, params, NO_END)
 
     def on_task_change(self) -> None:
         pass

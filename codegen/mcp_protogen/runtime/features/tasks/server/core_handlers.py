@@ -73,7 +73,7 @@ async def _wait_for_change(board: TaskBoard, task: Task, asking: list[Running[No
 async def _put(board: TaskBoard, task: Task, key: str, session: str, ask: Ask) -> None:
     # The task may have ended meanwhile.
     with suppress(TaskEnded, UnknownTask):
-        async with board.alone(task, f"{key} {session}"):
+        async with board.exclusive(task, f"{key} {session}"):
             question = (await board.find(task.id)).questions.get(key)
             if question is not None:
                 answers = {key: await ask(question)}

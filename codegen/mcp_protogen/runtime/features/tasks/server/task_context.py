@@ -51,7 +51,7 @@ class TaskReply:
         return False
 
     def answer(self, data: bytes, error: object, /) -> Work:
-        raise Disconnected("a task is not answered")
+        raise Disconnected("the request of this task is already answered")
 
     def skip(self) -> None: ...
 
@@ -172,12 +172,14 @@ class TaskContext(RequestContext):
         if self.id is None and self.origin is not None:
             await self.origin.close_stream()
 
-    async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
+    async def request_unchecked(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
         origin, spoken = self.origin, self.spoken
         if self.id is None:
             if origin is not None and spoken.rules.server_requests:
-                return await origin.put(spec, params, options)
-            return await super().put(spec, params, options)
+                return await origin.request_unchecked(spec, params, options)
+            return await super().request_unchecked(spec, params, options)
         if spec.method == "ping":
             # The client has asked about its task.
             alive: R = spec.results[0]()
@@ -187,7 +189,7 @@ class TaskContext(RequestContext):
             return await self._ask(spec, changed)
 
         middleware = self.connection.middleware if spoken.rules.server_requests else ()
-        answered: R = await send_through(middleware, send, spec, params, self.call)
+        answered: R = await send_through(middleware, send, spec, params, self.method_call)
         return answered
 
     async def _ask(self, spec: RequestSpec[P, Any, R], params: P | None) -> R:

@@ -1,6 +1,6 @@
-"""The sessions of one worker. A client begins one with `initialize`.
+"""The sessions of one worker, which clients begin with `initialize`.
 
-`Mcp-Session-Id` names it (2025-11-25, basic/transports, "Session Management").
+`Mcp-Session-Id` names a session (2025-11-25, basic/transports, "Session Management").
 """
 
 from asyncio import TimerHandle, get_running_loop
@@ -29,7 +29,7 @@ from .streams import SessionStreams, StandaloneStream
 _log: Final = getLogger(__name__)
 
 CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
-"""The requests that set a client's choices."""
+"""The requests that set a client's choices: its log level and subscriptions."""
 
 
 def new_id() -> str:
@@ -54,8 +54,8 @@ class HttpSession:
     under_way: int = 0
     """The number of open requests and streams."""
     ended: bool = False
-    held: AsyncExitStack | None = None
-    """The lifespan of its own server, if any."""
+    lifespan: AsyncExitStack | None = None
+    """That of its own server, if any."""
 
     is_shared: ClassVar[bool] = False
     """Whether other workers know it, and keep its events after its end here."""
@@ -76,8 +76,8 @@ class HttpSession:
         if not self.is_shared:
             await self.streams.forget()
         try:
-            if self.held is not None:
-                await self.held.aclose()
+            if self.lifespan is not None:
+                await self.lifespan.aclose()
         except LifespanError as error:
             _log.error("closing a session failed: %s", error, exc_info=error)
 
@@ -95,7 +95,7 @@ class NewSession(NamedTuple):
 
 
 class SessionRegistry(Generic[_S]):
-    """The sessions of this worker, the latest used at the end."""
+    """The sessions of this worker; the latest used is at the end."""
 
     def __init__(self, servers: HttpServers, session_class: type[_S]) -> None:
         self._servers = servers
@@ -124,11 +124,11 @@ class SessionRegistry(Generic[_S]):
         """Stop sharing."""
 
     async def open(self, id: str) -> _S | None:
-        """Return a session that is unknown or outdated here, from another worker."""
+        """Fetch a session that is unknown or outdated here, from another worker."""
         return None
 
     def note_end(self, session: _S) -> None:
-        """Note the end of a request or stream; the session's idle time starts."""
+        """Note the end of a request or stream: the session may be idle from now on."""
         session.under_way -= 1
         if session.id in self._sessions:
             session.used = self._time()
@@ -140,12 +140,12 @@ class SessionRegistry(Generic[_S]):
 
     async def _add(self, new: NewSession) -> _S:
         """Begin a session, or return it if another request has begun it."""
-        held = await self._servers.enter_lifespan(new.bound_server)
-        async with held or nullcontext():
+        lifespan = await self._servers.enter_lifespan(new.bound_server)
+        async with lifespan or nullcontext():
             session = self._sessions.get(new.id)
             if session is None:
                 session = self._add_session(new)
-                session.held = held and held.pop_all()
+                session.lifespan = lifespan and lifespan.pop_all()
             return session
 
     def _add_session(self, new: NewSession) -> _S:
@@ -166,10 +166,10 @@ class SessionRegistry(Generic[_S]):
         )
         self._quota.take(owner)
         if self._timer is None:
-            self._look_later()
+            self._schedule_expiry()
         return session
 
-    def _look_later(self) -> None:
+    def _schedule_expiry(self) -> None:
         after = max(self._http.session_lifetime / 4, 0.01)
         self._timer = get_running_loop().call_later(after, self._expire)
 
@@ -182,7 +182,7 @@ class SessionRegistry(Generic[_S]):
         ]:
             self._drop(session)
         if self._sessions:
-            self._look_later()
+            self._schedule_expiry()
 
     async def save(self, session: _S) -> None:
         """Announce the client's choices to other workers, before the answer."""

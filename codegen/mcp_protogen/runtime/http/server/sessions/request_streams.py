@@ -248,7 +248,7 @@ class FollowedStream:
         ids = () if head is None else _ids_in(head.events)
         answers = _error_answers(ids, "The worker that served the request is gone")
         if (await log.append(number, answers, end=True)).accepted:
-            log.context.log.info("a stream of a worker that is gone was ended")
+            log.context.log.info("ended a stream whose worker is gone")
 
     def let_go(self) -> None:
         """Complete the response, and write nothing more."""
@@ -279,7 +279,7 @@ def _ids_in(events: Sequence[StoredEvent]) -> Sequence[RequestId]:
         try:
             return _heads().validate_json(events[0].message, strict=True)
         except ValidationError as error:
-            _log.warning("the head of a stream is invalid: %s", faults_in(error))
+            _log.warning("the first event of a stream is invalid: %s", faults_in(error))
     return ()
 
 
