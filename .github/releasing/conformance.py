@@ -17,7 +17,7 @@ def page(record: bytes, version: str) -> str:
             f"Found on {document['date']} by `{suite}` {suite_version}, over HTTP, for a server of",
             "one class and a client. `make conformance` repeats the run, in a checkout of the tag.",
             "",
-            "| what | speaks | held to | scenarios | checks passed | impossible |",
+            "| what | speaks | tested for | scenarios | checks passed | impossible |",
             "|---|---|---|---:|---:|---:|",
             *map(_row, legs),
             "",

@@ -95,7 +95,7 @@ def test_a_full_file_ends_with_a_whole_line(
     assert 200 < file.stat().st_size <= 300
     assert lines(file)[-1]["message"] == {"id": 1}
     assert [record.getMessage() for record in caplog.records] == [
-        f"{file} is full: what follows is not recorded"
+        f"{file} is full: further messages are not recorded"
     ]
 
 

@@ -158,7 +158,7 @@ def test_module_of_a_server_with_the_extension_needs_a_package_with_it() -> None
         with case(tasks):
             found = problems_of(ADD, tasks=tasks, task_extension=True)
             assert len(found) == problems
-            assert all("always runs as one will fail" in message for message in found)
+            assert all("always runs as a task will fail" in message for message in found)
     assert "TasksClient" in text_of(ADD, tasks=PackageTasks.EXTENSION, task_extension=True)
     # Unused modules are not imported.
     assert text_of(ADD, tasks=PackageTasks.EXTENSION) == text_of(ADD)

@@ -276,7 +276,7 @@ def test_a_new_capability_is_told_once() -> None:
 
 
 def test_patches_that_were_done_upstream_do_not_stand_in_the_way() -> None:
-    """The file of 2025-11-25 with one of its mistakes fixed as in our ledger."""
+    """The file of 2025-11-25 with one of its mistakes fixed as in our patches."""
 
     def edit(types: Json) -> None:
         types["ElicitResult"]["properties"]["content"]["additionalProperties"]["anyOf"][1][

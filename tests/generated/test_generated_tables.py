@@ -207,7 +207,7 @@ def test_era_and_batching() -> None:
             # changes", item 6).
             assert table.rules.polling == (revision == "2025-11-25")
             assert table.rules.unnamed_over_http == (revision == "2025-03-26")
-            # The ledgers allow errors without an id everywhere: an unreadable id has no echo.
+            # The patches allow errors without an id everywhere: an unreadable id has no echo.
             assert table.rules.error_id_optional
 
 

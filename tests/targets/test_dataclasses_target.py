@@ -160,7 +160,7 @@ def test_names_that_the_code_beside_the_classes_needs_are_refused() -> None:
     document["$defs"]["Result"]["properties"]["extraMembers"] = schemas.STRING
     ir = schemas.read(document).ir
     for changed, options, message in (
-        (ir, OPTIONS, "called extra_members"),
+        (ir, OPTIONS, "its undeclared members, extra_members"),
         (replace(ir, module=ModuleName("wire")), OPTIONS._replace(layout="package"), "module wire"),
     ):
         with pytest.raises(ProblemError, match=message):

@@ -696,8 +696,8 @@ def test_revisions_may_be_words(mcp_gen: Run) -> None:
 
 def test_only_the_command_that_is_named_is_imported() -> None:
     code = (
-        "import sys\nfrom mcp_protogen.cli.app import declared_by\n"
-        "declared_by('explain')\n"
+        "import sys\nfrom mcp_protogen.cli.app import load_declaration\n"
+        "load_declaration('explain')\n"
         "print([name for name in sys.modules if name.startswith('mcp_protogen.cli.')])"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout

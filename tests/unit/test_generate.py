@@ -72,7 +72,7 @@ def tiny() -> Json:
 def draft(request: pytest.FixtureRequest) -> Package:
     if request.param == "tiny":
         return schemas.make(tiny())
-    published: Callable[[str], bytes] = request.getfixturevalue("published")
+    published: Callable[[str], bytes] = request.getfixturevalue("published_bytes")
     document = without_type(json.loads(published("2026-07-28")), "GetPromptRequest")
     return schemas.make(rename_type(next_draft(document), "ResourceLink", "ReferenceBlock"))
 
@@ -267,8 +267,8 @@ def test_problems_of_several_revisions_are_shown_together() -> None:
 def owned_schema() -> GivenFile:
     """Return the patched schema of 2025-11-25 with a further required member."""
     folder = schema_folder() / "2025-11-25"
-    ledger: list[Json] = json.loads((folder / "patches.json").read_text())["patches"]
-    document = patches.apply(json.loads((folder / "schema.json").read_text()), ledger, "here")
+    entries: list[Json] = json.loads((folder / "patches.json").read_text())["patches"]
+    document = patches.apply(json.loads((folder / "schema.json").read_text()), entries, "here")
     document["$defs"]["Tool"]["properties"]["owner"] = STRING
     document["$defs"]["Tool"]["required"].append("owner")
     return GivenFile("owned.json", json.dumps(document).encode())

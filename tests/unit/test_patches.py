@@ -1,4 +1,4 @@
-"""The ledger: each entry asserts the old value, and all outdated entries are reported."""
+"""Patches: each entry asserts the old value, and all outdated entries are reported."""
 
 import copy
 from typing import Any
@@ -15,9 +15,9 @@ def entry(pointer: str, **rest: Any) -> dict[str, Any]:
     return {"pointer": pointer, "reason": "Why.", "source": "schema.ts", **rest}
 
 
-def refusal_problems(*ledger: dict[str, Any]) -> tuple[Problem, ...]:
+def refusal_problems(*entries: dict[str, Any]) -> tuple[Problem, ...]:
     with pytest.raises(ProblemError) as caught:
-        apply(SCHEMA, ledger, "patches.json")
+        apply(SCHEMA, entries, "patches.json")
     return caught.value.problems
 
 
@@ -42,10 +42,10 @@ def test_items_of_arrays_are_patched_by_index() -> None:
     assert patched["$defs"]["B"]["required"] == ["x", "z"]
 
 
-def test_the_ledger_stays_untouched_when_later_entries_change_what_it_put_in() -> None:
-    ledger = (entry("/$defs/C", now={"a": 1}), entry("/$defs/C/a", was=1, now=2))
-    apply(SCHEMA, ledger, "")
-    assert ledger[0]["now"] == {"a": 1}
+def test_patches_stay_unchanged_when_later_ones_change_their_values() -> None:
+    entries = (entry("/$defs/C", now={"a": 1}), entry("/$defs/C/a", was=1, now=2))
+    apply(SCHEMA, entries, "")
+    assert entries[0]["now"] == {"a": 1}
 
 
 def test_a_value_that_has_moved_on_is_refused() -> None:

@@ -10,7 +10,7 @@ from mcp_protogen.pipeline.output.lock import Lock, lock_of
 from mcp_protogen.pipeline.package import GenerationInputs
 from mcp_protogen.pipeline.parts import PARTS
 from mcp_protogen.pipeline.selection import (
-    refuse_unmakeable,
+    refuse_missing_schemas,
     refuse_unused,
     revision_names,
     select,
@@ -150,13 +150,15 @@ def test_a_schema_is_for_the_one_revision_that_is_not_pinned() -> None:
 def test_a_kept_revision_has_to_fit_the_tool() -> None:
     lock = make_lock(with_revisions(["draft"], "draft.json"))
     options = select(("2025-11-25",), PINS, lock)
-    refuse_unmakeable(options, lock, lock.inputs)
+    refuse_missing_schemas(options, lock, lock.inputs)
     with pytest.raises(ProblemError, match="needs-schema"):
-        refuse_unmakeable(options, lock, lock.inputs._replace(runtime_digest="0" * 64))
+        refuse_missing_schemas(options, lock, lock.inputs._replace(runtime_digest="0" * 64))
     with pytest.raises(ProblemError, match="needs-schema"):
-        refuse_unmakeable(options, lock, lock.inputs._replace(options={"with": ["http-client"]}))
+        refuse_missing_schemas(
+            options, lock, lock.inputs._replace(options={"with": ["http-client"]})
+        )
     both = lock.inputs._replace(options={"with": ["http-client", "http-server"]})
-    refuse_unmakeable(options, lock, both)
+    refuse_missing_schemas(options, lock, both)
 
 
 def test_a_revision_whose_pin_is_gone_stops_generating() -> None:
@@ -164,7 +166,7 @@ def test_a_revision_whose_pin_is_gone_stops_generating() -> None:
     options = select((), PINS, lock)
     assert options.revisions == ("2025-11-25",)
     with pytest.raises(ProblemError, match=r"unknown-revision.*2019-01-01"):
-        refuse_unmakeable(options, lock, INPUTS)
+        refuse_missing_schemas(options, lock, INPUTS)
 
 
 def test_schemas_are_for_the_revisions_that_name_them() -> None:

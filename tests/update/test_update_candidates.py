@@ -154,6 +154,6 @@ def test_where_there_is_no_list_the_draft_and_what_is_named_are_looked_for(spec:
     assert [candidate.revision for candidate in everything.candidates] == [*pins, "draft"]
     (notice,) = everything.notices
     assert notice.code == "not-looked-for"
-    assert notice.message.startswith("new revisions could not be looked for: ")
+    assert notice.message.startswith("cannot search for new revisions: ")
     assert [candidate.revision for candidate in named.candidates] == [NEXT]
     assert named.notices == ()

@@ -109,9 +109,9 @@ def test_prose_alone_is_no_change_of_meaning(mcp_gen: Run, spec: Spec) -> None:
 
 
 def test_a_patch_that_upstream_has_made_needless_is_named(mcp_gen: Run, spec: Spec) -> None:
-    ledger = json.loads((spec.schema / OLDER / "patches.json").read_text())["patches"]
+    entries = json.loads((spec.schema / OLDER / "patches.json").read_text())["patches"]
     number, patch = next(
-        (n, entry) for n, entry in enumerate(ledger) if "ElicitResult" in entry["pointer"]
+        (n, entry) for n, entry in enumerate(entries) if "ElicitResult" in entry["pointer"]
     )
     spec.edit(
         OLDER,
@@ -120,7 +120,7 @@ def test_a_patch_that_upstream_has_made_needless_is_named(mcp_gen: Run, spec: Sp
         ]["anyOf"][1].update(type=patch["now"]),
     )
     ran = mcp_gen("update", *HERE)
-    assert f"patches: {len(ledger) - 1} still needed, 1 fixed upstream\n" in ran.out
+    assert f"patches: {len(entries) - 1} still needed, 1 fixed upstream\n" in ran.out
     assert "ElicitResult.content" in ran.out  # compared as published: mending it is a difference
     place = f"schema/{OLDER}/patches.json#/patches/{number}"
     assert f"{place}, {patch['pointer']}: upstream fixed this: drop the entry\n" in ran.out

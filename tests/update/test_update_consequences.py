@@ -46,24 +46,24 @@ def schema(spec: Spec, name: str) -> Json:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_patch_still_fits_where_nothing_has_moved(spec: Spec, revision: str) -> None:
-    ledger = load_patches(spec.schema, revision)
-    result = apply_fitting(schema(spec, revision), ledger, PLACE)
-    assert ledger
-    assert [fit.fit for fit in result.fits] == [Fit.FITS] * len(ledger)
-    assert result.entries == ledger
+    entries = load_patches(spec.schema, revision)
+    result = apply_fitting(schema(spec, revision), entries, PLACE)
+    assert entries
+    assert [fit.fit for fit in result.fits] == [Fit.FITS] * len(entries)
+    assert result.entries == entries
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_patch_is_done_in_a_schema_that_says_so_already(spec: Spec, revision: str) -> None:
-    ledger = load_patches(spec.schema, revision)
-    already = apply_fitting(schema(spec, revision), ledger, PLACE).schema
-    fits = apply_fitting(already, ledger, PLACE).fits
-    assert [fit.fit for fit in fits] == [Fit.DONE] * len(ledger)
+    entries = load_patches(spec.schema, revision)
+    already = apply_fitting(schema(spec, revision), entries, PLACE).schema
+    fits = apply_fitting(already, entries, PLACE).fits
+    assert [fit.fit for fit in fits] == [Fit.DONE] * len(entries)
     assert fits[0].place == f"{PLACE}#/patches/0"
 
 
 def test_an_entry_about_something_else_is_stale_and_the_others_are_tried(spec: Spec) -> None:
-    ledger: list[Json] = [
+    entries: list[Json] = [
         {"pointer": "/$defs/Tool/type", "was": "string", "now": "array", "reason": "One."},
         {"pointer": "/$defs/Nothing/type", "was": "object", "now": "array", "reason": "Two."},
         {"pointer": "/$defs/Tool/extra", "now": True, "reason": "Three."},
@@ -71,7 +71,7 @@ def test_an_entry_about_something_else_is_stale_and_the_others_are_tried(spec: S
         {"pointer": "/$defs/Tool/extra", "was": True, "reason": "Five."},
     ]
     before = schema(spec, OLDER)
-    result = apply_fitting(before, ledger, PLACE)
+    result = apply_fitting(before, entries, PLACE)
     assert [fit.fit for fit in result.fits] == [Fit.STALE, Fit.STALE, Fit.FITS, Fit.DONE, Fit.FITS]
     assert result.schema == before == schema(spec, OLDER)
 

@@ -50,11 +50,11 @@ def problem(way: str, where: str = ID, *, timeout: float = 20.0) -> tuple[str, s
 
 def test_a_wrong_answer_is_one_problem_that_names_the_vector() -> None:
     rows: list[tuple[str, str, str]] = [
-        ("no-json", "bad-answer", f"{ID} is answered by '{{]', which is not a JSON object"),
-        ("no-object", "bad-answer", f"{ID} is answered by '[1]', which is not a JSON object"),
-        ("not-utf-8", "bad-answer", f"{ID} is answered by '��', which is not a JSON object"),
-        ("print", "bad-answer", f"{ID} is answered by 'loading the model ...', which is no"),
-        ("nan", "bad-answer", f"{ID} is answered by"),
+        ("no-json", "bad-answer", f"the answer to {ID} is '{{]', which is not a JSON object"),
+        ("no-object", "bad-answer", f"the answer to {ID} is '[1]', which is not a JSON object"),
+        ("not-utf-8", "bad-answer", f"the answer to {ID} is '��', which is not a JSON object"),
+        ("print", "bad-answer", f"the answer to {ID} is 'loading the model ...', which is no"),
+        ("nan", "bad-answer", f"the answer to {ID} is"),
         ("wrong-id", "bad-answer", f"the answer to {ID} has the id 'Tool/valid/other'"),
         ("wrong-verdict", "bad-answer", f"the answer to {ID} has the verdict 'maybe'"),
         ("huge", "bad-answer", f"the answer to {ID} is longer than 16 MiB"),
@@ -232,19 +232,19 @@ def test_program_name_fits_on_line() -> None:
 def test_output_at_import_is_distinguished_from_answers() -> None:
     code, message, hint = problem("print", "hello")
     assert code == "bad-answer"
-    assert message.startswith("the hello is answered by 'loading the model ...'")
+    assert message.startswith("the answer to the hello is 'loading the model ...'")
     assert "print everything else to standard error" in hint
 
 
 def test_a_program_may_say_that_it_does_not_speak_a_revision() -> None:
     code, message, _ = problem("refuse-hello", "hello")
     assert code == "responder-refuses"
-    assert message == "it cannot be asked: only 2024-11-05 is spoken here"
+    assert message == "it refuses vectors: only 2024-11-05 is spoken here"
 
 
 def test_an_envelope_is_apart_or_not_spoken_of() -> None:
     code, message, hint = problem("odd-envelope", "hello")
-    assert (code, message) == ("bad-answer", "the hello is answered with the envelope 'inside'")
+    assert (code, message) == ("bad-answer", "the answer to the hello has the envelope 'inside'")
     assert "apart" in hint
 
 

@@ -10,7 +10,7 @@ from support import tables
 from support.revisions import REVISIONS
 from support.website.explorer import data
 from website.explorer.changes import marks
-from website.explorer.findings import is_valid, ledger_of
+from website.explorer.findings import is_valid, patches_of
 from website.explorer.sources import page_of
 from website.explorer.subjects import Extension, Revision, all_extensions, revisions
 
@@ -107,9 +107,9 @@ UNPROBED: Final = {
 def test_each_patch_is_a_finding_with_a_probe() -> None:
     shown: dict[str, Revision | Extension] = {revision.id: revision for revision in revisions()}
     shown |= {extension.name: extension for extension in all_extensions()}
-    for name, ledger in shown.items():
+    for name, subject in shown.items():
         findings: list[Json] = data("findings").get(name, [])
-        for entry, finding in zip(ledger_of(ledger), findings, strict=True):
+        for entry, finding in zip(patches_of(subject), findings, strict=True):
             with tables.case(f"{name} {finding['pointer']}"):
                 for part in ("pointer", "was", "now"):
                     assert finding.get(part) == entry.get(part)
@@ -119,7 +119,7 @@ def test_each_patch_is_a_finding_with_a_probe() -> None:
 
 def test_a_probe_shows_what_its_patch_changes() -> None:
     (one,) = (revision for revision in revisions() if revision.id == "2025-11-25")
-    for entry, finding in zip(ledger_of(one), data("findings")[one.id], strict=True):
+    for entry, finding in zip(patches_of(one), data("findings")[one.id], strict=True):
         with tables.case(finding["pointer"]):
             if probe := finding.get("probe"):
                 published = is_valid(one.without(entry), probe["type"])(probe["value"])

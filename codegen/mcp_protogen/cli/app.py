@@ -12,12 +12,12 @@ from mcp_protogen.cli.options import Debug
 from mcp_protogen.cli.usage import CliCommand, CliGroup
 
 _Declared = Callable[..., None] | typer.Typer
-_MAIN: Final = "generate"
-_OWN: Final = frozenset({"--", "--help", "-h", "--version"})
-_COMPLETION: Final = ("--install-completion", "--show-completion")
+_DEFAULT_COMMAND: Final = "generate"
+_TOP_LEVEL_OPTIONS: Final = frozenset({"--", "--help", "-h", "--version"})
+_COMPLETION_OPTIONS: Final = ("--install-completion", "--show-completion")
 
 
-def _keep(name: str) -> _Declared | None:
+def _load_package_command(name: str) -> _Declared | None:
     match name:
         case "generate":
             from mcp_protogen.cli.generate import generate
@@ -47,7 +47,7 @@ def _keep(name: str) -> _Declared | None:
             return None
 
 
-def _serve(name: str) -> _Declared | None:
+def _load_own_server_command(name: str) -> _Declared | None:
     match name:
         case "new":
             from mcp_protogen.cli.new import new
@@ -61,7 +61,7 @@ def _serve(name: str) -> _Declared | None:
             return None
 
 
-def _connect(name: str) -> _Declared | None:
+def _load_client_command(name: str) -> _Declared | None:
     match name:
         case "list":
             from mcp_protogen.cli.list import list_server
@@ -91,7 +91,7 @@ def _connect(name: str) -> _Declared | None:
             return None
 
 
-def _specify(name: str) -> _Declared | None:
+def _load_specification_command(name: str) -> _Declared | None:
     match name:
         case "diff":
             from mcp_protogen.cli.diff import diff
@@ -120,11 +120,17 @@ def _specify(name: str) -> _Declared | None:
 _SECTIONS: Final[Mapping[str, tuple[Sequence[str], Callable[[str], _Declared | None]]]] = {
     "Generate and keep": (
         ("generate", "sync", "revisions", "extensions", "templates", "explain"),
-        _keep,
+        _load_package_command,
     ),
-    "Your servers": (("new", "inspect"), _serve),
-    "Servers of others": (("list", "call", "read", "prompt", "client", "bridge"), _connect),
-    "The specification": (("diff", "update", "schema", "vectors", "audit"), _specify),
+    "Your servers": (("new", "inspect"), _load_own_server_command),
+    "Servers of others": (
+        ("list", "call", "read", "prompt", "client", "bridge"),
+        _load_client_command,
+    ),
+    "The specification": (
+        ("diff", "update", "schema", "vectors", "audit"),
+        _load_specification_command,
+    ),
 }
 """The commands of each section of the help, and the function that imports one of them."""
 
@@ -142,25 +148,26 @@ class _Commands(CliGroup):
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command; None if it is unknown."""
-        declared = declared_by(cmd_name)
-        return None if declared is None else _built(cmd_name, declared)
+        declared = load_declaration(cmd_name)
+        return None if declared is None else _build_command(cmd_name, declared)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; without a command, they are those of `generate`."""
-        first = next((place for place, word in enumerate(args) if word != "--debug"), len(args))
+        first = next((index for index, word in enumerate(args) if word != "--debug"), len(args))
         option = args[first] if first < len(args) else ""
-        is_own = option in _OWN or option.startswith(_COMPLETION)
-        unnamed = option.startswith("-") and not is_own if option else not ctx.resilient_parsing
+        is_global = option in _TOP_LEVEL_OPTIONS or option.startswith(_COMPLETION_OPTIONS)
+        unnamed = option.startswith("-") and not is_global if option else not ctx.resilient_parsing
         if unnamed:
-            args = [*args[:first], _MAIN, *args[first:]]
+            args = [*args[:first], _DEFAULT_COMMAND, *args[first:]]
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         """Return completions of a word: commands, options, and options of `generate`."""
-        found: list[Any] = super().shell_complete(ctx, incomplete)
-        of_main: list[Any] = self.get_command(ctx, _MAIN).shell_complete(ctx, incomplete)
-        known = {item.value for item in found}
-        return [*found, *(item for item in of_main if item.value not in known)]
+        completions: list[Any] = super().shell_complete(ctx, incomplete)
+        default = self.get_command(ctx, _DEFAULT_COMMAND)
+        of_default: list[Any] = default.shell_complete(ctx, incomplete)
+        known = {item.value for item in completions}
+        return [*completions, *(item for item in of_default if item.value not in known)]
 
 
 app = typer.Typer(
@@ -197,12 +204,12 @@ def command_names() -> list[str]:
     return [name for names, _ in _SECTIONS.values() for name in names]
 
 
-def declared_by(name: str) -> _Declared | None:
-    """Return the function or group that declares a command; None if it is unknown."""
+def load_declaration(name: str) -> _Declared | None:
+    """Import the function or group that declares a command; return None if it is unknown."""
     return next((load(name) for names, load in _SECTIONS.values() if name in names), None)
 
 
-def _built(name: str, declared: _Declared) -> Any:
+def _build_command(name: str, declared: _Declared) -> Any:
     if isinstance(declared, typer.Typer):
         group = get_command(declared)
         group.name = name

@@ -35,15 +35,15 @@ def dispatch() -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    # Importing Typer takes longer than a check or a comparison, so the usual command lines are read
+    # To import Typer takes longer than a check or a comparison, so the usual command lines are read
     # without it. Typer reads all others, and those with mistakes.
     usual = not os.environ.get(_COMPLETING)
     if os.environ.get(_COMPLETING) == "complete_bash":
         from mcp_protogen.cli.bash_words import rejoin
 
         rejoin(os.environ)
-    if usual and (said := parse_plain_command(arguments)) is not None:
-        run(said.mode, said.flags, force=said.force, cached=said.cached)
+    if usual and (plain := parse_plain_command(arguments)) is not None:
+        run(plain.mode, plain.flags, force=plain.force, cached=plain.cached)
     match arguments:
         case ["diff", before, after] if usual and _are_revisions(before, after):
             from mcp_protogen.instep.compare.comparison_page import (

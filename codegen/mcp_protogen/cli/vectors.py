@@ -148,7 +148,7 @@ def _form(requested: VectorsFormat | None, what: str) -> VectorsFormat:
     if requested is None:
         return forms[0]
     if requested not in forms:
-        raise _conflict(f"{what} cannot be in the form {requested}; choose {', '.join(forms)}")
+        raise _conflict(f"{what} cannot be shown as {requested}; choose {', '.join(forms)}")
     return requested
 
 

@@ -19,8 +19,8 @@ from mcp_protogen.pipeline.selection import (
     PackageTask,
     output_folder,
     prepare,
-    refuse_going_back,
-    refuse_unmakeable,
+    refuse_downgrade,
+    refuse_missing_schemas,
 )
 from mcp_protogen.pipeline.settings import Settings
 
@@ -37,8 +37,8 @@ class PackageState(NamedTuple):
     causes: tuple[Cause, ...]
 
     @property
-    def unproven(self) -> str:
-        """The end of a summary: the revisions that were compared only with the lock."""
+    def unproven_note(self) -> str:
+        """A note for summaries: the revisions that were compared only with the lock."""
         options = self.task.options
         names = ", ".join((*options.kept, *options.kept_extensions))
         return f"; compared with the lock alone: {names}, from your own schema" if names else ""
@@ -59,15 +59,19 @@ def perform(
 
 def check(settings: Settings, *, regenerate: bool = False) -> RunReport:
     """Report whether the package is up to date, and if not, why."""
-    found = package_state(settings.as_listed(), regenerate=regenerate)
-    out = found.task.out
-    if found.causes:
-        summary = f"{out} is not up to date: {pluralize(len(found.causes), 'cause')}"
-        return RunReport("check", RunStatus.DIFFERS, summary, str(out), drift=found.causes)
+    state = package_state(settings.as_listed(), regenerate=regenerate)
+    out = state.task.out
+    if state.causes:
+        summary = f"{out} is not up to date: {pluralize(len(state.causes), 'cause')}"
+        return RunReport("check", RunStatus.DIFFERS, summary, str(out), drift=state.causes)
     # Other files in the folder belong to the user.
-    ours = found.task.lock.files.keys() | {LOCK_NAME} if found.task.lock else set[str]()
-    revisions, files = len(found.inputs.revisions), len(ours & found.tree.files.keys())
-    how = f"generated anew and compared{found.unproven}" if regenerate else "compared with the lock"
+    ours = state.task.lock.files.keys() | {LOCK_NAME} if state.task.lock else set[str]()
+    revisions, files = len(state.inputs.revisions), len(ours & state.tree.files.keys())
+    how = (
+        f"generated anew and compared{state.unproven_note}"
+        if regenerate
+        else "compared with the lock"
+    )
     counts = f"{pluralize(revisions, 'revision')}, {pluralize(files, 'file')}"
     summary = f"{out} is up to date: {counts}, {how}"
     return RunReport("check", RunStatus.FINE, summary, str(out))
@@ -82,20 +86,20 @@ def package_state(settings: Settings, *, regenerate: bool = False) -> PackageSta
     inputs = read_inputs(task.options)
     tree = read_tree(task.out)
     own = settings.own or ()
-    causes = drift(task.staying, inputs, tree, own)
-    if task.staying != task.lock:
+    causes = drift(task.pruned_lock, inputs, tree, own)
+    if task.pruned_lock != task.lock:
         causes = (*find_unlisted(task.lock, inputs.revisions), *causes)
     if regenerate and task.lock and OF_FILES.issuperset(cause.kind for cause in causes):
         from mcp_protogen.pipeline.output.plan import files_to_keep
 
         package = _generate(task)
-        made = lock_of(package, files_to_keep(package, task.lock.files))
-        causes = drift(task.lock, inputs, tree, own, made.files)
+        new_lock = lock_of(package, files_to_keep(package, task.lock.files))
+        causes = drift(task.lock, inputs, tree, own, new_lock.files)
     return PackageState(task, tree, inputs, causes)
 
 
 def write(settings: Settings, *, force: bool = False, cached: bool = True) -> RunReport:
-    """Make a package and publish it; `cached` allows the user's cache."""
+    """Generate a package, or take it from the user's cache if `cached`, and publish it."""
     from mcp_protogen.pipeline.output.publish import publish
     from mcp_protogen.pipeline.output.workspace import exclusive
     from mcp_protogen.pipeline.package_cache import make_package
@@ -153,11 +157,11 @@ def diff(settings: Settings) -> RunReport:
 
 def _refuse(task: PackageTask, *, force: bool) -> None:
     """Raise `ProblemError` if this version or these revisions cannot replace the package."""
-    if task.staying:
+    if task.pruned_lock:
         inputs = read_inputs(task.options)
         if not force:
-            refuse_going_back(task.staying, inputs, str(task.out / LOCK_NAME))
-        refuse_unmakeable(task.options, task.staying, inputs)
+            refuse_downgrade(task.pruned_lock, inputs, str(task.out / LOCK_NAME))
+        refuse_missing_schemas(task.options, task.pruned_lock, inputs)
 
 
 def _generate(task: PackageTask, *, force: bool = False) -> Package:

@@ -27,15 +27,15 @@ from mcp_protogen.pipeline.ir import ExtensionIR, RevisionIR
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
 from mcp_protogen.pipeline.plans.tables import all_tables
 
-_Made = TypeVar("_Made")
-_Tell = Callable[[Iterable[GeneratedFile]], object]
+_Input = TypeVar("_Input")
+_OnReady = Callable[[Iterable[GeneratedFile]], object]
 
 
-def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
+def generate(options: GenerationOptions, on_ready: _OnReady = tuple) -> Package:
     """Return a whole package for `options.revisions`.
 
-    Call `tell` with modules as soon as they and their imports are complete. Raise `ProblemError`
-    with all problems.
+    Call `on_ready` with modules as soon as they and their imports are complete. Raise
+    `ProblemError` with all problems.
     """
     _refuse_names(options)
     if options.target is not None:
@@ -46,21 +46,23 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
         # Only models need the tool, which is slow to import; another process makes the rest.
         prepared = stack.enter_context(prefetch(_prepare_revisions(options)))
         inputs = read_inputs(options)
-        start = _run(_package_modules, inputs, options)
-        tell(start.files)
+        shared = _run(_package_modules, inputs, options)
+        on_ready(shared.files)
         if options.revisions:
             models.load_tool()
-        made: list[_Prepared] = []
+        revisions: list[_Prepared] = []
         for revision in _with_models(prepared, options, stack):
-            made.append(revision)
+            revisions.append(revision)
             if not (revision.models.problems or revision.others.problems):
-                tell((*revision.models.files, *revision.others.files))
-    outcomes = [*(revision.models for revision in made), *(revision.others for revision in made)]
-    found = [revision.problems for revision in made] + [outcome.problems for outcome in outcomes]
-    problems = _once(chain.from_iterable(found))
+                on_ready((*revision.models.files, *revision.others.files))
+    outcomes = [revision.models for revision in revisions]
+    outcomes += [revision.others for revision in revisions]
+    found = [revision.problems for revision in revisions]
+    found += [outcome.problems for outcome in outcomes]
+    problems = _deduplicate(chain.from_iterable(found))
     raise_errors(problems)
-    raise_errors(start.problems)
-    files = [file for outcome in (start, *outcomes) for file in outcome.files]
+    raise_errors(shared.problems)
+    files = [file for outcome in (shared, *outcomes) for file in outcome.files]
     copied = runtime_files() if options.runtime is None else []
     files += layout.fixed_files(runtime_folder(), copied, options.selection)
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
@@ -100,7 +102,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """The modules of one revision, or of all together, and the problems of deriving it."""
+    """The modules of one revision, or those that all share, and the problems of deriving it."""
 
     work: _Work | None = None
     problems: tuple[Problem, ...] = ()
@@ -117,7 +119,7 @@ def _prepare_revisions(options: GenerationOptions) -> Iterator[_Prepared]:
     from mcp_protogen.pipeline.inputs import extensions, sources
 
     try:
-        wanted = extensions.load_all(options) if options.extensions else ()
+        loaded = extensions.load_all(options) if options.extensions else ()
     except ProblemError as error:
         yield _Prepared(problems=error.problems)
         return
@@ -129,7 +131,7 @@ def _prepare_revisions(options: GenerationOptions) -> Iterator[_Prepared]:
             derived = replace(derived, ir=with_own_names(derived.ir, options))
             extended = tuple(
                 derive_extension(extension, source, derived.ir)
-                for extension in wanted
+                for extension in loaded
                 if revision in extension.revisions
             )
         except ProblemError as error:
@@ -147,29 +149,31 @@ def _prepare_revisions(options: GenerationOptions) -> Iterator[_Prepared]:
 def _with_models(
     prepared: Iterator[_Prepared], options: GenerationOptions, stack: ExitStack
 ) -> Iterator[_Prepared]:
-    """Yield them with models; another process makes the models of every second one."""
+    """Yield revisions with models; another process makes the models of every second one."""
     for first in prepared:
         second = next(prepared, _Prepared())
-        made = map(_add_models, [second], [options])
-        following = stack.enter_context(prefetch(made)) if second.work else made
+        completed = map(_add_models, [second], [options])
+        following = stack.enter_context(prefetch(completed)) if second.work else completed
         yield _add_models(first, options)
         yield from following
 
 
-def _add_models(one: _Prepared, options: GenerationOptions) -> _Prepared:
-    return replace(one, models=_run(_models, one.work, options)) if one.work else one
+def _add_models(revision: _Prepared, options: GenerationOptions) -> _Prepared:
+    if revision.work is None:
+        return revision
+    return replace(revision, models=_run(_models, revision.work, options))
 
 
 def _run(
-    make: Callable[[_Made, GenerationOptions], Iterable[Module]],
-    made_from: _Made,
+    make: Callable[[_Input, GenerationOptions], Iterable[Module]],
+    source: _Input,
     options: GenerationOptions,
 ) -> _Outcome:
     try:
-        made = tuple(make(made_from, options))
+        modules = tuple(make(source, options))
     except ProblemError as error:
         return _Outcome(problems=error.problems)
-    return _Outcome(tuple(GeneratedFile(m.path, m.text.encode(), m.origin) for m in made))
+    return _Outcome(tuple(GeneratedFile(m.path, m.text.encode(), m.origin) for m in modules))
 
 
 def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
@@ -179,10 +183,10 @@ def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
     yield from layout.models_modules(work.ir, tuple(sources), renderer)
     for extension in work.extensions:
         runtime = renderer.runtime_in(f"{layout.extension_folder(extension)}/models/__init__.py")
-        found = models.emit(
+        sources = models.emit(
             extension.ir, templates_folder(), runtime, {extension.module: extension.ir.types}, core
         )
-        yield from layout.extension_models_modules(extension, tuple(found), core, renderer)
+        yield from layout.extension_models_modules(extension, tuple(sources), core, renderer)
 
 
 def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
@@ -203,8 +207,8 @@ def _shared_modules(
 
 def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
     listed = tuple(
-        ListedRevision(revision, made_from.era or "handshake", module_name(revision))
-        for revision, made_from in inputs.revisions.items()
+        ListedRevision(revision, revision_inputs.era or "handshake", module_name(revision))
+        for revision, revision_inputs in inputs.revisions.items()
     )
     return layout.package_modules(listed, options.selection, _renderer(options))
 
@@ -220,8 +224,8 @@ def _renderer(options: GenerationOptions) -> Renderer:
 _cached_renderer = cache(Renderer)
 
 
-def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return each problem once, errors first: modules of one template repeat problems."""
+def _deduplicate(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return each problem once, errors first; modules of one template repeat problems."""
     return tuple(
         sorted(dict.fromkeys(problems), key=lambda problem: problem.level is not Level.ERROR)
     )

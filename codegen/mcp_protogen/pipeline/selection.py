@@ -1,4 +1,4 @@
-"""The selection of the contents of a run: from settings and the lock of the package to options.
+"""The options of a run, from settings and the lock of the package.
 
 A package keeps its revisions and extensions, unless the user chooses the ones that stay. Pinned
 ones are generated anew. One from a user's file is kept unchanged unless the file is named again,
@@ -44,11 +44,11 @@ from mcp_protogen.pipeline.target import LAYERS, Layer, TargetOptions
 
 
 class PackageTask(NamedTuple):
-    """One run, with all its files read; `staying` is the lock without removed revisions."""
+    """One run, with all its files read; `pruned_lock` is the lock without removed revisions."""
 
     out: Path
     lock: Lock | None
-    staying: Lock | None
+    pruned_lock: Lock | None
     options: GenerationOptions
 
 
@@ -59,21 +59,21 @@ def prepare(settings: Settings) -> PackageTask:
     settings = with_locked(settings, lock)
     _refuse_conflicts(settings)
     target = target_of(settings, lock)
-    staying = _staying(settings, lock)
-    options = _of_revisions(settings, staying)._replace(
+    pruned = _prune(settings, lock)
+    options = _revision_options(settings, pruned)._replace(
         docstrings=settings.docstrings or Docstrings.OURS,
         parts=DEFAULT if settings.parts is None else settings.parts,
         runtime=installed_runtime(settings.runtime),
-        templates=_templates(settings.templates),
+        templates=_check_templates(settings.templates),
         target=target,
         distribution=target_distribution(target),
         names=_read_optional(settings.names),
     )
-    kept = None if settings.has_only("extensions") else staying
+    kept = None if settings.has_only("extensions") else pruned
     options = with_extensions(options, settings.extensions, kept, _read)
     if target is not None:
         refuse_kept(options)
-    return PackageTask(out, lock, staying, options)
+    return PackageTask(out, lock, pruned, options)
 
 
 def output_folder(settings: Settings) -> Path:
@@ -85,8 +85,8 @@ def output_folder(settings: Settings) -> Path:
 
 
 def _refuse_conflicts(settings: Settings) -> None:
-    said = ((option, getattr(settings, option.field)) for option in OPTIONS)
-    given = {option.spelled: value for option, value in said if value is not None}
+    values = ((option, getattr(settings, option.field)) for option in OPTIONS)
+    given = {option.spelled: value for option, value in values if value is not None}
     if settings.schema is not None:
         given["--schema"] = settings.schema
     elif len(settings.schemas or ()) != 1:  # --rules needs exactly one schema
@@ -94,7 +94,7 @@ def _refuse_conflicts(settings: Settings) -> None:
     refuse_conflicts(given, (option.rule for option in OPTIONS if option.rule))
 
 
-def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
+def _prune(settings: Settings, lock: Lock | None) -> Lock | None:
     if settings.only == ():
         message = "--prune would remove all revisions"
         hint = "name those that stay with --revision"
@@ -102,21 +102,21 @@ def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
     return prune_lock(lock, settings.only, load_pins())
 
 
-def _of_revisions(settings: Settings, staying: Lock | None) -> GenerationOptions:
+def _revision_options(settings: Settings, lock: Lock | None) -> GenerationOptions:
     schema, rules = _read_optional(settings.schema), _read_optional(settings.rules)
     schemas = {revision: _read(file) for revision, file in (settings.schemas or {}).items()}
     patches = read_patches(settings.patches or (), _read)
     pins = load_pins()
     requested = revision_names(settings.revisions or (), pins)
-    options = select(requested, pins, staying, schema, schemas)
+    options = select(requested, pins, lock, schema, schemas)
     refuse_unused(options, schemas, patches)
     if rules is not None:
-        of = options.schemas.keys() - schemas.keys() or options.schemas
-        options = options._replace(rules=dict.fromkeys(of, rules))
+        names = options.schemas.keys() - schemas.keys() or options.schemas
+        options = options._replace(rules=dict.fromkeys(names, rules))
     return options._replace(patches=patches)
 
 
-def _templates(folder: Path | None) -> Path | None:
+def _check_templates(folder: Path | None) -> Path | None:
     if folder is None:
         return None
     if not folder.is_dir():
@@ -150,8 +150,8 @@ def with_locked(settings: Settings, lock: Lock | None) -> Settings:
         if getattr(settings, field) is None and not (anew and BY_FIELD[field].of == "alone")
     }
     if settings.parts is not None:
-        there = () if settings.has_only("parts") else locked.get("parts", ())
-        kept["parts"] = tuple(sorted({*parse_parts(settings.parts), *there}))
+        existing = () if settings.has_only("parts") else locked.get("parts", ())
+        kept["parts"] = tuple(sorted({*parse_parts(settings.parts), *existing}))
     return settings._replace(**kept)
 
 
@@ -184,28 +184,28 @@ def select(
     schemas = {name: file for name, file in named.items() if name in {*requested, *locked}}
     if schema:
         unnamed = tuple(name for name in requested if name not in named)
-        schemas |= dict.fromkeys(_stands_for(unnamed, pins), schema)
+        schemas |= dict.fromkeys(_possible_revisions(unnamed, pins), schema)
     pinned = {name for name, inputs in locked.items() if inputs.source == PINNED}
-    made = {name for name in (*requested, *pinned) if name in pins} | schemas.keys()
+    generated = {name for name in (*requested, *pinned) if name in pins} | schemas.keys()
     kept = {
         name: inputs
         for name, inputs in locked.items()
-        if name not in made and inputs.source != PINNED
+        if name not in generated and inputs.source != PINNED
     }
-    return GenerationOptions(tuple(sorted(made)), schemas, kept=kept)
+    return GenerationOptions(tuple(sorted(generated)), schemas, kept=kept)
 
 
-def installed_runtime(said: str | None) -> str | None:
+def installed_runtime(name: str | None) -> str | None:
     """Return the module of the runtime to import; None for a copy.
 
     Raise `ProblemError` (`unsafe-name`) for an invalid name.
     """
-    if said is None or said == COPY:
+    if name is None or name == COPY:
         return None
     try:
-        return installed_module(str(said))
+        return installed_module(str(name))
     except UnsafeName as error:
-        message = f"{said!r:.80} cannot be the module of a runtime: it {error}"
+        message = f"{name!r:.80} cannot be the module of a runtime: it {error}"
         hint = f"name it as programs import it: mcp_protogen_runtime; or {COPY}, for a copy"
         raise ProblemError(Problem("unsafe-name", message, hint=hint)) from error
 
@@ -219,7 +219,7 @@ def prune_lock(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Loc
     return lock._replace(inputs=lock.inputs._replace(revisions=stay))
 
 
-def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:
+def refuse_downgrade(lock: Lock, inputs: GenerationInputs, place: str) -> None:
     """Raise `ProblemError` (`older-generator`) if a later version made the package."""
     was, now = lock.inputs.generator, inputs.generator
     if newer(was, now):
@@ -229,20 +229,20 @@ def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:
 
 
 @raising
-def refuse_unmakeable(
+def refuse_missing_schemas(
     options: GenerationOptions, lock: Lock | None, inputs: GenerationInputs
 ) -> Iterator[Problem]:
-    """Raise `ProblemError` for revisions and extensions that cannot be made or kept.
+    """Raise `ProblemError` for revisions and extensions that cannot be generated or kept.
 
     `needs-schema`: one from a user's file that no longer fits the rest of the package.
     `unknown-revision`, `unknown-extension`: one that is no longer pinned.
     """
     if lock is None:
         return
-    same = _same_stubs(lock.inputs, inputs)
+    same = _kept_revisions_fit(lock.inputs, inputs)
     if not same:
         yield from _find_outdated(options)
-    yield from unmakeable(options, lock, inputs.revisions, same=same)
+    yield from _find_missing_extension_schemas(options, lock, inputs.revisions, same=same)
     for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
         message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
         hint = f"remove it with --prune, {_WITH_SCHEMA}"
@@ -262,7 +262,7 @@ def _refuse_misuse(
         hint = "name one with --revision NAME, or use --revision all"
         yield Problem("no-revision", "no revision is requested", hint=hint)
     unnamed = tuple(name for name in requested if name not in named)
-    if schema and len(_stands_for(unnamed, pins)) != 1:
+    if schema and len(_possible_revisions(unnamed, pins)) != 1:
         message = "the revision of this schema is unclear"
         hint = "name it: --schema REVISION=FILE, or --revision NAME"
         yield Problem("ambiguous-schema", message, schema.name, hint=hint)
@@ -289,23 +289,23 @@ def refuse_unused(
             yield Problem("unused-file", message, place, hint=hint)
 
 
-def _stands_for(requested: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
+def _possible_revisions(requested: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
     """Return the possible revisions of an unnamed schema."""
-    return (
-        requested if len(requested) == 1 else tuple(name for name in requested if name not in pins)
-    )
+    if len(requested) == 1:
+        return requested
+    return tuple(name for name in requested if name not in pins)
 
 
-def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
+def _kept_revisions_fit(was: GenerationInputs, now: GenerationInputs) -> bool:
     """Return whether kept revisions fit the rest of the package."""
     roles = {"client", "server"}
     before, after = (
         (
-            *(made.generator_digest, made.runtime_digest, made.templates_digest),
-            *(runtime_in(made), PartSelection(made.parts).modules & roles),
-            made.options.get("docstrings"),
+            *(inputs.generator_digest, inputs.runtime_digest, inputs.templates_digest),
+            *(runtime_in(inputs), PartSelection(inputs.parts).modules & roles),
+            inputs.options.get("docstrings"),
         )
-        for made in (was, now)
+        for inputs in (was, now)
     )
     return before == after
 
@@ -318,39 +318,43 @@ def _find_outdated(options: GenerationOptions) -> Iterator[Problem]:
         yield Problem("needs-schema", message, hint=hint)
 
 
-_Read = Callable[[str], GivenFile]
+_ReadFile = Callable[[str], GivenFile]
 
 
 def with_extensions(
-    options: GenerationOptions, said: tuple[str, ...] | None, lock: Lock | None, read: _Read
+    options: GenerationOptions,
+    requested: tuple[str, ...] | None,
+    lock: Lock | None,
+    read: _ReadFile,
 ) -> GenerationOptions:
     """Return the options of a run with its requested extensions, and those of the lock.
 
-    `said` are names, which may have a file or URL; `read` reads these. Raise `ProblemError`:
+    A requested name may have a file or URL (`NAME=FILE`), which `read` reads. Raise `ProblemError`:
     `unknown-extension`, `unbound-extension`, `missing-facts`, `unsafe-name`, `conflicting-options`,
     `unreadable-source`.
     """
     locked: Mapping[str, ExtensionInputs] = lock.inputs.extensions if lock else {}
-    if not said and not locked:
+    if not requested and not locked:
         return options
     pinned = {extension.name: extension for extension in pinned_extensions()}
-    named = choose_extensions(said or (), pinned, options.revisions)
-    there = {name for name, made in locked.items() if name not in named and made.source != PINNED}
-    kept = {name: locked[name] for name in there if _extends_any(locked[name], options)}
-    again = (name for name in locked.keys() - named.keys() - there if name in pinned)
-    made: dict[str, GivenFile | None] = {
+    named = choose_extensions(requested or (), pinned, options.revisions)
+    unnamed = locked.keys() - named.keys()
+    own = {name for name in unnamed if locked[name].source != PINNED}
+    kept = {name: locked[name] for name in own if _extends_any(locked[name], options)}
+    again = (name for name in unnamed - own if name in pinned)
+    generated: dict[str, GivenFile | None] = {
         name: None for name in again if {*pinned[name].revisions} & {*options.revisions}
     }
-    made |= {name: None if source is None else read(source) for name, source in named.items()}
+    generated |= {name: None if source is None else read(source) for name, source in named.items()}
     return options._replace(
-        extensions=dict(sorted(made.items())), kept_extensions=dict(sorted(kept.items()))
+        extensions=dict(sorted(generated.items())), kept_extensions=dict(sorted(kept.items()))
     )
 
 
-def unmakeable(
+def _find_missing_extension_schemas(
     options: GenerationOptions, lock: Lock, now: Mapping[str, object], *, same: bool
 ) -> Iterator[Problem]:
-    """Yield a problem for each extension of a package that cannot be made or kept.
+    """Yield a problem for each extension of a package that cannot be generated or kept.
 
     `now` are the current inputs of revisions; `same` says whether the rest of the package is
     unchanged.
@@ -373,8 +377,8 @@ def unmakeable(
             yield Problem("unknown-extension", message, hint=hint)
 
 
-def _extends_any(made: ExtensionInputs, options: GenerationOptions) -> bool:
-    return not {*made.revisions}.isdisjoint({*options.revisions, *options.kept})
+def _extends_any(inputs: ExtensionInputs, options: GenerationOptions) -> bool:
+    return not {*inputs.revisions}.isdisjoint({*options.revisions, *options.kept})
 
 
 _CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Z]\w*", re.ASCII)
@@ -390,7 +394,7 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
         for option in OPTIONS
         if option.of == "alone" and (value := getattr(settings, option.field)) is not None
     }
-    _refuse_unsafe(settings.base_class)
+    _refuse_bad_base_class(settings.base_class)
     if not form:
         return None
     if lock is not None and is_whole(lock.inputs.options):
@@ -399,7 +403,7 @@ def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
         raise ProblemError(Problem("conflicting-options", message, hint=hint))
     _refuse_package_options(settings)
     if settings.layers is not None:
-        form["layers"] = _layers(settings.layers)
+        form["layers"] = _parse_layers(settings.layers)
     return TargetOptions(**form)
 
 
@@ -435,8 +439,8 @@ def refuse_kept(options: GenerationOptions) -> Iterator[Problem]:
         yield Problem("needs-schema", message, hint=hint)
 
 
-def _layers(said: Iterable[str]) -> tuple[Layer, ...]:
-    named = {name.strip() for text in said for name in text.split(",")} - {""}
+def _parse_layers(texts: Iterable[str]) -> tuple[Layer, ...]:
+    named = {name.strip() for text in texts for name in text.split(",")} - {""}
     raise_errors(
         Problem("unknown-layer", f"there is no layer {name!r:.80}", hint=did_you_mean(name, LAYERS))
         for name in sorted(named - {*LAYERS})
@@ -448,7 +452,7 @@ def _layers(said: Iterable[str]) -> tuple[Layer, ...]:
 
 
 @raising
-def _refuse_unsafe(base_class: str | None) -> Iterator[Problem]:
+def _refuse_bad_base_class(base_class: str | None) -> Iterator[Problem]:
     if base_class is None:
         return
     if not _CLASS.fullmatch(base_class) or any(map(iskeyword, re.split("[.:]", base_class))):

@@ -178,7 +178,7 @@ def _refuse_unnamed(out: Path, lock: Lock, state: PackageState) -> None:
 
 def _in_step(out: Path, state: PackageState) -> RunReport:
     revisions = ", ".join(state.inputs.revisions)
-    summary = f"{out} is in step with {state.inputs.generator}: {revisions}{state.unproven}"
+    summary = f"{out} is in step with {state.inputs.generator}: {revisions}{state.unproven_note}"
     return RunReport("sync", RunStatus.FINE, summary, str(out))
 
 

@@ -25,7 +25,9 @@ def project_revisions(requested: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """
     names = [name for text in requested for name in _names(text)]
     if not names:
-        raise ProblemError(Problem("no-revision", "no revision is asked for", hint="name one"))
+        raise ProblemError(
+            Problem("no-revision", "no revision is requested", hint="name one with --revision")
+        )
     pins = load_pins()
     unknown = [name for name in names if name not in pins and name != ALL]
     if unknown:

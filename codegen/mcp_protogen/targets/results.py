@@ -43,6 +43,6 @@ def _unions(ir: RevisionIR) -> Iterator[UnionIR]:
 def _refuse_collisions(ir: RevisionIR, unions: dict[str, UnionIR]) -> Iterator[Problem]:
     for type_ in ir.types:
         if type_.name in unions:
-            message = f"the union of results {type_.name} would be called like another type"
+            message = f"the union of results {type_.name} would have the name of another type"
             hint = "give that type another name with --names"
             yield Problem("name-collision", message, ir.id, type_.origin, hint)

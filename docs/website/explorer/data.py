@@ -153,7 +153,7 @@ def _index(known: Sequence[Revision], whole: Mapping[str, Json], parts: Mapping[
                 "era": revision.ir.era,
                 "pin": _pin(revision.pin),
                 "rules": _rules(revision),
-                "findings": len(revision.source.ledger),
+                "findings": len(revision.source.patches),
             }
             for revision in known
         ],

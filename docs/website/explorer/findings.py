@@ -32,11 +32,11 @@ def all_findings(known: Iterable[Revision], extensions: Iterable[Extension]) -> 
     return {of: some for of, some in found.items() if some}
 
 
-def ledger_of(one: Revision | Extension) -> Sequence[Json]:
+def patches_of(one: Revision | Extension) -> Sequence[Json]:
     """Return the patches of a subject."""
     if isinstance(one, Revision):
-        return one.source.ledger
-    return [entry for entry in one.source.ledger if type_of(entry) in one.mended]
+        return one.source.patches
+    return [entry for entry in one.source.patches if type_of(entry) in one.mended]
 
 
 def is_valid(definitions: Json, type_: str) -> Callable[[Any], bool]:
@@ -48,9 +48,9 @@ def is_valid(definitions: Json, type_: str) -> Callable[[Any], bool]:
 def _findings(
     one: Revision | Extension, revision: str, extension: str, definitions: Json
 ) -> list[Json]:
-    ledger = ledger_of(one)
+    entries = patches_of(one)
     writer = Writer(revision, definitions, extension)
-    vectors = _vectors({type_of(entry) for entry in ledger}, revision, extension)
+    vectors = _vectors({type_of(entry) for entry in entries}, revision, extension)
     return [
         {
             "of": extension or revision,
@@ -61,7 +61,7 @@ def _findings(
             **{side: entry[side] for side in ("was", "now") if side in entry},
             **_probe(one, entry, vectors),
         }
-        for entry in ledger
+        for entry in entries
     ]
 
 

@@ -53,11 +53,11 @@ class Revision:
     def without(self, entry: Json) -> Json:
         """Return the definitions with all patches but one."""
         type_ = type_of(entry)
-        ledger = [
-            patch for patch in self.source.ledger if patch is not entry and type_of(patch) == type_
+        entries = [
+            patch for patch in self.source.patches if patch is not entry and type_of(patch) == type_
         ]
         published = {"$defs": {type_: self.published[type_]}}
-        return {**self.mended, **patches.apply(published, ledger, self.id)["$defs"]}
+        return {**self.mended, **patches.apply(published, entries, self.id)["$defs"]}
 
     @cached_property
     def compared(self) -> ComparedRevision:
@@ -88,8 +88,8 @@ class Extension:
 
     def without(self, entry: Json) -> Json:
         """Return the definitions of both with all patches of the extension but one."""
-        ledger = [patch for patch in self.source.ledger if patch is not entry]
-        schema = patches.apply(self.source.schema, ledger, self.source.ledger_place)
+        entries = [patch for patch in self.source.patches if patch is not entry]
+        schema = patches.apply(self.source.schema, entries, self.source.patches_place)
         own = own_definitions(schema, self.core.source.schema, self.source.place)
         return {**self.core.mended, **own}
 

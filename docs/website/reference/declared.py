@@ -8,7 +8,7 @@ from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
 import typer
-from mcp_protogen.cli.app import app, command_names, declared_by
+from mcp_protogen.cli.app import app, command_names, load_declaration
 from mcp_protogen.cli.usage import NAME
 from typer.models import ArgumentInfo, CommandInfo, OptionInfo
 
@@ -37,7 +37,7 @@ def commands() -> Iterator[Command]:
     """Yield every command, each group before its commands."""
     yield _group(app, NAME, command_names())
     for name in sorted(command_names()):
-        whole, declared = f"{NAME} {name}", declared_by(name)
+        whole, declared = f"{NAME} {name}", load_declaration(name)
         if isinstance(declared, typer.Typer):
             below = {_name(command): command.callback for command in declared.registered_commands}
             yield _group(declared, whole, below)

@@ -241,4 +241,4 @@ FOREIGN: Final[Excuses] = {
         ("localhost-host-valid-accepted",),
     ),
 }
-"""What a server cannot pass that is held to a revision which it does not speak."""
+"""Scenarios that a server cannot pass when tested for a revision that it does not speak."""

@@ -33,7 +33,7 @@ def table(results: Iterable[Result]) -> str:
     """Return the findings as Markdown, and why some scenarios cannot be passed."""
     results = list(results)
     lines = [
-        "| what | speaks | held to | scenarios | checks passed | impossible |",
+        "| what | speaks | tested for | scenarios | checks passed | impossible |",
         "|---|---|---|---:|---:|---:|",
         *map(row, results),
     ]

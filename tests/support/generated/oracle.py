@@ -109,8 +109,8 @@ def _extension(name: str) -> Json:
     # Some have no published schema: their facts have the types.
     found = read_json(written) if written.is_file() else {"$defs": _without_sources(facts)}
     if (folder / "patches.json").is_file():
-        ledger: list[Json] = read_json(folder / "patches.json")["patches"]
-        found = patches.apply(found, ledger, str(folder))
+        entries: list[Json] = read_json(folder / "patches.json")["patches"]
+        found = patches.apply(found, entries, str(folder))
     if "types" in facts:
         found["$defs"] = {name: found["$defs"][name] for name in facts["types"]["names"]}
     _of_extension(found, facts)
@@ -125,8 +125,8 @@ def patch_snapshot(revision: str) -> Json:
         core = patch_snapshot(revision)
         return {"$defs": {**_extension(extension)["$defs"], **core["$defs"]}}
     folder = ROOT / "schema" / revision
-    ledger: list[Json] = read_json(folder / "patches.json")["patches"]
-    return patches.apply(read_json(folder / "schema.json"), ledger, str(folder))
+    entries: list[Json] = read_json(folder / "patches.json")["patches"]
+    return patches.apply(read_json(folder / "schema.json"), entries, str(folder))
 
 
 @cache

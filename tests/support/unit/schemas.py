@@ -185,15 +185,15 @@ def schema_file(document: Any, name: str = "tiny.json") -> GivenFile:
     return GivenFile(name, json.dumps(document).encode())
 
 
-def derive(document: Json, stated: Json | None = None, ledger: tuple[Json, ...] = ()) -> Derived:
+def derive(document: Json, stated: Json | None = None, patches: tuple[Json, ...] = ()) -> Derived:
     """Derive the revision of the schema and its facts, without running the writers."""
     source = RevisionSource(
         schema=snapshot_of(document, "tiny.json"),
-        ledger=ledger,
+        patches=patches,
         facts=Facts(REVISION, stated or facts(), REVISION),
         descriptions=Descriptions({}),
         place="tiny.json",
-        ledger_place="patches.json",
+        patches_place="patches.json",
         facts_place="facts.json",
     )
     return derive_revision(source)

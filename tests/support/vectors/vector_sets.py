@@ -60,7 +60,7 @@ def _deriving(name: str) -> tuple[Document, RevisionIR]:
     if extension:
         made = extend_revision(extensions.load(extension, schema_folder()), source)
         return Document(made.source.schema, made.types), made.derived.ir
-    schema = patches.apply(source.schema, source.ledger, source.ledger_place)
+    schema = patches.apply(source.schema, source.patches, source.patches_place)
     return Document(schema), derive_revision(source).ir
 
 

@@ -215,7 +215,7 @@ def load_expected(revision: str, extension: str = "") -> ExpectedTypes:
     else:
         derived = derive_revision(source)
     named = {type_name(name): name for name in source.schema["$defs"]}
-    patched = frozenset(patch["pointer"] for patch in source.ledger)
+    patched = frozenset(patch["pointer"] for patch in source.patches)
     schema = source.apply_patches()
     json_schemas = source.facts.json_schemas
     return ExpectedTypes(derived.ir, named, json_schemas, patched, schema, extension, own)

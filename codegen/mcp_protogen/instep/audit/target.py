@@ -191,7 +191,7 @@ def _not_importable(name: str, python: str, skipped: Sequence[SkippedModule]) ->
         hint = "importing must not end the process; name a module that only defines types"
         message = f"importing {first.module} ends the process: {first.error}"
         return ProblemError(Problem("target-exits", message, name, hint=hint))
-    hint = f"it has to be importable for {python}; name another interpreter with --python"
+    hint = f"{python} must be able to import it; name another interpreter with --python"
     message = f"importing {first.module} fails: {first.error}"
     return ProblemError(Problem("target-fails", message, name, hint=hint))
 

@@ -82,7 +82,7 @@ def fitting(
     """Return an extension adapted to a schema other than the pinned one, with notes."""
     types: Json = extension.schema.get("$defs", {})
     mended = patch_fit.apply_fitting(
-        extension.schema, extension.ledger, extension.ledger_place, core.schema["$defs"]
+        extension.schema, extension.patches, extension.patches_place, core.schema["$defs"]
     )
     note = partial(_note, extension.facts_place)
     facts, notes = dict(extension.facts), [*mended.notes]
@@ -109,9 +109,9 @@ def fitting(
     known = {fact["message"] for fact in facts["methods"].values()}
     for type_, method in skeleton.messages(types):
         if type_ not in known and type_ not in core.schema["$defs"]:
-            message = f"{method} has no facts, so that {type_} is compared as a type alone"
+            message = f"{method} has no facts: {type_} is compared only as a type"
             notes.append(note(message, "methods", method))
-    return replace(extension, ledger=mended.entries, facts=facts), tuple(notes)
+    return replace(extension, patches=mended.entries, facts=facts), tuple(notes)
 
 
 def _note(place: str, message: str, *steps: str | int) -> Problem:

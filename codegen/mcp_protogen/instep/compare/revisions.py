@@ -110,7 +110,7 @@ def compared_as(
 ) -> ComparedRevision:
     """Return a source as one side."""
     mended = source.apply_patches()
-    derived = derive_revision(without_tried_facts(replace(source, schema=mended, ledger=())))
+    derived = derive_revision(without_tried_facts(replace(source, schema=mended, patches=())))
     compared = source.schema if as_published else mended
     return compared_source(source, derived, compared, title=title, notes=notes)
 
@@ -145,12 +145,12 @@ def as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...
     # Patches and methods are found by the words of the pinned schema.
     known = sources.load_pinned(source.facts.revision, schema_folder()).schema
     schema = reword(source.schema, known)
-    mended = patch_fit.apply_fitting(schema, source.ledger, source.ledger_place)
+    mended = patch_fit.apply_fitting(schema, source.patches, source.patches_place)
     # Borrowed facts may contradict the schema: that is a difference, not an error.
     stated = source.facts
     document = facts.as_shown(schema_folder(), stated.document, schema)
     borrowed = replace(stated, revision=f"{stated.revision}-given", document=document)
-    return replace(source, schema=schema, ledger=mended.entries, facts=borrowed), mended.notes
+    return replace(source, schema=schema, patches=mended.entries, facts=borrowed), mended.notes
 
 
 def without_tried_facts(source: RevisionSource) -> RevisionSource:

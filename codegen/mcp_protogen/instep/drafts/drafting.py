@@ -143,8 +143,10 @@ def _settle_source(source: RevisionSource, files: _Files) -> RevisionSource:
     basis: str | None = own["inherits"] if own else source.facts.basis
     inherited = load(files.folder, basis).document if basis else {}
     theirs = load_patches(files.folder, basis) if basis else ()
-    ledger = _ledger_file(files.before(files.patches), source.schema, theirs, source.ledger_place)
-    source = replace(source, ledger=tuple(ledger["patches"]), notes=(), facts_hint="")
+    patches_file = _patches_file(
+        files.before(files.patches), source.schema, theirs, source.patches_place
+    )
+    source = replace(source, patches=tuple(patches_file["patches"]), notes=(), facts_hint="")
     file = own or {"inherits": basis}
     gone: list[str] = []
     for _ in range(_ENOUGH):
@@ -160,7 +162,7 @@ def _settle_source(source: RevisionSource, files: _Files) -> RevisionSource:
     behind = chain(files.folder, basis) if basis else ()
     earlier = {path: files.before(path) or {} for path in map(_below, behind)}
     files.after |= facts.with_removed(earlier, gone, revision)
-    files.after |= {files.facts: file, files.patches: ledger}
+    files.after |= {files.facts: file, files.patches: patches_file}
     return source
 
 
@@ -168,7 +170,7 @@ def _below(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-def _ledger_file(own: Json | None, schema: Json, before: Sequence[Json], place: str) -> Json:
+def _patches_file(own: Json | None, schema: Json, before: Sequence[Json], place: str) -> Json:
     """Return the file of patches, with those of the revision before that it lacks.
 
     A patch that fits becomes an entry. A new file lists those that do not fit: their mistake may be

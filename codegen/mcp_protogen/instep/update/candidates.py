@@ -187,8 +187,8 @@ def _missing(source: SchemaSource, pins: Pins, absent: Sequence[str]) -> Iterato
 
 
 def _unseen(source: SchemaSource, listing: SourceListing, wanted: Wanted) -> Iterator[Problem]:
-    """Yield a warning if new revisions could not be looked for."""
+    """Yield a warning if the search for new revisions failed."""
     if listing.incomplete and not wanted.revisions:
-        message = f"new revisions could not be looked for: {listing.incomplete}"
-        hint = "name a revision to look for it, or a clone of the specification with --source"
+        message = f"cannot search for new revisions: {listing.incomplete}"
+        hint = "name the revisions, or a clone of the specification with --source"
         yield Problem("not-looked-for", message, source.name, hint=hint, level=Level.WARNING)

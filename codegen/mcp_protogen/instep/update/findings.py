@@ -51,13 +51,13 @@ def examine(candidate: Candidate, schemas: SchemaFolder) -> Finding:
     pointers = tuple(differences(parse_json(snapshot, basis), structure))
     open_questions = find_open_decisions(candidate.revision, structure, schemas)
     comparison, wrong = _compare(candidate, basis, snapshot if pointers else b"")
-    ledger, ledger_place = schemas.ledger(basis)
+    entries, patches_place = schemas.patches(basis)
     return Finding(
         candidate,
         basis,
         pointers,
         comparison,
-        apply_fitting(structure, ledger, ledger_place, schemas.beside(basis)).fits,
+        apply_fitting(structure, entries, patches_place, schemas.beside(basis)).fits,
         replace(open_questions, wrong=_once(open_questions.wrong, wrong)),
     )
 

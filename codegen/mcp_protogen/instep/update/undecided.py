@@ -48,8 +48,8 @@ class SchemaFolder:
         whole = self.folder.parent if self.kind is EXTENSION else self.folder
         return whole if (whole / "descriptions.json").is_file() else schema_folder()
 
-    def ledger(self, name: str) -> tuple[tuple[Json, ...], str]:
-        """Return the ledger of a revision or extension, and the place of its file."""
+    def patches(self, name: str) -> tuple[tuple[Json, ...], str]:
+        """Return the patches of a revision or extension, and the place of its file."""
         if self.kind is EXTENSION:
             folder = extensions_folder(self.facts_folder)
             return patches.load_patches(folder, name), extension_place(name, "patches.json")
@@ -91,7 +91,7 @@ def _of_extension(name: str, structure: Json, schemas: SchemaFolder) -> OpenDeci
         found = replace(pinned, schema=structure)
         core = sources.load_pinned(found.newest, schemas.facts_folder)
         fits, notes = fitting(found, core)
-        made = extend_revision(replace(found, ledger=fits.ledger), core)
+        made = extend_revision(replace(found, patches=fits.patches), core)
     except ProblemError as error:
         return OpenDecisions(wrong=error.problems)
     mine = (
@@ -105,9 +105,9 @@ def _of_extension(name: str, structure: Json, schemas: SchemaFolder) -> OpenDeci
 def _source(revision: str, structure: Json, schemas: SchemaFolder) -> RevisionSource:
     place = f"schema/{revision}/schema.json"
     source = sources.of_snapshot(revision, schemas.facts_folder, structure, place, {})
-    patched = apply_fitting(structure, source.ledger, source.ledger_place)
+    patched = apply_fitting(structure, source.patches, source.patches_place)
     hint = f"pin it; mcp-gen schema draft-facts {revision} then writes what follows"
-    return replace(source, schema=patched.schema, ledger=(), notes=(), facts_hint=hint)
+    return replace(source, schema=patched.schema, patches=(), notes=(), facts_hint=hint)
 
 
 def _rules(found: RevisionIR, schemas: SchemaFolder) -> tuple[Problem, ...]:

@@ -60,14 +60,14 @@ def read_hello(line: bytes, place: str) -> Introduction:
     if answer.get("responder") != FORMAT:
         hint = f'its first line must be {{"responder": {FORMAT}, "name": "..."}}; {_PRINTS}'
         raise ProblemError(
-            Problem("bad-answer", f"the hello is answered by {_short(line)}", place, hint=hint)
+            Problem("bad-answer", f"the answer to the hello is {_short(line)}", place, hint=hint)
         )
     if "error" in answer:
-        message = f"it cannot be asked: {safe_line(str(answer['error'])):.500}"
+        message = f"it refuses vectors: {safe_line(str(answer['error'])):.500}"
         raise ProblemError(Problem("responder-refuses", message, place))
     if answer.get("envelope", APART) != APART:
         hint = f'write "{APART}" if the program does not keep the envelope; else leave it out'
-        message = f"the hello is answered with the envelope {answer['envelope']!r:.200}"
+        message = f"the answer to the hello has the envelope {answer['envelope']!r:.200}"
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
     name = answer.get("name")
     called = safe_line(name)[:_SHOWN] if isinstance(name, str) and name else place
@@ -100,7 +100,7 @@ def _object(line: bytes, place: str, about: str) -> dict[str, Any]:
 
 
 def _refuse(line: bytes, place: str, about: str) -> Never:
-    message = f"{about} is answered by {_short(line)}, which is not a JSON object"
+    message = f"the answer to {about} is {_short(line)}, which is not a JSON object"
     raise ProblemError(Problem("bad-answer", message, place, hint=_PRINTS)) from None
 
 

@@ -66,7 +66,7 @@ def derive_extension(
 
     Raise `ProblemError` with all problems.
     """
-    mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
+    mended = patches.apply(extension.schema, extension.patches, extension.patches_place)
     own = own_definitions(_select_definitions(mended, extension), core.schema, extension.place)
     held = extension.facts_of(revision.id)
     _refuse_unknown(extension, held, own, revision)
@@ -173,7 +173,7 @@ def _merge_sources(
     return replace(
         core,
         schema={**schema, "$defs": definitions},
-        ledger=(),
+        patches=(),
         own_patches=(),
         facts=replace(core.facts, document=merge_patch(core.facts.document, facts)),
         descriptions=replace(

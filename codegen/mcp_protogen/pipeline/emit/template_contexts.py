@@ -58,7 +58,7 @@ class Messages(TypedDict):
     methods: tuple[MethodIR, ...]
     """All methods, in the order in which they are printed."""
     calls: Mapping[str, tuple[Call, ...]]
-    """The calls of each method, the usual one first. None takes params as a whole."""
+    """The calls of each method, the usual one first; empty if it takes params as a whole."""
     client_calls: list[MethodIR]
     """The methods that a client sends, except those that the runtime sends for it."""
     client_imports: dict[str, list[str]]
@@ -66,7 +66,7 @@ class Messages(TypedDict):
     server_sends: list[MethodIR]
     """The methods that a server sends, including questions inside results."""
     server_asks: bool
-    """Whether one of these is more than a notification."""
+    """Whether a server sends more than notifications."""
     server_imports: dict[str, list[str]]
     """The imports of their stubs, by module."""
     server_handles: list[MethodIR]
@@ -96,7 +96,7 @@ class RevisionContext(RevisionMessages):
     """Variables of each module of a revision, except its models."""
 
     runtime: str
-    """What a module of the folder imports the runtime from."""
+    """The import path of the runtime, for modules of the folder."""
     roles: list[Role]
     """The sides for which the package has stubs."""
     stubs: list[str]
@@ -104,7 +104,7 @@ class RevisionContext(RevisionMessages):
     extensions: list[str]
     """The modules of its extensions, sorted."""
     missing: Mapping[str, str]
-    """What brings each public name that this package is generated without."""
+    """How to generate each public name that this package lacks."""
 
 
 class ExtensionMessages(Messages):
@@ -128,7 +128,7 @@ class ExtensionContext(ExtensionMessages):
     """Variables of each module of an extension, except its models."""
 
     runtime: str
-    """What a module of the folder imports the runtime from."""
+    """The import path of the runtime, for modules of the folder."""
     roles: list[Role]
     """The sides that the extension binds and for which the package has stubs."""
     client_base: str
@@ -181,7 +181,7 @@ class SharedContext(TypedDict):
     """Variables of modules that all revisions share."""
 
     runtime: str
-    """What the module imports the runtime from."""
+    """The import path of the runtime."""
     client: bool
     """Whether the package has clients."""
     tasks: bool
@@ -205,7 +205,7 @@ class AppsContext(TypedDict):
     """Variables of the base of all apps."""
 
     runtime: str
-    """What the module imports the runtime from."""
+    """The import path of the runtime."""
     http_server: bool
     """Whether the package has the part `http-server`."""
     stdio: bool
@@ -218,7 +218,7 @@ class PackageContext(TypedDict):
     revisions: tuple[ListedRevision, ...]
     """The revisions of the package, oldest first."""
     runtime: str
-    """What the module imports the runtime from."""
+    """The import path of the runtime."""
     copied: bool
     """Whether the package has a copy of the runtime."""
     made_for: str
@@ -232,4 +232,4 @@ class PackageContext(TypedDict):
     parts: Mapping[str, str]
     """The packages of optional modules that the runtime asks for, by their places."""
     missing: Mapping[str, str]
-    """What brings each public name that this package is generated without."""
+    """How to generate each public name that this package lacks."""

@@ -49,9 +49,9 @@ class ExtensionSource:
     name: str
     schema: Json
     facts: Json
-    ledger: tuple[Json, ...]
+    patches: tuple[Json, ...]
     place: str
-    ledger_place: str
+    patches_place: str
     facts_place: str
     own: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -141,9 +141,9 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
         name=name,
         schema=schema,
         facts=facts,
-        ledger=patches.load_patches(home, name),
+        patches=patches.load_patches(home, name),
         place=schema_place,
-        ledger_place=extension_place(name, "patches.json"),
+        patches_place=extension_place(name, "patches.json"),
         facts_place=facts_place,
         own=own,
     )

@@ -30,7 +30,7 @@ class Fit(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PatchFit:
-    """One entry: its place in the ledger's file, its subject, and its state."""
+    """One entry: its place in the file of patches, its subject, and its state."""
 
     place: str
     pointer: str
@@ -52,7 +52,7 @@ class PatchedSchema:
 
 
 def apply_fitting(
-    schema: Json, ledger: Sequence[Json], place: str, beside: Json | None = None
+    schema: Json, entries: Sequence[Json], place: str, beside: Json | None = None
 ) -> PatchedSchema:
     """Try the entries in order, each on the result of those before it.
 
@@ -61,7 +61,7 @@ def apply_fitting(
     applied: list[Json] = []
     fits: list[PatchFit] = []
     notes: list[Problem] = []
-    for number, entry in enumerate(ledger):
+    for number, entry in enumerate(entries):
         where = f"{place}#/patches/{number}"
         fit = Fit.FITS
         try:
@@ -104,12 +104,12 @@ def apply_inherited(schema: Json, folder: Path, revision: str, basis: str) -> Pa
     return replace(tried, notes=notes)
 
 
-def _inherited_note(one: PatchFit, place: str, basis: str) -> Problem:
-    if one.fit is Fit.FITS:
-        message = f"{one.pointer} is corrected as in {basis}"
-        hint = f"copy the entry from schema/{basis}/patches.json if it is right here too"
+def _inherited_note(inherited: PatchFit, place: str, basis: str) -> Problem:
+    if inherited.fit is Fit.FITS:
+        message = f"{inherited.pointer} is corrected as in {basis}"
+        hint = f"copy the entry from schema/{basis}/patches.json if it is right for this schema too"
         return Problem("inherited-patch", message, place, hint=hint, level=Level.WARNING)
-    message = f"{one.pointer} is unchanged: the patch of {basis} does not fit"
+    message = f"{inherited.pointer} is unchanged: the patch of {basis} does not fit"
     hint = "if the schema is still wrong there, write an entry for it"
     return Problem("stale-patch", message, place, hint=hint, level=Level.WARNING)
 

@@ -29,9 +29,9 @@ def load_patches(folder: Path, revision: str) -> tuple[Json, ...]:
 
 
 def apply(
-    schema: Json, ledger: Sequence[Mapping[str, Any]], place: str, pointer: str = "/patches"
+    schema: Json, entries: Sequence[Mapping[str, Any]], place: str, pointer: str = "/patches"
 ) -> Json:
-    """Return `schema` with every entry of `ledger` applied, in order.
+    """Return `schema` with every entry of `entries` applied, in order.
 
     `place` names the file, and `pointer` leads to the entries in it. Raise `ProblemError` with all
     entries that do not fit.
@@ -40,7 +40,7 @@ def apply(
     to all existing places, at least one, and all must have the value that it replaces.
     """
     patched = copy.deepcopy(schema)
-    _apply(patched, ledger, f"{place}#{pointer}")
+    _apply(patched, entries, f"{place}#{pointer}")
     return patched
 
 
@@ -57,8 +57,8 @@ def _value_at(schema: Json, pointer: str) -> object:
 
 
 @raising
-def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
-    for number, entry in enumerate(ledger):
+def _apply(schema: Json, entries: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
+    for number, entry in enumerate(entries):
         for pointer in _matching_pointers(schema, entry) or (entry["pointer"],):
             found = _value_at(schema, pointer)
             if not _same(found, entry.get("was", _ABSENT)):

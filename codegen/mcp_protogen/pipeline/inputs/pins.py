@@ -165,7 +165,7 @@ def read_snapshot(
         message = f"the snapshot of {revision} cannot be read: {error.strerror}"
         raise ProblemError(Problem("missing-snapshot", message, str(path), hint=hint)) from error
     pinned = pin_of(revision, load_pins(folder, kind), kind).snapshot_sha256
-    message = f"the snapshot of {revision} is {found[:12]}, its pin says {pinned[:12]}"
+    message = f"the snapshot of {revision} has the sha256 {found[:12]}, its pin {pinned[:12]}"
     raise ProblemError(Problem("digest-mismatch", message, str(path), hint=hint))
 
 

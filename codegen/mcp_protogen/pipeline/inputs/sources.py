@@ -24,15 +24,15 @@ class RevisionSource:
     """The inputs of one revision; `place` names the schema in problems.
 
     `notes` are warnings about the inputs. `facts_hint` is the hint if inherited facts do not fit.
-    `own_patches` are the user's, applied after the ledger.
+    `own_patches` are the user's, applied after `patches`.
     """
 
     schema: Json
-    ledger: tuple[Json, ...]
+    patches: tuple[Json, ...]
     facts: Facts
     descriptions: Descriptions
     place: str
-    ledger_place: str
+    patches_place: str
     facts_place: str
     notes: tuple[Problem, ...] = ()
     facts_hint: str = ""
@@ -40,15 +40,15 @@ class RevisionSource:
 
     def apply_patches(self) -> Json:
         """Return the schema with all patches; raise `ProblemError` with those that do not fit."""
-        schema = patches.apply(self.schema, self.ledger, self.ledger_place)
+        schema = patches.apply(self.schema, self.patches, self.patches_place)
         for given in self.own_patches:
             schema = patches.apply(schema, given.entries, given.place, given.pointer)
         return schema
 
     def as_published(self) -> "RevisionSource":
         """Return these inputs with types as `schema.ts` defines them, without our corrections."""
-        ledger = tuple(patch for patch in self.ledger if patch["source"] == "schema.ts")
-        return replace(self, ledger=ledger, facts=self.facts.as_published())
+        entries = tuple(patch for patch in self.patches if patch["source"] == "schema.ts")
+        return replace(self, patches=entries, facts=self.facts.as_published())
 
 
 def load(revision: str, options: GenerationOptions) -> RevisionSource:
@@ -108,20 +108,20 @@ def of_snapshot(
 ) -> RevisionSource:
     """Return the inputs of a revision with this schema and its descriptions `own`."""
     merged = facts.holding(folder, revision, schema)
-    entries, notes = _ledger(folder, schema, merged)
+    entries, notes = _applicable_patches(folder, schema, merged)
     return RevisionSource(
         schema=schema,
-        ledger=entries,
+        patches=entries,
         facts=merged,
         descriptions=descriptions.load(folder / "descriptions.json", revision, own),
         place=place,
-        ledger_place=f"schema/{revision}/patches.json",
+        patches_place=f"schema/{revision}/patches.json",
         facts_place=f"schema/{revision}/facts.json",
         notes=notes,
     )
 
 
-def _ledger(
+def _applicable_patches(
     folder: Path, schema: Json, merged: Facts
 ) -> tuple[tuple[Json, ...], tuple[Problem, ...]]:
     """Return the patches that apply, with notes about inherited ones."""

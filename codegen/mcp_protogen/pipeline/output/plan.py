@@ -2,7 +2,7 @@
 
 There are three kinds of files. Generated ones are in the folder's lock with their digests. Kept
 ones belong to a revision that this run does not generate. All others belong to the user and stay.
-A lock is checked as far as possible: a file with the same inputs as before must be the same.
+A lock is checked where possible: a file with the same inputs as before must be the same.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from mcp_protogen.pipeline.package import (
     runtime_in,
 )
 
-_NAMED = 20
+_MOST_NAMES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,16 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     written = {p: f.content for p, f in files.items() if tree.files.get(p) != sha256(f.content)}
     unchanged = tuple(p for p in files if p not in written)
     stale = [p for p in locked if p not in files and p not in kept and p in tree.files]
-    fewer = bool(before and _optional(before.inputs) - _optional(package.inputs))
-    out = _folders(before.inputs).keys() - _folders(package.inputs).keys() if before else set[str]()
-    out |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
+    fewer = bool(before and _optional_content(before.inputs) - _optional_content(package.inputs))
+    gone = (
+        _folders(before.inputs).keys() - _folders(package.inputs).keys() if before else set[str]()
+    )
+    gone |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
     removed = tuple(
         p
         for p in stale
-        if tree.is_written(p, locked[p].sha256) or (force and (fewer or _belongs_to(p) & out))
+        if tree.is_written(p, locked[p].sha256)
+        or (force and (fewer or _revision_folders(p) & gone))
     )
     problems = [*_missing_files(kept, tree), *_find_obstacles(files, tree, removed)]
     problems += _line_ending_warnings(locked, written, tree)
@@ -77,7 +80,9 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
         problems += _find_edits(locked, [*written, *stale], tree)
         beside = before is not None or package.inputs.beside_others
         problems += (
-            _foreign(written, before, tree) if beside else _find_other_files(set(unchanged), tree)
+            _find_foreign_files(written, before, tree)
+            if beside
+            else _find_other_files(set(unchanged), tree)
         )
     return Plan(
         written=written,
@@ -96,35 +101,35 @@ def files_to_keep(package: Package, locked: Mapping[str, LockedFile]) -> dict[st
     """
     if "target" in package.inputs.options:  # a target keeps nothing
         return {}
-    made = {file.path.partition("/")[0] for file in package.files}
-    there = _folders(package.inputs).keys()
-    kept = there - made
+    generated = {file.path.partition("/")[0] for file in package.files}
+    listed = _folders(package.inputs).keys()
+    kept = listed - generated
     extending = {*_extension_folders(package)}
     return {
         path: entry
         for path, entry in locked.items()
-        if ((belongs := _belongs_to(path)) & kept and belongs <= there)
+        if ((folders := _revision_folders(path)) & kept and folders <= listed)
         or not extending.isdisjoint((path, *parents(path)))
     }
 
 
 def _extension_folders(package: Package) -> Iterator[str]:
-    """Yield the place of each extension in a revision that `package` lists but did not make.
+    """Yield the folder of each extension in a revision that `package` lists but did not make.
 
     If no extension of a revision was made, this includes their common `__init__.py`.
     """
-    made = {folder for file in package.files for folder in parents(file.path)}
+    generated = {folder for file in package.files for folder in parents(file.path)}
     for name, inputs in package.inputs.extensions.items():
         for revision in inputs.revisions:
-            every = f"{module_name(revision)}/ext"
-            folder = f"{every}/{extension_module(name)}"
-            if folder not in made:
+            common = f"{module_name(revision)}/ext"
+            folder = f"{common}/{extension_module(name)}"
+            if folder not in generated:
                 yield folder
-            if every not in made:
-                yield f"{every}/__init__.py"
+            if common not in generated:
+                yield f"{common}/__init__.py"
 
 
-def _optional(inputs: GenerationInputs) -> set[tuple[str, str]]:
+def _optional_content(inputs: GenerationInputs) -> set[tuple[str, str]]:
     parts = {("part", name) for name in inputs.parts}
     return parts | {("extension", name) for name in inputs.extensions}
 
@@ -135,25 +140,25 @@ def _corrected_files(before: Lock, after: Lock) -> dict[str, LockedFile]:
     if before.inputs._replace(revisions=after.inputs.revisions) != after.inputs:
         return dict(before.files)
     same = {RUNTIME_FOLDER, *(folder for folder in was if now.get(folder) == was[folder])}
-    # The modules of translation are removed with the second-last revision.
+    # The runtime of a package with a single revision has no modules of translation.
     fewer = len(was) > 1 >= len(now)
-    found: dict[str, LockedFile] = {}
-    for path, said in before.files.items():
+    corrected: dict[str, LockedFile] = {}
+    for path, old in before.files.items():
         folder = path.partition("/")[0]
-        entry = after.files.get(path) if was == now or folder in same else said
+        entry = after.files.get(path) if was == now or folder in same else old
         if entry is None and fewer and folder == RUNTIME_FOLDER:
-            entry = said
+            entry = old
         if entry is not None:
-            found[path] = entry
-    return found
+            corrected[path] = entry
+    return corrected
 
 
 def _folders(inputs: GenerationInputs) -> dict[str, RevisionInputs]:
     return {str(module_name(name)): revision for name, revision in inputs.revisions.items()}
 
 
-def _belongs_to(path: str) -> set[str]:
-    """Return the folder of a file's revision; two for a translation between revisions."""
+def _revision_folders(path: str) -> set[str]:
+    """Return the top folder of a file; for a translation, those of its two revisions."""
     folder, _, rest = path.partition("/")
     pair = rest.removesuffix(".py").split("__")
     return set(pair) if folder == "translate" and len(pair) == 2 else {folder}
@@ -212,18 +217,22 @@ def _line_ending_warnings(
         yield Problem("line-endings", message, found[0], hint=hint, level=Level.WARNING)
 
 
-_ELSEWHERE = "choose another folder, move the files away, or overwrite them with --force"
+_FOREIGN_HINT = "choose another folder, move the files away, or overwrite them with --force"
 
 
-def _foreign(written: Mapping[str, bytes], before: Lock | None, tree: Tree) -> Iterator[Problem]:
+def _find_foreign_files(
+    written: Mapping[str, bytes], before: Lock | None, tree: Tree
+) -> Iterator[Problem]:
     locked: Mapping[str, LockedFile] = before.files if before else {}
     for path in written:
         if path in tree.files and path not in locked and path != LOCK_NAME:
             message = "a file that mcp-gen did not write has the name of a generated one"
-            yield Problem("foreign-file", message, path, hint=_ELSEWHERE)
+            yield Problem("foreign-file", message, path, hint=_FOREIGN_HINT)
 
 
 def _find_other_files(unchanged: set[str], tree: Tree) -> Iterator[Problem]:
     if names := sorted(tree.files.keys() - unchanged):
-        message = f"the folder has no lock and holds other files: {summarize_list(names, _NAMED)}"
-        yield Problem("foreign-file", message, hint=_ELSEWHERE)
+        message = (
+            f"the folder has no lock and holds other files: {summarize_list(names, _MOST_NAMES)}"
+        )
+        yield Problem("foreign-file", message, hint=_FOREIGN_HINT)

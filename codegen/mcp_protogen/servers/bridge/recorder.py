@@ -120,9 +120,10 @@ class Recorder:
             if self._size + len(text.encode("utf-8", "backslashreplace")) <= self._limit:
                 self._write(text)
                 return
-            _log.warning("%s is full: what follows is not recorded", self._path)
+            _log.warning("%s is full: further messages are not recorded", self._path)
         except OSError as error:
-            _log.error("%s cannot be written: %s; what follows is lost", self._path, error.strerror)
+            text = "%s cannot be written: %s; further messages are not recorded"
+            _log.error(text, self._path, error.strerror)
         self.close()
 
     def close(self) -> None:

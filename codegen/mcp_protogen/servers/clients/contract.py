@@ -200,7 +200,7 @@ def read_contract(value: Any, place: str) -> Contract:
         raise _bad("the list of tools is missing", place)
     lists: dict[Kind, Any] = {kind: value.get(kind.member, []) for kind in OFFERED}
     if not all(map(is_array, lists.values())):
-        raise _bad("the offers are not a list", place)
+        raise _bad("prompts or resource templates are not a list", place)
     revision, extension = str(value.get("revision", "")), value.get("taskExtension") is True
     return contract(value.get("server"), revision, lists, task_extension=extension)
 

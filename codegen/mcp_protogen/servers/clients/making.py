@@ -34,7 +34,9 @@ def _task_problems(lock: ClientLock, left_out: Sequence[str]) -> Iterator[Proble
         hint = f"{with_tasks} beside its other parts, and run this again"
         yield Problem("no-tasks", message, place, hint=hint, level=Level.WARNING)
     if lock.contract.task_extension and lock.tasks is not PackageTasks.EXTENSION:
-        message = "the server may make tasks of calls; a tool that it always runs as one will fail"
+        message = (
+            "the server may run calls as tasks; a tool that it always runs as a task will fail"
+        )
         hint = f"{with_tasks} --extension tasks beside its other parts, and run this again"
         yield Problem("no-tasks", message, place, hint=hint, level=Level.WARNING)
 

@@ -19,7 +19,7 @@ from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.clients.contract import OFFERED, ServerOffer, TaskSupport
 from mcp_protogen.servers.clients.naming import class_text
 from mcp_protogen.servers.clients.package import PackageTasks
-from mcp_protogen.servers.clients.types import Argument, ClientMethod, TypedServer, cut
+from mcp_protogen.servers.clients.types import Argument, ClientMethod, TypedServer, shorten
 from mcp_protogen.targets.python.annotations import hint
 
 Json = Mapping[str, Any]
@@ -228,7 +228,7 @@ class _Parameter:
 
 def _text(offer: ServerOffer) -> str:
     usual = f"{_REQUESTS[offer.kind][2]} {offer.name}."
-    return cut(offer.description.strip()) or offer.title or usual
+    return shorten(offer.description.strip()) or offer.title or usual
 
 
 def _doc(method: ClientMethod, *, free: bool) -> str:

@@ -111,7 +111,7 @@ class _TappedResponse:
             self._body += chunk
         if self._intake.is_flooded or len(self._body) > LONGEST:
             self._intake.room = -1
-            raise RemoteError("more than an inspection takes in")
+            raise RemoteError("the answer exceeds the limit of an inspection")
 
     def _take_events(self, chunk: bytes) -> None:
         try:

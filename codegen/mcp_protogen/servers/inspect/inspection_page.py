@@ -50,13 +50,13 @@ def inspection_page(request: InspectRequest, findings: FindingOptions, view: Vie
     findings.check(SEVERITIES)
     _refuse_unknown(request.revisions)
     name, sessions = _sessions(request)
-    profile, breaches = profile_of(sessions), judge(sessions)
-    result = findings.sort(comparison_of(name, profile, breaches))
-    closing = verdict(profile, breaches)
+    profile, violations = profile_of(sessions), judge(sessions)
+    result = findings.sort(comparison_of(name, profile, violations))
+    closing = verdict(profile, violations)
     saved = result.save(closing)
     if saved is not None:
         return saved
-    shown = _select_shown(breaches, result)
+    shown = _select_shown(violations, result)
     if view.form == PageFormat.TEXT:
         page = render(name, profile, shown, colour=view.colour, width=view.width)
         return FindingsPage(result.close(page, PageFormat.TEXT), bool(shown))
@@ -93,9 +93,13 @@ def _sessions(request: InspectRequest) -> tuple[str, tuple[Session, ...]]:
     return target.shown, sessions
 
 
-def _select_shown(breaches: Sequence[Violation], result: Findings) -> list[Violation]:
+def _select_shown(violations: Sequence[Violation], result: Findings) -> list[Violation]:
     keys = {(change.code, change.item) for change in result.shown.changes}
-    return [breach for breach in breaches if (breach.rule.code, breach.example.item) in keys]
+    return [
+        violation
+        for violation in violations
+        if (violation.rule.code, violation.example.item) in keys
+    ]
 
 
 def _head(name: str, profile: Profile, shown: Sequence[Violation]) -> dict[str, Any]:
@@ -103,21 +107,21 @@ def _head(name: str, profile: Profile, shown: Sequence[Violation]) -> dict[str, 
         "format": FORMAT,
         "target": name,
         "server": asdict(profile),
-        "findings": [_finding(breach) for breach in shown],
+        "findings": [_finding(violation) for violation in shown],
     }
 
 
-def _finding(breach: Violation) -> dict[str, Any]:
-    rule = breach.rule
+def _finding(violation: Violation) -> dict[str, Any]:
+    rule = violation.rule
     return {
         "code": rule.code,
-        "level": breach.level,
+        "level": violation.level,
         "rule": rule.text,
-        "page": breach.page,
+        "page": violation.page,
         "rows": list(rule.rows),
-        **{name: getattr(breach.example, name) for name in ("item", "message", "pointer")},
-        "sent": breach.example.sent,
-        "got": breach.example.got,
-        "sessions": list(breach.sessions),
-        "times": breach.number,
+        **{name: getattr(violation.example, name) for name in ("item", "message", "pointer")},
+        "sent": violation.example.sent,
+        "got": violation.example.got,
+        "sessions": list(violation.sessions),
+        "times": violation.number,
     }

@@ -96,7 +96,7 @@ def protocol_of(revision: str) -> Protocol:
         one = extensions.load(name, schema_folder())
         if revision not in one.revisions:
             continue
-        mended = patches.apply(one.schema, one.ledger, one.ledger_place)
+        mended = patches.apply(one.schema, one.patches, one.patches_place)
         schema["$defs"] = {**mended["$defs"], **schema["$defs"]}
         facts = one.facts_of(revision)
         methods = {**facts.methods, **methods}

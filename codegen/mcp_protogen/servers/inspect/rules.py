@@ -1,4 +1,4 @@
-"""The rules for servers, from `rules.json`, and breaches of them."""
+"""The rules for servers, from `rules.json`, and their violations."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -50,10 +50,10 @@ class RuleLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: the requirement, its revisions, and its pages.
+    """A rule: its text, its revisions and its pages.
 
-    `levels` and `pages` have each revision of the rule, the oldest first. `rows` are those of the
-    requirements in the documentation.
+    `levels` and `pages` have each revision of the rule, the oldest first. `rows` are ids of
+    the requirements in the documentation.
     """
 
     code: str
@@ -65,21 +65,21 @@ class Rule:
     @property
     def level(self) -> str:
         """The level in words, such as `SHOULD, MUST since 2025-06-18`."""
-        found, before = list[str](), ""
+        texts, before = list[str](), ""
         for revision, level in self.levels.items():
             if level != before:
-                found.append(f"{level} since {revision}" if before else level)
+                texts.append(f"{level} since {revision}" if before else level)
             before = level
-        return ", ".join(found)
+        return ", ".join(texts)
 
     @property
     def span(self) -> str:
-        """The revisions that have it, in words."""
+        """The revisions with this rule, in words."""
         first, last = min(self.levels), max(self.levels)
         return f"in {first}" if first == last else f"from {first} to {last}"
 
     def page(self, revision: str) -> str:
-        """Return the address of the page that says it for a revision."""
+        """Return the address of the page with the rule for a revision."""
         repository, _, page = self.pages[revision].rpartition(":")
         if repository:
             name, _, section = page.partition("#")
@@ -148,7 +148,7 @@ SEVERITIES: Final[Mapping[str, SeverityRow]] = severity_table(_HERE / "severitie
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Violation:
-    """A rule that a server breaks at one item, with an example and all sessions that show it.
+    """A rule that a server breaks at one item, with an example and all its sessions.
 
     `level` is the strictest level in the sessions. The example is from the first of `sessions`,
     judged by the rules of `revision`.
@@ -168,34 +168,34 @@ class Violation:
 
     @property
     def shown_by(self) -> str:
-        """The sessions that show it, in short."""
+        """The sessions with the violation, in short."""
         first, *more = self.sessions
         return f"{first} and {len(more)} more" if more else first
 
 
 def judge(sessions: Iterable[Session]) -> tuple[Violation, ...]:
-    """Return all breaches, those of the strictest level first, in the order of the rules."""
-    found = tuple(sessions)
-    shown: dict[tuple[str, str], list[tuple[Session, Fault]]] = {}
-    # The newest revision gives the example: it is the one that a server aims at.
-    for session in sorted(found, key=lambda one: one.revision, reverse=True):
-        for fault in _faults(session, found):
-            shown.setdefault((fault.code, fault.item), []).append((session, fault))
+    """Return all violations, the strictest level first, in the order of the rules."""
+    sessions = tuple(sessions)
+    faults: dict[tuple[str, str], list[tuple[Session, Fault]]] = {}
+    # The example comes from the newest revision, at which a server aims.
+    for session in sorted(sessions, key=lambda session: session.revision, reverse=True):
+        for fault in _faults(session, sessions):
+            faults.setdefault((fault.code, fault.item), []).append((session, fault))
     order, levels = list(rules()), list(RuleLevel)
-    return tuple(
-        sorted(
-            map(_breach, shown.values()),
-            key=lambda one: (levels.index(one.level), order.index(one.rule.code), one.example.item),
-        )
-    )
+
+    def rank(violation: Violation) -> tuple[int, int, str]:
+        level, code = levels.index(violation.level), order.index(violation.rule.code)
+        return level, code, violation.example.item
+
+    return tuple(sorted(map(_violation, faults.values()), key=rank))
 
 
-def _faults(session: Session, all: tuple[Session, ...]) -> Iterator[Fault]:
+def _faults(session: Session, sessions: tuple[Session, ...]) -> Iterator[Fault]:
     """Yield the faults of a session that break a rule of its revision."""
     spoken = {
-        candidate.revision
-        for candidate in all
-        if candidate.is_spoken and candidate.revision != session.revision
+        other.revision
+        for other in sessions
+        if other.is_spoken and other.revision != session.revision
     }
     session.others = tuple(sorted(spoken))
     for check in CHECKS:
@@ -204,17 +204,19 @@ def _faults(session: Session, all: tuple[Session, ...]) -> Iterator[Fault]:
                 yield fault
 
 
-def _breach(shown: Sequence[tuple[Session, Fault]]) -> Violation:
-    """Return the breach of one rule at one item, from all sessions."""
-    rule = rules()[shown[0][1].code]
-    levels = [rule.levels[rules_revision(session.revision)] for session, _ in shown]
+def _violation(faults: Sequence[tuple[Session, Fault]]) -> Violation:
+    """Return the violation of one rule at one item, from its faults in all sessions."""
+    rule = rules()[faults[0][1].code]
+    levels = [rule.levels[rules_revision(session.revision)] for session, _ in faults]
     level = min(levels, key=list(RuleLevel).index)
-    first, example = shown[levels.index(level)]
+    first, example = faults[levels.index(level)]
     return Violation(
         rule=rule,
         level=level,
         example=example,
         revision=rules_revision(first.revision),
-        number=len(shown),
-        sessions=tuple(dict.fromkeys(session.label for session in (first, *(s for s, _ in shown)))),
+        number=len(faults),
+        sessions=tuple(
+            dict.fromkeys(session.label for session in (first, *(s for s, _ in faults)))
+        ),
     )

@@ -26,26 +26,26 @@ _LABEL: Final = 12
 
 
 def render(
-    target: str, profile: Profile, breaches: Sequence[Violation], *, colour: bool, width: int
+    target: str, profile: Profile, violations: Sequence[Violation], *, colour: bool, width: int
 ) -> str:
     """Return the report, in lines of at most `width` columns where words allow it."""
     page = _Page(colour, max(width, 60))
     lines = [*page.head(target, overview_of(profile)), ""]
-    for level, found in groupby(breaches, key=lambda one: one.level):
+    for level, found in groupby(violations, key=lambda one: one.level):
         lines += [*page.level(level, list(found)), ""]
-    lines.append(page.paint(Colour.BOLD, verdict(profile, breaches)))
+    lines.append(page.paint(Colour.BOLD, verdict(profile, violations)))
     return "".join(f"{line}\n" for line in lines)
 
 
-def verdict(profile: Profile, breaches: Sequence[Violation]) -> str:
+def verdict(profile: Profile, violations: Sequence[Violation]) -> str:
     """Return the result in one line."""
     spoken = sorted({support.revision for support in profile.spoken if support.spoken})
     speaks = f"It speaks {', '.join(spoken) or 'none of the revisions'}"
-    if not breaches:
+    if not violations:
         return f"{speaks} and breaks no rule." if spoken else f"{speaks}."
-    levels = [breach.level for breach in breaches]
+    levels = [violation.level for violation in violations]
     found = (f"{levels.count(level)} {level}" for level in RuleLevel if level in levels)
-    return f"{speaks}: {pluralize(len(breaches), 'finding')}, {', '.join(found)}."
+    return f"{speaks}: {pluralize(len(violations), 'finding')}, {', '.join(found)}."
 
 
 class _Page:
@@ -82,10 +82,10 @@ class _Page:
         yield self.paint(Colour.DIM, lead) + first[len(lead) :]
         yield from more
 
-    def level(self, level: RuleLevel, breaches: Sequence[Violation]) -> Iterator[str]:
+    def level(self, level: RuleLevel, violations: Sequence[Violation]) -> Iterator[str]:
         """Yield the findings of one level, grouped by rule."""
-        yield self.paint(_COLOURS[level], f"{_HEADINGS[level]}: {len(breaches)}")
-        for rule, found in groupby(breaches, key=lambda one: one.rule):
+        yield self.paint(_COLOURS[level], f"{_HEADINGS[level]}: {len(violations)}")
+        for rule, found in groupby(violations, key=lambda one: one.rule):
             yield ""
             yield from self._rule(rule, list(found))
 
@@ -94,18 +94,18 @@ class _Page:
         rows = f" ({', '.join(rule.rows)})" if rule.rows else ""
         yield from (self.paint(Colour.BOLD, line) for line in self._hanging("  ", rule.text))
         yield f"  {self.paint(Colour.DIM, f'[{rule.code}] {first.page}{rows}')}"
-        for breach in found:
-            yield from self._item(breach)
+        for violation in found:
+            yield from self._item(violation)
         yield from self._example(first)
 
-    def _item(self, breach: Violation) -> Iterator[str]:
-        fault = breach.example
-        times = f", {breach.number} times" if breach.number > len(breach.sessions) else ""
-        seen = f"{breach.shown_by}{times}"
+    def _item(self, violation: Violation) -> Iterator[str]:
+        fault = violation.example
+        times = f", {violation.number} times" if violation.number > len(violation.sessions) else ""
+        seen = f"{violation.shown_by}{times}"
         yield from self._hanging("    - ", f"{fault.item}: {fault.message} ({seen})")
 
-    def _example(self, breach: Violation) -> Iterator[str]:
-        fault = breach.example
+    def _example(self, violation: Violation) -> Iterator[str]:
+        fault = violation.example
         for sign, text in (("sent", fault.sent), ("at", fault.pointer), ("got", fault.got)):
             if text:
                 most = self._width * 2 - 30

@@ -58,10 +58,10 @@ def _name_collisions(ir: RevisionIR, options: TargetOptions) -> Iterator[Problem
     """Yield a problem for each name that collides with the code beside the classes."""
     hint = "give it another name with --names"
     if options.layout == "package" and ir.module == "wire":
-        yield Problem("name-collision", "a revision is called like the module wire", hint=hint)
+        yield Problem("name-collision", "a revision has the name of the module wire", hint=hint)
     for type_ in ir.types:
         if isinstance(type_, ObjectIR) and any(field.name == EXTRA for field in type_.fields):
-            message = f"a member of {type_.name} is called {EXTRA}, like its undeclared members"
+            message = f"a member of {type_.name} has the name of its undeclared members, {EXTRA}"
             yield Problem("name-collision", message, ir.id, type_.origin, hint)
 
 

@@ -89,14 +89,14 @@ def changes(finding: Finding) -> str:
 
 
 def patches(finding: Finding) -> str:
-    """Return the state of the ledger, on one line."""
+    """Return the state of the patches, on one line."""
     labels = _FITS_OF_ANOTHER if finding.candidate.pin is None else _FITS
     numbers = [(sum(patch.fit is fit for patch in finding.patches), label) for fit, label in labels]
     return ", ".join(f"{number} {label}" for number, label in numbers if number)
 
 
 def advice(finding: Finding) -> tuple[tuple[PatchFit, str], ...]:
-    """Return the entries of the ledger that need work, with the work."""
+    """Return the patches that need work, with the work."""
     texts = _OF_ANOTHER if finding.candidate.pin is None else _OWN
     return tuple((patch, texts[patch.fit]) for patch in finding.patches if patch.fit in texts)
 
