@@ -9,7 +9,7 @@ def between(text: str, name: str) -> str:
     return section
 
 
-def filled(text: str, name: str, section: str) -> str:
+def fill(text: str, name: str, section: str) -> str:
     """Return the text of a page with a new section; raise `ValueError` without its marks."""
     before, _, after = _parts(text, name)
     return f"{before}{section}{after}"
@@ -17,7 +17,7 @@ def filled(text: str, name: str, section: str) -> str:
 
 def write(page: Path, name: str, section: str) -> None:
     """Put text between the marks of a section; raise `ValueError` without them."""
-    text = filled(page.read_text(encoding="utf-8"), name, section)
+    text = fill(page.read_text(encoding="utf-8"), name, section)
     page.write_text(text, encoding="utf-8")
 
 

@@ -133,7 +133,7 @@ def page(topics: Mapping[str, Json]) -> str:
     """Return the page with its tables as recorded; raise `ValueError` if a row is missing."""
     text = PAGE.read_text(encoding="utf-8")
     for name, part in ((MARK, section), ("costs", costs), ("all rows", tables)):
-        text = marks.filled(text, name, part(topics))
+        text = marks.fill(text, name, part(topics))
     return text
 
 

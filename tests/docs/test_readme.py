@@ -80,7 +80,7 @@ def test_no_page_installs_the_unrelated_package_of_a_registry() -> None:
     bare = re.compile(
         r"(?:pip|pipx|uv tool) install (?:-\S+ )*mcp-gen\b|(?:uvx|pipx run) mcp-gen\b"
     )
-    for file in (one for one in texts if one.suffix in (".jinja", ".md", ".py", ".yml")):
+    for file in (path for path in texts if path.suffix in (".jinja", ".md", ".py", ".yml")):
         with case(str(file)):
             found = bare.findall(file.read_text(encoding="utf-8"))
             assert found == []
@@ -125,7 +125,9 @@ def test_figures_are_the_recorded_ones() -> None:
         for peer in peers:
             with case(peer):
                 (row,) = (
-                    one for one in rows if f"{one['peer']}, ".startswith(f"{peer.rstrip(', ')}, ")
+                    line
+                    for line in rows
+                    if f"{line['peer']}, ".startswith(f"{peer.rstrip(', ')}, ")
                 )
                 factor = {"ms": 1e3, "µs": 1e6}[row["unit"]]
                 assert f"takes {row['ours'] * factor:.0f} {row['unit']}" in text

@@ -239,7 +239,7 @@ def refuse_missing_schemas(
     """
     if lock is None:
         return
-    same = _kept_revisions_fit(lock.inputs, inputs)
+    same = _revisions_fit(lock.inputs, inputs)
     if not same:
         yield from _find_outdated(options)
     yield from _find_missing_extension_schemas(options, lock, inputs.revisions, same=same)
@@ -296,7 +296,7 @@ def _possible_revisions(requested: tuple[str, ...], pins: Container[str]) -> tup
     return tuple(name for name in requested if name not in pins)
 
 
-def _kept_revisions_fit(was: GenerationInputs, now: GenerationInputs) -> bool:
+def _revisions_fit(was: GenerationInputs, now: GenerationInputs) -> bool:
     """Return whether kept revisions fit the rest of the package."""
     roles = {"client", "server"}
     before, after = (

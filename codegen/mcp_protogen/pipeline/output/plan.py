@@ -64,9 +64,8 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     unchanged = tuple(p for p in files if p not in written)
     stale = [p for p in locked if p not in files and p not in kept and p in tree.files]
     fewer = bool(before and _optional_content(before.inputs) - _optional_content(package.inputs))
-    gone = (
-        _folders(before.inputs).keys() - _folders(package.inputs).keys() if before else set[str]()
-    )
+    folders = _folders(before.inputs) if before else {}
+    gone = folders.keys() - _folders(package.inputs).keys()
     gone |= {RUNTIME_FOLDER} if runtime_in(package.inputs) else set()
     removed = tuple(
         p
@@ -78,12 +77,10 @@ def plan(package: Package, before: Lock | None, tree: Tree, *, force: bool = Fal
     problems += _line_ending_warnings(locked, written, tree)
     if not force:
         problems += _find_edits(locked, [*written, *stale], tree)
-        beside = before is not None or package.inputs.beside_others
-        problems += (
-            _find_foreign_files(written, before, tree)
-            if beside
-            else _find_other_files(set(unchanged), tree)
-        )
+        if before is not None or package.inputs.beside_others:
+            problems += _find_foreign_files(written, before, tree)
+        else:
+            problems += _find_other_files(set(unchanged), tree)
     return Plan(
         written=written,
         unchanged=unchanged,

@@ -193,9 +193,9 @@ def judge(sessions: Iterable[Session]) -> tuple[Violation, ...]:
 def _faults(session: Session, sessions: tuple[Session, ...]) -> Iterator[Fault]:
     """Yield the faults of a session that break a rule of its revision."""
     spoken = {
-        other.revision
-        for other in sessions
-        if other.is_spoken and other.revision != session.revision
+        known.revision
+        for known in sessions
+        if known.is_spoken and known.revision != session.revision
     }
     session.others = tuple(sorted(spoken))
     for check in CHECKS:

@@ -53,7 +53,10 @@ class Workers:
         once, or after a pause if they die repeatedly.
         """
         signals, wake = self._spawn.Pipe(duplex=False)
-        before = {one: signal(one, lambda one, _: wake.send(one)) for one in (SIGINT, SIGTERM)}
+        before = {
+            number: signal(number, lambda number, _: wake.send(number))
+            for number in (SIGINT, SIGTERM)
+        }
         try:
             for place in range(len(self._numbers)):
                 self._start(place)
