@@ -7,7 +7,7 @@ RELEASING := build/releasing
 
 .PHONY: help setup quick demo test test-all mutants check golden conformance records report bench site release workflows clean
 
-help: ## Show what there is
+help: ## List the commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 setup: $(READY) ## Make .venv with everything installed in it
@@ -19,27 +19,27 @@ $(READY): pyproject.toml requirements-dev.lock
 
 GOLDEN := --revision all --with all --extension all --runtime mcp_protogen.runtime --out generated/mcp_revisions
 
-quick: $(READY) ## Check what a change touches, in a minute (FILES=… or SINCE=REV)
+quick: $(READY) ## Check a change in a minute (FILES=… or SINCE=REV)
 	@PYTHONPATH=tests $(BIN)/python -m support.quick --golden '$(GOLDEN)' $(if $(SINCE),--since '$(SINCE)') $(FILES)
 
 demo: $(READY) ## Generate a package, then talk through its stubs
 	$(BIN)/mcp-gen --revision 2025-11-25 --out build/demo/pkg
 	PYTHONPATH=build/demo $(BIN)/python examples/demo.py
 
-# Tests that wait for processes and sockets leave a processor to others.
+# More workers than processors, because many tests wait for processes and sockets.
 WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 
-# To record slows what runs by half.
+# Recording slows the run by half.
 RECORD ?=
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) $(if $(RECORD),--record=build/quick.json)
 
-test: $(READY) ## Run the suite, of large tables of peers a sample (RECORD=1: for quick)
+test: $(READY) ## Run the tests, with a sample of large tables (RECORD=1: for quick)
 	$(PYTEST)
 
-test-all: $(READY) ## Run the suite, all of every table
+test-all: $(READY) ## Run the tests, with all of every table
 	$(PYTEST) --all
 
-# Which sample, folders of the code alone, such as AREA=emit, and tests to run before all others.
+# SEED chooses the sample, AREA the folders of code, such as AREA=emit; FIRST names tests to run first.
 SEED ?= 0
 AREA ?=
 FIRST ?=
@@ -56,37 +56,37 @@ check: $(READY) ## Lint, format check and strict types of our own code
 golden: $(READY) ## Rewrite generated/ from schema/ and templates/
 	$(BIN)/mcp-gen $(GOLDEN) --force
 
-conformance: $(READY) ## Run the official suite, and write what it found into the README
-	PYTHONPATH=tests:docs $(BIN)/python -m support.conformance.suite --write README.md --record
+conformance: $(READY) ## Run the official suite, and write docs/conformance.md
+	PYTHONPATH=tests:docs $(BIN)/python -m support.conformance.suite --write docs/conformance.md --record
 
-records: $(READY) ## Compare all types with the schemas, talk to all peers, and record what came of it
+records: $(READY) ## Compare all types with the schemas, talk to all peers, and record the results
 	PYTHONPATH=tests $(BIN)/python -m support.report.recording
 
-report: $(READY) ## Write docs/generated-artifacts.md from schema/ and what has been recorded
+report: $(READY) ## Write docs/generated-artifacts.md from schema/ and the records
 	PYTHONPATH=tests $(BIN)/python -m support.report.page
 
-bench: $(READY) ## Measure against other tools, side by side, and write it into the README
+bench: $(READY) ## Measure beside other tools, and write docs/speed.md
 	PYTHONPATH=docs $(BIN)/python -m benchmarks --record
 
-# Where the site will be, if not where [project.urls] in pyproject.toml says.
+# The address of the site, if not that of [project.urls] in pyproject.toml.
 URL ?=
 
 site: $(READY) ## Build the site into build/site
 	PYTHONPATH=docs:codegen $(BIN)/python -m website --url "$(URL)"
 
-# Nobody else needs its tools.
+# Only releases need these tools.
 $(RELEASING): .github/releasing/requirements.txt
 	$(PYTHON) -m venv $(RELEASING)
 	$(RELEASING)/bin/python -m pip install --quiet --require-virtualenv --requirement .github/releasing/requirements.txt
 	@touch $@
 
-# TAG is read from the environment, where make puts it: nothing runs what is in the name of a tag.
-release: $(RELEASING) ## Build sdists and wheels of the commit, and all that a release has, into dist/
+# TAG is read from the environment, where make puts it, so no shell runs the name of a tag.
+release: $(RELEASING) ## Build sdists, wheels and all other files of a release into dist/
 	PYTHONPATH=.github $(RELEASING)/bin/python -m releasing --tag "$$TAG"
 	PYTHONPATH=.github $(RELEASING)/bin/python -m releasing.trying dist/packages
 
-workflows: $(RELEASING) ## Look for weak places in the workflows
+workflows: $(RELEASING) ## Check the workflows for security problems
 	$(RELEASING)/bin/zizmor --offline --quiet --persona pedantic .github docs/workflows/mcp-*.yml
 
-clean: ## Remove what the other habits made
+clean: ## Remove the files that the other commands made
 	rm -rf build dist .hypothesis .pytest_cache .mypy_cache .ruff_cache $(VENV)

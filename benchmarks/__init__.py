@@ -1,1 +1,1 @@
-"""What the project costs beside its peers: generating, importing, reading and writing messages."""
+"""Costs of the project beside its peers: generation, imports, messages, servers and clients."""

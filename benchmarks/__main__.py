@@ -1,7 +1,7 @@
-"""`python -m benchmarks`: measure, side by side with the peers, and print one table.
+"""`python -m benchmarks`: measure side by side with the peers, and print one table.
 
-Targets are ratios, since absolute times say more about the machine. A missed target is shown, not
-raised: a busy machine is no defect. The exit code only says whether the measuring worked.
+Targets are ratios, since absolute times say more about the machine. A missed target is shown but
+not raised, because a busy machine is not a defect. The exit code says whether the measuring worked.
 """
 
 import json
@@ -33,7 +33,7 @@ from . import (
     walk,
     wire,
 )
-from .places import ROOT, pins
+from .places import pins
 from .rows import Row, as_table
 
 _TOPICS = {
@@ -58,11 +58,11 @@ _TOPICS = {
     )
 }
 _USUAL = _TOPICS.keys() - {soaking.TOPIC}
-"""What is measured if no topic is named: what takes half an hour is not."""
+"""The topics that are measured if none is named: all except the one of half an hour."""
 
 
 def main() -> int:
-    """Run the command line and give its exit code."""
+    """Run the command line and return its exit code."""
     options = _options()
     rows: list[Row] = []
     try:
@@ -72,7 +72,7 @@ def main() -> int:
             print(f"measuring: {name} …", file=sys.stderr)
             measured = list(topic.rows(options.repeat or topic.ROUNDS))
             rows += measured
-            # A fault in a later topic, after minutes, loses nothing.
+            # Recorded at once, so that a fault in a later topic loses nothing.
             if options.record:
                 _record(measured)
     except RuntimeError as error:
@@ -93,15 +93,15 @@ def _options() -> Namespace:
     )
     parser.add_argument("--repeat", type=int, metavar="N", help="rounds, in place of each topic's")
     parser.add_argument(
-        "--record", action="store_true", help="record the topics, and show them in the README"
+        "--record", action="store_true", help="record the topics, and write them into docs/speed.md"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures there")
     return parser.parse_args()
 
 
 def _record(rows: Iterable[Row]) -> None:
-    """Put what was measured into the record, and the record into the README and its page."""
-    from website import marks, speed
+    """Write measured rows into the record, and the record into docs/speed.md."""
+    from website import speed
 
     found: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
@@ -115,14 +115,14 @@ def _record(rows: Iterable[Row]) -> None:
         },
         "versions": _versions(),
     }
-    speed.updated({topic: {**conditions, "rows": measured} for topic, measured in found.items()})
-    topics = speed.read()
-    marks.write(ROOT / "README.md", speed.MARK, speed.section(topics))
-    speed.PAGE.write_text(speed.page(topics), encoding="utf-8")
+    speed.update_record(
+        {topic: {**conditions, "rows": measured} for topic, measured in found.items()}
+    )
+    speed.PAGE.write_text(speed.page(speed.read()), encoding="utf-8")
 
 
 def _versions() -> list[str]:
-    """What is measured, and the peers, as pip writes their versions."""
+    """Return Python packages and peers with versions, as pip writes them."""
     own = [f"{name}=={version(name)}" for name in ("pydantic", "datamodel-code-generator")]
     return [*own, *pins()]
 

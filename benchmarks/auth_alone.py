@@ -1,7 +1,7 @@
 """Times calls with a token inside the application, without a server or a socket.
 
 `python -m benchmarks.auth_alone ROUNDS` prints the median seconds of processor time of each call as
-a JSON object, by revision and by what shows who calls.
+a JSON object, by revision and credentials.
 """
 
 import asyncio
@@ -45,28 +45,28 @@ Call = Callable[[], Awaitable[Any]]
 
 
 def token_of(key: PrivateKey, **claims: Any) -> str:
-    """An access token with the claims that most have."""
+    """Return an access token with the usual claims."""
     now = time()
     said = {"iss": _ISSUER, "sub": "ada", "aud": _RESOURCE, "iat": now, "exp": now + 24 * 3600}
     return key.sign({**said, "scope": "read write", "jti": "1", **claims}, typ="at+jwt", kid="a")
 
 
 def proof_of(key: PrivateKey, token: str) -> str:
-    """A proof that is accepted as often as it comes, since nobody remembers it."""
+    """Return a proof that may be used again and again, since no server remembers it."""
     ath = urlsafe_b64encode(sha256(token.encode()).digest()).rstrip(b"=").decode()
     claims = {"jti": "1", "htm": "POST", "htu": _RESOURCE, "iat": time(), "ath": ath}
     return key.sign(claims, typ="dpop+jwt", jwk=key.public.jwk)
 
 
 def app_of(revision: str, verify: Any, proofs: Any = None) -> Any:
-    """An application that asks for tokens."""
+    """Return an application that requires tokens."""
     resource = ProtectedResource(url=_RESOURCE, authorization_servers=[_ISSUER])
     guard = Authentication(verify=verify, resource=resource, proofs=proofs, scopes=["read"])
     return http_app(server_of(revision), http=HttpOptions(authentication=guard))
 
 
 def jwt_verifier(key: PrivateKey, *, known: bool = True) -> Any:
-    """Verifies tokens of a key: each once, or each time that it comes."""
+    """Return a verifier for tokens of a key: checked once, or each time."""
     return JwtVerifier(
         issuer=_ISSUER,
         audience=_RESOURCE,
@@ -76,24 +76,23 @@ def jwt_verifier(key: PrivateKey, *, known: bool = True) -> Any:
 
 
 async def call(app: Any, revision: str, *fields: str) -> Call:
-    """A call with these header fields, in a session that is begun here if the revision has any."""
+    """Return a call with these header fields, in a new session if the revision has sessions."""
     requests, lines = Requests(_PORT), "".join(f"{field}\r\n" for field in fields).encode()
 
-    def posted(request: bytes) -> Call:
+    def send_request(request: bytes) -> Call:
         first, end, rest = request.partition(b"\r\n")
         return post(app, first + end + lines + rest)
 
     if revision == STATELESS:
-        return posted(requests.call_alone() % FIRST_ID)
-    begun, _ = await posted(requests.initialize())()
+        return send_request(requests.call_alone() % FIRST_ID)
+    begun, _ = await send_request(requests.initialize())()
     session = dict(begun["headers"])[b"mcp-session-id"].decode()
-    await posted(requests.initialized(session))()
-    return posted(requests.call_in_session(session) % FIRST_ID)
+    await send_request(requests.initialized_notification(session))()
+    return send_request(requests.call_in_session(session) % FIRST_ID)
 
 
 async def calls() -> dict[str, Call]:
-    """All that is measured."""
-    es256, rs256 = PrivateKey.generated("ES256"), PrivateKey.generated("RS256")
+    es256, rs256 = PrivateKey.generate("ES256"), PrivateKey.generate("RS256")
     static = static_tokens({_STATIC: Principal("ada", frozenset({"read", "write"}))})
     token, bound = token_of(es256), token_of(es256, cnf={"jkt": es256.public.thumbprint})
     bearer, proofs = f"Authorization: Bearer {token}", DPoPProofs(max_age=24 * 3600)
@@ -114,7 +113,7 @@ async def calls() -> dict[str, Call]:
 
 
 def actions(runner: asyncio.Runner) -> dict[str, Action]:
-    """The calls, so many in one go that the start of the loop vanishes."""
+    """Return the calls, each repeated until the start of the loop vanishes."""
 
     def several(one: Call) -> Action:
         async def run() -> None:
@@ -123,7 +122,7 @@ def actions(runner: asyncio.Runner) -> dict[str, Action]:
 
         return lambda: runner.run(run())
 
-    return {name: several(one) for name, one in runner.run(calls()).items()}
+    return {name: several(entry) for name, entry in runner.run(calls()).items()}
 
 
 def main(rounds: int) -> None:

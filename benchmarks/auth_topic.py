@@ -1,4 +1,4 @@
-"""What it takes to know who calls: a signed token and a proof, beside a token that is looked up."""
+"""The cost of authentication: a signed token and a proof, beside a static token."""
 
 import json
 import sys
@@ -23,8 +23,8 @@ _SHOWN = {
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare calls inside the application with those that show a static token."""
-    # The peers' environment has nothing that signs.
+    """Compare calls inside the application with calls that show a static token."""
+    # The peers' environment has no library that signs.
     worker: list[str | Path] = [sys.executable, "-m", "benchmarks.auth_alone", str(10 * rounds)]
     printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
     taken: dict[str, float] = json.loads(printed)

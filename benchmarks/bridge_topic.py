@@ -1,6 +1,6 @@
-"""What a bridge takes beside those of npm: for a call, to start, and of memory.
+"""The time and memory of a bridge beside bridges of npm: calls, start, memory.
 
-One neutral client asks the same server through each of them in turns: from standard input to a
+One neutral client calls the same server through each of them in turns: from standard input to a
 server over HTTP, and over HTTP to a server that is a program. All speak 2025-11-25.
 """
 
@@ -21,7 +21,7 @@ from .http_requests import FIRST_ID, Requests
 from .http_servers import Servers
 from .places import REVISION, ROOT, environment, node_peers, package, peers, tool
 from .rows import Row, Unit
-from .serve_load import Server, started
+from .serve_load import Server, start_server
 from .timing import in_turns, loads_in_turns
 
 TOPIC: Final = "bridge"
@@ -34,12 +34,12 @@ _DEPTHS: Final = {1: 150, 16: 400}
 _WARM_UP: Final = 300
 _CALLS: Final = 100
 _STARTS: Final = 3
-# A bridge that does not listen by then never will; seconds.
+# Seconds until a bridge must listen.
 _PATIENCE: Final = 30.0
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare bridges in both directions, or none where there is no Node."""
+    """Compare bridges in both directions; return no rows without Node."""
     found = node_peers()
     if found is None:
         print("bridge: left out, as there is no npm", file=sys.stderr)
@@ -61,7 +61,7 @@ def rows(rounds: int) -> Iterator[Row]:
 def _calls_from_stdio(commands: Mapping[str, Command], rounds: int) -> Iterator[Row]:
     with ExitStack() as stack:
         servers = {
-            name: stack.enter_context(started(command, environment()))
+            name: stack.enter_context(start_server(command, environment()))
             for name, command in commands.items()
         }
         for server in servers.values():
@@ -83,7 +83,7 @@ def _each(server: Server, number: int, depth: int) -> float:
 
 def _starts(commands: Mapping[str, Command]) -> Iterator[Row]:
     def start(command: Command) -> None:
-        with started(command, environment()) as server:
+        with start_server(command, environment()) as server:
             server.hello()
             server.call()
 
@@ -93,7 +93,7 @@ def _starts(commands: Mapping[str, Command]) -> Iterator[Row]:
 
 
 def _calls_over_http(gateway: Path, rounds: int) -> Iterator[Row]:
-    # A bridge of ours has a package of the same name, and must not find this one.
+    # Our bridge has a package of the same name, and must not find this one.
     path = f"PYTHONPATH={package()}"
     program = shlex.join(["env", path, str(peers()), "-m", "benchmarks.http_stdio"])
     ports = {name: _free_port() for name in (_OURS, "supergateway")}
@@ -130,7 +130,7 @@ class _Client:
         session = self._ask(requests.initialize(), 200).getheader("mcp-session-id")
         if session is None:
             raise RuntimeError("a bridge has begun no session")
-        self._ask(requests.initialized(session), 202)
+        self._ask(requests.initialized_notification(session), 202)
         self._call = requests.call_in_session(session)
 
     def _ask(self, request: bytes, status: int) -> HTTPResponse:
@@ -143,14 +143,13 @@ class _Client:
         return response
 
     def call(self, number: int) -> float:
-        """Call so often; give the seconds of one call."""
+        """Call that often; return the seconds of one call."""
         begun = perf_counter()
         for id in range(FIRST_ID, FIRST_ID + number):
             self._ask(self._call % id, 200)
         return (perf_counter() - begun) / number
 
     def close(self) -> None:
-        """End the connection."""
         self._socket.close()
 
 
@@ -161,7 +160,7 @@ def _free_port() -> int:
 
 
 def _wait_for(port: int) -> None:
-    """Wait until somebody listens; raise `RuntimeError` if nobody does."""
+    """Wait until a process listens; raise `RuntimeError` if none does."""
     late = perf_counter() + _PATIENCE
     while perf_counter() < late:
         try:

@@ -1,7 +1,7 @@
-"""How long it takes to generate, beside plain datamodel-codegen on the same schemas.
+"""The time to generate, beside plain datamodel-codegen on the same schemas.
 
 Whole commands are timed, each from its own start and, unless a row says "again", with an empty
-cache. The peer comes from the same environment: it is the library this project builds on, at its
+cache. The peer comes from the same environment: it is the library under this project, at its
 defaults. Processor time is that of all processes of a command.
 """
 
@@ -12,7 +12,7 @@ from resource import RUSAGE_CHILDREN, getrusage
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from .places import REVISION, ROOT, environment, published, revisions, tool
+from .places import REVISION, ROOT, environment, published_schema, revisions, tool
 from .rows import Row
 from .timing import Action, Samples, command, in_turns
 
@@ -27,14 +27,14 @@ def rows(rounds: int) -> Iterator[Row]:
     with TemporaryDirectory() as folder:
         actions = _actions(Path(folder))
         ours_spent, peer_spent = list[float](), list[float]()
-        actions[_ONE] = _counted(actions[_ONE], ours_spent)
-        actions[REVISION] = _counted(actions[REVISION], peer_spent)
+        actions[_ONE] = _count_processor_time(actions[_ONE], ours_spent)
+        actions[REVISION] = _count_processor_time(actions[REVISION], peer_spent)
         samples = in_turns(actions, rounds)
     peer_one = median(samples[REVISION])
     peer_all = _median_of_sums(samples)
     number = len(revisions())
     peer = "datamodel-codegen"
-    if ROOT in published(REVISION).parents:
+    if ROOT in published_schema(REVISION).parents:
         peer += " (schema/, not the published files)"
     ours = {name: median(taken) for name, taken in samples.items()}
     # The first run of each does not count.
@@ -48,8 +48,8 @@ def rows(rounds: int) -> Iterator[Row]:
     yield Row(TOPIC, f"check all {number}, up to date", ours[_CHECK], one, peer_one, 0.05)
 
 
-def _counted(action: Action, spent: list[float]) -> Action:
-    """The action, which also says how much processor time its processes have spent."""
+def _count_processor_time(action: Action, spent: list[float]) -> Action:
+    """Return the action, which also notes the processor time of its processes."""
 
     def run() -> None:
         before = _spent_by_children()
@@ -78,7 +78,7 @@ def _actions(folder: Path) -> dict[str, Action]:
 
 
 def _fresh(revision: str, folder: Path, *, again: bool = False) -> Action:
-    """Generating into a folder that does not exist, another one each time."""
+    """Return an action that generates into a new folder each time."""
     numbers = count()
 
     def run() -> None:
@@ -91,7 +91,7 @@ def _fresh(revision: str, folder: Path, *, again: bool = False) -> Action:
 
 
 def cache_in(folder: Path, what: str, number: int) -> dict[str, str]:
-    """What measured processes see, with a cache that runs of this number share."""
+    """Return the environment of measured processes, with the cache of this run number."""
     return environment(MCP_GEN_CACHE=str(folder / f"cache-{what}-{number}"))
 
 
@@ -100,12 +100,12 @@ def _mcp_gen(revision: str, out: Path) -> list[str | Path]:
 
 
 def peer(revision: str, folder: Path) -> Action:
-    """One plain run of datamodel-codegen on a published schema."""
+    """Return an action: one plain run of datamodel-codegen on a published schema."""
     out = folder / f"{revision}.py"
     model = "pydantic_v2.BaseModel"
     options: list[str | Path] = [
         "--input",
-        published(revision),
+        published_schema(revision),
         "--output",
         out,
         "--output-model-type",

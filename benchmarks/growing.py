@@ -1,8 +1,8 @@
-"""How the time to generate grows with the number of definitions: as they do, it ought to be.
+"""The growth of the time to generate with the number of definitions, which should be linear.
 
 The schema is a revision's with made-up definitions: objects with members of all kinds that refer
 to each other, choices, extensions, and a method for every fifty. Whole commands are timed, and the
-time for the revision alone is taken off both sides.
+time for the revision alone is subtracted on both sides.
 """
 
 import json
@@ -32,12 +32,12 @@ _SCALARS: tuple[dict[str, Any], ...] = (
     {"type": "string", "enum": ["one", "two", "three"]},
 )
 # Definitions refer to others of their group, some of them in circles. One in ten is a choice, one
-# extends another; a method takes four definitions of its own.
+# extends another; a method takes four definitions.
 _GROUP = 50
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare the time for many definitions with as many times that for few."""
+    """Compare the time for many definitions with that for few, multiplied."""
     with TemporaryDirectory() as folder:
         actions = {str(size): _generate(size, Path(folder)) for size in (0, _FEW, *_SIZES)}
         times = {name: median(taken) for name, taken in in_turns(actions, rounds).items()}
@@ -51,7 +51,7 @@ def rows(rounds: int) -> Iterator[Row]:
 
 
 def _generate(size: int, folder: Path) -> Action:
-    """Generating from a schema into a folder that does not exist, another one each time."""
+    """Return an action that generates from a schema into a new folder each time."""
     schema = folder / f"{size}.json"
     schema.write_text(json.dumps(_schema(size)))
     numbers = count()
@@ -65,7 +65,7 @@ def _generate(size: int, folder: Path) -> Action:
 
 
 def _schema(size: int) -> dict[str, Any]:
-    """The base revision's schema, with `size` definitions more."""
+    """Return the schema of the base revision with `size` more definitions."""
     schema: dict[str, Any] = json.loads((ROOT / "schema" / _BASE / "schema.json").read_text())
     definitions = schema["$defs"]
     for first in range(0, size, _GROUP):
@@ -84,7 +84,9 @@ def _definition(index: int, first: int) -> dict[str, Any]:
         return {"allOf": [_to(f"Made{index - 1}"), more]}
     another = first + index * index % max(1, index - first)
     members: dict[str, Any] = {"kind": {"const": f"made{index}", "type": "string"}}
-    members |= {f"member{one}": _SCALARS[(index + one) % len(_SCALARS)] for one in range(4)}
+    members |= {
+        f"member{number}": _SCALARS[(index + number) % len(_SCALARS)] for number in range(4)
+    }
     members["others"] = {"type": "array", "items": _to(f"Made{another}")}
     if index % 5 == 0:
         members["inner"] = _object({"x": {"type": "number"}, "owner": _to(f"Made{index}")}, "x")

@@ -1,7 +1,7 @@
 """Times calls inside the application, without a server or a socket.
 
 `python -m benchmarks.http_alone ROUNDS` prints the median seconds of processor time of each call as
-a JSON object: in a session, in 2026-07-28, and of each what the models and the handler take.
+a JSON object: in a session, in 2026-07-28, and for each the time of the models and the handler.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ _AT_ONCE: Final = 100
 
 
 def post(app: Any, request: bytes) -> Callable[[], Awaitable[list[Any]]]:
-    """Posts a request to an application; gives the messages of the response."""
+    """Post a request to an application; return the messages of the response."""
     head, _, body = request.partition(b"\r\n\r\n")
     pairs = (line.split(b": ", 1) for line in head.split(b"\r\n")[1:])
     headers = [(name.lower(), value) for name, value in pairs]
@@ -34,7 +34,7 @@ def post(app: Any, request: bytes) -> Callable[[], Awaitable[list[Any]]]:
     async def receive() -> Any:
         return event
 
-    async def posted() -> list[Any]:
+    async def post() -> list[Any]:
         messages: list[Any] = []
 
         async def send(message: Any) -> None:
@@ -45,34 +45,34 @@ def post(app: Any, request: bytes) -> Callable[[], Awaitable[list[Any]]]:
             raise SystemExit(f"a call failed: {messages}")
         return messages
 
-    return posted
+    return post
 
 
 async def call_in_session() -> Callable[[], Awaitable[Any]]:
-    """A call in a session, which is begun here."""
+    """Return a call in a new session."""
     app, requests = http_app(server_of(REVISION)), Requests(80)
     begun, _ = await post(app, requests.initialize())()
     session = dict(begun["headers"])[b"mcp-session-id"].decode()
-    await post(app, requests.initialized(session))()
+    await post(app, requests.initialized_notification(session))()
     return post(app, requests.call_in_session(session) % FIRST_ID)
 
 
 async def call_alone() -> Callable[[], Awaitable[Any]]:
-    """A call of 2026-07-28."""
+    """Return a call of 2026-07-28."""
     return post(http_app(server_of(STATELESS)), Requests(80).call_alone() % FIRST_ID)
 
 
 def models_alone(revision: str, request: bytes) -> Callable[[], Awaitable[Any]]:
-    """Reads the same call, has it handled, and writes the result; no more."""
+    """Read the same call, handle it, and write the result."""
     body = (request % FIRST_ID).partition(b"\r\n\r\n")[2]
     methods, server = load(revision).methods, server_of(revision)
 
-    async def answered() -> Any:
+    async def answer() -> Any:
         call = methods.parse_request(body, sender="client")
         result = await server.on_call_tool(None, call.params)
         return methods.serialise_result(call.spec, call.id, result)
 
-    return answered
+    return answer
 
 
 def main(rounds: int) -> None:

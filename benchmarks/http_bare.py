@@ -1,4 +1,4 @@
-"""An application that reads what is posted and answers the same each time; knows no protocol.
+"""An application that reads each request and always sends the same answer, without a protocol.
 
 `python -m benchmarks.http_bare ANSWER`, where ANSWER is a JSON object with `headers` and `body`.
 """

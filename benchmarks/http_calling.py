@@ -1,4 +1,4 @@
-"""What a client takes for a call, over HTTP and over stdio: all clients ask the same servers."""
+"""The time of a call for clients, over HTTP and over stdio, against the same servers."""
 
 import json
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """Times clients, one call after another; runs on the interpreter of the peers.
 
 `python -m benchmarks.http_client_worker ROUNDS PORTS` prints the median seconds of each call as a
-JSON object. PORTS is another one: the port of a server for each revision.
+JSON object. PORTS is a JSON object: the port of a server for each revision.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ async def measure(rounds: int, ports: Mapping[str, int]) -> dict[str, float]:
     """Connect all clients, then let them call in turns."""
     async with AsyncExitStack() as stack:
         calls: dict[str, _Call] = {
-            "stdio ours": await _ours(stack, REVISION, _launched()),
+            "stdio ours": await _ours(stack, REVISION, _launch()),
             "stdio sdk": await _sdks(stack, REVISION, _stdio_parameters()),
         }
         for revision, port in ports.items():
@@ -72,7 +72,7 @@ def _client(revision: str) -> Any:
     return mcp_revisions.load(revision).Client()
 
 
-def _launched() -> Any:
+def _launch() -> Any:
     opener = mcp_revisions.stdio_client(_PROGRAM, inherit=True)
     return mcp_revisions.connect(opener, _client(REVISION))
 
@@ -99,7 +99,7 @@ async def _sdks(stack: AsyncExitStack, revision: str, server: Any) -> _Call:
 
 
 async def _posts(stack: AsyncExitStack, revision: str, port: int) -> _Call:
-    """The same posts without a protocol: nothing of the answer is read but its bytes."""
+    """Return the same posts without a protocol: the answer is read as bytes."""
     http = await stack.enter_async_context(httpx2.AsyncClient())
     requests = Requests(port)
     if revision == REVISION:

@@ -1,4 +1,4 @@
-"""The echo server made of generated stubs, in any revision; the programs that serve it are thin."""
+"""The echo server of generated stubs, in any revision; thin programs serve it."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ _SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}}, "requir
 
 
 def server_of(revision: str, tools: int = 1) -> Any:
-    """A server that lists so many tools, each of which echoes."""
+    """Return a server that lists that many tools; each echoes."""
     mcp: Any = mcp_revisions.load(revision)
     m = mcp.models
     names = ["echo", *(f"echo{number}" for number in range(1, tools))]

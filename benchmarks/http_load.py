@@ -1,9 +1,9 @@
-"""A client that does nothing but post: precomputed bytes over connections that stay open.
+"""A load client: posts precomputed bytes over connections that stay open.
 
-It belongs to no side: of an answer it reads no more than that it is one and where it ends, so that
-what is measured is the server. One thread attends to all connections, in a process of its own. It
-never sleeps: a server would have to wake it, which costs the server as much as a good part of a
-call, and only a server that is slow enough to let it fall asleep. The standard library only.
+It is neutral: it reads only the status and the end of an answer, so the server is measured. One
+thread attends to all connections, in a separate process. It never sleeps: waking it would cost the
+server a good part of a call, and only slow servers would let it fall asleep. It needs only the
+standard library.
 """
 
 import re
@@ -22,12 +22,12 @@ _CHUNK: Final = 1 << 16
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 _HEAD_END: Final = b"\r\n\r\n"
 
-# A server that says nothing for so long never will; seconds.
+# Seconds to wait for a server.
 _PATIENCE: Final = 60.0
 
 
 class Load(NamedTuple):
-    """Seconds for a call on average, for the slowest hundredth, and of the client's own work."""
+    """Seconds for a call on average, for the slowest hundredth, and for the client's own work."""
 
     each: float
     p99: float
@@ -35,14 +35,12 @@ class Load(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """An answer as it came."""
-
     status: int
     headers: list[tuple[str, str]]
     body: bytes
 
     def header(self, name: str) -> str:
-        """The value of a header that has to be there."""
+        """Return the value of a required header."""
         for found, value in self.headers:
             if found.lower() == name:
                 return value
@@ -50,7 +48,7 @@ class Answer(NamedTuple):
 
 
 class Caller:
-    """One connection, and the call that is made over it again and again."""
+    """One connection, and the call that it repeats."""
 
     __slots__ = ("_call", "_ids", "_requests", "_rest", "_socket", "sent")
 
@@ -64,28 +62,27 @@ class Caller:
         self.sent = 0.0
 
     def prepare(self, session: str | None) -> None:
-        """What to call from now on: the tool in a session, or without one."""
+        """Set the next call: the tool, in a session or without one."""
         of = self._requests
         self._call = of.call_alone() if session is None else of.call_in_session(session)
 
     def prepare_start(self, seconds: float) -> None:
-        """What to call from now on: a tool that works for so long, as a task."""
+        """Set the next call: a tool that works that long, as a task."""
         self._call = self._requests.start_task(seconds)
 
     def prepare_poll(self, task: str) -> None:
-        """What to ask from now on: where a task stands."""
+        """Set the next call: the status of a task."""
         self._call = self._requests.poll(task)
 
     def open_session(self) -> str:
-        """Make the handshake; gives the session's id."""
+        """Make the handshake; return the id of the session."""
         session = self.ask(self._requests.initialize()).header("mcp-session-id")
-        accepted = self.ask(self._requests.initialized(session))
+        accepted = self.ask(self._requests.initialized_notification(session))
         if accepted.status != 202:
             raise RuntimeError(f"initialized was not accepted: {accepted}")
         return session
 
     def end_session(self, session: str) -> None:
-        """End a session."""
         ended = self.ask(self._requests.end(session))
         if ended.status != 204:
             raise RuntimeError(f"a session was not ended: {ended}")
@@ -112,8 +109,8 @@ class Caller:
         self.sent = perf_counter()
         self._socket.sendall(self._call % next(self._ids))
 
-    def answered(self) -> bool:
-        """Read what is there; whether it completes the answer. Raises `RuntimeError` if refused."""
+    def read_answer(self) -> bool:
+        """Return whether the answer is complete; raise `RuntimeError` if it is an error."""
         data = self._whole()
         if not data:
             return False
@@ -138,22 +135,21 @@ class Caller:
 
     @staticmethod
     def _length_without(data: bytes, head: int) -> int:
-        # Only an answer without a body may say nothing of its length.
+        # Only an answer without a body may leave out its length.
         if data[8:13] in (b" 202 ", b" 204 ") and b"transfer-encoding" not in data[:head].lower():
             return 0
         raise RuntimeError(f"an answer that is no plain JSON: {data[:400]!r}")
 
     def close(self) -> None:
-        """Close the connection."""
         self._socket.close()
 
 
 def callers(
     stack: ExitStack, port: int, number: int, *, sessions: bool, given: str | None = None
 ) -> list[Caller]:
-    """Connections that are ready to call, each in a session of its own if there are any.
+    """Return connections that are ready to call, each in its own session if there are sessions.
 
-    A server that opens no sessions is told the one that is `given`.
+    A server that opens no sessions gets the `given` session.
     """
     made: list[Caller] = []
     for _ in range(number):
@@ -165,7 +161,7 @@ def callers(
 
 
 def load(connections: Sequence[Caller], number: int) -> Load:
-    """Make `number` calls, one at a time on each connection. Raises `RuntimeError` if one fails."""
+    """Make `number` calls, one at a time on each connection; raise `RuntimeError` if one fails."""
     by_descriptor = {caller.fileno(): caller for caller in connections}
     taken: list[float] = []
     idle, begun = 0.0, perf_counter()
@@ -179,7 +175,7 @@ def load(connections: Sequence[Caller], number: int) -> Load:
             idle += waited
             for descriptor, _ in ready:
                 caller = by_descriptor[descriptor]
-                if caller.answered():
+                if caller.read_answer():
                     taken.append(perf_counter() - caller.sent)
                     if unsent:
                         unsent -= 1
@@ -189,7 +185,7 @@ def load(connections: Sequence[Caller], number: int) -> Load:
 
 
 def _ready(poll: select.epoll) -> tuple[list[tuple[int, int]], float]:
-    """The connections with something to read, and the seconds that it took until there were any."""
+    """Return the connections with data to read, and the seconds of waiting for them."""
     ready = poll.poll(0)
     if ready:
         return ready, 0.0

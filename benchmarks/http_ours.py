@@ -1,7 +1,7 @@
 """The echo server of generated stubs over HTTP.
 
-`python -m benchmarks.http_ours REVISION TOOLS [--all]` serves that revision, and lists so many
-tools; with `--all`, it translates for clients of every other revision.
+`python -m benchmarks.http_ours REVISION TOOLS [--all]` serves that revision with that many tools;
+with `--all`, it translates for clients of every other revision.
 """
 
 import sys

@@ -1,6 +1,6 @@
-"""The requests of the load over HTTP, as bytes: everything but the id is made beforehand.
+"""The requests of the load over HTTP, as bytes that need only an id.
 
-Ids begin at a million, so that all of them have as many digits and one length fits each body.
+Ids begin at a million, so that all have the same number of digits and one length fits each body.
 """
 
 import json
@@ -38,62 +38,62 @@ _ALONE: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """What is posted to the server at `port`; in calls, `%d` stands where the id goes."""
+    """Requests to the server at `port`; in calls, `%d` stands for the id."""
 
     port: int
 
     def initialize(self) -> bytes:
-        """The request that opens a session."""
+        """Return the request that opens a session."""
         return self._post({}, _message("initialize", _INITIALIZE, FIRST_ID - 1))
 
-    def initialized(self, session: str) -> bytes:
-        """The notification that completes the handshake."""
+    def initialized_notification(self, session: str) -> bytes:
+        """Return the notification that completes the handshake."""
         return self._post(_in_session(session), _message("notifications/initialized"))
 
     def call_in_session(self, session: str) -> bytes:
-        """A call of the tool in a session."""
+        """Return a call of the tool in a session."""
         return self._call(_in_session(session), _CALL)
 
     def streamed_call(self, session: str) -> bytes:
-        """A call of a tool in a session that reports progress before its answer."""
+        """Return a call, in a session, of a tool that reports progress before its answer."""
         params = {**_CALL, "name": "say", "_meta": {"progressToken": 1}}
         return self._call(_in_session(session), params)
 
     def stream(self, session: str) -> bytes:
-        """The request for the stream of a session."""
+        """Return the request for the stream of a session."""
         return self._post(_in_session(session), b"", "GET")
 
     def listen(self) -> bytes:
-        """The request for a stream that tells of changes of the list of tools."""
+        """Return the request for a stream of changes of the list of tools."""
         method, wanted = "subscriptions/listen", {"toolsListChanged": True}
         named = {"MCP-Protocol-Version": STATELESS, "Mcp-Method": method}
         params = {"notifications": wanted, "_meta": _META}
         return self._post(named, _message(method, params, FIRST_ID))
 
     def publish(self, session: str | None) -> bytes:
-        """A call of a tool that publishes a change of the list of tools, in a session or not."""
+        """Return a call of a tool that publishes a change of the list of tools."""
         call, alone = {**_CALL, "name": "publish"}, {**_ALONE, "Mcp-Name": "publish"}
         if session is None:
             return self._call(alone, {**call, "_meta": _META}) % FIRST_ID
         return self._call(_in_session(session), call) % FIRST_ID
 
     def start_task(self, seconds: float) -> bytes:
-        """A call of a tool that works for so long, as a task."""
+        """Return a call of a tool that works that long, as a task."""
         params = {"name": "work", "arguments": {"seconds": seconds}, "_meta": _META_OF_TASKS}
         return self._call({**_ALONE, "Mcp-Name": "work"}, params)
 
     def poll(self, task: str) -> bytes:
-        """The question where a task stands."""
+        """Return the request for the status of a task."""
         named = {**_ALONE, "Mcp-Method": "tasks/get", "Mcp-Name": task}
         params = {"taskId": task, "_meta": _META_OF_TASKS}
         return self._call(named, params, "tasks/get")
 
     def end(self, session: str) -> bytes:
-        """The request that ends a session."""
+        """Return the request that ends a session."""
         return self._post(_in_session(session), b"", "DELETE")
 
     def call_alone(self) -> bytes:
-        """A call of the tool that needs no session."""
+        """Return a call of the tool without a session."""
         return self._call(_ALONE, {**_CALL, "_meta": _META})
 
     def _call(

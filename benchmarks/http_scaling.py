@@ -1,9 +1,8 @@
-"""How many more calls a second two workers of `run_http` answer than one.
+"""The calls per second of two workers of `run_http`, beside one.
 
-The load client takes a processor of its own, so two workers and the client share two. What is
-compared is therefore the time that the busiest worker computes for a call: as long as it would take
-if every worker had a processor to itself, and the client another. What the client takes is told
-beside it.
+The load client takes a whole processor, so two workers and the client share two. The figure is
+therefore the processor time of the busiest worker for a call: the time of a call if each worker and
+the client had its own processor. The time of the client has its own row.
 """
 
 import os
@@ -33,12 +32,12 @@ def rows(rounds: int) -> Iterator[Row]:
     taken: Samples = {_ONE: [], _TWO: [], _CLIENT: []}
     for _ in range(rounds):
         for number, name in ((1, _ONE), (2, _TWO)):
-            with _served(number) as (port, workers), ExitStack() as stack:
+            with _serve(number) as (port, workers), ExitStack() as stack:
                 connections = callers(stack, port, _CONNECTIONS, sessions=False)
                 load(connections, _WARM_UP)
-                before, begun = [_computed(pid) for pid in workers], process_time()
+                before, begun = [_processor_seconds(pid) for pid in workers], process_time()
                 load(connections, _CALLS)
-                after, client = [_computed(pid) for pid in workers], process_time() - begun
+                after, client = [_processor_seconds(pid) for pid in workers], process_time() - begun
             busiest = max(now - then for now, then in zip(after, before, strict=True))
             taken[name].append(busiest / _CALLS)
             taken[_CLIENT].append(client / _CALLS)
@@ -48,8 +47,8 @@ def rows(rounds: int) -> Iterator[Row]:
 
 
 @contextmanager
-def _served(number: int) -> Generator[tuple[int, list[int]], None, None]:
-    """A server with so many workers: its port, and their process ids."""
+def _serve(number: int) -> Generator[tuple[int, list[int]], None, None]:
+    """Start a server with that many workers; yield its port and their process ids."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
     command: list[str | Path] = [peers(), "-m", "benchmarks.http_workers", str(port), str(number)]
@@ -67,25 +66,28 @@ def _served(number: int) -> Generator[tuple[int, list[int]], None, None]:
 
 
 def _workers(pid: int, number: int) -> list[int]:
-    """The processes that serve: the one itself if it is to be one, or else what it has started."""
+    """Return the processes that serve: the process itself, or its children."""
     if number == 1:
         return [pid]
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    # Python starts a helper besides.
+    # Python also starts a helper.
     started = [
-        one for one in children if b"spawn_main" in Path(f"/proc/{one}/cmdline").read_bytes()
+        child for child in children if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
     ]
-    return [int(one) for one in started] if len(started) == number else []
+    return [int(process) for process in started] if len(started) == number else []
 
 
 def _serves(pid: int) -> bool:
-    """Whether a process has an event loop, which it makes when it has imported all it serves."""
+    """Return whether a process has an event loop, which it makes after all imports."""
     with suppress(FileNotFoundError):
-        return any("eventpoll" in os.readlink(one) for one in Path(f"/proc/{pid}/fd").iterdir())
+        return any(
+            "eventpoll" in os.readlink(descriptor)
+            for descriptor in Path(f"/proc/{pid}/fd").iterdir()
+        )
     return False
 
 
-def _computed(pid: int) -> float:
-    """The seconds that a process has computed."""
+def _processor_seconds(pid: int) -> float:
+    """Return the processor time of a process in seconds."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -1,7 +1,7 @@
 """An echo server over HTTP made with the SDK's low-level server, at its fastest.
 
-Answers are plain JSON, no router stands before the sessions, and the schema of a tool is looked up
-where the SDK would otherwise list all tools for each call (2026-07-28). It serves all revisions.
+Answers are plain JSON, there is no router, and the schema of a tool is looked up where the SDK
+would otherwise list all tools for each call (2026-07-28). It serves all revisions.
 """
 
 from importlib import import_module
@@ -19,18 +19,17 @@ _ECHO = _types.Tool(name="echo", description="Says what it is told.", input_sche
 
 
 async def list_tools(context: Any, params: Any) -> Any:
-    """The one tool."""
     return _types.ListToolsResult(tools=[_ECHO])
 
 
 async def call_tool(context: Any, params: Any) -> Any:
-    """Any tool echoes."""
+    """Echo, whatever the tool."""
     text = str(params.arguments["text"])
     return _types.CallToolResult(content=[_types.TextContent(type="text", text=text)])
 
 
 def application() -> Any:
-    """The server as an ASGI application."""
+    """Return the server as an ASGI application."""
 
     def schema_of(name: str) -> Any:
         return _SCHEMA

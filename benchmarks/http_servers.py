@@ -1,4 +1,4 @@
-"""Starts the servers that are measured over HTTP, each as a process of its own."""
+"""Starts the servers that are measured over HTTP, each in its own process."""
 
 import json
 import os
@@ -14,13 +14,11 @@ from .places import REVISION, ROOT, environment, package, peers
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A server that listens."""
-
     pid: int
     port: int
 
     def memory(self) -> int:
-        """Bytes of memory that the process holds."""
+        """Return the memory of the process in bytes."""
         pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
@@ -32,17 +30,17 @@ class Servers:
         self._stack = stack
 
     def ours(self, revision: str, tools: int = 1, *options: str) -> Server:
-        """Generated stubs of one revision; the options are those of `http_ours`."""
+        """Start generated stubs of one revision; the options are those of `http_ours`."""
         return self._start("benchmarks.http_ours", revision, str(tools), *options)
 
     def sdk(self) -> Server:
-        """The SDK's low-level server, for all revisions."""
+        """Start the SDK's low-level server, for all revisions."""
         return self._start("benchmarks.http_sdk")
 
     def bare(self, like: Server, revision: str) -> Server:
-        """An application that answers with the same bytes as another server, under the same head.
+        """Start an application that answers with the same bytes and headers as another server.
 
-        Raises `RuntimeError` if what the other answers is no result.
+        Raise `RuntimeError` if the answer of the other server is not a result.
         """
         with closing(Caller(like.port)) as caller:
             caller.prepare(caller.open_session() if revision == REVISION else None)
@@ -58,7 +56,7 @@ class Servers:
         return self.of([peers(), "-m", *module])
 
     def of(self, line: Sequence[str | Path]) -> Server:
-        """What a command serves that prints its port."""
+        """Start a command that prints its port."""
         process = subprocess.Popen(
             line,
             cwd=ROOT,

@@ -1,7 +1,7 @@
-"""What a server over HTTP takes: for a call among many, with many tools, and for an idle session.
+"""The cost of a server over HTTP: under load, with many tools, and for an idle session.
 
-One neutral client asks all servers in turns. Two of them are peers: the SDK's low-level server, and
-an application that knows no protocol and shows what uvicorn and the sockets cost by themselves.
+One neutral client calls all servers in turns. Two of them are peers: the SDK's low-level server and
+an application without a protocol, which shows the cost of uvicorn and the sockets.
 """
 
 import json
@@ -35,7 +35,7 @@ _SESSIONS, _FIRST_SESSIONS, _SESSIONS_TARGET = 2_000, 500, 1 / 8
 
 
 class _Subject(NamedTuple):
-    """What is measured at once: who answers, in which revision, to how many connections."""
+    """A measurement: the servers, the revision, and the number of connections."""
 
     name: str
     revision: str
@@ -46,7 +46,7 @@ _Loads: TypeAlias = dict[_Subject, Load]
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare servers under load, alone, with many tools, and the memory that sessions take."""
+    """Compare servers under load, alone, with many tools, and the memory of sessions."""
     yield from _loads(rounds)
     yield from _alone(rounds)
     yield _tools(rounds)
@@ -64,7 +64,7 @@ def _loads(rounds: int) -> Iterator[Row]:
             started["bare", revision] = servers.bare(ours, revision)
         taken = _in_turns(
             {
-                _Subject(name, revision, number): _connected(stack, server, number, name, revision)
+                _Subject(name, revision, number): _connect(stack, server, number, name, revision)
                 for number in _CONNECTIONS
                 for (name, revision), server in started.items()
             },
@@ -76,10 +76,10 @@ def _loads(rounds: int) -> Iterator[Row]:
     yield _own_work(taken)
 
 
-def _connected(
+def _connect(
     stack: ExitStack, server: Server, number: int, name: str, revision: str
 ) -> list[Caller]:
-    # The bare application opens no sessions; it is sent one's id like the others.
+    # The bare application opens no sessions, and gets an id like the others.
     any_id = "0" * 32 if name == "bare" else None
     return callers(stack, server.port, number, sessions=revision == REVISION, given=any_id)
 
@@ -109,7 +109,7 @@ def _rows_of(taken: _Loads, revision: str, number: int) -> Iterator[Row]:
 
 
 def _own_work(taken: _Loads) -> Row:
-    """Shows that the load client is not what limits the fastest server."""
+    """Show that the load client does not limit the fastest server."""
     bare = taken[_Subject("bare", REVISION, max(_CONNECTIONS))]
     return Row(
         TOPIC, "the load client's own work for a call", bare.own, _BARE, bare.each, None, "µs"
@@ -117,7 +117,7 @@ def _own_work(taken: _Loads) -> Row:
 
 
 def _alone(rounds: int) -> Iterator[Row]:
-    """Shows what is the application's own of the time that a call takes."""
+    """Show the share of the application in the time of a call."""
     worker: list[str | Path] = [peers(), "-m", "benchmarks.http_alone", str(10 * rounds)]
     printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
     taken: dict[str, float] = json.loads(printed)

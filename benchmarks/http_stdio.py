@@ -1,4 +1,4 @@
-"""The echo server of generated stubs over stdio, as the HTTP one but for its transport."""
+"""The echo server of generated stubs over stdio."""
 
 from mcp_revisions import run_stdio
 

@@ -1,7 +1,7 @@
-"""What a program pays before its first message: imports, and the first parse.
+"""A program's cost before its first message: imports, and the first parse.
 
-Each figure is a process of its own. All of them run on the interpreter of the peers, so that both
-sides have the same Python and the same Pydantic.
+Each figure is one process. All of them run on the interpreter of the peers, so that both sides have
+the same Python and the same Pydantic.
 """
 
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""How long `diff` and `new` take, beside plain datamodel-codegen.
+"""The time of `diff` and `new`, beside plain datamodel-codegen.
 
 Whole commands are timed, each from its own start, as in `generating`.
 """
@@ -45,7 +45,7 @@ def _actions(folder: Path) -> dict[str, Action]:
 
 
 def _new(folder: Path, *, again: bool = False) -> Action:
-    """Starting a project in a folder that does not exist, another one each time."""
+    """Return an action that starts a project in a new folder each time."""
     numbers = count()
 
     def run() -> None:

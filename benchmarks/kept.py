@@ -1,4 +1,4 @@
-"""What libraries cost or lack in whose place we have code of our own: see CONTRIBUTING.
+"""Costs and gaps of libraries that our own code replaces: docs/contributing/libraries.md.
 
 `PYTHONPATH=docs python -m benchmarks.kept` prints a line for each, in half a minute.
 """
@@ -32,8 +32,8 @@ asyncio.new_event_loop().run_until_complete(main())
 _CALLS = 5_000
 
 
-def one_processor() -> int:
-    """Have the whole generation in this process."""
+def use_one_processor() -> int:
+    """Return 1, so that generation stays in this process."""
     return 1
 
 
@@ -47,16 +47,16 @@ def seconds(act: Callable[[], object]) -> float:
 def layout() -> str:
     """Compare black with our breaking of lines, for the modules of all revisions."""
     printed: list[str] = []
-    usual = formatting.formatted
+    usual = formatting.format_module
 
     def noting(source: str, *, ours: bool) -> str:
         printed.append(source)
         return usual(source, ours=ours)
 
-    revisions = tuple(one.id for one in REVISIONS)
+    revisions = tuple(revision.id for revision in REVISIONS)
     with (
-        patch.object(formatting, "formatted", noting),
-        patch.object(parallel, "processors", one_processor),
+        patch.object(formatting, "format_module", noting),
+        patch.object(parallel, "processors", use_one_processor),
     ):
         generate(GenerationOptions(revisions, runtime="runtime"))
     mode = black.Mode(line_length=100)
@@ -66,7 +66,7 @@ def layout() -> str:
 
 
 def patterns() -> str:
-    """Compare `re` with our matching, for a pattern that makes it try everything."""
+    """Compare `re` with our matching, for a pattern with exponential backtracking."""
     pattern, text = "(a+)+$", "a" * 24 + "!"
     theirs = seconds(lambda: re.search(pattern, text))
     ours = seconds(lambda: Patterns(lambda _: None).search(pattern, text))
@@ -85,15 +85,15 @@ def threads() -> str:
     own = Threads("kept", 8)
     theirs = asyncio.run(calls(lambda: asyncio.to_thread(int)))
     ours = asyncio.run(calls(lambda: own.run(int, {})))
-    ends = [ended(which) for which in ("theirs", "ours")]
+    ends = [time_to_end(which) for which in ("theirs", "ours")]
     return (
         f"a call: to_thread {theirs:.0f} µs, ours {ours:.0f} µs; "
         f"a program whose function sleeps 5 s ends after {ends[0]:.1f} s and {ends[1]:.1f} s"
     )
 
 
-def ended(which: str) -> float:
-    """Return how long a program runs that waits 0.1 seconds for a function of 5."""
+def time_to_end(which: str) -> float:
+    """Return the duration of a program that waits 0.1 seconds for a function of 5."""
     program = _ENDING.format(which=which)
     begun = time.perf_counter()
     subprocess.run([sys.executable, "-c", program], check=True)

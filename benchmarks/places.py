@@ -1,4 +1,4 @@
-"""Where things are in the checkout, and the environment that holds the peers."""
+"""Places in the checkout, and the environments of the peers."""
 
 import json
 import os
@@ -26,24 +26,24 @@ REVISION: Final = "2025-11-25"
 
 
 def environment(**more: str) -> dict[str, str]:
-    """What measured processes see: both sides find their byte code, as if they were installed."""
+    """Return the variables of measured processes, which find byte code as if installed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     return {**kept, "PYTHONPYCACHEPREFIX": str(BUILD / "bytecode"), **more}
 
 
 def revisions() -> list[str]:
-    """Every revision that can be generated, oldest first."""
+    """Return every revision, oldest first."""
     return sorted(path.parent.name for path in ROOT.glob("schema/*/schema.json"))
 
 
-def published(revision: str) -> Path:
-    """The schema to give to a peer: the published one if it lies beside the checkout."""
+def published_schema(revision: str) -> Path:
+    """Return the schema for a peer: the published one if it lies beside the checkout."""
     beside = ROOT.parent / "shared" / "published" / f"{revision}.schema.json"
     return beside if beside.is_file() else ROOT / "schema" / revision / "schema.json"
 
 
 def pins() -> list[str]:
-    """The peers with their versions, as pip writes them, also those of npm."""
+    """Return the peers with versions, as pip writes them, also those of npm."""
     files = (REQUIREMENTS, FASTMCP, FASTMCP_TASKS, FASTMCP_3)
     lines = [line for file in files for line in file.read_text().splitlines()]
     listed = [line for line in dict.fromkeys(lines) if line and not line.startswith("#")]
@@ -52,15 +52,15 @@ def pins() -> list[str]:
 
 
 def tool(name: str) -> Path:
-    """A command of the environment that runs the benchmarks."""
+    """Return a command of the environment of the benchmarks."""
     return Path(sys.executable).with_name(name)
 
 
 @cache
 def package() -> Path:
-    """A folder to import `mcp_revisions` from, as the checkout generates it now.
+    """Return a folder with `mcp_revisions`, as the checkout generates it now.
 
-    Raises `RuntimeError` if it does not generate.
+    Raise `RuntimeError` if generation fails.
     """
     folder = BUILD / "package"
     out = folder / "mcp_revisions"
@@ -71,9 +71,9 @@ def package() -> Path:
 
 @cache
 def structs() -> Path:
-    """The same folder, with `mcp_structs`: what the target `msgspec` makes of `REVISION`.
+    """Return the same folder with `mcp_structs`, the Structs of `REVISION`.
 
-    Raises `RuntimeError` if it does not generate.
+    Raise `RuntimeError` if generation fails.
     """
     folder = package()
     form = ("--revision", REVISION, "--target", "msgspec")
@@ -85,9 +85,9 @@ def structs() -> Path:
 
 @cache
 def node_peers() -> Path | None:
-    """The folder of the peers that npm has, installed on first use; None without npm and Node.
+    """Return the folder of the npm peers, installed on first use; None without npm and Node.
 
-    Raises `RuntimeError` if they cannot be installed.
+    Raise `RuntimeError` if they cannot be installed.
     """
     if shutil.which("npm") is None or shutil.which("node") is None:
         return None
@@ -104,9 +104,9 @@ def node_peers() -> Path | None:
 
 @cache
 def peers(listed: Path = REQUIREMENTS) -> Path:
-    """The interpreter of an environment with the peers of a file, which is made on first use.
+    """Return the interpreter of an environment with the peers of a file, made on first use.
 
-    Raises `RuntimeError` if it cannot be made.
+    Raise `RuntimeError` if it cannot be made.
     """
     requirements = [f"pydantic=={version('pydantic')}", "-r", str(listed)]
     state = f"{sys.version}\n{requirements}\n{listed.read_text()}"

@@ -1,7 +1,4 @@
-"""Results as rows of one table: what was measured, on both sides, and how it ought to compare.
-
-This module measures nothing.
-"""
+"""Results as rows of one table: the figures of both sides, their ratio, and its target."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,7 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 Unit: TypeAlias = Literal["ms", "µs", "MiB", ""]
 
-# How many of a unit there are in a second, or in a byte; what is counted has none.
+# Units in a second or in a byte; counts have no unit.
 _FACTORS: dict[Unit, float] = {"ms": 1e3, "µs": 1e6, "MiB": 2**-20, "": 1}
 _HEAD = ("what", "ours", "peer", "", "ratio", "target", "verdict")
 _VERDICTS = {True: "met", False: "MISSED", None: ""}
@@ -34,17 +31,17 @@ class Row:
 
     @property
     def ratio(self) -> float | None:
-        """Ours by theirs: below 1 ours is less."""
+        """Our figure divided by the peer's: below 1, ours is less."""
         return None if self.theirs is None else self.ours / self.theirs
 
     @property
     def met(self) -> bool | None:
-        """Whether the ratio is within the target; None without one."""
+        """True if the ratio is within the target; None without a target."""
         ratio = self.ratio
         return None if self.target is None or ratio is None else ratio <= self.target
 
     def as_json(self) -> dict[str, Any]:
-        """Return the row for programs; times are in seconds, whatever unit they are shown in."""
+        """Return the row for programs, with times in seconds."""
         return {
             "topic": self.topic,
             "what": self.what,
@@ -59,15 +56,15 @@ class Row:
 
 
 def as_table(rows: Iterable[Row]) -> str:
-    """All rows as aligned text, with a heading above each topic."""
+    """Return all rows as aligned text, with a heading above each topic."""
     rows = list(rows)
     cells = [_HEAD, *map(_cells, rows)]
     widths = [max(len(line[column]) for line in cells) for column in range(len(_HEAD))]
-    lines = [_aligned(_HEAD, widths)]
+    lines = [_align(_HEAD, widths)]
     for index, row in enumerate(rows):
         if index == 0 or row.topic != rows[index - 1].topic:
             lines += ["", row.topic]
-        lines.append(_aligned(_cells(row), widths))
+        lines.append(_align(_cells(row), widths))
     return "\n".join(lines)
 
 
@@ -88,7 +85,7 @@ def _amount(measured: float, unit: Unit) -> str:
     return f"{amount:,.{0 if amount >= 100 or not unit else 1}f} {unit}".rstrip()
 
 
-def _aligned(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _align(cells: Sequence[str], widths: Sequence[int]) -> str:
     columns = [
         cell.rjust(width) if column in _RIGHT else cell.ljust(width)
         for column, (cell, width) in enumerate(zip(cells, widths, strict=True))

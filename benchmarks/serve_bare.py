@@ -1,4 +1,4 @@
-"""An echo loop: a line in, `json` both ways, a line out. No protocol could do with less."""
+"""An echo loop: a line in, `json` both ways, a line out; the least that any protocol needs."""
 
 import json
 import sys
@@ -6,7 +6,6 @@ from typing import Any
 
 
 def result_of(message: Any) -> Any:
-    """Whatever is asked for."""
     if message["method"] == "initialize":
         info = {"name": "echo", "version": "1"}
         return {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": info}

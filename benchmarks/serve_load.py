@@ -1,7 +1,7 @@
-"""A client that does nothing but ask: raw bytes over the pipes of a server process.
+"""A load client: writes raw bytes into the pipes of a server process.
 
-It belongs to no side: it reads no more of an answer than its id, so that what is measured is the
-server. The standard library only.
+It is neutral: it reads only the id of an answer, so the server is measured. It needs only the
+standard library.
 """
 
 import os
@@ -26,14 +26,14 @@ _CHUNK: Final = 1 << 20
 
 
 class Load(NamedTuple):
-    """Seconds that many requests took: each of them on average, and the slowest hundredth."""
+    """Seconds of a request on average, and of the slowest hundredth."""
 
     each: float
     p99: float
 
 
 class Server:
-    """A server process that is talked to over its standard streams."""
+    """A server process and its standard streams."""
 
     def __init__(self, to_server: int, from_server: int, pid: int) -> None:
         self._in = to_server
@@ -49,11 +49,11 @@ class Server:
         self._write(_INITIALIZED)
 
     def call(self) -> None:
-        """One call and its answer."""
+        """Make one call and read its answer."""
         self.load(1, 1)
 
     def load(self, number: int, depth: int) -> Load:
-        """Make `number` calls, `depth` of them at a time. Raises `RuntimeError` if one fails."""
+        """Make `number` calls, `depth` of them at a time; raise `RuntimeError` if one fails."""
         sent: dict[int, float] = {}
         taken: list[float] = []
         last = self._next + number
@@ -82,7 +82,7 @@ class Server:
             data = data[os.write(self._in, data) :]
 
     def _lines(self) -> list[bytes]:
-        """What the server has answered; waits for at least one answer."""
+        """Return the answers of the server; wait for at least one."""
         while True:
             chunk = os.read(self._out, _CHUNK)
             if not chunk:
@@ -92,7 +92,7 @@ class Server:
                 return lines
 
     def memory(self) -> int:
-        """Bytes of memory that the process holds."""
+        """Return the memory of the process in bytes."""
         pages = int(Path(f"/proc/{self._pid}/statm").read_text().split()[1])
         return pages * os.sysconf("SC_PAGE_SIZE")
 
@@ -106,10 +106,10 @@ def _id_of(line: bytes) -> int:
 
 
 @contextmanager
-def started(
+def start_server(
     command: Sequence[str | Path], environment: Mapping[str, str]
 ) -> Generator[Server, None, None]:
-    """A server process before anything was said to it."""
+    """Start a server process, without a handshake."""
     pipe = subprocess.PIPE
     with subprocess.Popen(
         command, env=environment, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, bufsize=0

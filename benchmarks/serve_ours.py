@@ -6,12 +6,12 @@ from mcp_revisions.v2025_11_25 import models as m
 
 
 class Echo(mcp.Server):
-    """Says what it is told."""
+    """A server whose tools echo."""
 
     async def on_call_tool(
         self, session: mcp.Session, params: m.CallToolRequestParams
     ) -> m.CallToolResult:
-        """Any tool echoes."""
+        """Echo, whatever the tool."""
         text = str((params.arguments or {})["text"])
         return m.CallToolResult(content=[m.TextContent(text=text)])
 

@@ -1,4 +1,4 @@
-"""A language server that answers a hover: what the shortest way through a peer looks like."""
+"""A language server that answers a hover: the short path of a peer."""
 
 from importlib import import_module
 from typing import Any
@@ -11,7 +11,7 @@ server = _LanguageServer("echo", "1")
 
 
 def hover(params: Any) -> Any:
-    """Say the same of every word."""
+    """Return the same text for every word."""
     return _types.Hover(contents="hello")
 
 

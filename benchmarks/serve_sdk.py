@@ -9,7 +9,7 @@ from mcp.server.stdio import stdio_server
 
 
 async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-    """Any tool echoes."""
+    """Echo, whatever the tool."""
     text = str((params.arguments or {})["text"])
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 

@@ -1,7 +1,7 @@
-"""What a server over stdio takes: for a call, for many at once, to start, and to remember nothing.
+"""The cost of a server over stdio: calls, calls at once, start, and memory.
 
-One neutral client asks all servers in turns. Two of them are peers: the SDK's low-level server, and
-a bare loop that knows no protocol and shows what the pipes and `json` cost by themselves.
+One neutral client calls all servers in turns. Two of them are peers: the SDK's low-level server and
+a bare loop without a protocol, which shows the cost of the pipes and `json`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -11,7 +11,7 @@ from statistics import median
 
 from .places import environment, package, peers
 from .rows import Row
-from .serve_load import Load, Server, started
+from .serve_load import Load, Server, start_server
 from .timing import in_turns
 
 TOPIC = "serve"
@@ -42,14 +42,17 @@ def _command(name: str) -> list[str | Path]:
     return [peers(), Path(__file__).with_name(_SERVERS[name])]
 
 
-def _seen() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     return environment(PYTHONPATH=str(package()))
 
 
 def _loads(rounds: int) -> Iterator[Row]:
     taken: dict[tuple[str, int], list[Load]] = {}
     with ExitStack() as stack:
-        servers = {name: stack.enter_context(started(_command(name), _seen())) for name in _SERVERS}
+        servers = {
+            name: stack.enter_context(start_server(_command(name), _versions()))
+            for name in _SERVERS
+        }
         for server in servers.values():
             server.hello()
             server.load(_WARM_UP, 8)
@@ -84,17 +87,17 @@ def _first_call(server: Server) -> None:
 
 
 def _starting(name: str, first: Callable[[Server], None]) -> Callable[[], None]:
-    command, seen = _command(name), _seen()
+    command, seen = _command(name), _versions()
 
     def start() -> None:
-        with started(command, seen) as server:
+        with start_server(command, seen) as server:
             first(server)
 
     return start
 
 
 def _memory() -> Row:
-    with started(_command("ours"), _seen()) as server:
+    with start_server(_command("ours"), _versions()) as server:
         server.hello()
         server.load(10_000, 64)
         before = server.memory()

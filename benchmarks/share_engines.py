@@ -1,4 +1,4 @@
-"""The engines that workers share, as processes of their own, and what they keep and are asked."""
+"""The engines that workers share, as separate processes: their contents and their commands."""
 
 import sys
 from collections.abc import Callable, Collection
@@ -20,7 +20,7 @@ from support.engines import (
 
 Engine: TypeAlias = RedisServer | PostgresServer
 
-# What workers send; what their scripts run besides is none of these.
+# Commands that workers send, without those that their scripts run.
 _SENT: Final = {"eval", "evalsha", "mget", "xread", "ping"}
 
 _KEPT: Final = """
@@ -39,7 +39,7 @@ where relkind = 'r' and relnamespace = to_regnamespace('mcp')
 def engines(
     stack: ExitStack, names: Collection[str] = ("Redis", "PostgreSQL")
 ) -> dict[str, Engine]:
-    """Start those that this machine has, and say which are left out."""
+    """Start the engines of this machine, and name the missing ones."""
     found = dict[str, Engine]()
     starting: dict[str, tuple[bool, Callable[[], AbstractContextManager[Engine]]]] = {
         "Redis": (redis_is_installed(), redis_running),
@@ -55,14 +55,16 @@ def engines(
 
 
 def commands(server: Engine) -> int:
-    """Return the number of commands that Redis was sent by workers."""
+    """Return the number of commands that workers sent to Redis."""
     assert isinstance(server, RedisServer)
     told: dict[str, dict[str, int]] = server.command("INFO", "commandstats")
-    return sum(each["calls"] for name, each in told.items() if name[len("cmdstat_") :] in _SENT)
+    return sum(
+        command["calls"] for name, command in told.items() if name[len("cmdstat_") :] in _SENT
+    )
 
 
-def kept(server: Engine | None) -> int:
-    """Return the bytes that an engine holds for what workers share."""
+def stored_bytes(server: Engine | None) -> int:
+    """Return the bytes that an engine holds for workers."""
     if server is None:
         return 0
     if isinstance(server, RedisServer):
@@ -72,13 +74,13 @@ def kept(server: Engine | None) -> int:
 
 
 def sizes(server: Engine) -> dict[str, int]:
-    """Return the bytes that an engine holds, by how they are counted."""
+    """Return the bytes that an engine holds, by the way of counting them."""
     if isinstance(server, RedisServer):
         return {
             "used_memory": server.command("INFO", "memory")["used_memory"],
-            "MEMORY USAGE": kept(server),
+            "MEMORY USAGE": stored_bytes(server),
         }
     for (table,) in server.run("select tablename from pg_tables where schemaname = 'mcp'"):
-        # What changes have left behind is taken away now, as autovacuum does in time.
+        # Remove dead rows now, as autovacuum would do later.
         server.run(f"vacuum mcp.{table}")
-    return {"tables": kept(server)}
+    return {"tables": stored_bytes(server)}

@@ -1,4 +1,4 @@
-"""A client of many open streams: sockets, read in one loop, with no library for HTTP."""
+"""A client of many open streams: sockets, read in one loop, without an HTTP library."""
 
 import re
 import selectors
@@ -22,7 +22,7 @@ _SESSION: Final = re.compile(rb"\r\nmcp-session-id: *(\S+)\r\n", re.IGNORECASE)
 
 
 class Stream:
-    """A connection of which nothing is read but what has to be there."""
+    """A connection that reads only up to expected marks."""
 
     __slots__ = ("_rest", "_socket", "requests")
 
@@ -39,13 +39,13 @@ class Stream:
         self._socket.sendall(request)
 
     def until(self, mark: bytes) -> bytes:
-        """Read up to a mark, and give what was read."""
+        """Read up to a mark, and return the data."""
         while not (found := self.holds(mark)):
             pass
         return found
 
     def holds(self, mark: bytes) -> bytes:
-        """Read once; give everything since the last mark if there is one now."""
+        """Read once; return the data since the last mark, if the mark is there now."""
         chunk = self._socket.recv(_CHUNK)
         if not chunk:
             raise RuntimeError(f"the server closed a stream after {self._rest[-400:]!r}")
@@ -56,8 +56,8 @@ class Stream:
         self._rest = b"" if found else data
         return data if found else b""
 
-    def streamed(self, request: bytes) -> bytes:
-        """Make a call whose answer is a stream, and give all of it."""
+    def read_stream(self, request: bytes) -> bytes:
+        """Make a call whose answer is a stream, and return all of it."""
         self.send(request)
         return self.until(_LAST_CHUNK)
 
@@ -65,8 +65,10 @@ class Stream:
         self._socket.close()
 
 
-def opened(stack: ExitStack, ports: Sequence[int], number: int, *, sessions: bool) -> list[Stream]:
-    """Open so many streams, evenly at all ports: of sessions, or those that need none."""
+def open_streams(
+    stack: ExitStack, ports: Sequence[int], number: int, *, sessions: bool
+) -> list[Stream]:
+    """Open that many streams, evenly at all ports: of sessions, or without."""
     streams = list[Stream]()
     for first in range(0, number, _AT_ONCE):
         some = [Stream(ports[i % len(ports)]) for i in range(first, min(first + _AT_ONCE, number))]
@@ -74,19 +76,19 @@ def opened(stack: ExitStack, ports: Sequence[int], number: int, *, sessions: boo
             stack.callback(stream.close)
         if sessions:
             pairs = zip(some, open_sessions(some), strict=True)
-            _ask(some, (one.requests.stream(id) for one, id in pairs), b"id: ")
+            _ask(some, (pair.requests.stream(id) for pair, id in pairs), b"id: ")
         else:
-            _ask(some, (one.requests.listen() for one in some), b"acknowledged")
+            _ask(some, (stream.requests.listen() for stream in some), b"acknowledged")
         streams += some
     return streams
 
 
 def open_sessions(streams: Sequence[Stream]) -> list[str]:
-    """Open a session at each; gives their ids."""
-    answers = _ask(streams, (one.requests.initialize() for one in streams), _RESULT)
+    """Open a session at each port; return their ids."""
+    answers = _ask(streams, (stream.requests.initialize() for stream in streams), _RESULT)
     ids = [_session_in(answer) for answer in answers]
     pairs = zip(streams, ids, strict=True)
-    _ask(streams, (one.requests.initialized(id) for one, id in pairs), _HEAD_END)
+    _ask(streams, (pair.requests.initialized_notification(id) for pair, id in pairs), _HEAD_END)
     return ids
 
 
@@ -104,12 +106,12 @@ def _ask(streams: Sequence[Stream], requests: Iterator[bytes], mark: bytes) -> l
 
 
 def time_to_last(streams: Sequence[Stream], publish: Callable[[], None]) -> float:
-    """Seconds until all streams have heard of a change, from before it is published."""
+    """Return the seconds from publishing a change until all streams have it."""
     with selectors.DefaultSelector() as selector:
         for stream in streams:
             selector.register(stream, selectors.EVENT_READ, stream)
         while ready := selector.select(_QUIET):
-            # What came besides, of changes before.
+            # Left from earlier changes.
             for key, _ in ready:
                 key.data.holds(_CHANGED)
         left, begun = len(streams), perf_counter()
@@ -123,21 +125,21 @@ def time_to_last(streams: Sequence[Stream], publish: Callable[[], None]) -> floa
 
 
 class Publisher:
-    """A client that has each of some workers publish a change."""
+    """A client that makes each of some workers publish a change."""
 
     def __init__(self, stack: ExitStack, ports: Sequence[int], *, sessions: bool) -> None:
         self._streams = [stack.enter_context(closing(Stream(port))) for port in ports]
         ids = open_sessions(self._streams) if sessions else [None] * len(ports)
         self._calls = [
-            (one, one.requests.publish(id)) for one, id in zip(self._streams, ids, strict=True)
+            (stream, stream.requests.publish(id))
+            for stream, id in zip(self._streams, ids, strict=True)
         ]
 
     def publish(self) -> None:
-        """Have them do so, and do not wait."""
+        """Make them publish, without waiting."""
         for stream, call in self._calls:
             stream.send(call)
 
     def settle(self) -> None:
-        """Read their answers."""
         for stream in self._streams:
             stream.until(_RESULT)

@@ -1,9 +1,8 @@
-"""What it costs that workers share sessions, streams and changes, beside workers that share none.
+"""The cost of sharing sessions, streams and changes, beside workers that share nothing.
 
-Each worker is a process with a port of its own, as on a machine of its own, and each connection
-goes to one of them. A session that is shared is begun at one worker and used at another. What a
-call takes is what the workers compute for it, by their number: as long as it would take if each had
-a processor to itself.
+Each worker is a process with its own port, as on its own machine, and each connection goes to one
+of them. A shared session begins at one worker and is used at another. The time of a call is the
+processor time of the workers for it, divided by their number: as if each had its own processor.
 """
 
 import sys
@@ -20,8 +19,8 @@ from .http_requests import FIRST_ID, STATELESS
 from .http_servers import Server, Servers
 from .places import REVISION
 from .rows import Row
-from .share_engines import Engine, commands, engines, kept
-from .share_streams import Publisher, Stream, open_sessions, opened, time_to_last
+from .share_engines import Engine, commands, engines, stored_bytes
+from .share_streams import Publisher, Stream, open_sessions, open_streams, time_to_last
 from .timing import Action, in_turns
 
 TOPIC = "share"
@@ -33,7 +32,7 @@ _KINDS: Final = {STATELESS: STATELESS, REVISION: "in a session"}
 _NUMBERS: Final = (1, 2, 4)
 _CONNECTIONS, _CALLS, _WARM_UP = 32, 1_600, 800
 _CALL_TARGETS: Final = {STATELESS: 1.05, REVISION: 1.25}
-# Beside the load client, two processors are all that there may be.
+# The load client needs one of the two processors.
 _SCALING_TARGETS: Final = {2: 1 / 1.7}
 
 _SOME: Final = 100
@@ -51,7 +50,7 @@ _Fleets: TypeAlias = Mapping[str, Sequence[Server]]
 
 
 class _Subject(NamedTuple):
-    """So many workers that share by an engine, or share nothing, in one revision."""
+    """A number of workers that share an engine, or nothing, in one revision."""
 
     engine: str
     revision: str
@@ -59,17 +58,17 @@ class _Subject(NamedTuple):
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare workers that share by each engine there is with some that share nothing."""
+    """Compare workers that share each available engine with workers that share nothing."""
     with ExitStack() as stack:
         found = engines(stack)
         with ExitStack() as serving:
             fleets = {_ALONE: _fleet(serving)}
             fleets |= {name: _fleet(serving, engine) for name, engine in found.items()}
             yield from _loads(fleets, rounds)
-            yield from _one_by_one(fleets, rounds)
+            yield from _publish_in_turn(fleets, rounds)
         if (redis := found.get("Redis")) is not None:
             yield from _commands(redis)
-            yield from _published(redis)
+            yield from _publish(redis)
         yield from _memory(found)
 
 
@@ -101,7 +100,7 @@ def _loads(fleets: _Fleets, rounds: int) -> Iterator[Row]:
                 servers = fleets[subject.engine][: subject.workers]
                 computed = _computed_for(servers, connections, calls)
                 taken[subject].append(computed / subject.workers)
-    # The first is to warm up.
+    # The first one warms up.
     times = {subject: median(samples[1:]) for subject, samples in taken.items()}
     for subject in times:
         yield from _rows_of(subject, times)
@@ -120,14 +119,14 @@ def _callers(stack: ExitStack, subject: _Subject, servers: Sequence[Server]) -> 
 
 
 def _computed_for(servers: Sequence[Server], connections: Sequence[Caller], calls: int) -> float:
-    """Seconds that the workers together compute for each of so many calls."""
-    before = sum(map(_computed, servers))
+    """Return the processor seconds of all workers for each of that many calls."""
+    before = sum(map(_processor_seconds, servers))
     load(connections, calls)
-    return (sum(map(_computed, servers)) - before) / calls
+    return (sum(map(_processor_seconds, servers)) - before) / calls
 
 
-def _computed(server: Server) -> float:
-    """The seconds that the main thread of a process has computed."""
+def _processor_seconds(server: Server) -> float:
+    """Return the processor seconds of the main thread of a process."""
     return int(Path(f"/proc/{server.pid}/schedstat").read_text().split()[0]) / 1e9
 
 
@@ -146,7 +145,7 @@ def _rows_of(subject: _Subject, times: Mapping[_Subject, float]) -> Iterator[Row
 # One call after another.
 
 
-def _one_by_one(fleets: _Fleets, rounds: int) -> Iterator[Row]:
+def _publish_in_turn(fleets: _Fleets, rounds: int) -> Iterator[Row]:
     with ExitStack() as stack:
         saying = {name: _saying(stack, fleet) for name, fleet in fleets.items()}
         begun = {name: _beginning(stack, name, fleet) for name, fleet in fleets.items()}
@@ -168,7 +167,7 @@ def _saying(stack: ExitStack, servers: Sequence[Server]) -> Action:
 
     def say() -> None:
         for _ in range(_SOME):
-            if b'"result"' not in stream.streamed(call % next(ids)):
+            if b'"result"' not in stream.read_stream(call % next(ids)):
                 raise RuntimeError("a call that reports has failed")
 
     return say
@@ -176,7 +175,7 @@ def _saying(stack: ExitStack, servers: Sequence[Server]) -> Action:
 
 def _beginning(stack: ExitStack, engine: str, servers: Sequence[Server]) -> Action:
     first, second = servers[0], servers[0 if engine == _ALONE else 1]
-    callers = [stack.enter_context(closing(Caller(one.port))) for one in (first, second)]
+    callers = [stack.enter_context(closing(Caller(fleet.port))) for fleet in (first, second)]
 
     def begin() -> None:
         for _ in range(_SOME):
@@ -186,7 +185,7 @@ def _beginning(stack: ExitStack, engine: str, servers: Sequence[Server]) -> Acti
     return begin
 
 
-# What engines are asked, and keep.
+# Commands and contents of engines.
 
 
 def _commands(engine: Engine) -> Iterator[Row]:
@@ -227,32 +226,32 @@ def _memory(found: Mapping[str, Engine]) -> Iterator[Row]:
             caller = stack.enter_context(closing(Caller(server.port)))
             for _ in range(_FIRST_SESSIONS):
                 caller.open_session()
-            before, kept_before = server.memory(), kept(engine)
+            before, kept_before = server.memory(), stored_bytes(engine)
             for _ in range(_SESSIONS):
                 caller.open_session()
             grown[name] = server.memory() - before
-            stored[name] = kept(engine) - kept_before
+            stored[name] = stored_bytes(engine) - kept_before
     what, alone = f"memory for {_SESSIONS:,} idle sessions", grown[_ALONE]
     for name in found:
         yield Row(TOPIC, f"{what}, in {name}", stored[name], _WORKER, alone, None, "MiB")
         yield Row(TOPIC, f"{what}, in a worker, {name}", grown[name], _WORKER, alone, None, "MiB")
 
 
-# What all clients hear.
+# Changes for all clients.
 
 
-def _published(engine: Engine) -> Iterator[Row]:
+def _publish(engine: Engine) -> Iterator[Row]:
     for what, sessions in (("streams of sessions", True), ("listen streams", False)):
         times = list[float]()
         for shared in (None, engine):
             with ExitStack() as stack:
                 servers = _fleet(stack, shared)
                 ports = [server.port for server in servers]
-                streams = opened(stack, ports, _STREAMS, sessions=sessions)
-                # Who shares says it once, and the others all do.
+                streams = open_streams(stack, ports, _STREAMS, sessions=sessions)
+                # Workers that share publish once; otherwise each one publishes.
                 publishing = ports if shared is None else ports[:1]
                 publisher = Publisher(stack, publishing, sessions=sessions)
-                times.append(median(_heard(streams, publisher) for _ in range(_PUBLISHED)))
+                times.append(median(_time_to_hear(streams, publisher) for _ in range(_PUBLISHED)))
         alone, time = times
         what = f"a change, until {_STREAMS:,} {what} of {max(_NUMBERS)} workers have it"
         yield Row(TOPIC, what, time, _ALONE, alone, None)
@@ -261,7 +260,7 @@ def _published(engine: Engine) -> Iterator[Row]:
         )
 
 
-def _heard(streams: Sequence[Stream], publisher: Publisher) -> float:
+def _time_to_hear(streams: Sequence[Stream], publisher: Publisher) -> float:
     time = time_to_last(streams, publisher.publish)
     publisher.settle()
     return time

@@ -1,7 +1,7 @@
-"""A worker of the echo server, alone or with others: for sessions, and for 2026-07-28 without any.
+"""A worker of the echo server, alone or with others: for sessions, and for 2026-07-28 without them.
 
-`python -m benchmarks.share_worker [URL LEASE]` shares what the engine at that URL keeps, and holds
-a lease of so many seconds. Some of its tools say something besides.
+`python -m benchmarks.share_worker [URL LEASE]` shares the engine at that URL, with a lease of that
+many seconds. Some of its tools also report progress or publish a change.
 """
 
 import sys
@@ -15,13 +15,13 @@ from .http_uvicorn import serve
 from .places import REVISION
 
 _KEY: Final = bytes(32)
-# Comments that keep streams alive would disturb what is measured.
+# Comments that keep streams alive would disturb the figures.
 _SILENCE: Final = 3600.0
 _MOST: Final = 100_000
 
 
 def server_that_talks(revision: str) -> Any:
-    """The echo server, with a tool that reports progress first and one that publishes a change."""
+    """Return the echo server with a tool that reports progress and one that publishes a change."""
     server: Any = server_of(revision)
     echo: Any = server.__class__
 
@@ -39,14 +39,14 @@ def server_that_talks(revision: str) -> Any:
     return Talking()
 
 
-def _shared(url: str, lease: str) -> Shared:
+def _open_shared(url: str, lease: str) -> Shared:
     engine = RedisEngine(url) if url.startswith("redis") else PostgresEngine(url)
     return Shared(engine=engine, lease=float(lease))
 
 
 if __name__ == "__main__":
     options = HttpOptions(
-        shared=_shared(*sys.argv[1:]) if len(sys.argv) > 1 else None,
+        shared=_open_shared(*sys.argv[1:]) if len(sys.argv) > 1 else None,
         keep_alive=_SILENCE,
         max_sessions=_MOST,
         max_streams=_MOST,

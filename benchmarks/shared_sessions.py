@@ -1,11 +1,10 @@
-"""What sessions cost in the engine that many workers share: calls, and bytes of memory.
+"""The cost of sessions in the engine that many workers share: calls, and bytes of memory.
 
     python -m benchmarks.shared_sessions
 
 A whole server without a network begins sessions, whose streams are then opened and written. Calls
-are those of the methods of an engine; nearly all are one script or one statement. Bytes are what
-Redis and PostgreSQL say of their keys and tables. They are started, and empty, as for the topic
-`share`.
+are calls of the methods of an engine, nearly all one script or one statement each. Bytes are those
+that Redis and PostgreSQL report for keys and tables. Both start empty, as for the topic `share`.
 """
 
 import asyncio
@@ -23,7 +22,7 @@ from .share_engines import Engine, engines, sizes
 
 SESSIONS: Final = 10_000
 _AT_ONCE: Final = 100
-# Of what no database makes less.
+# Random text, which a database cannot compress.
 _TEXT: Final = token_urlsafe(750)
 _FIELDS: Final = {
     "host": "localhost",
@@ -31,7 +30,7 @@ _FIELDS: Final = {
     "accept": "application/json, text/event-stream",
 }
 _REVISION: Final = "2025-11-25"
-# What a client of today says of itself.
+# Client information of a usual length.
 _HELLO: Final = {
     "protocolVersion": _REVISION,
     "capabilities": {"elicitation": {}, "roots": {"listChanged": True}, "sampling": {}},
@@ -40,7 +39,7 @@ _HELLO: Final = {
 
 
 class Counting:
-    """An object of an engine whose calls are counted, by name."""
+    """An object of an engine that counts its calls by name."""
 
     def __init__(self, counted: Any, calls: Counter[str], prefix: str = "") -> None:
         self._counted = counted
@@ -57,7 +56,7 @@ class Counting:
 
 
 class CountingEngine:
-    """An engine whose calls are counted."""
+    """An engine that counts calls."""
 
     def __init__(self, engine: Any) -> None:
         self.engine = engine
@@ -70,7 +69,7 @@ class CountingEngine:
 
 
 class Site:
-    """An application without a network, to which requests are given as a server does."""
+    """An application without a network that takes requests as from a server."""
 
     def __init__(self, app: Any) -> None:
         self._app = app
@@ -79,7 +78,7 @@ class Site:
     async def ask(
         self, method: str, session: str = "", message: object = None, *, open_for: float = 0
     ) -> tuple[int, str, bytes]:
-        """Return status, session and body; a client that is `open_for` seconds goes then."""
+        """Return status, session and body; a client with `open_for` leaves after these seconds."""
         fields = {**_FIELDS, **({"mcp-session-id": session} if session else {})}
         if session:
             fields["mcp-protocol-version"] = _REVISION
@@ -131,7 +130,7 @@ async def telling(session: mcp.Session) -> str:
 
 
 async def each(site: Site, sessions: list[str], act: Callable[[str], Any]) -> None:
-    """Do something in each session, in some at a time."""
+    """Run an action in each session, in some at a time."""
     waiting = list(reversed(sessions))
 
     async def work() -> None:
@@ -142,7 +141,7 @@ async def each(site: Site, sessions: list[str], act: Callable[[str], Any]) -> No
 
 
 async def measure(server: Engine) -> None:
-    """Print what each step takes, for one session."""
+    """Print the cost of each step for one session."""
     is_redis = server.url.startswith("redis:")
     made = package.RedisEngine if is_redis else package.PostgresEngine
     engine = CountingEngine(made(server.url, timeout=30))

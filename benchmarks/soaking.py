@@ -1,8 +1,8 @@
-"""Whether a server that answers for long grows: its memory after many calls, beside the first few.
+"""The growth of a server that answers for long: its memory after many calls, beside the first few.
 
-One server of ours answers over stdio, and one over HTTP: there half of the calls come in sessions,
-the others in 2026-07-28, which is translated, and in each round some sessions end and others begin.
-What each holds is printed as it goes.
+Our server answers over stdio, and over HTTP: there half of the calls come in sessions, the others
+in 2026-07-28, which is translated, and in each round some sessions end and others begin. The memory
+is printed as it goes.
 """
 
 import sys
@@ -15,7 +15,7 @@ from .http_load import callers, load
 from .http_servers import Servers
 from .places import REVISION, environment, package, peers
 from .rows import Row
-from .serve_load import started
+from .serve_load import start_server
 
 TOPIC = "soak"
 ROUNDS = 100
@@ -23,17 +23,17 @@ ROUNDS = 100
 _CALLS: Final = 10_000
 """The calls of one round. The first round is not counted: much is made once, when it is needed."""
 _MOST: Final = 1.02
-"""How much a server may hold in the end, by what it held after the first round."""
+"""The highest memory at the end, as a ratio to that after the first round."""
 _POINTS: Final = 20
 _CONNECTIONS: Final = 8
 _DEPTHS: Final = (1, 16, 64)
 
 _Server: TypeAlias = tuple[Callable[[], object], Callable[[], int]]
-"""What makes the calls of one round, and what gives the bytes of memory that the server holds."""
+"""Makes the calls of one round, and returns the memory of the server in bytes."""
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare what a server holds after so many rounds with what it held after one."""
+    """Compare the memory of a server after that many rounds with that after one."""
     rounds = max(rounds, 2)
     for transport, soaking in (("stdio", _over_stdio), ("HTTP", _over_http)):
         with soaking() as (call, memory):
@@ -52,7 +52,7 @@ def rows(rounds: int) -> Iterator[Row]:
 @contextmanager
 def _over_stdio() -> Generator[_Server, None, None]:
     command: list[str | Path] = [peers(), Path(__file__).with_name("serve_ours.py")]
-    with started(command, environment(PYTHONPATH=str(package()))) as server:
+    with start_server(command, environment(PYTHONPATH=str(package()))) as server:
         server.hello()
 
         def call() -> None:

@@ -1,4 +1,4 @@
-"""What a message costs as dataclasses without a dependency, beside our models, which have one."""
+"""The cost of a message as dataclasses without a dependency, beside our models."""
 
 import json
 import sys
@@ -49,7 +49,7 @@ def _calls(name: str, ours: Any, model: Any, functions: Any, wire: Any) -> dict[
 
 
 def _models() -> Any:
-    # Before the one that is installed.
+    # Found before the installed package.
     sys.path.insert(0, str(package()))
     from mcp_revisions import load
 

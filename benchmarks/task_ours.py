@@ -1,6 +1,6 @@
-"""A server of ours with a tool that is a task: `python -m benchmarks.task_ours [URL]`.
+"""Our server with a tool that is a task: `python -m benchmarks.task_ours [URL]`.
 
-Tasks are kept by the Redis at that URL, or else in the memory of the process.
+The Redis at that URL keeps the tasks, or the memory of the process.
 """
 
 import asyncio
@@ -17,17 +17,17 @@ _MOST: Final = 1_000_000
 
 
 class Working(TasksServer, App):
-    """Has tasks of the extension."""
+    """A server with the extension tasks."""
 
 
 async def work(seconds: float) -> str:
-    """Take so long."""
+    """Work that long."""
     await asyncio.sleep(seconds)
     return "done"
 
 
 def application(url: str | None) -> Any:
-    """The server as an ASGI application."""
+    """Return the server as an ASGI application."""
     made = Working("tasks", version="1")
     made.tool(task=True)(work)
     engine = None if url is None else Shared(engine=RedisEngine(url))

@@ -14,13 +14,13 @@ _tasks: Any = import_module("fastmcp_tasks")
 
 
 async def work(seconds: float) -> str:
-    """Take so long."""
+    """Work that long."""
     await asyncio.sleep(seconds)
     return "done"
 
 
 def application(*url: str) -> Any:
-    """The server as an ASGI application that answers with plain JSON."""
+    """Return the server as an ASGI application that answers with plain JSON."""
     server: Any = _fastmcp.FastMCP("tasks")
     server.add_extension(_tasks.TasksExtension(**dict(zip(["url"], url, strict=False))))
     server.tool(task=True)(work)

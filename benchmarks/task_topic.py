@@ -1,7 +1,7 @@
-"""What it costs to start a task and to ask where it stands, beside fastmcp, on each store.
+"""The cost to start a task and to ask for its status, beside fastmcp, on each store.
 
-Both keep tasks in the memory of the process, as they do by default, or in Redis. The same neutral
-client asks them in turns, over HTTP, in 2026-07-28.
+Both keep tasks in the memory of the process, their default, or in Redis. The same neutral client
+calls them in turns, over HTTP, in 2026-07-28.
 """
 
 import json
@@ -33,13 +33,13 @@ _LONG: Final = 3600.0
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare servers on each store that this machine has."""
+    """Compare servers on each store of this machine."""
     with ExitStack() as stack:
         stores: dict[str, list[str | Path]] = {"memory": []}
         stores |= {name: [engine.url] for name, engine in engines(stack, ["Redis"]).items()}
         for store, arguments in stores.items():
             with ExitStack() as serving:
-                yield from _compared(store, _ports(serving, arguments), rounds)
+                yield from _compare(store, _ports(serving, arguments), rounds)
 
 
 def _ports(stack: ExitStack, arguments: Sequence[str | Path]) -> dict[str, int]:
@@ -52,7 +52,7 @@ def _ports(stack: ExitStack, arguments: Sequence[str | Path]) -> dict[str, int]:
     return {label: servers.of([*line, *arguments]).port for label, line in lines.items()}
 
 
-def _compared(store: str, ports: Mapping[str, int], rounds: int) -> Iterator[Row]:
+def _compare(store: str, ports: Mapping[str, int], rounds: int) -> Iterator[Row]:
     for what, loaded in _LOADS.items():
         with ExitStack() as stack:
             loads = {name: loaded(stack, port) for name, port in ports.items()}
@@ -65,29 +65,29 @@ def _caller(stack: ExitStack, port: int) -> Caller:
 
 
 def _starts(stack: ExitStack, port: int) -> Load:
-    """What starts tasks that end at once, one after another, and asks about each."""
+    """Return a load that starts tasks that end at once, and asks about each."""
     caller = _caller(stack, port)
 
     def starts() -> float:
-        each = _each(_STARTS, lambda: _started(caller, 0.0))
-        # What is left of them to do would disturb who has the next turn.
-        _ended(caller)
+        each = _each(_STARTS, lambda: _start_task(caller, 0.0))
+        # Running tasks would disturb the server with the next turn.
+        _end_task(caller)
         return each
 
     return starts
 
 
 def _ends(stack: ExitStack, port: int) -> Load:
-    """What starts such tasks, and asks about each, without a pause, until it has ended."""
+    """Return a load that starts such tasks, and asks without a pause until each has ended."""
     caller = _caller(stack, port)
-    return lambda: _each(_ENDS, lambda: _ended(caller))
+    return lambda: _each(_ENDS, lambda: _end_task(caller))
 
 
 def _polls(stack: ExitStack, port: int) -> Load:
-    """What asks about tasks that go on, one on each connection."""
+    """Return a load that asks about running tasks, one on each connection."""
     callers = [_caller(stack, port) for _ in range(_CONNECTIONS)]
     for caller in callers:
-        _started(caller, _LONG)
+        _start_task(caller, _LONG)
     load(callers, _POLLS)
     return lambda: load(callers, _POLLS).each
 
@@ -106,15 +106,15 @@ def _each(number: int, one: Callable[[], object]) -> float:
     return (perf_counter() - begun) / number
 
 
-def _started(caller: Caller, seconds: float) -> dict[str, Any]:
-    """Start a task that works for so long, and give its first status."""
+def _start_task(caller: Caller, seconds: float) -> dict[str, Any]:
+    """Start a task that works that long, and return its first status."""
     caller.prepare_start(seconds)
     caller.prepare_poll(_result(caller)["taskId"])
     return _result(caller)
 
 
-def _ended(caller: Caller) -> None:
-    task = _started(caller, 0.0)
+def _end_task(caller: Caller) -> None:
+    task = _start_task(caller, 0.0)
     while task["status"] == "working":
         task = _result(caller)
     if task["status"] != "completed":

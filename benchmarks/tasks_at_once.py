@@ -1,9 +1,9 @@
-"""What each of ten thousand tasks takes of the memory of the process that keeps and runs it.
+"""The memory of each of ten thousand tasks in the process that keeps and runs it.
 
     python -m benchmarks.tasks_at_once
 
-What is counted is what Python allocates: for a task that is kept in memory, and then for one that
-this process also holds, beside the handler itself.
+It counts allocations of Python: for a task in memory, and then for one that this process also runs,
+beside the handler itself.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from mcp_revisions import MemoryTaskStore, TaskOptions
 TASKS: Final = 10_000
 
 
-def _allocated() -> int:
+def _allocated_blocks() -> int:
     gc.collect()
     return tracemalloc.get_traced_memory()[0]
 
@@ -32,7 +32,7 @@ async def _hold(board: TaskBoard, id: str, held: asyncio.Semaphore) -> None:
 async def main() -> None:
     board = TaskBoard(MemoryTaskStore(), TaskOptions(max_tasks=TASKS))
     tracemalloc.start()
-    before, ids = _allocated(), [new_task_id() for _ in range(TASKS)]
+    before, ids = _allocated_blocks(), [new_task_id() for _ in range(TASKS)]
     for id in ids:
         now = board.clock()
         task = Task(
@@ -47,14 +47,14 @@ async def main() -> None:
             poll_interval=1.0,
         )
         await board.create(task)
-    kept, held = _allocated(), asyncio.Semaphore(0)
+    kept, held = _allocated_blocks(), asyncio.Semaphore(0)
     holding = [asyncio.create_task(_hold(board, id, held)) for id in ids]
     for _ in ids:
         await held.acquire()
-    running = _allocated()
+    running = _allocated_blocks()
     print(f"kept: {(kept - before) / TASKS:,.0f} bytes, and held: {(running - kept) / TASKS:,.0f}")
-    for one in holding:
-        one.cancel()
+    for running_task in holding:
+        running_task.cancel()
     await asyncio.gather(*holding, return_exceptions=True)
 
 

@@ -1,7 +1,6 @@
-"""Timing several actions in turns, so that whatever disturbs the machine disturbs all of them.
+"""Timing of several actions in turns, so that disturbances of the machine are shared.
 
-Needs the standard library only: it also runs in the environment of the peers. It knows nothing of
-what is measured.
+It needs only the standard library, because it also runs in the environment of the peers.
 """
 
 import subprocess
@@ -15,12 +14,12 @@ Action: TypeAlias = Callable[[], Any]
 Samples: TypeAlias = dict[str, list[float]]
 Clock: TypeAlias = Callable[[], float]
 
-# Long enough to make the clock's own cost vanish, short enough for the turns to alternate often.
+# Long enough to hide the cost of the clock, short enough to alternate often.
 _SAMPLE = 0.004
 
 
 def in_turns(actions: Mapping[str, Action], rounds: int, clock: Clock = perf_counter) -> Samples:
-    """Seconds by `clock` that each action took in every round, after one that does not count.
+    """Return the seconds by `clock` of each action in every round, after one that does not count.
 
     Every round starts with another action, so that none always follows the same neighbour.
     """
@@ -38,7 +37,7 @@ def in_turns(actions: Mapping[str, Action], rounds: int, clock: Clock = perf_cou
 
 
 def loads_in_turns(loads: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, float]:
-    """Median seconds of what each load says that one of its many calls took."""
+    """Return the median seconds of a call, as each load reports them."""
     taken: dict[str, list[float]] = {name: [] for name in loads}
     names = list(loads)
     for turn in range(rounds):
@@ -51,7 +50,7 @@ def loads_in_turns(loads: Mapping[str, Callable[[], float]], rounds: int) -> dic
 def calls_in_turns(
     calls: Mapping[str, Action], rounds: int, clock: Clock = perf_counter
 ) -> dict[str, float]:
-    """Median seconds of one call of each, for calls much shorter than a tick of the scheduler."""
+    """Return the median seconds of one call of each, for very short calls."""
     numbers = {name: _calls_per_sample(call) for name, call in calls.items()}
     loops = {name: _loop(call, numbers[name]) for name, call in calls.items()}
     samples = in_turns(loops, rounds, clock)
@@ -80,10 +79,9 @@ def _loop(call: Action, number: int) -> Action:
 def command(
     arguments: Sequence[str | Path], folder: Path, environment: Mapping[str, str]
 ) -> Callable[[], str]:
-    """An action that runs a command in `folder` to its end and gives what it printed.
+    """Return an action that runs a command in `folder` and returns its output.
 
-    The action raises `RuntimeError`, with what the command said, if it fails: a failing command is
-    no measurement.
+    The action raises `RuntimeError` with that output if the command fails.
     """
 
     def run() -> str:

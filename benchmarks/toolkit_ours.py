@@ -10,17 +10,17 @@ from mcp_revisions import load
 
 
 async def echo(text: str) -> str:
-    """Say what it is told."""
+    """Return the text."""
     return text
 
 
 def plain(text: str) -> str:
-    """Say what it is told."""
+    """Return the text."""
     return text
 
 
 def app(kind: str, revision: str) -> Any:
-    """The server, whose tool is a coroutine function or a plain one."""
+    """Return the server, whose tool is a coroutine function or a plain one."""
     made: Any = load(revision).App("echo", version="1")
     made.tool(name="echo")(echo if kind == "async" else plain)
     return made

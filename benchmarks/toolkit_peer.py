@@ -1,7 +1,7 @@
 """The same echo server with a peer: `FastMCP` of fastmcp or of mcp 1, or `MCPServer` of mcp 2.
 
 `python -m benchmarks.toolkit_peer stdio|http async|plain MODULE CLASS`; answers are plain JSON,
-and there is neither a banner nor a log of each request.
+without a banner or a log of each request.
 """
 
 import logging
@@ -11,24 +11,24 @@ from typing import Any
 
 
 async def echo(text: str) -> str:
-    """Say what it is told."""
+    """Return the text."""
     return text
 
 
 def plain(text: str) -> str:
-    """Say what it is told."""
+    """Return the text."""
     return text
 
 
-def made(module: str, name: str, kind: str) -> Any:
-    """The server, whose tool is a coroutine function or a plain one."""
+def make_server(module: str, name: str, kind: str) -> Any:
+    """Return the server, whose tool is a coroutine function or a plain one."""
     server: Any = getattr(import_module(module), name)("echo")
     server.tool(name="echo")(echo if kind == "async" else plain)
     return server
 
 
 def application(server: Any) -> Any:
-    """The server as an ASGI application that answers with plain JSON."""
+    """Return the server as an ASGI application that answers with plain JSON."""
     if hasattr(server, "http_app"):  # fastmcp
         return server.http_app(json_response=True)
     if hasattr(server.settings, "json_response"):  # mcp 1
@@ -40,7 +40,7 @@ def application(server: Any) -> Any:
 if __name__ == "__main__":
     transport, kind, module, name = sys.argv[1:]
     logging.disable(logging.INFO)
-    server = made(module, name, kind)
+    server = make_server(module, name, kind)
     if transport == "http":
         from .http_uvicorn import serve
 

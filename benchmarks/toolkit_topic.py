@@ -1,7 +1,7 @@
-"""What the toolkit adds to a call, and what a call takes beside the servers of others.
+"""The cost of the toolkit, and the time of a call beside other servers.
 
-The peers make tools of functions too. All get the same function, and the same neutral clients ask
-them in turns: over stdio, and over HTTP, where uvicorn serves all of them.
+The peers make tools of functions, too. All get the same function, and the same neutral clients call
+them in turns: over stdio, and over HTTP under uvicorn.
 """
 
 import json
@@ -15,7 +15,7 @@ from .http_requests import STATELESS
 from .http_servers import Servers
 from .places import FASTMCP, FASTMCP_3, REQUIREMENTS, REVISION, ROOT, environment, package, peers
 from .rows import Row
-from .serve_load import started
+from .serve_load import start_server
 from .timing import command, loads_in_turns
 
 TOPIC: Final = "toolkit"
@@ -26,7 +26,7 @@ _BESIDE_PEERS: Final = 0.25
 
 
 class _Peer(NamedTuple):
-    """A server class, where it comes from, and the revisions that it speaks over HTTP."""
+    """A server class, its module, and the revisions that it speaks over HTTP."""
 
     label: str
     requirements: Path
@@ -45,7 +45,7 @@ _OURS: Final = "ours"
 _KINDS: Final = {"async": "a coroutine function", "plain": "a plain function"}
 _DEPTHS: Final = (1, 16)
 _CALLS, _WARM_UP = 300, 100
-# A call over HTTP is short, and a server that has just started slow.
+# A call over HTTP is short, and new servers are slow.
 _HTTP_CALLS, _HTTP_WARM_UP, _CONNECTIONS = 1_000, 1_000, 16
 
 _ALONE: Final = {
@@ -79,7 +79,7 @@ def _alone(rounds: int) -> Iterator[Row]:
 
 
 def _commands(transport: str, kind: str, revision: str) -> dict[str, list[str | Path]]:
-    """What starts each server, by its label: an interpreter, `-m`, and a module's arguments."""
+    """Return the arguments that start each server, by label: an interpreter, `-m`, and a module."""
     said = (transport, kind)
     ours: list[str | Path] = [peers(), "-m", "benchmarks.toolkit_ours", *said, revision]
     found = {_OURS: ours}
@@ -90,7 +90,7 @@ def _commands(transport: str, kind: str, revision: str) -> dict[str, list[str | 
     return found
 
 
-def _compared(what: str, taken: Mapping[str, float]) -> Iterator[Row]:
+def _compare(what: str, taken: Mapping[str, float]) -> Iterator[Row]:
     for label, theirs in taken.items():
         if label != _OURS:
             yield Row(TOPIC, what, taken[_OURS], label, theirs, _BESIDE_PEERS, "µs")
@@ -101,7 +101,7 @@ def _stdio(rounds: int) -> Iterator[Row]:
     for kind, function in _KINDS.items():
         with ExitStack() as stack:
             servers = {
-                label: stack.enter_context(started(line, seen))
+                label: stack.enter_context(start_server(line, seen))
                 for label, line in _commands("stdio", kind, REVISION).items()
             }
             for server in servers.values():
@@ -113,7 +113,7 @@ def _stdio(rounds: int) -> Iterator[Row]:
                     for label, server in servers.items()
                 }
                 where = f"stdio, {depth} at a time"
-                yield from _compared(f"{where}, {function}", loads_in_turns(loads, rounds))
+                yield from _compare(f"{where}, {function}", loads_in_turns(loads, rounds))
 
 
 def _http(rounds: int) -> Iterator[Row]:
@@ -125,7 +125,7 @@ def _http(rounds: int) -> Iterator[Row]:
                     label: _http_load(stack, servers.of(line).port, revision)
                     for label, line in _commands("http", kind, revision).items()
                 }
-                yield from _compared(f"HTTP, {revision}, {function}", loads_in_turns(loads, rounds))
+                yield from _compare(f"HTTP, {revision}, {function}", loads_in_turns(loads, rounds))
 
 
 def _http_load(stack: ExitStack, port: int, revision: str) -> Callable[[], float]:

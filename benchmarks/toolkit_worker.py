@@ -1,8 +1,8 @@
-"""Times calls of tools in one process, beside a handler that does the same by hand.
+"""Times calls of tools in one process, beside a handwritten handler.
 
 `python -m benchmarks.toolkit_worker ROUNDS` prints the median seconds of processor time of each
-call as a JSON object. A whole server reads each call and writes its answer, and only the pipes are
-left out. What begins with `direct` is without the wire.
+call as a JSON object. A whole server reads each call and writes its answer, without pipes. Names
+that begin with `direct` are without a transport.
 """
 
 import asyncio
@@ -38,17 +38,14 @@ def plain(text: str) -> str:
 
 
 def generator() -> Iterator[str]:
-    """Give a value, and go on after the call."""
     yield ""
 
 
 async def async_generator() -> AsyncIterator[str]:
-    """Give a value, and go on after the call."""
     yield ""
 
 
 async def coroutine() -> str:
-    """Give a value."""
     return ""
 
 
@@ -70,12 +67,12 @@ def plain_with_all(
 
 
 async def pass_on(call: Any, next: Any) -> Any:
-    """Middleware that does nothing."""
+    """A middleware without effect."""
     return await next(call)
 
 
 def by_hand() -> Any:
-    """A server with a handler."""
+    """Return a server with a handler."""
 
     class ByHand(_package.Server):  # type: ignore[misc]
         async def on_call_tool(self, session: Any, params: Any) -> Any:
@@ -86,7 +83,7 @@ def by_hand() -> Any:
 
 
 def toolkit(function: Callable[..., Any], middleware: Sequence[Any] = (), **options: Any) -> Any:
-    """A server with a tool."""
+    """Return a server with a tool."""
 
     class WithToolkit(mcp_revisions.Toolkit, _package.Server):  # type: ignore[misc]
         pass
@@ -98,7 +95,7 @@ def toolkit(function: Callable[..., Any], middleware: Sequence[Any] = (), **opti
 
 
 def servers() -> dict[str, Any]:
-    """Every server to call, by what is measured with it."""
+    """Return the servers to call, by the name of their row."""
     three = (pass_on,) * 3
     return {
         "by hand": by_hand(),
@@ -114,7 +111,7 @@ def servers() -> dict[str, Any]:
 
 
 class Wire:
-    """A transport without a wire: what a server writes is the answer to what it was handed."""
+    """A transport in memory: each message that the server writes answers the request given last."""
 
     def __init__(self) -> None:
         self._take: Callable[[bytes], bool] | None = None
@@ -136,19 +133,18 @@ class Wire:
         self._answer.set_result(messages[0])
 
     async def ask(self, message: bytes) -> bytes:
-        """Hand a request to the server, and wait for what it writes."""
+        """Give a request to the server, and wait for its answer."""
         assert self._take is not None
         self._answer = asyncio.get_running_loop().create_future()
         self._take(message)
         return await self._answer
 
     def tell(self, message: bytes) -> None:
-        """Hand over what has no answer."""
+        """Give a notification to the server."""
         assert self._take is not None
         self._take(message)
 
     async def close(self) -> None:
-        """End."""
         self._over.set()
 
 
@@ -162,8 +158,8 @@ _CALL = (
 )
 
 
-async def connected(server: Any) -> Wire:
-    """A server after its handshake."""
+async def connect(server: Any) -> Wire:
+    """Return a server after its handshake."""
     wire = Wire()
     asyncio.get_running_loop().create_task(mcp_revisions.serve(server, wire))
     await asyncio.sleep(0.01)
@@ -174,9 +170,9 @@ async def connected(server: Any) -> Wire:
 
 @contextmanager
 def calls() -> Generator[dict[str, Action], None, None]:
-    """So many calls of each server at once."""
+    """Return that many calls of each server at once."""
     with asyncio.Runner() as runner:
-        wires = {name: runner.run(connected(server)) for name, server in servers().items()}
+        wires = {name: runner.run(connect(server)) for name, server in servers().items()}
         answers = {name: runner.run(wire.ask(_CALL)) for name, wire in wires.items()}
         if len({json.dumps(json.loads(answer)) for answer in answers.values()}) > 1:
             raise SystemExit(f"the servers answer differently: {answers}")
@@ -195,13 +191,13 @@ def _run(runner: asyncio.Runner, several: Callable[[Wire], Any], wire: Wire) -> 
 
 
 def direct() -> dict[str, Action]:
-    """A tool and a handler, each called without anything around it."""
+    """Return a tool and a handler, each called directly."""
     params = _models.CallToolRequestParams(name="echo", arguments={"text": "hello"})
     made = {"toolkit": toolkit(plain, thread=False), "by hand": by_hand()}
-    return {f"direct {name}": partial(_answered, one, params) for name, one in made.items()}
+    return {f"direct {name}": partial(_answer, entry, params) for name, entry in made.items()}
 
 
-def _answered(server: Any, params: Any) -> Any:
+def _answer(server: Any, params: Any) -> Any:
     call = server.on_call_tool(None, params)
     try:
         call.send(None)

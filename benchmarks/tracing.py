@@ -1,4 +1,4 @@
-"""Which functions of some packages a process enters, and how often control returns to a module."""
+"""The functions of some packages that a process enters, and returns to their modules."""
 
 import os
 from collections.abc import Generator
@@ -9,7 +9,7 @@ from types import FrameType
 
 
 class Trace:
-    """The functions of some packages that are entered, in order, by the files they are in."""
+    """The entered functions of some packages, in order, by their files."""
 
     def __init__(self, packages: tuple[str, ...]) -> None:
         self._folders = tuple(f"{_folder(name)}{os.sep}" for name in packages)
@@ -17,7 +17,7 @@ class Trace:
         self._recording = False
 
     def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
-        """Take in what the interpreter does, in whichever thread; see `sys.setprofile`."""
+        """Record an event of the interpreter, in any thread; see `sys.setprofile`."""
         if self._recording and event == "call":
             file = frame.f_code.co_filename
             if file.startswith(self._folders):
@@ -34,7 +34,7 @@ class Trace:
             self._recording = False
 
     def figures(self) -> dict[str, int]:
-        """Count functions entered, modules, and how often control came back to a module."""
+        """Return the numbers of functions entered, modules, and returns to a module."""
         files = self._files
         entered = [new for old, new in zip(["", *files], files, strict=False) if new != old]
         modules = len(set(files))

@@ -15,7 +15,7 @@ import mcp_revisions as pkg
 
 from .timing import calls_in_turns
 
-# By name: the client's revision, that of the server class across, and what is called.
+# By name: the revisions of the client and of the server class, and the call.
 _CASES = {
     "older": ("2025-06-18", "2025-11-25", "call"),
     "newer": ("2025-11-25", "2025-06-18", "call"),
@@ -28,7 +28,7 @@ _AT_ONCE = 50
 
 
 def server_of(revision: str) -> Any:
-    """A server that echoes, and completes."""
+    """Return a server that echoes and completes."""
     mcp: Any = pkg.load(revision)
     m = mcp.models
 
@@ -43,7 +43,7 @@ def server_of(revision: str) -> Any:
 
 
 def call_of(client: Any, kind: str) -> Callable[[], Awaitable[Any]]:
-    """One call of a client."""
+    """Return one call of a client."""
     m = pkg.load(client.TABLE.revision).models
     if kind == "call":
         return lambda: client.call_tool("x", {"text": "hi"})
@@ -52,8 +52,8 @@ def call_of(client: Any, kind: str) -> Callable[[], Awaitable[Any]]:
     return lambda: client.complete(reference, argument)
 
 
-async def connected(stack: AsyncExitStack, revision: str, own: str) -> Any:
-    """A client of one revision at a server class of another."""
+async def connect(stack: AsyncExitStack, revision: str, own: str) -> Any:
+    """Yield a client of one revision, connected to a server class of another."""
     client: Any = pkg.load(revision).Client()
     talk = pkg.connect_in_memory(server_of(own), client, revisions=pkg.REVISIONS)
     return await stack.enter_async_context(talk)
@@ -66,7 +66,7 @@ def main(rounds: int) -> None:
         calls: dict[str, Callable[[], Any]] = {}
         for name, (revision, across, kind) in _CASES.items():
             for way, own in (("within", revision), ("across", across)):
-                client = runner.run(connected(stack, revision, own))
+                client = runner.run(connect(stack, revision, own))
                 calls[f"{name} {way}"] = partial(_run, runner, call_of(client, kind))
         taken = calls_in_turns(calls, rounds)
         runner.run(stack.aclose())

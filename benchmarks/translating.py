@@ -1,4 +1,4 @@
-"""What a call costs whose two sides speak different revisions, beside one within a revision."""
+"""The cost of a call between two revisions, beside one within a revision."""
 
 import json
 import sys
@@ -15,7 +15,7 @@ ROUNDS = 40
 _WITHIN = "within the client's revision"
 _CALL_TARGET, _SAME_TARGET = 1.30, 1.05
 
-# Name in the worker's report → what it is.
+# Name in the worker's report → name of the row.
 _ROWS = {
     "older": ("call, client of 2025-06-18, server class of 2025-11-25", _CALL_TARGET),
     "newer": ("call, client of 2025-11-25, server class of 2025-06-18", _CALL_TARGET),

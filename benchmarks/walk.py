@@ -1,7 +1,7 @@
-"""How far a call goes through the runtime: functions entered, modules, returns to a module.
+"""The path of a call through the runtime: functions entered, modules, returns to a module.
 
-What a reader has to follow, and a debugger has to step through. The figures are the same on every
-machine. Frames of a peer count, whose packages they are in; those of libraries do not.
+A reader must follow it, and a debugger steps through it. The figures are the same on every machine.
+Frames of a peer count if its packages have them; those of libraries do not.
 """
 
 import json
@@ -17,7 +17,7 @@ TOPIC = "walk"
 ROUNDS = 3
 
 _FIGURES = ("calls", "modules", "returns")
-# By case of the worker: what it is, and the cases of peers it stands beside.
+# By case of the worker: its name, and the cases of peers beside it.
 _WALKS = {
     "stdio": ("tools/call over stdio", ("pygls", "mcp stdio")),
     "session": ("tools/call over HTTP, in a session", ("pygls", "mcp session")),
@@ -32,10 +32,10 @@ _PEERS = {
 
 
 def rows(rounds: int) -> Iterator[Row]:
-    """Compare one call of ours with one of each peer; without the peers, tell ours alone."""
+    """Compare one call of ours with one of each peer; without peers, return ours alone."""
     theirs = _of_peers(rounds)
     for case, (what, beside) in _WALKS.items():
-        ours = _walked(Path(sys.executable), case, rounds)
+        ours = _walk(Path(sys.executable), case, rounds)
         for peer in beside:
             found = theirs.get(peer)
             name = _PEERS[peer] if found else f"{_PEERS[peer]}: NOT INSTALLED"
@@ -50,10 +50,10 @@ def _of_peers(rounds: int) -> dict[str, dict[str, int]]:
     except RuntimeError as error:
         print(f"measuring without peers: {error}", file=sys.stderr)
         return {}
-    return {case: _walked(interpreter, case, rounds) for case in _PEERS}
+    return {case: _walk(interpreter, case, rounds) for case in _PEERS}
 
 
-def _walked(interpreter: Path, case: str, rounds: int) -> dict[str, int]:
+def _walk(interpreter: Path, case: str, rounds: int) -> dict[str, int]:
     worker: list[str | Path] = [interpreter, "-m", "benchmarks.walk_worker", case, str(rounds)]
     printed = command(worker, ROOT, environment(PYTHONPATH=str(package())))()
     figures: dict[str, int] = json.loads(printed)

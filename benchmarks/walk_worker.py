@@ -1,8 +1,8 @@
-"""Traces one call through a server: which of a package's modules control passes, and how often.
+"""Traces one call through a server: the modules of a package that it enters, and how often.
 
-`python -m benchmarks.walk_worker CASE TRACES` runs a server of the benchmarks in this process, asks
-it from a thread of its own, and prints what it counted as a JSON object. The server owns the main
-thread and the standard streams, as it does in a program of its own.
+`python -m benchmarks.walk_worker CASE TRACES` runs a server of the benchmarks in this process,
+calls it from another thread, and prints the counts as a JSON object. The server has the main thread
+and the standard streams, as in its own program.
 """
 
 import json
@@ -23,7 +23,7 @@ from .places import REVISION
 from .serve_load import Server
 from .tracing import Trace
 
-# What is done after an answer was sent belongs to the call as well.
+# Work after the answer belongs to the call, too.
 _SETTLED: Final = 0.05
 _WARM_UP: Final = 5
 _OURS: Final = ("mcp_revisions._runtime",)
@@ -35,7 +35,7 @@ Streams: TypeAlias = tuple[int, int]
 
 
 class Case(NamedTuple):
-    """A program, whose frames count, and how to make one call again and again."""
+    """A program, the packages whose frames count, and a way to repeat one call."""
 
     program: list[str]
     packages: tuple[str, ...]
@@ -109,7 +109,7 @@ def _traces(call: Call, trace: Trace, number: int) -> dict[str, int]:
 
 
 def _standard_streams() -> tuple[Streams, int]:
-    """Put pipes in place of the standard streams; also gives what standard output was."""
+    """Put pipes in place of the standard streams; yield also the former standard output."""
     printed = os.dup(1)
     from_us, to_server = os.pipe()
     from_server, to_us = os.pipe()
@@ -120,7 +120,7 @@ def _standard_streams() -> tuple[Streams, int]:
 
 
 def main(case: Case, number: int) -> None:
-    """Run the server until the thread that asks it ends the process."""
+    """Run the server until the calling thread ends the process."""
     trace = Trace(case.packages)
     streams, printed = _standard_streams()
 
@@ -138,7 +138,7 @@ def main(case: Case, number: int) -> None:
             os._exit(failed)
 
     Thread(target=ask, daemon=True).start()
-    # Of the threads that a server starts, too; the one that asks is none of them.
+    # Also in threads that the server starts, without the calling one.
     threading.setprofile(trace)
     sys.setprofile(trace)
     sys.argv = case.program

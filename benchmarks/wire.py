@@ -1,6 +1,6 @@
-"""What a message costs between bytes and typed objects, beside the SDK and beside Pydantic.
+"""The cost of a message between bytes and typed objects, beside the SDK and beside Pydantic.
 
-So do the Structs that the target `msgspec` makes of the same revision, beside the SDK.
+The Structs of the target `msgspec`, of the same revision, are compared with the SDK, too.
 """
 
 import json

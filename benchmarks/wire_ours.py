@@ -1,4 +1,4 @@
-"""Messages through the generated package, and through Pydantic alone as the bound to reach.
+"""Messages through the generated package, and through Pydantic alone as a lower bound.
 
 Runs on the interpreter of the peers, with a generated package on its path.
 """
@@ -22,40 +22,40 @@ Read = Callable[[bytes], Any]
 
 
 def read_call(data: bytes) -> Any:
-    """A request from a client, checked and typed."""
+    """Read a request of a client, checked and typed."""
     return _methods.parse_request(data, sender="client")
 
 
 def read_result(data: bytes) -> Any:
-    """An answer to `tools/call`."""
+    """Read an answer to `tools/call`."""
     return _methods.parse_answer(data, spec=_methods.CALL_TOOL)
 
 
 def read_tools(data: bytes) -> Any:
-    """An answer to `tools/list`."""
+    """Read an answer to `tools/list`."""
     return _methods.parse_answer(data, spec=_methods.LIST_TOOLS)
 
 
 def write_call(data: bytes) -> Action:
-    """Writes the request that `data` holds."""
+    """Write a request from `data`."""
     params = read_call(data).params
     return lambda: _methods.serialise_request(_methods.CALL_TOOL, 7, params)
 
 
 def write_result(data: bytes) -> Action:
-    """Writes the result that `data` holds."""
+    """Write a result from `data`."""
     result = read_result(data).value
     return lambda: _methods.serialise_result(_methods.CALL_TOOL, 7, result)
 
 
 def write_tools(data: bytes) -> Action:
-    """Writes the list that `data` holds."""
+    """Write a list from `data`."""
     result = read_tools(data).value
     return lambda: _methods.serialise_result(_methods.LIST_TOOLS, 7, result)
 
 
 def pydantic_alone() -> dict[str, Action]:
-    """What Pydantic does of the work: its parser with its validator, and its serializer."""
+    """Return the share of Pydantic: its parser with its validator, and its serializer."""
     params, result, tools = (
         _models.CallToolRequestParams,
         _models.CallToolResult,
@@ -65,17 +65,17 @@ def pydantic_alone() -> dict[str, Action]:
     alone: dict[str, Action] = {}
     for name, (data, member, model) in zip(("call", "result", "tools"), members, strict=True):
         value = model.from_wire(from_json(data)[member])
-        alone[f"read {name}"] = partial(_parsed, data, member, model)
+        alone[f"read {name}"] = partial(_parser, data, member, model)
         alone[f"write {name}"] = value.to_json
     return alone
 
 
-def _parsed(data: bytes, member: str, model: Any) -> Any:
+def _parser(data: bytes, member: str, model: Any) -> Any:
     return model.__pydantic_validator__.validate_python(from_json(data)[member])
 
 
 def exact_readers() -> dict[str, Read]:
-    """Pydantic's `validate_json` on the one class that is known to fit, envelope included."""
+    """Return Pydantic's `validate_json` on the one right class, with its envelope."""
     return {
         "call": _models.CallToolRequest.from_json,
         "result": _envelope(_models.CallToolResult),
@@ -84,7 +84,7 @@ def exact_readers() -> dict[str, Read]:
 
 
 def _envelope(result: Any) -> Read:
-    # Before 2026-07-28 the schema has no envelopes with typed results; this is what one would be.
+    # Before 2026-07-28 the schema has no envelopes with typed results, so this is one.
     from pydantic import create_model
 
     fields: Any = {

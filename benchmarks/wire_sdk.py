@@ -1,4 +1,4 @@
-"""Messages through mcp 2.3.0, with the steps its sessions take for each, less their scheduling.
+"""Messages through mcp 2.3.0, with the steps of its sessions for each, without their scheduling.
 
 The steps are those of the stdio transports and of `ServerRunner` and `ClientSession`; queues,
 spans, headers and middleware are left out. Names with an underscore are the SDK's own, at a pinned
@@ -51,7 +51,7 @@ def write_call(data: bytes) -> Action:
 
     def write() -> bytes:
         body = request.model_dump(by_alias=True, mode="json", exclude_none=True)
-        return _written(_types.JSONRPCRequest(jsonrpc="2.0", id=7, **body))
+        return _write(_types.JSONRPCRequest(jsonrpc="2.0", id=7, **body))
 
     return write
 
@@ -70,11 +70,11 @@ def _write_answer(method: str, result: Any) -> Action:
     def write() -> bytes:
         dumped = _runner._dump_result(result)
         body = _methods.serialize_server_result(method, REVISION, dumped)
-        return _written(_types.JSONRPCResponse(jsonrpc="2.0", id=7, result=body))
+        return _write(_types.JSONRPCResponse(jsonrpc="2.0", id=7, result=body))
 
     return write
 
 
-def _written(message: Any) -> bytes:
+def _write(message: Any) -> bytes:
     text: str = message.model_dump_json(by_alias=True, exclude_unset=True)
     return text.encode()

@@ -1,4 +1,4 @@
-"""Messages through the Structs that the target `msgspec` makes.
+"""Messages through the Structs of the target `msgspec`.
 
 Runs on the interpreter of the peers, with the generated module on its path.
 """
@@ -8,23 +8,23 @@ from typing import Any
 
 from .timing import Action
 
-# The generated module and msgspec are not there for type checkers of other environments.
+# Type checkers of other environments have neither the generated module nor msgspec.
 _structs: Any = import_module("mcp_structs.v2025_11_25")
 _json: Any = import_module("msgspec.json")
 
 
 def read_call(data: bytes) -> Any:
-    """A request, checked and typed."""
+    """Read a request, checked and typed."""
     return _structs.decode(data)
 
 
 def read_result(data: bytes) -> Any:
-    """An answer to `tools/call`: its envelope says which request it answers, then its result."""
+    """Read an answer to `tools/call`: the envelope, then the result of its request."""
     return _structs.decode_result("tools/call", _structs.decode(data).result)
 
 
 def read_answer(data: bytes) -> Any:
-    """The same in one pass, which is possible where the request is known before its answer."""
+    """Read the same in one pass, for a request that is known before its answer."""
     return _structs.decode_answer("tools/call", data).result
 
 
@@ -33,7 +33,7 @@ def read_tools(data: bytes) -> Any:
     return _structs.decode_result("tools/list", _structs.decode(data).result)
 
 
-def written(read: Action) -> bytes:
-    """What was read, as JSON: a request as a whole, of an answer its result."""
+def writer(read: Action) -> bytes:
+    """Return a request as JSON, or the result of an answer."""
     text: bytes = _json.encode(read())
     return text

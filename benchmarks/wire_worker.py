@@ -12,7 +12,7 @@ from functools import partial
 from . import messages, wire_ours, wire_sdk, wire_structs
 from .timing import Action, calls_in_turns
 
-# The name, the data, and which reader and writer it is for.
+# The name, the data, its reader and its writer.
 _MESSAGES = (
     ("call", messages.CALL, "call"),
     ("call+progress", messages.CALL_WITH_PROGRESS, "call"),
@@ -22,7 +22,7 @@ _MESSAGES = (
 
 
 def calls() -> dict[str, Action]:
-    """Every call to time, by what it does, to which message, and through what."""
+    """Return every call to time, by direction, message and library."""
     found: dict[str, Action] = {}
     exact = wire_ours.exact_readers()
     for name, data, kind in _MESSAGES:
@@ -38,14 +38,14 @@ def calls() -> dict[str, Action]:
 
 
 def check(found: Mapping[str, Action]) -> None:
-    """Raise `SystemExit` unless both sides write what they read: only then is it the same work."""
-    answer = wire_structs.written(found["read result method"])
+    """Raise `SystemExit` unless both sides write back the same data."""
+    answer = wire_structs.writer(found["read result method"])
     if json.loads(answer) != json.loads(messages.RESULT)["result"]:
         raise SystemExit("structs: the answer to a known method does not come back as it was")
     for name, data, _ in _MESSAGES:
         found[f"read {name} exact"]()  # the first time builds the class
         message = json.loads(data)
-        structs = wire_structs.written(found[f"read {name} structs"])
+        structs = wire_structs.writer(found[f"read {name} structs"])
         if json.loads(structs) != message.get("result", message):
             raise SystemExit(f"structs: the message {name} does not come back as it was")
         for side in ("ours", "sdk"):

@@ -1,8 +1,8 @@
-"""Build hook: put `templates/` and `schema/` inside the package of a wheel, and say what they are.
+"""Build hook: put `templates/` and `schema/` into the package of a wheel, with an SBOM.
 
-The wheel lists what it contains of others in `.dist-info/sboms/` (PEP 770): the snapshots of the
-published schemas, with the commits and digests of their files. What the wheel needs is not in that
-list, because scanners take what they find there for installed.
+`.dist-info/sboms/` (PEP 770) lists third-party content of the wheel: the snapshots of the published
+schemas, with the commits and digests of their files. Dependencies are not listed, because scanners
+would count them as installed.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-# From the file LICENSE of each repository; the licence of others has not been looked at.
+# From the file LICENSE of each repository; other licences are unknown.
 LICENCES: Final = {
     "https://github.com/modelcontextprotocol/modelcontextprotocol": "Apache-2.0 AND MIT",
     "https://github.com/modelcontextprotocol/ext-tasks": "Apache-2.0",
@@ -22,7 +22,7 @@ LICENCES: Final = {
 
 
 class DataFolders(BuildHookInterface):
-    """An editable install finds both folders in the checkout, so only standard wheels map them."""
+    """The hook. Only standard wheels need it: editable installs use the folders of the checkout."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "standard":
@@ -42,8 +42,11 @@ class DataFolders(BuildHookInterface):
 
 
 def contents(version: str, schema: Path) -> dict[str, Any]:
-    """Return what a wheel of this version contains, as a document of CycloneDX 1.6."""
-    components = [*pinned(schema / "pins.json"), *pinned(schema / "extensions" / "pins.json")]
+    """Return the contents of a wheel of this version as a CycloneDX 1.6 document."""
+    components = [
+        *components_of(schema / "pins.json"),
+        *components_of(schema / "extensions" / "pins.json"),
+    ]
     ours = component("mcp-protogen", version, "library", "Apache-2.0")
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
@@ -55,8 +58,8 @@ def contents(version: str, schema: Path) -> dict[str, Any]:
     }
 
 
-def pinned(pins: Path) -> Iterator[dict[str, Any]]:
-    """Yield a component for each pin of a file of pins, with the digest of the published file."""
+def components_of(pins: Path) -> Iterator[dict[str, Any]]:
+    """Yield a component for each pin in a file, with the digest of the published file."""
     document = json.loads(pins.read_bytes())
     for kind in ("revisions", "extensions"):
         for name, pin in document.get(kind, {}).items():

@@ -1,6 +1,6 @@
 """The demonstration of `make demo`: a generated package, and a session between its two stubs.
 
-The package, generated for 2025-11-25, has to be importable as `pkg`.
+`pkg` must be a package that `mcp-gen` generated for 2025-11-25.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ WEATHER = m.Tool(
 
 
 class WeatherServer(mcp.Server):
-    """A server of `tools/list` and `tools/call`, which declares only what it handles."""
+    """A server with one tool."""
 
     async def on_list_tools(
         self, session: Any, params: m.PaginatedRequestParams
@@ -45,7 +45,7 @@ def show_tree(package: Path) -> None:
 
 
 def show_message(sender: str, data: bytes) -> None:
-    """Print a message as it is sent."""
+    """Print a message with its direction."""
     arrow = "→" if sender == "client" else "←"
     print(f"  {arrow} {json.dumps(json.loads(data), ensure_ascii=False)}")
 

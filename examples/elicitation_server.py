@@ -4,7 +4,7 @@
     python examples/elicitation_server.py                   # over standard input and output
     python examples/elicitation_server.py --http 8000       # at http://127.0.0.1:8000/mcp
 
-No table is free on 2024-12-25. The bank and the services are made up, and nobody ever signs in.
+All tables are taken on 2024-12-25. The bank and the services are invented: no user ever signs in.
 """
 
 from argparse import ArgumentParser
@@ -22,7 +22,7 @@ FULL = Date(2024, 12, 25)
 OUTCOMES = {"accept": "is confirmed in the browser", "decline": "is declined", "cancel": "is off"}
 
 app = mcp.App("elicitation", version="1.0.0")
-# What the page of a service would bring, when the user has signed in there.
+# Tokens by service; a real service sends one after the user has signed in on its page.
 tokens: dict[str, str] = {}
 
 
@@ -33,7 +33,7 @@ class OtherDay(BaseModel):
 
 @app.tool
 async def book_table(date: Date, time: str, party_size: int, session: mcp.Session) -> str:
-    """Book a table; the user is asked for another day if there is none left."""
+    """Book a table; ask the user for another day if all tables are taken."""
     if date == FULL:
         question = f"There is no table for {party_size} on {date}. Try another day?"
         match await session.ask(question, OtherDay):
@@ -48,8 +48,8 @@ async def book_table(date: Date, time: str, party_size: int, session: mcp.Sessio
 
 @app.tool
 async def secure_payment(amount: float, session: mcp.Session) -> str:
-    """Pay, once the user has confirmed it on a page of the bank."""
-    # The same id in each round of questions.
+    """Pay after the user has confirmed on a page of the bank."""
+    # `once` keeps the id in each round of questions.
     id = await session.once("id", lambda: str(uuid4()))
     url = f"https://payments.example.com/confirm?amount={amount:.2f}&id={id}"
     answer = await session.elicit_url(f"Confirm ${amount:.2f}.", id, url)
@@ -58,7 +58,7 @@ async def secure_payment(amount: float, session: mcp.Session) -> str:
 
 @app.tool
 async def connect_service(service_name: Service, session: mcp.Session) -> str:
-    """Connect to a service, where the user has to sign in first."""
+    """Connect to a service; the user must sign in there first."""
     if service_name in tokens:
         return f"Connected to {service_name}."
     id = await session.once("id", lambda: str(uuid4()))

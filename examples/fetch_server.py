@@ -1,12 +1,11 @@
-"""Fetches pages of the web, and shows them as Markdown.
+"""Fetches web pages as Markdown.
 
     mcp-gen --revision all --with all --out examples/pkg    # the package that it imports
     python examples/fetch_server.py                         # over standard input and output
     python examples/fetch_server.py --http 8000             # at http://127.0.0.1:8000/mcp
 
-The tool, which models call by themselves, keeps to the robots.txt of a site; the prompt, which
-users choose, need not. Without a proxy, neither reaches addresses that are not public, unless it is
-started with --private.
+The tool, which models call by themselves, obeys the robots.txt of a site; the prompt, which users
+choose, does not. Both reach private addresses only with --private or through a proxy.
 """
 
 import re
@@ -39,7 +38,7 @@ AFTER = {**MARKS, **dict.fromkeys([*HEADINGS, *BLOCKS, "title"], "\n\n"), "pre":
 HIDDEN = {"script", "style", "nav", "footer", "aside", "form", "noscript", "template", "svg"}
 
 ADVICE = "The user can still fetch it, with the prompt fetch."
-Url = Annotated[HttpUrl, Field(description="Where the page is.")]
+Url = Annotated[HttpUrl, Field(description="The address of the page.")]
 
 
 class Settings(Namespace):
@@ -55,7 +54,7 @@ app = mcp.App("fetch", version="1.0.0")
 
 
 class Markdown(HTMLParser):
-    """The text of a page, without what is around it on each page of a site."""
+    """The text of a page, without menus, forms and other parts that each page of a site has."""
 
     def __init__(self, url: str, page: str) -> None:
         super().__init__()
@@ -95,11 +94,11 @@ class PublicConnection(HTTPConnection):
 
 
 class SecurePublicConnection(HTTPSConnection, PublicConnection):
-    """The same, with TLS after it."""
+    """The same with TLS."""
 
 
 class PublicAddresses(web.HTTPHandler, web.HTTPSHandler):
-    """Public addresses, and proxies, which may be anywhere."""
+    """Connections to public addresses, and to proxies anywhere."""
 
     def http_open(self, req: Request) -> HTTPResponse:
         return self.do_open(HTTPConnection if req.has_proxy() else PublicConnection, req)
@@ -128,7 +127,7 @@ def agent(autonomous: bool) -> str:
 
 
 def download(url: str, autonomous: bool, robots: bool) -> tuple[str, str]:
-    """Return a text and its type; redirects may have to be in keeping with robots.txt."""
+    """Return a text and its type; with `robots`, redirects must obey robots.txt."""
     deadline = monotonic() + SECONDS
     proxy = settings.proxy_url
     proxies = {"http": proxy, "https": proxy} if proxy else web.getproxies()
@@ -159,11 +158,11 @@ def check_robots(url: str) -> None:
     robots = RobotFileParser()
     robots.parse(rules.splitlines())
     if not robots.can_fetch(agent(autonomous=True), url):
-        raise ToolError(f"{place} keeps programs away from {url}. {ADVICE}\n\n{rules[:2_000]}")
+        raise ToolError(f"{place} forbids programs to fetch {url}. {ADVICE}\n\n{rules[:2_000]}")
 
 
 def page(url: str, autonomous: bool, raw: bool = False) -> tuple[str, str]:
-    """Return what to say of a page, and its text."""
+    """Return a note about a page, and its text."""
     try:
         if autonomous:
             check_robots(url)
@@ -174,29 +173,29 @@ def page(url: str, autonomous: bool, raw: bool = False) -> tuple[str, str]:
         raise ToolError(f"{url} cannot be fetched: {error}") from error
     if not raw and ("text/html" in kind or "<html" in text[:100]):
         return "", Markdown(url, text).text
-    return f"This is {kind} as it came.\n", text
+    return f"This is {kind}, unchanged.\n", text
 
 
 @app.tool(annotations=m.ToolAnnotations(read_only_hint=True), structured=False)
 def fetch(
     url: Url,
     max_length: Annotated[
-        int, Field(gt=0, lt=1_000_000, description="How many characters.")
+        int, Field(gt=0, lt=1_000_000, description="The number of characters.")
     ] = 5000,
-    start_index: Annotated[int, Field(ge=0, description="The character to begin with.")] = 0,
-    raw: Annotated[bool, Field(description="Show HTML as it came.")] = False,
+    start_index: Annotated[int, Field(ge=0, description="The first character.")] = 0,
+    raw: Annotated[bool, Field(description="Show HTML unchanged.")] = False,
 ) -> str:
-    """Fetch a page of the web, or a part of it, as Markdown. So you do have access to the web."""
-    kind, text = page(str(url), autonomous=True, raw=raw)
+    """Fetch a web page, or a part of it, as Markdown. This gives you access to the web."""
+    note, text = page(str(url), autonomous=True, raw=raw)
     part = text[start_index : start_index + max_length]
-    shown = f"{kind}Contents of {url}:\n{part or '<error>There is no more.</error>'}"
+    answer = f"{note}Contents of {url}:\n{part or '<error>There is no more.</error>'}"
     end = start_index + len(part)
-    return shown if end >= len(text) else f"{shown}\n\n<error>Go on at start_index {end}.</error>"
+    return answer if end >= len(text) else f"{answer}\n\n<error>Go on at start_index {end}.</error>"
 
 
 @app.prompt(name="fetch")
 def fetch_for_user(url: Url) -> str:
-    """Fetch a page of the web as Markdown."""
+    """Fetch a web page as Markdown."""
     try:
         return "".join(page(str(url), autonomous=False))
     except ToolError as error:
@@ -206,9 +205,9 @@ def fetch_for_user(url: Url) -> str:
 if __name__ == "__main__":
     parser = ArgumentParser(description="let models read the web")
     parser.add_argument("--http", type=int, metavar="PORT", help="serve HTTP on this port")
-    parser.add_argument("--user-agent", help="what to say to sites")
-    parser.add_argument("--ignore-robots-txt", action="store_true", help="whatever it says")
-    parser.add_argument("--proxy-url", help="ask this proxy, in place of those of the environment")
+    parser.add_argument("--user-agent", help="the User-Agent for sites")
+    parser.add_argument("--ignore-robots-txt", action="store_true", help="fetch any page")
+    parser.add_argument("--proxy-url", help="use this proxy in place of those in the environment")
     parser.add_argument("--private", action="store_true", help="reach private addresses")
     parser.parse_args(namespace=settings)
     app.run("http", port=settings.http) if settings.http else app.run()

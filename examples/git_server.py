@@ -1,10 +1,10 @@
-"""Reads and changes git repositories of this machine, with the git that is installed.
+"""Reads and changes git repositories on this machine, with the installed git.
 
     mcp-gen --revision all --with all --out examples/pkg    # the package that it imports
     python examples/git_server.py                           # over standard input and output
     python examples/git_server.py --http 8000               # at http://127.0.0.1:8000/mcp
 
-With --repository FOLDER, which may be repeated, it uses no repository outside of these folders.
+--repository FOLDER, which may be repeated, restricts the server to repositories in these folders.
 """
 
 import os
@@ -34,25 +34,25 @@ undoing = app.tool(
 )
 
 
-def permitted(folder: Path) -> Path:
+def check_folder(folder: Path) -> Path:
     folder = folder.resolve()
-    if allowed and not any(folder.is_relative_to(one) for one in allowed):
+    if allowed and not any(folder.is_relative_to(root) for root in allowed):
         raise ValueError("outside of the repositories that this server may use")
     return folder
 
 
-Repository = Annotated[Path, AfterValidator(permitted), Field(description="Its folder.")]
-# git would take what begins with a dash as an option.
+Repository = Annotated[Path, AfterValidator(check_folder), Field(description="Its folder.")]
+# git reads arguments that begin with a dash as options.
 Name = Annotated[str, Field(pattern="^[^-]")]
 Lines = Annotated[int, Field(ge=0, description="How many lines to show around each change.")]
 Date = Annotated[str, Field(description="Such as 2024-01-15T14:30:25, Jan 15 2024, 2 weeks ago.")]
 
 
 def git(repository: Path, command: str, *arguments: str) -> str:
-    """Run git in a repository, and return what it prints."""
-    # Without a ceiling, git would take a repository around this folder.
+    """Run git in a repository, and return its output."""
+    # Without a ceiling, git also uses a repository around this folder.
     environment = {**os.environ, "GIT_CEILING_DIRECTORIES": str(repository.parent)}
-    done = subprocess.run(
+    process = subprocess.run(
         ["git", "-C", str(repository), command, *arguments],
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -61,39 +61,39 @@ def git(repository: Path, command: str, *arguments: str) -> str:
         errors="replace",
         check=False,
     )
-    if done.returncode != 0:
-        raise ToolError(f"git {command}: {done.stderr.strip() or done.stdout.strip()}")
-    return done.stdout.strip("\n")
+    if process.returncode != 0:
+        raise ToolError(f"git {command}: {process.stderr.strip() or process.stdout.strip()}")
+    return process.stdout.strip("\n")
 
 
 @reading
 def git_status(repo_path: Repository) -> str:
-    """Show what has changed in the working tree, and what is staged."""
+    """Show changes in the working tree, and staged changes."""
     return "Status of the repository:\n" + git(repo_path, "status")
 
 
 @reading
 def git_diff_unstaged(repo_path: Repository, context_lines: Lines = 3) -> str:
-    """Show changes of the working tree that are not staged."""
+    """Show unstaged changes of the working tree."""
     return "Changes not staged:\n" + git(repo_path, "diff", f"--unified={context_lines}")
 
 
 @reading
 def git_diff_staged(repo_path: Repository, context_lines: Lines = 3) -> str:
-    """Show changes that the next commit will have."""
+    """Show staged changes."""
     return "Changes staged:\n" + git(repo_path, "diff", "--cached", f"--unified={context_lines}")
 
 
 @reading
 def git_diff(repo_path: Repository, target: Name, context_lines: Lines = 3) -> str:
-    """Show how the working tree differs from a branch or commit, or two of them: main..topic."""
-    shown = git(repo_path, "diff", f"--unified={context_lines}", target, "--")
-    return f"Differences from {target}:\n{shown}"
+    """Compare the working tree with a branch or commit, or compare two: main..topic."""
+    differences = git(repo_path, "diff", f"--unified={context_lines}", target, "--")
+    return f"Differences from {target}:\n{differences}"
 
 
 @writing
 def git_commit(repo_path: Repository, message: str) -> str:
-    """Commit what is staged."""
+    """Commit staged changes."""
     git(repo_path, "commit", f"--message={message}")
     return f"Committed as {git(repo_path, 'rev-parse', 'HEAD')}"
 
@@ -107,7 +107,7 @@ def git_add(repo_path: Repository, files: Annotated[list[str], Field(min_length=
 
 @undoing
 def git_reset(repo_path: Repository) -> str:
-    """Unstage everything, and leave the files as they are."""
+    """Unstage everything, and keep the files unchanged."""
     git(repo_path, "reset", "--quiet")
     return "Nothing is staged any more"
 
@@ -119,7 +119,7 @@ def git_log(
     start_timestamp: Date | None = None,
     end_timestamp: Date | None = None,
 ) -> str:
-    """Show the latest commits, perhaps only those between two dates."""
+    """Show the latest commits, or those between two dates."""
     arguments = [f"--max-count={max_count}", f"--format={COMMIT}"]
     arguments += [f"--since={start_timestamp}"] if start_timestamp else []
     arguments += [f"--until={end_timestamp}"] if end_timestamp else []
@@ -130,7 +130,7 @@ def git_log(
 def git_create_branch(
     repo_path: Repository, branch_name: Name, base_branch: Name | None = None
 ) -> str:
-    """Create a branch, from the current one unless another is named."""
+    """Create a branch from another branch, by default the current one."""
     base = base_branch or git(repo_path, "branch", "--show-current")
     git(repo_path, "branch", "--no-track", branch_name, base)
     return f"Created {branch_name} from {base}"
@@ -145,7 +145,7 @@ def git_checkout(repo_path: Repository, branch_name: Name) -> str:
 
 @reading
 def git_show(repo_path: Repository, revision: Name) -> str:
-    """Show a commit: who made it, when and why, and what it changed."""
+    """Show a commit: author, date, message and changes."""
     options = (f"--format={COMMIT}", "--first-parent")
     return git(repo_path, "show", *options, f"{revision}^{{commit}}", "--")
 
@@ -154,8 +154,8 @@ def git_show(repo_path: Repository, revision: Name) -> str:
 def git_branch(
     repo_path: Repository,
     branch_type: Literal["local", "remote", "all"] = "local",
-    contains: Annotated[Name, Field(description="A commit that they have.")] | None = None,
-    not_contains: Annotated[Name, Field(description="A commit that they lack.")] | None = None,
+    contains: Annotated[Name, Field(description="With this commit.")] | None = None,
+    not_contains: Annotated[Name, Field(description="Without this commit.")] | None = None,
 ) -> str:
     """List branches."""
     arguments = {"local": ["--list"], "remote": ["--remotes"], "all": ["--all"]}[branch_type]

@@ -1,11 +1,11 @@
-"""Remembers what models learn, as a graph of entities, their relations, and observations of them.
+"""Stores the knowledge of models: a graph of entities, their relations and observations.
 
     mcp-gen --revision all --with all --out examples/pkg    # the package that it imports
     python examples/memory_server.py                        # over standard input and output
     python examples/memory_server.py --http 8000            # at http://127.0.0.1:8000/mcp
 
-The graph is in the file that MEMORY_FILE_PATH names, a line of JSON for each entity and relation,
-and in memory.jsonl beside this module if it names none.
+The graph is in the file MEMORY_FILE_PATH, by default memory.jsonl beside this module, with a line
+of JSON for each entity and relation.
 """
 
 import json
@@ -43,13 +43,13 @@ class Model(BaseModel):
 
 class Entity(Model):
     name: str
-    entity_type: str = Field(description="What kind of thing it is.")
-    observations: list[str] = Field(description="Facts about it, each by itself.")
+    entity_type: str = Field(description="The kind of thing, such as person.")
+    observations: list[str] = Field(description="Single facts about it.")
 
 
 class Relation(Model):
-    source: str = Field(alias="from", description="Name of the entity that it starts from.")
-    to: str = Field(description="Name of the entity that it leads to.")
+    source: str = Field(alias="from", description="Name of the entity at the start.")
+    to: str = Field(description="Name of the entity at the end.")
     relation_type: str = Field(description="A verb in the active voice.")
 
 
@@ -63,9 +63,9 @@ class Relations(Model):
 
 class Graph(Relations, Entities):
     def around(self, entities: list[Entity]) -> "Graph":
-        """Return some of the entities, with all relations from and to them."""
-        names = {one.name for one in entities}
-        relations = [one for one in self.relations if names & {one.source, one.to}]
+        """Return entities with all relations from and to them."""
+        names = {entity.name for entity in entities}
+        relations = [link for link in self.relations if names & {link.source, link.to}]
         return Graph(entities=entities, relations=relations)
 
 
@@ -103,12 +103,12 @@ def load() -> Graph:
 
 
 def save(graph: Graph) -> None:
-    """Write the graph to another file, which takes the place of this one when it is complete."""
-    records = [{"type": "entity", **one.model_dump()} for one in graph.entities]
-    records += [{"type": "relation", **one.model_dump()} for one in graph.relations]
-    written = FILE.with_name(f"{FILE.name}.{os.getpid()}")
-    written.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
-    written.replace(FILE)
+    """Write the graph to a new file, then replace the old file by it."""
+    records = [{"type": "entity", **entity.model_dump()} for entity in graph.entities]
+    records += [{"type": "relation", **link.model_dump()} for link in graph.relations]
+    file = FILE.with_name(f"{FILE.name}.{os.getpid()}")
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    file.replace(FILE)
 
 
 async def read() -> Graph:
@@ -116,17 +116,17 @@ async def read() -> Graph:
 
 
 async def change() -> AsyncGenerator[Graph, None]:
-    """Give the graph to one call at a time, and keep what has become of it if the call succeeds."""
+    """Give the graph to one call at a time, and save it if the call succeeds."""
     async with changing:
         graph = await read()
         yield graph
-        # In a thread, it would go on after a cancellation, beside the next call.
+        # Not in a thread, which a cancellation would not stop before the next call.
         save(graph)
     await app.resource_updated(URI)
 
 
 def add(items: list[T], known: list[T]) -> list[T]:
-    """Add the items that are new, and return them."""
+    """Add the unknown items, and return them."""
     new: list[T] = []
     for item in items:
         if item not in known:
@@ -141,23 +141,23 @@ Changed = Annotated[Graph, Depends(change)]
 
 @app.tool(annotations=ADDS)
 async def create_entities(entities: list[Entity], graph: Changed) -> Entities:
-    """Add entities with names that are new, and return those that were added."""
-    known = {one.name for one in graph.entities}
-    new = list({one.name: one for one in entities if one.name not in known}.values())
+    """Add entities with new names, and return the added ones."""
+    known = {entity.name for entity in graph.entities}
+    new = list({entity.name: entity for entity in entities if entity.name not in known}.values())
     graph.entities += new
     return Entities(entities=new)
 
 
 @app.tool(annotations=ADDS)
 async def create_relations(relations: list[Relation], graph: Changed) -> Relations:
-    """Add relations between entities that are new, and return those that were added."""
+    """Add new relations between entities, and return the added ones."""
     return Relations(relations=add(relations, graph.relations))
 
 
 @app.tool(annotations=ADDS)
 async def add_observations(observations: list[Facts], graph: Changed) -> Additions:
-    """Add observations to entities that there are, and return those that are new."""
-    entities = {one.name: one for one in graph.entities}
+    """Add observations to known entities, and return the new ones."""
+    entities = {entity.name: entity for entity in graph.entities}
     results: list[AddedFacts] = []
     for facts in observations:
         entity = entities.get(facts.entity_name)
@@ -174,8 +174,8 @@ async def delete_entities(
 ) -> Done:
     """Delete entities, and all relations from and to them."""
     gone = set(entity_names)
-    graph.entities = [one for one in graph.entities if one.name not in gone]
-    graph.relations = [one for one in graph.relations if not gone & {one.source, one.to}]
+    graph.entities = [entity for entity in graph.entities if entity.name not in gone]
+    graph.relations = [link for link in graph.relations if not gone & {link.source, link.to}]
     return Done(message="The entities are deleted")
 
 
@@ -185,50 +185,50 @@ async def delete_observations(deletions: list[WrongFacts], graph: Changed) -> Do
     for facts in deletions:
         for entity in graph.entities:
             if entity.name == facts.entity_name:
-                kept = [one for one in entity.observations if one not in facts.observations]
-                entity.observations = kept
+                wrong = set(facts.observations)
+                entity.observations = [fact for fact in entity.observations if fact not in wrong]
     return Done(message="The observations are deleted")
 
 
 @app.tool(annotations=DELETES)
 async def delete_relations(relations: list[Relation], graph: Changed) -> Done:
     """Delete relations."""
-    graph.relations = [one for one in graph.relations if one not in relations]
+    graph.relations = [link for link in graph.relations if link not in relations]
     return Done(message="The relations are deleted")
 
 
 @app.tool(annotations=READS)
 async def read_graph(graph: Read) -> Graph:
-    """Read everything that is remembered."""
+    """Read the whole graph."""
     return graph
 
 
 @app.tool(annotations=READS)
 async def search_nodes(query: str, graph: Read) -> Graph:
-    """Find entities by a part of their name, type or observations, in upper or lower case."""
+    """Find entities by a part of their name, type or observations, ignoring case."""
     part = query.lower()
 
-    def fits(entity: Entity) -> bool:
+    def matches(entity: Entity) -> bool:
         texts = (entity.name, entity.entity_type, *entity.observations)
         return any(part in text.lower() for text in texts)
 
-    return graph.around([one for one in graph.entities if fits(one)])
+    return graph.around([entity for entity in graph.entities if matches(entity)])
 
 
 @app.tool(annotations=READS)
 async def open_nodes(names: list[str], graph: Read) -> Graph:
-    """Read the entities of these names, and their relations."""
-    return graph.around([one for one in graph.entities if one.name in names])
+    """Read entities by name, with their relations."""
+    return graph.around([entity for entity in graph.entities if entity.name in names])
 
 
 @app.resource(URI, name="knowledge-graph", title="Knowledge graph", mime_type="application/json")
 async def knowledge_graph(graph: Read) -> Graph:
-    """Everything that is remembered."""
+    """The whole graph."""
     return graph
 
 
 if __name__ == "__main__":
-    parser = ArgumentParser(description="remember what models learn")
+    parser = ArgumentParser(description="store the knowledge of models")
     parser.add_argument("--http", type=int, metavar="PORT", help="serve HTTP on this port")
     port = parser.parse_args().http
     app.run("http", port=port) if port else app.run()

@@ -1,4 +1,4 @@
-"""Serves the weather and the news: each is a server by itself, and has its prefix here.
+"""Serves the weather and the news: two servers, mounted under prefixes.
 
     mcp-gen --revision all --with all --out examples/pkg    # the package that it imports
     python examples/mounted_server.py                       # over standard input and output
@@ -18,7 +18,7 @@ from pkg import v2025_11_25, v2026_07_28
 STARTED = monotonic()
 HEADLINES = ["A bridge is open again", "The market moves to the square", "Two goals in the fog"]
 
-# Servers of several revisions go together.
+# Mounted servers may have different revisions.
 weather = v2025_11_25.App("weather", version="1.0.0")
 news = v2026_07_28.App("news", version="1.0.0")
 app = v2026_07_28.App("mounted", version="1.0.0")
@@ -57,19 +57,19 @@ def weather_data() -> Weather:
 
 @news.tool
 def get_news_headlines() -> list[str]:
-    """List what is in the news."""
+    """List the headlines."""
     return HEADLINES
 
 
 @news.resource("news://headlines")
 def news_data() -> Headlines:
-    """The news, and where they come from."""
+    """The news with their sources."""
     return Headlines(top_story=HEADLINES[0], categories=["town", "sports"], sources=["The Gazette"])
 
 
 @app.tool
 def check_app_status() -> Status:
-    """Tell whether this server is well."""
+    """Report the status of this server."""
     return Status(status="running", version="1.0.0", uptime=f"{monotonic() - STARTED:.0f} s")
 
 

@@ -1,10 +1,10 @@
-"""Tells the time in any time zone, and what a time in one zone is in another.
+"""Tells the time in any time zone, and converts times between zones.
 
     mcp-gen --revision all --with all --out examples/pkg    # the package that it imports
     python examples/time_server.py                          # over standard input and output
     python examples/time_server.py --http 8000              # at http://127.0.0.1:8000/mcp
 
-Where users name no zone, models are told to take that of TZ, or else that of this machine.
+If the user names no zone, the model uses that of TZ or of this machine.
 """
 
 import os
@@ -21,7 +21,7 @@ from pkg.v2026_07_28 import models as m
 
 
 def local_zone() -> str:
-    """Return the name of the zone here, and UTC where nothing says it."""
+    """Return the name of the local time zone, or UTC if it is unknown."""
     linked = Path("/etc/localtime").resolve().as_posix().rpartition("zoneinfo/")[2]
     known = available_timezones()
     return next((name for name in (os.environ.get("TZ"), linked) if name in known), "UTC")
@@ -59,13 +59,13 @@ def moment(when: datetime) -> Moment:
 
 @app.tool(annotations=READS)
 def get_current_time(timezone: Zone) -> Moment:
-    """Tell what time it is in a time zone."""
+    """Return the current time in a time zone."""
     return moment(datetime.now(timezone))
 
 
 @app.tool(annotations=READS)
 def convert_time(source_timezone: Zone, time: Clock, target_timezone: Zone) -> Conversion:
-    """Tell what a time of today in one time zone is in another one."""
+    """Convert a time of today to another time zone."""
     hour, minute = map(int, time.split(":"))
     today = datetime.now(source_timezone)
     source = today.replace(hour=hour, minute=minute, second=0, microsecond=0)

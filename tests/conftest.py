@@ -1,4 +1,4 @@
-"""What several test folders need: the published schemas, and a command line run in process."""
+"""Fixtures of several test folders: the published schemas, and a command line in process."""
 
 import gc
 import os
@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import pytest
-from support import failures, missing, remembered, scheduling, tables
+from support import failures, memo, missing, scheduling, tables
 from support.coroutines import run
 from support.http import behind
 from support.quick import limits
@@ -47,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
         recording.configure(config, record)
     tables.configure(config)
     behind.configure(config)
-    # Processes that tests start would compile all that they import, each time anew.
+    # Processes of tests would compile all their imports each time.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     # A shell ignores it for what runs in the background, and so would the processes of tests.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -59,14 +59,14 @@ def pytest_configure(config: pytest.Config) -> None:
         folder = TemporaryDirectory(prefix="made-once-")
         config.add_cleanup(folder.cleanup)
         os.environ["MADE_ONCE"] = folder.name
-    remembered.remember()
+    memo.remember()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     skipped = terminalreporter.getreports("skipped")
     for line in missing.lines(report.longrepr[2] for report in skipped):
         terminalreporter.write_line(line, yellow=True)
-    for line in (*behind.described(), tables.described()):
+    for line in (*behind.describe_run(), tables.describe_sampling()):
         terminalreporter.write_line(line)
 
 
@@ -77,7 +77,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Collect without looking for garbage, neither now nor later in what has been imported."""
+    """Collect tests without garbage collection, also later for imported modules."""
     scheduling.begin_elsewhere(session.config)
     gc.disable()
     collected = yield
@@ -94,17 +94,21 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     scheduling.set_apart(items)
-    left_out = tables.left_out(items) + behind.left_out(items) + limits.find_left_out(config, items)
+    left_out = (
+        tables.omitted_tests(items)
+        + behind.omitted_tests(items)
+        + limits.find_left_out(config, items)
+    )
     row: str | None = config.getoption("--of")
     if row is not None:
         tests = (item for item in items if isinstance(item, pytest.Function))
-        left_out += [test for test in tests if not tables.joined(test, row)]
+        left_out += [test for test in tests if not tables.is_row_of(test, row)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         away = {item.nodeid for item in left_out}
         items[:] = [item for item in items if item.nodeid not in away]
-    # All workers have one order, and at the end of a run none has much left to do by itself. A run
-    # that may be too short for all of them has the order of its arguments.
+    # All workers have one order, in which none has much left at the end of a run. A run that may be
+    # too short for all of them has the order of its arguments.
     if config.getoption("--until") is None:
         items.sort(key=lambda item: (item.get_closest_marker("long") is None, item.path))
 
@@ -126,7 +130,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
 
 
 @pytest.fixture(scope="session")
-def published() -> Callable[[str], bytes]:
+def published_bytes() -> Callable[[str], bytes]:
     """The published bytes of a revision."""
     folder = missing.reference("published", "what becomes of published files")
     return lambda revision: (folder / f"{revision}.schema.json").read_bytes()
@@ -134,7 +138,7 @@ def published() -> Callable[[str], bytes]:
 
 @pytest.fixture(scope="session", autouse=True)
 def each_schema_checked_once() -> Generator[None, None, None]:
-    """The commands check schemas, of which tests give them the same ones many times."""
+    """The commands check schemas, and tests give them the same ones many times."""
     from support import made_once
 
     with pytest.MonkeyPatch.context() as patched:
@@ -144,7 +148,7 @@ def each_schema_checked_once() -> Generator[None, None, None]:
 
 @pytest.fixture(autouse=True)
 def losses_are_logged() -> Generator[None, None, None]:
-    """Commands show losses themselves, and have a process log none."""
+    """Commands show losses themselves, and log none."""
     yield
     getLogger("mcp_protogen.runtime.core.losses").setLevel(NOTSET)
 
@@ -165,14 +169,14 @@ def chromium(tmp_path_factory: pytest.TempPathFactory) -> Generator["Page", None
 
     program = executable()
     if program is None:
-        missing.untested("chromium", "comparisons, the site and the explorer in a browser")
+        missing.skip_untested("chromium", "comparisons, the site and the explorer in a browser")
     with browser(program, tmp_path_factory.mktemp("profile")) as page:
         yield page
 
 
 @pytest.fixture(scope="module")
 def peers() -> Generator["Peers", None, None]:
-    """Clients and servers of others that run until the tests of a module are over."""
+    """Start foreign clients and servers for the tests of a module."""
     from support.peers.visits import Peers
 
     made = Peers()
@@ -193,7 +197,7 @@ def postgres_server() -> Generator["PostgresServer", None, None]:
 def mcp_gen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> Run:
-    """Runs `mcp-gen` with arguments, in a folder of its own that is the working directory."""
+    """Run `mcp-gen` with arguments, in a new working directory."""
     from mcp_protogen.cli import main
     from support import made_once
 
@@ -221,8 +225,8 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def _unmoved(tmp_path_factory: pytest.TempPathFactory) -> "Spec":
-    """Our snapshots are schemas as well, so that they can play what is published."""
+def _pinned_spec(tmp_path_factory: pytest.TempPathFactory) -> "Spec":
+    """Pin our snapshots, which are schemas too, as if they were published."""
     from mcp_protogen.base.resources import schema_folder
     from mcp_protogen.instep.update.adoption import Origin, add
     from mcp_protogen.pipeline.inputs.pins import load_pins, snapshot_file
@@ -238,11 +242,11 @@ def _unmoved(tmp_path_factory: pytest.TempPathFactory) -> "Spec":
 
 
 @pytest.fixture
-def spec(_unmoved: "Spec", tmp_path: Path) -> "Spec":
-    """Pins, and a specification in which nothing has moved since; a copy for one test."""
-    shutil.copytree(_unmoved.folder, tmp_path / "spec")
-    shutil.copytree(_unmoved.schema, tmp_path / "schema-folder")
-    return type(_unmoved)(tmp_path / "spec", tmp_path / "schema-folder")
+def spec(_pinned_spec: "Spec", tmp_path: Path) -> "Spec":
+    """Return pins and an unchanged specification; a copy for one test."""
+    shutil.copytree(_pinned_spec.folder, tmp_path / "spec")
+    shutil.copytree(_pinned_spec.schema, tmp_path / "schema-folder")
+    return type(_pinned_spec)(tmp_path / "spec", tmp_path / "schema-folder")
 
 
 @pytest.fixture
@@ -251,7 +255,7 @@ def little(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     from support.generating import generate_little, trying_nothing
 
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate_little)
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.trying", trying_nothing)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", trying_nothing)
 
 
 @pytest.fixture

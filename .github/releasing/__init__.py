@@ -1,1 +1,1 @@
-"""Makes a release: what `make release` runs, here and in the workflow alike."""
+"""The program behind `make release`, here and in the workflow alike."""

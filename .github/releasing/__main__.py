@@ -1,8 +1,8 @@
 """PYTHONPATH=.github python -m releasing [--tag vX.Y.Z] [--out dist]
 
-Builds everything that a release publishes from the commit that is checked out, and checks it. With
---tag, also that version and changelog are those of the tag. Nothing is signed or uploaded: a
-workflow does that, which has an identity to do it with.
+Builds all files of a release from the commit that is checked out, and checks them. With --tag, it
+also checks that version and changelog are those of the tag. Signing and uploading need the identity
+of a workflow, and are done there.
 """
 
 import shutil
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def release(checkout: Path, tag: str | None, out: Path, work: Path) -> None:
-    """Fill `out` with what a release publishes; raise `NotReleasable`, with nothing in it."""
+    """Fill `out` with the files of a release; raise `NotReleasable` before writing anything."""
     commit = run("git", "rev-parse", "HEAD", cwd=checkout).decode().strip()
     tree = work / "sources"
     export(checkout, commit, tree)
@@ -29,11 +29,11 @@ def release(checkout: Path, tag: str | None, out: Path, work: Path) -> None:
     said = notes((tree / "CHANGELOG.md").read_text(encoding="utf-8"), version, tag)
     print(f"version {version}, of {commit}", flush=True)
     built = build_twice(checkout, commit, work)
-    print("built twice, and the same", flush=True)
+    print("built twice: same bytes", flush=True)
     check_contents(built[0].parent, version, tree)
-    print("everything is in them that has to be, and nothing else", flush=True)
+    print("contents: complete, nothing else", flush=True)
     run(sys.executable, "-m", "twine", "check", "--strict", *built, cwd=work)
-    print("twine finds nothing", flush=True)
+    print("twine check: passed", flush=True)
     assets = work / "assets"
     assets.mkdir()
     write_assets(assets, tree, version, built[0].parent, commit_time(checkout, commit))
@@ -41,25 +41,25 @@ def release(checkout: Path, tag: str | None, out: Path, work: Path) -> None:
     (assets / "SHA256SUMS").write_text(checksums(files), encoding="utf-8")
     (assets / "NOTES.md").write_text(said, encoding="utf-8")
     shutil.rmtree(out, ignore_errors=True)
-    # Only what an index takes is in the first folder.
+    # The first folder has only files for the index.
     shutil.copytree(built[0].parent, out / "packages")
     shutil.copytree(assets, out / "assets")
     print(checksums(files), end="")
 
 
 def write_assets(assets: Path, tree: Path, version: str, dist: Path, epoch: str) -> None:
-    """Write what a release has beside the packages: the conformance report, and what they need."""
+    """Write the conformance report and the requirements of each wheel."""
     record = (tree / "docs" / "records" / "conformance.json").read_bytes()
     report = page(record, version)
     (assets / f"mcp-gen-{version}-conformance.json").write_bytes(record)
     (assets / f"mcp-gen-{version}-conformance.md").write_text(report, encoding="utf-8")
-    for one in DISTRIBUTIONS:
-        wheel = dist / f"{one.name}-{version}-py3-none-any.whl"
+    for distribution in DISTRIBUTIONS:
+        wheel = dist / f"{distribution.name}-{version}-py3-none-any.whl"
         check_inside(wheel)
         with TemporaryDirectory(prefix="needs-") as work:
             bill = bill_of(wheel, tree / "requirements-dev.lock", Path(work), epoch)
-        (assets / f"{one.name}-{version}.cdx.json").write_text(bill, encoding="utf-8")
-    print("what they need is listed, as CycloneDX", flush=True)
+        (assets / f"{distribution.name}-{version}.cdx.json").write_text(bill, encoding="utf-8")
+    print("requirements: listed as CycloneDX", flush=True)
 
 
 def main() -> int:

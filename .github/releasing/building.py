@@ -13,11 +13,11 @@ from typing import Final
 from releasing.changelog import NotReleasable
 
 PROJECTS: Final = (".", "codegen/mcp_protogen/runtime")
-"""The folders of the sources that have a pyproject.toml of what is published."""
+"""The folders of the published projects, each with its pyproject.toml."""
 
 
 def run(*command: str | Path, cwd: Path, **variables: str) -> bytes:
-    """Return the output of a command that has to succeed."""
+    """Return the output of a command; raise `NotReleasable` if it fails."""
     done = subprocess.run(
         list(map(str, command)),
         cwd=cwd,
@@ -31,12 +31,12 @@ def run(*command: str | Path, cwd: Path, **variables: str) -> bytes:
 
 
 def commit_time(checkout: Path, commit: str) -> str:
-    """Return when a commit was made, as `SOURCE_DATE_EPOCH` has it: seconds since 1970."""
+    """Return the time of a commit for `SOURCE_DATE_EPOCH`: seconds since 1970."""
     return run("git", "show", "-s", "--format=%ct", commit, cwd=checkout).decode().strip()
 
 
 def export(checkout: Path, commit: str, tree: Path) -> None:
-    """Write the files of a commit into a new folder: what is not committed is not released."""
+    """Write the files of a commit into a new folder, so that only committed files are released."""
     packed = run("git", "archive", "--format=tar", commit, cwd=checkout)
     tree.mkdir(parents=True)
     with tarfile.open(fileobj=BytesIO(packed)) as archive:
@@ -73,7 +73,7 @@ def build_twice(checkout: Path, commit: str, work: Path) -> Sequence[Path]:
     once, again = ({path.name: digest(path) for path in paths} for paths in made)
     if once != again:
         differing = [name for name in once if once[name] != again.get(name)]
-        raise NotReleasable(f"built twice, and not the same: {', '.join(differing)}")
+        raise NotReleasable(f"two builds differ: {', '.join(differing)}")
     return made[0]
 
 

@@ -1,4 +1,4 @@
-"""What CHANGELOG.md says of a version, and whether it may be released."""
+"""Reads the section of a version in CHANGELOG.md, and checks that it may be released."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ _VERSION: Final = re.compile(r'^__version__ = "(?P<version>[^"]+)"$', re.MULTILI
 
 
 class NotReleasable(Exception):
-    """What is to be released does not fit together."""
+    """Version, tag, changelog or files of a release do not fit together."""
 
 
 def version_of(tree: Path) -> str:

@@ -1,4 +1,4 @@
-"""The conformance report of a release: what docs/records/conformance.json says, to be read."""
+"""The conformance report of a release, from docs/records/conformance.json."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +17,7 @@ def page(record: bytes, version: str) -> str:
             f"Found on {document['date']} by `{suite}` {suite_version}, over HTTP, for a server of",
             "one class and a client. `make conformance` repeats the run, in a checkout of the tag.",
             "",
-            "| what | speaks | held to | scenarios | checks passed | impossible |",
+            "| what | speaks | tested for | scenarios | checks passed | impossible |",
             "|---|---|---|---:|---:|---:|",
             *map(_row, legs),
             "",
@@ -43,5 +43,5 @@ def _impossible(legs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if by_reason:
         yield from ("Impossible:", "")
     for why, scenarios in by_reason.items():
-        yield f"- {why}: {', '.join(f'`{one}`' for one in sorted(scenarios))}"
+        yield f"- {why}: {', '.join(f'`{scenario}`' for scenario in sorted(scenarios))}"
     yield ""

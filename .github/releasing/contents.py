@@ -1,4 +1,4 @@
-"""What has to be in sdists and wheels, and what must not be: everything else."""
+"""The exact contents of sdists and wheels."""
 
 import tarfile
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ RUNTIME: Final = "codegen/mcp_protogen/runtime"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Distribution:
-    """One of what is published: which files of the sources are where in its files."""
+    """A published project: its files in the sources, and their places in wheel and sdist."""
 
     name: str
     wheel: tuple[tuple[str, str], ...]
@@ -41,8 +41,8 @@ DISTRIBUTIONS: Final = (
             ("schema", "mcp_protogen/schema"),
         ),
         sdist=(
-            *((one, one) for one in ("codegen", "generated", "templates", "schema")),
-            *((one, one) for one in ("README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md")),
+            *((folder, folder) for folder in ("codegen", "generated", "templates", "schema")),
+            *((file, file) for file in ("README.md", "LICENSE", "CHANGELOG.md", "SECURITY.md")),
             ("pyproject.toml", "pyproject.toml"),
         ),
         metadata=_USUAL | {"entry_points.txt", "licenses/LICENSE", "sboms/mcp-protogen.cdx.json"},
@@ -58,7 +58,7 @@ DISTRIBUTIONS: Final = (
 )
 
 
-def _mapped(tree: Path, places: Iterable[tuple[str, str]], left_out: frozenset[str]) -> set[str]:
+def _map_files(tree: Path, places: Iterable[tuple[str, str]], left_out: frozenset[str]) -> set[str]:
     found: set[str] = set()
     for source, target in places:
         root = tree / source
@@ -70,26 +70,26 @@ def _mapped(tree: Path, places: Iterable[tuple[str, str]], left_out: frozenset[s
 
 
 def _is_source(path: Path) -> bool:
-    # Python writes that folder beside what it imports.
+    # Python writes that folder beside imported modules.
     return path.is_file() and "__pycache__" not in path.parts
 
 
-def wanted_in_wheel(one: Distribution, version: str, tree: Path) -> set[str]:
-    """Return the names of the files that the wheel has to have, of a tree of the sources."""
+def wheel_files(one: Distribution, version: str, tree: Path) -> set[str]:
+    """Return the names of the files that the wheel must have, from the sources."""
     metadata = {f"{one.name}-{version}.dist-info/{name}" for name in one.metadata}
-    return _mapped(tree, one.wheel, one.left_out) | metadata
+    return _map_files(tree, one.wheel, one.left_out) | metadata
 
 
-def wanted_in_sdist(one: Distribution, version: str, tree: Path) -> set[str]:
-    """Return the names of the files that the sdist has to have, of a tree of the sources."""
-    files = _mapped(tree, one.sdist, frozenset()) | _ADDED
+def sdist_files(one: Distribution, version: str, tree: Path) -> set[str]:
+    """Return the names of the files that the sdist must have, from the sources."""
+    files = _map_files(tree, one.sdist, frozenset()) | _ADDED
     return {f"{one.name}-{version}/{name}" for name in files}
 
 
 def wrong_contents(one: Distribution, version: str, dist: Path, tree: Path) -> list[str]:
-    """Return what is missing from, or too much in, the sdist and wheel of a distribution.
+    """Return missing and unexpected files of the sdist and wheel of a distribution.
 
-    `dist` is the folder that has both, `tree` the sources that they were built from.
+    `dist` is the folder with both, `tree` their sources.
     """
     wheel = dist / f"{one.name}-{version}-py3-none-any.whl"
     sdist = dist / f"{one.name}-{version}.tar.gz"
@@ -98,18 +98,22 @@ def wrong_contents(one: Distribution, version: str, dist: Path, tree: Path) -> l
     with tarfile.open(sdist) as packed:
         in_sdist = {member.name for member in packed.getmembers()}
     return [
-        *_compared(wheel, in_wheel, wanted_in_wheel(one, version, tree)),
-        *_compared(sdist, in_sdist, wanted_in_sdist(one, version, tree)),
+        *_compare(wheel, in_wheel, wheel_files(one, version, tree)),
+        *_compare(sdist, in_sdist, sdist_files(one, version, tree)),
     ]
 
 
-def _compared(path: Path, found: set[str], wanted: set[str]) -> list[str]:
+def _compare(path: Path, found: set[str], wanted: set[str]) -> list[str]:
     missing = [f"{path.name}: {name} is missing" for name in sorted(wanted - found)]
-    return missing + [f"{path.name}: {name} is too much" for name in sorted(found - wanted)]
+    return missing + [f"{path.name}: {name} is unexpected" for name in sorted(found - wanted)]
 
 
 def check_contents(dist: Path, version: str, tree: Path) -> None:
-    """Raise `NotReleasable` with all that is wrong with the contents of what was built."""
-    wrong = [one for each in DISTRIBUTIONS for one in wrong_contents(each, version, dist, tree)]
+    """Raise `NotReleasable` with all missing and unexpected files of the build."""
+    wrong = [
+        problem
+        for distribution in DISTRIBUTIONS
+        for problem in wrong_contents(distribution, version, dist, tree)
+    ]
     if wrong:
         raise NotReleasable("\n".join(wrong))

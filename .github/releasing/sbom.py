@@ -1,8 +1,8 @@
-"""What a wheel needs, as CycloneDX: names, versions, licences, digests, and what needs what.
+"""The requirements of a wheel as CycloneDX: names, versions, licences, digests, dependencies.
 
 cyclonedx-py describes an environment that has the wheel with its extras and nothing else, with the
-versions of requirements-dev.lock, on which the tests of the release ran. pip's report says what
-cyclonedx-py does not know: digests of what came from an index, and what is needed only with extras.
+versions of requirements-dev.lock, which the tests of the release used. pip's report adds digests,
+and the requirements of extras.
 """
 
 import json
@@ -23,14 +23,14 @@ from releasing.building import run
 from releasing.changelog import NotReleasable
 
 _OF_A_CHECKOUT: Final = frozenset({"dev", "site"})
-"""Extras for who works on the sources: nothing in a wheel uses what they bring."""
+"""Extras for contributors, which no wheel uses."""
 
 
 def bill_of(wheel: Path, lock: Path, work: Path, epoch: str) -> str:
-    """Return what a wheel needs, as JSON; raise `NotReleasable` if that is not CycloneDX 1.6.
+    """Return the requirements of a wheel as JSON; raise `NotReleasable` if it is invalid.
 
-    The same wheel and lock give the same text on one system. Some of what is needed has wheels for
-    each system, whose digests differ.
+    The same wheel and lock give the same text on one system. Some requirements have another wheel,
+    and so another digest, on each system.
     """
     environment, report = work / "environment", work / "report.json"
     venv.create(environment, with_pip=False)
@@ -47,24 +47,24 @@ def bill_of(wheel: Path, lock: Path, work: Path, epoch: str) -> str:
         cwd=work,
         SOURCE_DATE_EPOCH=epoch,
     )
-    document = completed(json.loads(listed), wheel, installed(report))
+    document = complete_sbom(json.loads(listed), wheel, read_installed(report))
     text = json.dumps(document, indent=2) + "\n"
-    check_bill(text, f"what {name} {version} needs")
+    check_bill(text, f"the list of {name} {version}")
     return text
 
 
 def check_bill(text: str, what: str) -> None:
-    """Raise `NotReleasable` for a text that is not CycloneDX 1.6, in JSON, with no more members."""
-    # Only the environment of a release has it.
+    """Raise `NotReleasable` unless a text is strict CycloneDX 1.6 in JSON."""
+    # Only the environment of releases has this library.
     version = import_module("cyclonedx.schema").SchemaVersion.V1_6
     validator = import_module("cyclonedx.validation.json").JsonStrictValidator(version)
     wrong = validator.validate_str(text)
     if wrong is not None:
-        raise NotReleasable(f"{what} is no CycloneDX 1.6: {wrong}")
+        raise NotReleasable(f"{what} is not CycloneDX 1.6: {wrong}")
 
 
 def check_inside(wheel: Path) -> None:
-    """Raise `NotReleasable` if a list that is inside of a wheel is no CycloneDX."""
+    """Raise `NotReleasable` if a list inside a wheel is not CycloneDX."""
     with ZipFile(wheel) as archive:
         for name in archive.namelist():
             if ".dist-info/sboms/" in name:
@@ -73,25 +73,29 @@ def check_inside(wheel: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """What pip has installed: the SHA-256 of its file, and what it may need."""
+    """A distribution installed by pip: the SHA-256 of its file, and its requirements."""
 
     digest: str
     requirements: tuple[Requirement, ...]
 
     def needs(self, extra: str) -> list[Requirement]:
-        """Return what is needed with an extra; with an empty one, what is always needed."""
+        """Return the requirements of an extra, or without a name those that always apply."""
         env = {"extra": extra}
-        return [one for one in self.requirements if not one.marker or one.marker.evaluate(env)]
+        return [
+            requirement
+            for requirement in self.requirements
+            if not requirement.marker or requirement.marker.evaluate(env)
+        ]
 
 
-def installed(report: Path) -> dict[NormalizedName, Installed]:
-    """Return what pip installed, by the name, from its report."""
+def read_installed(report: Path) -> dict[NormalizedName, Installed]:
+    """Return the installed distributions by name, from a report of pip."""
     return {
-        canonicalize_name(one["metadata"]["name"]): Installed(
-            one["download_info"]["archive_info"]["hashes"]["sha256"],
-            tuple(map(Requirement, one["metadata"].get("requires_dist", ()))),
+        canonicalize_name(package["metadata"]["name"]): Installed(
+            package["download_info"]["archive_info"]["hashes"]["sha256"],
+            tuple(map(Requirement, package["metadata"].get("requires_dist", ()))),
         )
-        for one in json.loads(report.read_bytes())["install"]
+        for package in json.loads(report.read_bytes())["install"]
     }
 
 
@@ -101,7 +105,7 @@ _Edges = dict[NormalizedName, set[NormalizedName]]
 def needing(
     known: Mapping[NormalizedName, Installed], name: NormalizedName, extras: Iterable[str] = ()
 ) -> _Edges:
-    """Return what is needed for `name` with some of its extras: each, and what it needs itself."""
+    """Return the requirements of `name` with some extras, and their requirements, as edges."""
     edges: _Edges = {}
     seen: set[tuple[NormalizedName, str]] = set()
     waiting = [(name, extra) for extra in ("", *extras)]
@@ -118,31 +122,33 @@ def needing(
     return edges
 
 
-def completed(
+def complete_sbom(
     document: dict[str, Any], wheel: Path, known: Mapping[NormalizedName, Installed]
 ) -> dict[str, Any]:
-    """Return a document whose subject is the wheel, with digests, scopes and what needs what."""
+    """Return the document with the wheel as its subject, and with digests, scopes and edges."""
     name = canonicalize_name(wheel.name.partition("-")[0])
-    components = {canonicalize_name(one["name"]): one for one in document["components"]}
+    components = {
+        canonicalize_name(component["name"]): component for component in document["components"]
+    }
     always, edges = needing(known, name), needing(known, name, extras(wheel))
-    for called, one in components.items():
-        one["hashes"] = [{"alg": "SHA-256", "content": known[called].digest}]
-        one["purl"] = f"pkg:pypi/{called}@{one['version']}"
-        one["scope"] = "required" if called in always else "optional"
-    refs = {called: one["bom-ref"] for called, one in components.items()}
+    for called, component in components.items():
+        component["hashes"] = [{"alg": "SHA-256", "content": known[called].digest}]
+        component["purl"] = f"pkg:pypi/{called}@{component['version']}"
+        component["scope"] = "required" if called in always else "optional"
+    refs = {called: component["bom-ref"] for called, component in components.items()}
     document["metadata"]["component"] = ours = components.pop(name)
-    # It is what all is about. Where it was installed from is a folder of this machine.
+    # The subject has no scope, and its reference is a folder of this machine.
     del ours["scope"]
     ours.pop("externalReferences", None)
     dependencies = [
-        {"ref": refs[one], "dependsOn": sorted(refs[other] for other in found)}
-        for one, found in sorted(edges.items())
+        {"ref": refs[name], "dependsOn": sorted(refs[dependency] for dependency in found)}
+        for name, found in sorted(edges.items())
     ]
     return {**document, "components": [*components.values()], "dependencies": dependencies}
 
 
 def extras(wheel: Path) -> list[str]:
-    """Return the extras of a wheel whose requirements are listed, as optional."""
+    """Return the extras of a wheel for users; their requirements are optional."""
     with ZipFile(wheel) as archive:
         (place,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         provided = message_from_bytes(archive.read(place)).get_all("Provides-Extra", [])

@@ -1,9 +1,8 @@
 """python .github/releasing/trying.py FOLDER
 
-Tries wheels as users get them: in an environment that has nothing else, on any system. The
-generator writes a package, which then runs on its own copy of the runtime, and on the wheel of the
-runtime; and it calls a server with the package that is installed with it. It needs the standard
-library only.
+Tries wheels as users get them: in an environment with nothing else, on any system. The generator
+writes a package, which then runs on its copy of the runtime and on the wheel of the runtime, and
+calls a server. This program needs only the standard library.
 """
 
 import os
@@ -32,7 +31,7 @@ async def main():
 
 asyncio.run(main())
 """
-# Also over standard input and output: a process of its own, which each system does in its own way.
+# Also over standard input and output, because each system starts processes differently.
 SERVER: Final = """
 from pkg import v2025_11_25 as mcp
 
@@ -57,7 +56,7 @@ asyncio.run(main())
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Return the output of a command that has to succeed, in UTF-8 on every system."""
+    """Return the output of a command, in UTF-8 on every system; raise if it fails."""
     done = subprocess.run(
         list(map(str, command)),
         cwd=cwd,
@@ -70,7 +69,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def environment(folder: Path, wheel: Path) -> Path:
-    """Return the folder of programs of a new environment, in which a wheel is installed."""
+    """Install a wheel into a new environment, and return its folder of programs."""
     venv.create(folder, with_pip=True)
     programs = folder / ("Scripts" if os.name == "nt" else "bin")
     run(programs / "python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
@@ -78,7 +77,7 @@ def environment(folder: Path, wheel: Path) -> Path:
 
 
 def calls(programs: Path, work: Path) -> None:
-    """Call a tool of a server in the same process, and of one in a process of its own."""
+    """Call a tool of a server in the same process, and of one in another process."""
     (work / "server.py").write_text(SERVER, encoding="utf-8")
     for program in (PROGRAM, CLIENT):
         (work / "program.py").write_text(program, encoding="utf-8")
@@ -87,7 +86,7 @@ def calls(programs: Path, work: Path) -> None:
 
 
 def trying(folder: Path, work: Path) -> None:
-    """Try the two wheels of a folder; raise what goes wrong."""
+    """Try the two wheels of a folder; raise an error if something fails."""
     (generator,) = folder.glob("mcp_protogen-*.whl")
     (runtime,) = folder.glob("mcp_protogen_runtime-*.whl")
     programs = environment(work / "generator", generator)
@@ -114,7 +113,7 @@ def trying(folder: Path, work: Path) -> None:
     run(command, "new", "word-clock", cwd=work)
     run(command, *revisions, "--runtime", "mcp_protogen_runtime", "--force", cwd=work)
     calls(environment(work / "runtime", runtime), work)
-    print(f"tried on {sys.platform}, Python {sys.version.split()[0]}: all well")
+    print(f"tried on {sys.platform}, Python {sys.version.split()[0]}: passed")
 
 
 if __name__ == "__main__":

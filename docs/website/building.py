@@ -1,4 +1,4 @@
-"""Builds the site: a staging folder, zensical, and what is added to its output."""
+"""Builds the site: a staging folder, zensical, and additions to its output."""
 
 import shutil
 import sys
@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from website import explorer, llms, navigation
+from website import explorer, llms, navigation, ranking
 from website.drawings.svg import UndrawnError
-from website.finishing import finished
+from website.finishing import finish_page
 from website.links import DeadLinkError
 from website.places import address
 from website.scripts import run
@@ -16,15 +16,15 @@ from website.staging import stage
 
 
 class BuildError(Exception):
-    """The site could not be built; its text says why."""
+    """The site could not be built; the text says why."""
 
 
 def build(
     out: Path, url: str = "", write_explorer: Callable[[Path], object] = explorer.write
 ) -> None:
-    """Build the site into a folder, whose former content goes; raise `BuildError`.
+    """Build the site into a folder and replace its content; raise `BuildError`.
 
-    `url` is where it will be. Without one it has no map, which needs whole addresses.
+    `url` is the address of the site. A site without it has no map, which needs whole addresses.
     """
     with TemporaryDirectory() as temporary:
         try:
@@ -46,8 +46,9 @@ def _built(folder: Path, url: str) -> Path:
     edits = _edits(address("Source"))
     for name in pages:
         file = built / f"{name}.html"
-        text = finished(file.name, file.read_text(encoding="utf-8"), edits.get(name, ""))
+        text = finish_page(file.name, file.read_text(encoding="utf-8"), edits.get(name, ""))
         file.write_text(text, encoding="utf-8")
+    ranking.lower(built)
     llms.write(built, pages)
     if not url:
         (built / "sitemap.xml").unlink(missing_ok=True)
@@ -55,6 +56,6 @@ def _built(folder: Path, url: str) -> Path:
 
 
 def _edits(source: str) -> dict[str, str]:
-    """Where the text of each page can be edited, as GitHub has it; of none without a repository."""
+    """Return the address for editing each page on GitHub; none without a repository."""
     written = (page for page in navigation.pages() if source and not page.made)
     return {page.name: f"{source}/edit/main/{page.file}" for page in written}

@@ -1,25 +1,25 @@
-"""What zensical reads otherwise than git hosts do, written so that both show the same."""
+"""Differences between zensical and git hosts, written so that both show the same."""
 
 import re
 from typing import Final
 
 _INFORMATION: Final = re.compile(r"^( *```\w+) [^\n]*$", re.M)
 _ROW: Final = re.compile(r"^\|.*$", re.M)
-_CODE: Final = re.compile(r"`[^`]+`")
+_CODE: Final = re.compile(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)")
 _ANCHOR: Final = re.compile(r"^(#+ .*?) \{ #\S+ \}$", re.M)
 
 
 def for_zensical(text: str) -> str:
     """Return a page without the words after the language of a fence.
 
-    In code, bars end no cell of a table, so that none has a backslash before it.
+    In code, bars do not end a cell of a table, so they lose their backslash.
     """
     text = _INFORMATION.sub(r"\1", text)
     return _ROW.sub(lambda row: _CODE.sub(_with_bars, row[0]), text)
 
 
 def plain(text: str) -> str:
-    """Return a page without what is for zensical alone: the anchors of its headings."""
+    """Return a page without the anchors of its headings, which only zensical reads."""
     return _ANCHOR.sub(r"\1", text)
 
 

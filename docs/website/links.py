@@ -1,8 +1,8 @@
-"""Links of a page, made right for the site.
+"""Links of pages, changed for the site.
 
-In the checkout, pages link to files beside them. In the site, each page is in one flat folder, and
-other files are copied to `files/`. Folders have a heading in the page that lists what is there.
-A link whose text is the file of a page has its title in the site.
+In the checkout, pages link to files beside them. In the site, all pages are in one flat folder, and
+other files are copied to `files/`. The page of files has a heading for each folder, with its files.
+A link whose text is the file of a page gets the title of the page.
 """
 
 import posixpath
@@ -16,7 +16,7 @@ from website.places import ROOT
 
 FILES_PAGE: Final = "files"
 _EXPLORER: Final = "docs/website/explorer"
-"""What pages link to where they mean the explorer: there is no page of it in the checkout."""
+"""The target of links to the explorer, which has no page in the checkout."""
 _CODE: Final = re.compile(r"^ *(?P<fence>```+|~~~+).*?^ *(?P=fence) *$|`+[^`]+`+", re.M | re.S)
 _LINK: Final = re.compile(r"(?<=\]\()(?P<target>[^)\s]+)(?=[)\s])")
 _NAMED: Final = re.compile(r"\[[\w./-]+\.md\]\((?P<path>[^)#\s]+)")
@@ -24,26 +24,26 @@ _ELSEWHERE: Final = re.compile(r"[a-z][a-z0-9+.-]*:|#")
 
 
 class DeadLinkError(Exception):
-    """Pages link to what the site does not have; its text has each link on a line."""
+    """Pages have dead links; the text has each of them on a line."""
 
 
 @dataclass(slots=True)
 class Links:
-    """Changes links, and notes which files and folders they lead to, and which are dead."""
+    """Changes links, and notes their files, their folders and dead links."""
 
     files: set[str] = field(default_factory=set[str])
     folders: set[str] = field(default_factory=set[str])
     dead: list[str] = field(default_factory=list[str])
 
-    def changed(self, text: str, file: str) -> str:
-        """Return the text of a file, whose links are those of the site."""
+    def rewrite(self, text: str, file: str) -> str:
+        """Return the text of a file with the links of the site."""
 
-        def titled(link: re.Match[str]) -> str:
+        def add_title(link: re.Match[str]) -> str:
             page = _PAGES.get(_place(link["path"], file))
             return f"[{page.title}]({link['path']}" if page else link[0]
 
         def change(prose: str) -> str:
-            return _LINK.sub(lambda link: self._target(link[0], file), _NAMED.sub(titled, prose))
+            return _LINK.sub(lambda link: self._target(link[0], file), _NAMED.sub(add_title, prose))
 
         return outside_code(text, change)
 
@@ -60,18 +60,18 @@ class Links:
             self.folders.add(place)
             return f"{FILES_PAGE}.md#{heading_id(place)}"
         if not (ROOT / place).is_file() or place.endswith(".md"):
-            self.dead.append(f"{file} links to {target}, which no page of the site shows")
+            self.dead.append(f"{file} links to {target}, which is not on the site")
         self.files.add(place)
         return f"files/{place}"
 
 
 def outside_code(text: str, change: Callable[[str], str]) -> str:
-    """Return a text of Markdown with all of it changed that is no code."""
+    """Return a text of Markdown with all parts outside code changed."""
     return "".join(part if code else change(part) for code, part in _parts(text))
 
 
 def heading_id(heading: str) -> str:
-    """Return how links name a heading, on git hosts and in the site."""
+    """Return the anchor of a heading, on git hosts and in the site."""
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
@@ -85,7 +85,7 @@ def _parts(text: str) -> Iterator[tuple[bool, str]]:
 
 
 def _place(path: str, file: str) -> str:
-    """Where a path leads that stands in a file, both from the root of the checkout."""
+    """Return the target of a path in a file, both from the root of the checkout."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
 
 

@@ -1,4 +1,4 @@
-"""What programs that read text get: `llms.txt`, `llms-full.txt`, and each page as Markdown.
+"""Pages for programs that read text: `llms.txt`, `llms-full.txt`, and each page as Markdown.
 
 The forms are those of https://llmstxt.org; the order is that of the navigation.
 """
@@ -16,15 +16,15 @@ _PAGE: Final = re.compile(r"(?<=\]\()(?P<name>[\w-]+)\.md(?=[#)])")
 
 def write(folder: Path, pages: Mapping[str, str]) -> None:
     """Write all of them into the folder of the site, from the pages by name."""
-    texts = {name: _linked(text) for name, text in pages.items()}
+    texts = {name: _add_links(text) for name, text in pages.items()}
     for name, text in texts.items():
         (folder / f"{name}.html.md").write_text(text, encoding="utf-8")
     (folder / "llms.txt").write_text(_overview(), encoding="utf-8")
     (folder / "llms-full.txt").write_text(_everything(texts), encoding="utf-8")
 
 
-def _linked(text: str) -> str:
-    """A page with links to the Markdown of others."""
+def _add_links(text: str) -> str:
+    """Return a page with links to the Markdown of others."""
     return outside_code(text, lambda prose: _PAGE.sub(r"\g<name>.html.md", prose))
 
 

@@ -1,4 +1,4 @@
-"""Pieces of Markdown that made pages are of."""
+"""Pieces of Markdown for made pages."""
 
 from collections.abc import Iterable, Sequence
 from typing import Final
@@ -19,5 +19,5 @@ def cell(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """Return code for a cell of a table, whose bars do not end the cell."""
-    return f"`{cell(text)}`"
+    """Return code for a cell of a table; it may have bars and backticks."""
+    return f"`` {cell(text)} ``" if "`" in text else f"`{cell(text)}`"

@@ -4,15 +4,21 @@ from pathlib import Path
 
 
 def between(text: str, name: str) -> str:
-    """Return what is between the marks of a section; raise `ValueError` without them."""
+    """Return the text between the marks of a section; raise `ValueError` without them."""
     _, section, _ = _parts(text, name)
     return section
 
 
+def fill(text: str, name: str, section: str) -> str:
+    """Return the text of a page with a new section; raise `ValueError` without its marks."""
+    before, _, after = _parts(text, name)
+    return f"{before}{section}{after}"
+
+
 def write(page: Path, name: str, section: str) -> None:
     """Put text between the marks of a section; raise `ValueError` without them."""
-    before, _, after = _parts(page.read_text(encoding="utf-8"), name)
-    page.write_text(f"{before}{section}{after}", encoding="utf-8")
+    text = fill(page.read_text(encoding="utf-8"), name, section)
+    page.write_text(text, encoding="utf-8")
 
 
 def _parts(text: str, name: str) -> tuple[str, str, str]:
@@ -20,5 +26,7 @@ def _parts(text: str, name: str) -> tuple[str, str, str]:
     before, found, rest = text.partition(begin)
     section, ended, after = rest.partition(end)
     if not found or not ended:
-        raise ValueError(f"there is no place for it: add the lines {begin.strip()} and {end}")
+        raise ValueError(
+            f"the page has no place for {name}: add the lines {begin.strip()} and {end}"
+        )
     return before + begin, section, end + after

@@ -1,4 +1,4 @@
-"""The pages of the site in their order, as one table; also what `llms.txt` says of each."""
+"""The pages of the site in their order, with the descriptions that `llms.txt` has."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,13 @@ from typing import Final
 from website.places import DOCS, ROOT
 
 FILES: Final = {
-    "overview": "README.md",
+    "index": "README.md",
     "contributing": "CONTRIBUTING.md",
+    "contributing-architecture": "docs/contributing/architecture.md",
+    "contributing-glossary": "docs/contributing/glossary.md",
+    "contributing-libraries": "docs/contributing/libraries.md",
+    "contributing-revision": "docs/contributing/revision.md",
+    "contributing-tests": "docs/contributing/tests.md",
     "changelog": "CHANGELOG.md",
     "security-policy": "SECURITY.md",
     "measuring": "benchmarks/README.md",
@@ -19,18 +24,21 @@ FILES: Final = {
     "severities-of-vectors": "codegen/mcp_protogen/instep/vectors/severities.md",
     "severities-of-contracts": "codegen/mcp_protogen/servers/clients/severities.md",
 }
-"""Pages whose text is elsewhere than in `docs/`: the file of each."""
+"""The files of pages whose text is not directly in `docs/`."""
+
+RENAMED: Final = {"call": "command-call", "calling": "client-calls", "hooks": "middleware"}
+"""Former names of pages; the site redirects from them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: the stem of its address, its title in the navigation, and what it is about."""
+    """A page: the stem of its address, its title in the navigation, and its subject."""
 
     name: str
     title: str
     about: str
     made: bool = False
-    """Whether its text is made when the site is built."""
+    """True if the text is made when the site is built."""
 
     @property
     def file(self) -> str:
@@ -47,8 +55,8 @@ class Section:
 
 
 SUMMARY: Final = (
-    "mcp-gen writes a typed Python package from the published schemas of the Model Context"
-    " Protocol: models, tables, stubs of servers and clients, and their runtime."
+    "mcp-gen turns the Model Context Protocol schema into a typed Python package: models, method"
+    " tables, servers, clients and their runtime."
 )
 
 START: Final = Page("index", "mcp-gen", "what it is, and where to begin")
@@ -56,7 +64,7 @@ START: Final = Page("index", "mcp-gen", "what it is, and where to begin")
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A page of the site that is a program, and no text."""
+    """A page of the site that is a program."""
 
     address: str
     title: str
@@ -74,10 +82,12 @@ SECTIONS: Final = (
     Section(
         "Begin",
         (
-            Page("overview", "Overview", "what the package and the command do"),
             Page("install", "Install", "ways to install it"),
             Page("first-server", "First server", "a server in five minutes, and in hosts"),
             Page("first-client", "First client", "a client, step by step"),
+            Page("which-revision", "Which revision", "which revision to write for, and to serve"),
+            Page("debug", "Debug a server", "why it does not start, and what it does wrong"),
+            Page("why", "Why not …", "beside fastmcp, the mcp SDK, datamodel-code-generator"),
             Page("new", "New projects", "new projects, and which part of them is generated"),
             Page("from-fastmcp", "From fastmcp", "what changes when you come from fastmcp"),
             Page("from-mcp-sdk", "From the mcp SDK", "what changes when you come from the mcp SDK"),
@@ -104,8 +114,8 @@ SECTIONS: Final = (
         "Clients",
         (
             Page("connecting", "Connecting", "what `connect` takes, and several servers"),
-            Page("calling", "Calling", "params, results, time limits, changes, questions"),
-            Page("call", "Calling from a terminal", "tools, resources and prompts of any server"),
+            Page("client-calls", "Calling from Python", "params, results, time limits, changes"),
+            Page("command-call", "Calling from a terminal", "`list`, `call`, `read` and `prompt`"),
             Page("typed-clients", "Typed clients", "a module of a server's tools"),
         ),
     ),
@@ -181,6 +191,7 @@ SECTIONS: Final = (
             Page("reference-commands", "Commands", "all commands and options", made=True),
             Page("reference-settings", "Settings", "settings in `pyproject.toml`", made=True),
             Page("reference-codes", "Codes", "what each code means, what to do", made=True),
+            Page("reference-texts", "Texts", "every text of problems, errors and logs", made=True),
         ),
     ),
     Section(
@@ -190,6 +201,7 @@ SECTIONS: Final = (
             Page("requirements", "Requirements", "what the protocol requires, and its tests"),
             Page("requirements-authorization", "Of authorization", "each with its test"),
             Page("requirements-tasks", "Of tasks", "each with its test"),
+            Page("conformance", "Conformance", "results of the official suite"),
             Page("speed", "Speed", "what was measured beside other tools"),
             Page("measuring", "How speed is measured", "what the benchmarks compare, and how"),
         ),
@@ -197,7 +209,12 @@ SECTIONS: Final = (
     Section(
         "The project",
         (
-            Page("contributing", "Contributing", "how it works inside, how to add a revision"),
+            Page("contributing", "Contributing", "commands, the map of the code, where data lives"),
+            Page("contributing-architecture", "Architecture", "how it works inside"),
+            Page("contributing-revision", "Add a revision", "a new or changed published schema"),
+            Page("contributing-tests", "The tests", "folders, samples, mutants"),
+            Page("contributing-libraries", "Libraries", "what we build, and what we take"),
+            Page("contributing-glossary", "Glossary", "words of the code"),
             Page("changelog", "Changes", "changes of the public interface"),
             Page("platforms", "Platforms", "systems and versions of Python, and how they differ"),
             Page("releasing", "Releases", "how a release is made, and how to verify one"),
@@ -209,9 +226,9 @@ SECTIONS: Final = (
 
 
 def sections() -> Iterator[Section]:
-    """Yield the sections with the pages that there are."""
+    """Yield the sections with the pages that exist."""
     for section in SECTIONS:
-        there = [one for one in section.pages if one.made or (ROOT / one.file).is_file()]
+        there = [page for page in section.pages if page.made or (ROOT / page.file).is_file()]
         yield Section(section.title, there)
 
 
@@ -227,7 +244,10 @@ def title_of(name: str) -> str:
     return next(page.title for page in pages() if page.name == name)
 
 
-def unlisted() -> set[str]:
-    """Return the files of `docs/` that no page shows."""
+def unlisted_pages() -> set[str]:
+    """Return the files of `docs/` that are not in the navigation."""
     listed = {page.file for page in pages()}
-    return {f"docs/{file.name}" for file in DOCS.glob("*.md")} - listed
+    folders = DOCS, DOCS / "contributing"
+    files = (file for folder in folders for file in folder.glob("*.md"))
+    found = {file.relative_to(ROOT).as_posix() for file in files}
+    return found - listed

@@ -1,4 +1,4 @@
-"""Where things are in this checkout."""
+"""Places in this checkout."""
 
 import tomllib
 from pathlib import Path
@@ -12,9 +12,9 @@ SITE: Final = ROOT / "build" / "site"
 
 
 def address(name: str, project: Path = ROOT / "pyproject.toml") -> str:
-    """Return an address of the project, or nothing while `[project.urls]` does not have it.
+    """Return an address of the project, or nothing without it in `[project.urls]`.
 
-    `Documentation` is where the site is, and `Source` the repository. Labels are those of
+    `Documentation` is the address of the site, and `Source` that of the repository. Labels:
     https://packaging.python.org/en/latest/specifications/well-known-project-urls/.
     """
     settings = tomllib.loads(project.read_text(encoding="utf-8"))

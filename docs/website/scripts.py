@@ -1,7 +1,7 @@
-"""Scripts of the site: our modules and libraries of others, made one file for browsers.
+"""Scripts of the site: our modules and libraries, made one file for browsers.
 
-`package.json` has the libraries, and its lock their digests. They are installed into `build` once
-for each lock, by the registry that npm is set up for, and never run while they are installed.
+`package.json` has the libraries, and its lock their digests. npm installs them into `build` once
+for each lock, from its registry, without running them.
 """
 
 import fcntl
@@ -18,15 +18,15 @@ _HERE: Final = Path(__file__).parent
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
 _PACKAGE: Final = ("package.json", "package-lock.json")
 _BUILD: Final = _HERE.parents[1] / "build" / "website"
-# What browsers since 2022 know: no older one has all that the style of the page uses.
+# For browsers since 2022, because the style of the page needs them.
 _OPTIONS: Final = (
     *("--bundle", "--minify", "--format=iife", "--target=es2022", "--charset=utf8"),
     *("--legal-comments=inline", "--log-level=warning"),
 )
 
 
-def bundled(scripts: Mapping[Path, Path], options: Sequence[str] = _OPTIONS) -> None:
-    """Write a script for each module, with all that it imports.
+def bundle(scripts: Mapping[Path, Path], options: Sequence[str] = _OPTIONS) -> None:
+    """Write a script for each module, with its imports.
 
     Raise `RuntimeError` if a module cannot be read, or if nothing can be installed.
     """
@@ -37,9 +37,9 @@ def bundled(scripts: Mapping[Path, Path], options: Sequence[str] = _OPTIONS) -> 
 
 
 def libraries() -> Path:
-    """Return the folder of the libraries, in which they are installed on first use.
+    """Return the folder of the libraries; install them on first use.
 
-    Other processes that want it wait. Raise `RuntimeError` if that fails.
+    Other processes wait meanwhile. Raise `RuntimeError` if that fails.
     """
     content = b"".join((_HERE / name).read_bytes() for name in _PACKAGE)
     folder = _BUILD / f"npm-{sha256(content).hexdigest()[:12]}"
@@ -66,7 +66,7 @@ def run(
     folder: Path | None = None,
     given: str = "",
 ) -> str:
-    """Return what a command writes when it is given a text; raise `RuntimeError` if it fails."""
+    """Return the output of a command that reads a text; raise `RuntimeError` if it fails."""
     try:
         done = subprocess.run(
             command,

@@ -1,7 +1,6 @@
-"""The tables of benchmarks, from the record of their last runs: `docs/records/benchmarks.json`.
+"""The tables of docs/speed.md, from the record of the last runs: `docs/records/benchmarks.json`.
 
-A topic that is measured alone replaces its rows in the record and keeps the others, so each topic
-says when it was measured, and how.
+A run of one topic replaces the rows of that topic, so each topic has its own date and conditions.
 """
 
 import json
@@ -10,6 +9,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any, Final
 
+from website import marks
 from website.places import DOCS
 
 PAGE: Final = DOCS / "speed.md"
@@ -18,10 +18,10 @@ MARK: Final = "benchmarks"
 
 Json = dict[str, Any]
 
-# How many of a unit there are in a second, or in a byte; what is counted has none.
+# Units in a second or in a byte; counts have no unit.
 _FACTORS: Final[Mapping[str, float]] = {"ms": 1e3, "µs": 1e6, "MiB": 2**-20, "": 1}
 _WIDTH: Final = 120
-_HEAD: Final = "| what | ours | beside | | ratio | goal |\n|---|---:|---|---:|---:|---:|\n"
+_HEAD: Final = "| what | mcp-gen | beside | | ratio | goal |\n|---|---:|---|---:|---:|---:|\n"
 
 _TITLES: Final[Mapping[str, str]] = {
     "generate": "Generation",
@@ -41,57 +41,51 @@ _TITLES: Final[Mapping[str, str]] = {
     "grow": "Large schemas",
     "soak": "Long runs",
 }
-_SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
-    "generate": ("write 2025-11-25", "write all 5 revisions", "check all 5, up to date"),
-    "keep-up": ("diff 2025-11-25 2026-07-28", "new, a server"),
-    "import": ("import, load 2025-11-25, first tools/call, net of python",),
-    "serve": (
-        "a call, one at a time",
-        "a call, 64 in flight",
-        "99th percentile, 64 in flight",
-        "start to the first answer",
-        "memory after 100,000 calls",
-    ),
-    "http": (
-        "a call, 2025-11-25, in sessions, 16 connections",
-        "99th percentile, 2025-11-25, in sessions, 16 connections",
-        "a call, 2026-07-28, 16 connections",
-        "99th percentile, 2026-07-28, 16 connections",
-        "memory for 1,000 idle sessions",
-        "a call, two workers, without the client",
-        "client, a call, 2025-11-25",
-        "client, a call, 2026-07-28",
-        "client, a call, 2025-11-25 over stdio",
-    ),
-    "wire": (
-        "read tools/call request",
-        "read 1 KB result",
-        "read list of 50 tools",
-        "write tools/call request",
-        "write 1 KB result",
-        "write list of 50 tools",
-        "read 1 KB result, msgspec",
-    ),
-    "toolkit": (
-        "stdio, 1 at a time, a coroutine function",
-        "stdio, 1 at a time, a plain function",
-        "HTTP, 2025-11-25, a coroutine function",
-        "HTTP, 2026-07-28, a coroutine function",
-    ),
-    "tasks": ("Redis, a task from its start to its end", "Redis, a poll, 16 at a time"),
-    "share": (
-        "a call, in a session, 2 workers, Redis",
-        "a call, in a session, 2 workers, PostgreSQL",
-    ),
-    "auth": ("a JWT that was verified before, 2026-07-28",),
-    "translate": ("call, client of 2026-07-28, server class of 2025-11-25",),
-    "bridge": (
-        "stdio to HTTP, a call, one at a time",
-        "stdio to HTTP, memory",
-        "HTTP to stdio, a call, one at a time",
-    ),
+_GAINS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
+    "generate": {"write all 5 revisions": [""], "check all 5, up to date": [""]},
+    "import": {"import, load 2025-11-25, first tools/call, net of python": ["import mcp"]},
+    "serve": {"start to the first answer": [""], "memory after 100,000 calls": [""]},
+    "toolkit": {
+        "stdio, 1 at a time, a coroutine function": ["fastmcp 4", "mcp 2"],
+        "stdio, 1 at a time, a plain function": ["fastmcp 4", "mcp 2"],
+        "HTTP, 2025-11-25, a coroutine function": ["fastmcp 4", "mcp 2"],
+        "HTTP, 2026-07-28, a coroutine function": ["fastmcp 4", "mcp 2"],
+    },
+    "http": {
+        "memory for 1,000 idle sessions": [""],
+        "client, a call, 2025-11-25": ["mcp"],
+    },
+    "tasks": {"Redis, a task from its start to its end": [""]},
+    "share": {"a call, in a session, 2 workers, Redis": ["1 worker"]},
+    "bridge": {
+        "stdio to HTTP, a call, one at a time": [""],
+        "stdio to HTTP, memory": [""],
+    },
+    "wire": {"read list of 50 tools": ["mcp"], "read 1 KB result, msgspec": [""]},
 }
-"""What the README shows, by topic."""
+"""What a user gets: rows by topic, each with the peers beside it; "" is all of them."""
+_COSTS: Final[Mapping[str, Mapping[str, Sequence[str]]]] = {
+    "serve": {"a call, one at a time": ["readline"]},
+    "toolkit": {"the server, a plain function in a thread": [""]},
+    "http": {
+        "a call, 2025-11-25, in sessions, 16 connections": ["canned"],
+        "a call, 2026-07-28, 16 connections": ["canned"],
+        "client, a call, 2025-11-25": ["httpx2"],
+    },
+    "wire": {"read tools/call request": ["validate_json"]},
+    "auth": {"a new JWT, ES256, 2026-07-28": [""]},
+    "share": {
+        "a call with a report before its answer, Redis": [""],
+        "a session begun at one worker, called at another, Redis": [""],
+    },
+    "translate": {"call, client of 2025-11-25, server class of 2026-07-28": [""]},
+    "bridge": {
+        "stdio to HTTP, a call, 16 in flight": ["supergateway"],
+        "stdio to HTTP, start to the first result": ["mcp-remote"],
+    },
+    "targets": {"write list of 50 tools": [""]},
+}
+"""Where it is weak: rows beside a bare loop, a library alone, or a peer that takes less."""
 
 
 def read(file: Path = RECORD) -> Json:
@@ -100,60 +94,70 @@ def read(file: Path = RECORD) -> Json:
     return topics
 
 
-def updated(topics: Mapping[str, Json], file: Path = RECORD) -> None:
-    """Write topics into the record, in place of those that it has of them."""
+def update_record(topics: Mapping[str, Json], file: Path = RECORD) -> None:
+    """Write topics into the record, in place of earlier runs of them."""
     kept = read(file) if file.exists() else {}
     text = json.dumps({"topics": {**kept, **topics}}, indent=2, ensure_ascii=False)
     file.write_text(f"{text}\n", encoding="utf-8")
 
 
 def section(topics: Mapping[str, Json]) -> str:
-    """Return the section of the README: what of it answers most questions, and where the rest is.
+    """Return the table of what a user gets; raise `ValueError` if a row was not measured."""
+    return _table(_GAINS, topics)
 
-    Raises `ValueError` if it would show a row that was not measured.
-    """
-    rows = [row for one in topics.values() for row in one["rows"]]
-    goals = [row for row in rows if row["target"] is not None]
+
+def costs(topics: Mapping[str, Json]) -> str:
+    """Return the table of weak places; raise `ValueError` if a row was not measured."""
+    goals = [row for row in _rows(topics) if row["target"] is not None]
     missed = sum(not row["met"] for row in goals)
-    text = (
-        f"Measured {', '.join(sorted({_when(one) for one in topics.values()}))}. Of {len(goals)}"
-        f" goals, {missed} are missed. [docs/speed.md](docs/speed.md) has all {len(rows)} rows,"
-        " with the versions of the peers and the load of the machine."
-    )
-    tables = (
-        f"| **{_TITLES[name]}** | | | | | |\n" + "".join(_lines(_shown(name, topics)))
-        for name in _SHOWN
-    )
-    return f"{fill(text, _WIDTH, break_on_hyphens=False)}\n\n{_HEAD}{''.join(tables)}"
+    return f"{_table(_COSTS, topics)}\nOf {len(goals)} goals, {missed} are missed.\n"
+
+
+def tables(topics: Mapping[str, Json]) -> str:
+    """Return all rows by topic, with versions and conditions."""
+    dates = ", ".join(sorted({_when(topic) for topic in topics.values()}))
+    text = f"{len(_rows(topics))} rows, measured {dates}. Versions: {_versions(topics)}."
+    parts = [fill(text, _WIDTH, break_on_hyphens=False)]
+    for name, topic in topics.items():
+        load = topic["machine"]["load"]
+        how = "" if load is None else f", load {load:.1f}"
+        parts += [
+            f"## {_TITLES[name]}",
+            f"`{name}`, {topic['date']}{how}:",
+            f"{_HEAD}{''.join(_lines(topic['rows']))}",
+        ]
+    return "\n\n".join(map(str.rstrip, parts)) + "\n"
 
 
 def page(topics: Mapping[str, Json]) -> str:
-    """Return the page of all rows by topic."""
-    paragraphs = (
-        "What `make bench` has measured: medians of interleaved runs, side by side with what users"
-        " would otherwise run. A ratio below 1 means that ours is less. Ratios are valid for other"
-        " machines; absolute figures are not.",
-        "[How it is measured](../benchmarks/README.md) stands beside the benchmarks.",
-        f"Versions: {_versions(topics)}.",
+    """Return the page with its tables as recorded; raise `ValueError` if a row is missing."""
+    text = PAGE.read_text(encoding="utf-8")
+    for name, part in ((MARK, section), ("costs", costs), ("all rows", tables)):
+        text = marks.fill(text, name, part(topics))
+    return text
+
+
+def _rows(topics: Mapping[str, Json]) -> list[Json]:
+    return [row for topic in topics.values() for row in topic["rows"]]
+
+
+def _table(chosen: Mapping[str, Mapping[str, Sequence[str]]], topics: Mapping[str, Json]) -> str:
+    parts = (
+        f"| **{_TITLES[name]}** | | | | | |\n" + "".join(_lines(_chosen(name, rows, topics)))
+        for name, rows in chosen.items()
     )
-    lines = ["# Speed", *(fill(one, _WIDTH, break_on_hyphens=False) for one in paragraphs)]
-    for name, topic in topics.items():
-        load = topic["machine"]["load"]
-        how = "" if load is None else f", with load {load:.1f}"
-        lines += [
-            f"## {_TITLES[name]}",
-            f"`{name}`, measured {_when(topic)}{how}:",
-            f"{_HEAD}{''.join(_lines(topic['rows']))}",
-        ]
-    return "\n\n".join(map(str.rstrip, lines)) + "\n"
+    return f"{_HEAD}{''.join(parts)}"
 
 
-def _shown(name: str, topics: Mapping[str, Json]) -> list[Json]:
+def _chosen(
+    name: str, chosen: Mapping[str, Sequence[str]], topics: Mapping[str, Json]
+) -> list[Json]:
     rows: list[Json] = topics[name]["rows"]
-    for what in _SHOWN[name]:
-        if all(row["what"] != what for row in rows):
-            raise ValueError(f"the README shows '{what}' of {name}, which was not measured")
-    return [row for row in rows if row["what"] in _SHOWN[name]]
+    for what, peers in chosen.items():
+        for peer in peers:
+            if not any(row["what"] == what and row["peer"].startswith(peer) for row in rows):
+                raise ValueError(f"the page shows '{what}' of {name}, which was not measured")
+    return [row for row in rows if row["peer"].startswith(tuple(chosen.get(row["what"], ())))]
 
 
 def _when(topic: Json) -> str:
@@ -161,14 +165,23 @@ def _when(topic: Json) -> str:
 
 
 def _versions(topics: Mapping[str, Json]) -> str:
-    """What is said of all topics once, or of each."""
-    alike: dict[str, list[str]] = {}
-    for name, topic in topics.items():
-        versions = [f"Python=={topic['machine']['python']}", *topic["versions"]]
-        alike.setdefault(", ".join(versions).replace("==", " "), []).append(f"`{name}`")
-    if len(alike) == 1:
-        return next(iter(alike))
-    return "; ".join(f"{one} ({', '.join(names)})" for one, names in alike.items())
+    """Return the versions that all topics share, then the others with their topics."""
+    used = {
+        name: [f"Python=={topic['machine']['python']}", *topic["versions"]]
+        for name, topic in topics.items()
+    }
+    shared = [version for version in next(iter(used.values())) if _in_all(version, used)]
+    others: dict[str, list[str]] = {}
+    for name, versions in used.items():
+        rest = ", ".join(version for version in versions if version not in shared)
+        if rest:
+            others.setdefault(rest, []).append(f"`{name}`")
+    parts = [", ".join(shared), *(f"{', '.join(names)}: {rest}" for rest, names in others.items())]
+    return "; ".join(parts).replace("==", " ")
+
+
+def _in_all(version: str, used: Mapping[str, Sequence[str]]) -> bool:
+    return all(version in versions for versions in used.values())
 
 
 def _lines(rows: Sequence[Json]) -> Iterator[str]:

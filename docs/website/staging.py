@@ -1,4 +1,4 @@
-"""The folder that zensical builds from: pages with the links of the site, and what they need."""
+"""The folder that zensical builds from: pages with the links of the site, and their files."""
 
 import json
 import re
@@ -11,7 +11,7 @@ from website.dialect import for_zensical, plain
 from website.drawings.svg import with_drawings
 from website.links import FILES_PAGE, DeadLinkError, Links
 from website.made import MADE, files
-from website.navigation import EXPLORER, START, SUMMARY, Page, pages, sections
+from website.navigation import EXPLORER, RENAMED, START, SUMMARY, Page, pages, sections
 from website.places import ASSETS, HERE, ROOT
 from website.scripts import libraries
 
@@ -20,10 +20,10 @@ _HEADING: Final = re.compile(r"^# (.+?)(?: \{ #\S+ \})?$", re.M)
 
 
 def stage(folder: Path, url: str) -> Mapping[str, str]:
-    """Fill a new folder, and return the pages by name, as they are for readers of Markdown.
+    """Fill a new folder, and return the pages by name, as Markdown for readers.
 
-    Raise `DeadLinkError` if a page links to what is not there, `UndrawnError` if it has a drawing
-    that is not made from tables, and `RuntimeError` without the libraries of others.
+    Raise `DeadLinkError` for dead links, `UndrawnError` for drawings that are not made from tables,
+    and `RuntimeError` without the libraries.
     """
     links = Links()
     staged = folder / _PAGES
@@ -48,16 +48,16 @@ def stage(folder: Path, url: str) -> Mapping[str, str]:
 
 
 def _text(page: Page, links: Links) -> str:
-    """The text of a page; the one that lists files is the last to be asked for."""
+    """Return the text of a page; call it for the page of files last."""
     if page.name == FILES_PAGE:
         return files(links)
     if page.made:
         return MADE[page.name]()
-    return links.changed((ROOT / page.file).read_text(encoding="utf-8"), page.file)
+    return links.rewrite((ROOT / page.file).read_text(encoding="utf-8"), page.file)
 
 
 def _about(page: Page, text: str) -> str:
-    """What stands in the head of a page, for tabs, search engines and those who link to it."""
+    """Return the head of a page, for tabs, search engines and previews of links."""
     heading = _HEADING.findall(text)[0].replace("`", "")
     said = {"title": heading, "description": f"{heading}: {page.about.replace('`', '')}."}
     if page == START:
@@ -67,16 +67,21 @@ def _about(page: Page, text: str) -> str:
 
 
 def _settings(url: str) -> str:
-    """The settings of zensical with the navigation; strings and lists of JSON are also TOML."""
+    """Return the settings of zensical with navigation and redirects.
+
+    JSON of strings and lists is TOML.
+    """
     tool = f"{{{json.dumps(EXPLORER.title)} = {json.dumps(EXPLORER.address)}}}"
     entries = [
         _entry(START),
         tool,
-        *(_section(one.title, one.pages) for one in sections() if one.pages),
+        *(_section(section.title, section.pages) for section in sections() if section.pages),
     ]
     text = (HERE / "zensical.toml").read_text(encoding="utf-8")
     place = f"site_url = {json.dumps(url)}\n" if url else ""
-    return text.replace("nav = []\n", f"{place}nav = [{', '.join(entries)}]\n")
+    text = text.replace("nav = []\n", f"{place}nav = [{', '.join(entries)}]\n")
+    renamed = (f'"{old}.md" = "{new}.md"' for old, new in RENAMED.items())
+    return text.replace("redirect_maps = {}", f"redirect_maps = {{{', '.join(renamed)}}}")
 
 
 def _section(title: str, pages: Iterable[Page]) -> str:

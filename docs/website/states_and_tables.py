@@ -25,14 +25,14 @@ _PHASES: Final[Mapping[Phase, str]] = {
 _RULES: Final = {
     "batching": "arrays of messages may be received",
     "server_requests": "servers send requests of their own",
-    "polling": "a server may close a stream for the client to come back to it",
-    "bad_arguments": "arguments that do not fit a tool are answered with",
-    "resource_not_found": "the code for a resource that is not there",
+    "polling": "a server may close a stream, and the client reconnects",
+    "bad_arguments": "invalid arguments of a tool are answered with",
+    "resource_not_found": "the code for an unknown resource",
 }
-"""What each of the rules that differ says."""
+"""Texts of the rules that differ."""
 _ERA: Final = {
     "opened_by": "the server answers with its capabilities to",
-    "has_handshake": "a connection has to be opened first",
+    "has_handshake": "a connection must be opened first",
     "remembers_client": "the client's capabilities hold for its connection",
     "has_listen_streams": "changes go to streams that asked for them",
     "signs_results": "results name their server",
@@ -49,7 +49,7 @@ def page() -> str:
         f"Who may send a message in which state:\n\n{_may_pass()}",
         f"## What a server makes of a first message\n\n{_routes()}",
         "## Finding a revision\n\nA client that speaks revisions of both kinds asks for the newer"
-        f" kind first. See [which one it is](negotiation.md#which-one-it-is).\n\n"
+        f" kind first. See [negotiation](negotiation.md#finding-the-revision).\n\n"
         f"{_drawn('finding')}",
         "## A task\n\nThe statuses are the same in both forms of [tasks](tasks.md). A task that"
         f" has ended never changes again.\n\n{_drawn('task')}",
@@ -78,7 +78,7 @@ def _drawn(name: str) -> str:
 
 
 def _senders(senders: Iterable[Role]) -> str:
-    return " and ".join(sorted(senders)) or "nobody"
+    return " and ".join(sorted(senders)) or "neither"
 
 
 def _may_pass() -> str:
@@ -118,7 +118,7 @@ def _call(method: str, params: dict[str, Any], id: int | None = 1) -> Call:
 
 
 def _route(call: Call, offer: Offer) -> str:
-    """What a server does with a message that is the first one."""
+    """Return the action of a server for a first message."""
     try:
         found = route(call, offer, handshaken=False)
     except RemoteError as error:
@@ -129,22 +129,22 @@ def _route(call: Call, offer: Offer) -> str:
 
 
 def _tables() -> Mapping[str, Any]:
-    """The method table of each revision, by its name, of the generated package."""
-    tables = (load(one.id).methods.TABLE for one in REVISIONS)
-    return {one.revision: one for one in tables}
+    """Return the method table of each revision of the generated package, by name."""
+    tables = (load(revision.id).methods.TABLE for revision in REVISIONS)
+    return {table.revision: table for table in tables}
 
 
 def _differences() -> str:
     tables = _tables()
-    rows = [("the kind of revision", *(one.era.name for one in tables.values()))]
+    rows = [("the kind of revision", *(table.era.name for table in tables.values()))]
     for name, said in _ERA.items():
-        rows.append((said, *(_shown(getattr(one.era, name)) for one in tables.values())))
+        rows.append((said, *(_show(getattr(table.era, name)) for table in tables.values())))
     for name, said in _RULES.items():
-        rows.append((said, *(_shown(getattr(one.rules, name)) for one in tables.values())))
+        rows.append((said, *(_show(getattr(table.rules, name)) for table in tables.values())))
     return table(("what", *tables), rows)
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else _NEITHER
     return f"`{value}`" if isinstance(value, int) or "/" in str(value) else str(value)
@@ -154,24 +154,27 @@ def _methods() -> str:
     tables = _tables()
     kinds = ("requests", "notifications")
     names = sorted(
-        {name for one in tables.values() for kind in kinds for name in getattr(one, kind)}
+        {name for table in tables.values() for kind in kinds for name in getattr(table, kind)}
     )
-    rows = ((f"`{name}`", *(_sent(one, name) for one in tables.values())) for name in names)
+    rows = (
+        (f"`{name}`", *(_direction(table, name) for table in tables.values())) for name in names
+    )
     return table(("method", *tables), rows)
 
 
-def _sent(of: Any, name: str) -> str:
+def _direction(of: Any, name: str) -> str:
     spec = of.requests.get(name) or of.notifications.get(name)
     return _senders(spec.senders) if spec else _NEITHER
 
 
 def _capabilities() -> str:
     declared = {
-        name: {one.name: one for of in _of(name).values() for one in of} for name in _tables()
+        name: {capability.name: capability for of in _of(name).values() for capability in of}
+        for name in _tables()
     }
     names = sorted({name for found in declared.values() for name in found})
     rows = (
-        (f"`{name}`", *(_declared(found.get(name)) for found in declared.values()))
+        (f"`{name}`", *(_show_capability(found.get(name)) for found in declared.values()))
         for name in names
     )
     return table(("capability", *declared), rows)
@@ -182,7 +185,7 @@ def _of(revision: str) -> Mapping[Role, Sequence[Any]]:
     return declared
 
 
-def _declared(capability: Any) -> str:
+def _show_capability(capability: Any) -> str:
     if capability is None:
         return _NEITHER
     return "implied" if capability.implied else "yes"
@@ -190,14 +193,15 @@ def _declared(capability: Any) -> str:
 
 def _requirements() -> str:
     newest: dict[str, tuple[str, Any]] = {}
-    for revision, one in _tables().items():
-        for name, spec in {**one.requests, **one.notifications}.items():
+    for revision, revision_table in _tables().items():
+        for name, spec in {**revision_table.requests, **revision_table.notifications}.items():
             newest[name] = revision, spec
     rows = (row for name in sorted(newest) for row in _needs(name, *newest[name]))
     return table(("message", "revision", "sender", "needs", "if", "level"), rows)
 
 
 def _needs(name: str, revision: str, spec: Any) -> Iterator[Sequence[str]]:
-    for one in spec.requires:
-        when = " or ".join(f"`{case}`" for case in one.when) or "always"
-        yield f"`{name}`", revision, one.sender, f"`{one.capability.name}`", when, one.level
+    for requirement in spec.requires:
+        when = " or ".join(f"`{case}`" for case in requirement.when) or "always"
+        capability = f"`{requirement.capability.name}`"
+        yield f"`{name}`", revision, requirement.sender, capability, when, requirement.level

@@ -15,21 +15,24 @@ NOTE: Final = (
 )
 _NONE: Final = "–"
 _OLD: Final = "#http-with-sse"
-"""Where the pages of a revision describe its transport, if it is not Streamable HTTP."""
+"""Pages that describe the transport of a revision, if it is not Streamable HTTP."""
 
 
 def fields() -> str:
     """Return the table of header fields, of requests and then of responses, by revision."""
     folder = schema_folder()
-    known = {one: facts.load(folder, one).document for one in facts.known(folder)}
+    known = {
+        revision: facts.load(folder, revision).document
+        for revision in facts.revisions_with_facts(folder)
+    }
     shown: dict[str, Any] = {
-        one: document for one, document in known.items() if document.get("headers")
+        field: document for field, document in known.items() if document.get("headers")
     }
     rows: list[Sequence[str]] = [
-        ("the transport", *(_transport(one["headers"]) for one in shown.values()))
+        ("the transport", *(_transport(field["headers"]) for field in shown.values()))
     ]
     for side in ("request", "response"):
-        found = {one: document["headers"].get(side, {}) for one, document in shown.items()}
+        found = {field: document["headers"].get(side, {}) for field, document in shown.items()}
         rows += _fields(side, found)
     return table(("field", *shown), rows)
 
@@ -42,18 +45,20 @@ def statuses() -> str:
         if name.isupper() and isinstance(value, int)
     }
     rows = (
-        (f"`{code}`", names[code], *(str(one.get(code, 200)) for one in (HANDSHAKE, STATELESS)))
+        (f"`{code}`", names[code], *(str(era.get(code, 200)) for era in (HANDSHAKE, STATELESS)))
         for code in sorted({*HANDSHAKE, *STATELESS}, reverse=True)
     )
     return table(("code", "error", "with a handshake", "without"), rows)
 
 
 def _transport(headers: Mapping[str, Any]) -> str:
-    sources = [one["source"] for side in headers.values() for one in side.values()]
-    return "HTTP with SSE" if any(_OLD in one for one in sources) else "Streamable HTTP"
+    sources = [source_page["source"] for side in headers.values() for source_page in side.values()]
+    return "HTTP with SSE" if any(_OLD in source for source in sources) else "Streamable HTTP"
 
 
 def _fields(side: str, found: Mapping[str, Mapping[str, Any]]) -> Iterator[Sequence[str]]:
-    for name in sorted({name for one in found.values() for name in one}):
-        levels = (one[name].get("level", "") if name in one else _NONE for one in found.values())
+    for name in sorted({name for field in found.values() for name in field}):
+        levels = (
+            field[name].get("level", "") if name in field else _NONE for field in found.values()
+        )
         yield f"`{name}` of a {side}", *levels

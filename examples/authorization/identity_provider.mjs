@@ -1,10 +1,10 @@
-/* An identity provider to try the notes server with: anybody can log in, with any password.
+/* An identity provider to try the notes server with: any user name and password log in.
 
     npm install
     node identity_provider.mjs 9000 http://127.0.0.1:8000/mcp
 
-It issues tokens for one MCP server, whose URL is the second argument. It keeps everything in
-memory, and its pages are those for developers: it is not for production.
+It issues tokens for one MCP server, whose URL is the second argument. Not for production: it keeps
+everything in memory, and its pages are for developers.
 */
 import { generateKeyPairSync } from 'node:crypto';
 import process from 'node:process';
@@ -16,7 +16,7 @@ const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 
 const clients = [
   {
-    // A program on the machine of its user. It shows by PKCE that the code is its own.
+    // A program on the machine of its user. PKCE proves that the code is its own.
     client_id: 'notes-client',
     token_endpoint_auth_method: 'none',
     application_type: 'native',
@@ -33,7 +33,7 @@ const clients = [
     grant_types: ['client_credentials'],
   },
   {
-    // The notes server itself, when it asks about tokens instead of verifying them (RFC 7662).
+    // The notes server, if it asks about tokens instead of verifying them (RFC 7662).
     client_id: 'notes-server',
     client_secret: process.env.SERVER_SECRET ?? 'only-to-try-it',
     token_endpoint_auth_method: 'client_secret_basic',

@@ -1,12 +1,12 @@
-"""Writes a note, for a user who logs in with the browser, or for a program without one.
+"""Writes a note, as a user who logs in with the browser or as a program.
 
     python notes_client.py http://127.0.0.1:8000/mcp "Buy tea"
     python notes_client.py http://127.0.0.1:8000/mcp "Buy tea" --robot
 
 The first form finds the identity provider, registers there, and opens the browser: once to read,
-and once more to write, because only `add_note` needs that. The second one is the client
-`notes-robot`, with the secret in ROBOT_SECRET. Tokens are bound to a key if the provider can
-(DPoP); both are forgotten at the end. It needs joserfc and httpx2.
+and once more to write, because only `add_note` needs that scope. The second form is the client
+`notes-robot`, with the secret in ROBOT_SECRET. Tokens are bound to a key if the provider supports
+DPoP, and both are lost at the end. The program needs joserfc and httpx2.
 """
 
 import asyncio
@@ -24,13 +24,13 @@ from pkg import (
 )
 
 
-def for_user() -> OAuth:
-    """Return what has the user log in with the browser."""
+def login_of_user() -> OAuth:
+    """Return a login of the user in the browser."""
     return OAuth(client_metadata=ClientMetadata(client_name="Notes"), dpop=DPoP())
 
 
-def for_itself() -> OAuth:
-    """Return what logs in as a program without a user."""
+def login_of_program() -> OAuth:
+    """Return a login of the program, without a user."""
     secret = os.environ.get("ROBOT_SECRET", "only-to-try-it")
     robot = ClientInformation(client_id="notes-robot", client_secret=secret)
     return OAuth(grant=ClientCredentials(), client=robot, dpop=DPoP())
@@ -48,11 +48,11 @@ async def main(url: str, text: str, auth: OAuth) -> None:
 if __name__ == "__main__":
     parser = ArgumentParser(description="write a note")
     parser.add_argument("url", help="the URL of the server")
-    parser.add_argument("text", help="what to write")
-    parser.add_argument("--robot", action="store_true", help="do it without a user")
-    chosen = parser.parse_args()
+    parser.add_argument("text", help="the text of the note")
+    parser.add_argument("--robot", action="store_true", help="log in as a program")
+    arguments = parser.parse_args()
     try:
-        auth = for_itself() if chosen.robot else for_user()
-        asyncio.run(main(chosen.url, chosen.text, auth))
+        auth = login_of_program() if arguments.robot else login_of_user()
+        asyncio.run(main(arguments.url, arguments.text, auth))
     except AuthorizationError as error:
         parser.exit(1, f"{error}\n")

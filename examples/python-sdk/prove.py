@@ -2,9 +2,9 @@
 
     python prove.py CHECKOUT [--report FOLDER] [TESTS…]
 
-`CHECKOUT` is a clone of modelcontextprotocol/python-sdk in which `uv sync --frozen` has been run.
-It is copied, and only the copy is changed. Without `TESTS`, the whole suite runs. The report says
-what each test did before and after, and whether `mcp-gen --check` finds a changed schema.
+`CHECKOUT` is a clone of modelcontextprotocol/python-sdk; run `uv sync --frozen` in it before. Only
+a copy of it is changed. Without `TESTS`, the whole suite runs. The report has the outcome of each
+test before and after, and whether `mcp-gen --check` finds a changed schema.
 """
 
 import argparse
@@ -28,20 +28,20 @@ TYPES: Final = Path("src/mcp-types/mcp_types")
 SETTINGS: Final = "mcp-gen.toml"
 NAMES: Final = "names.json"
 PROBE: Final = "/$defs/Tool/properties/shelfLife"
-"""The member that is added to a schema, to see whether the check finds it."""
+"""A member that is added to a schema: the check must find it."""
 
 LINTERS: Final = (
     ("ruff", "check", "--no-cache", "."),
     ("ruff", "format", "--no-cache", "--check", "."),
     ("pyright", str(TYPES)),
 )
-"""What continuous integration of the SDK runs besides the tests, as far as it reads the types."""
+"""Commands of the SDK's continuous integration that read the types, besides the tests."""
 
 Outcomes = Mapping[str, str]
 
 
 class Run(NamedTuple):
-    """A command that has ended."""
+    """The result of a command."""
 
     code: int
     text: str
@@ -49,43 +49,41 @@ class Run(NamedTuple):
 
 
 class State(NamedTuple):
-    """What a checkout does: how each test ends, the exit code of each linter, and seconds."""
+    """The outcome of each test, the exit code of each linter, and seconds."""
 
     tests: Outcomes
     linters: Mapping[str, int]
     seconds: float
 
-    def counted(self) -> dict[str, Any]:
-        """Return the same with the numbers of tests by how they end."""
+    def summary(self) -> dict[str, Any]:
+        """Return the state with the number of tests by outcome."""
         return {**self._asdict(), "tests": dict(sorted(Counter(self.tests.values()).items()))}
 
 
 def main() -> int:
-    """Do everything in a copy, print the report, and return 0 if nothing differs."""
-    parser = argparse.ArgumentParser(description="Replace their generator by a configuration.")
+    """Prove it in a copy, print the report, and return 0 if nothing differs."""
+    parser = argparse.ArgumentParser(description="Replace the generator of the Python SDK.")
     parser.add_argument("checkout", type=Path)
     parser.add_argument("tests", nargs="*")
     parser.add_argument("--report", type=Path, help="a folder for report.json and report.md")
-    wanted = parser.parse_intermixed_args()
-    for needed in (SCRIPT, TYPES, Path(".venv/bin/python")):
-        if not (wanted.checkout / needed).exists():
-            parser.error(
-                f"{wanted.checkout} has no {needed}; it is to be a clone with its environment"
-            )
+    options = parser.parse_intermixed_args()
+    for path in (SCRIPT, TYPES, Path(".venv/bin/python")):
+        if not (options.checkout / path).exists():
+            parser.error(f"{options.checkout} has no {path}: clone the SDK and run uv sync in it")
     with tempfile.TemporaryDirectory() as folder:
-        copy = copied(wanted.checkout.resolve(), Path(folder) / "python-sdk")
-        report = proved(copy, wanted.tests)
+        copy = copy_checkout(options.checkout.resolve(), Path(folder) / "python-sdk")
+        report = prove(copy, options.tests)
     text = markdown(report)
     print(text)
-    if wanted.report:
-        wanted.report.mkdir(parents=True, exist_ok=True)
-        (wanted.report / "report.json").write_text(json.dumps(report, indent=2) + "\n")
-        (wanted.report / "report.md").write_text(text)
+    if options.report:
+        options.report.mkdir(parents=True, exist_ok=True)
+        (options.report / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+        (options.report / "report.md").write_text(text)
     return 0 if report["proved"] else 1
 
 
-def copied(checkout: Path, to: Path) -> Path:
-    """Copy a checkout with its environment, which then finds the packages of the copy."""
+def copy_checkout(checkout: Path, to: Path) -> Path:
+    """Copy a checkout and its environment, whose paths then lead to the copy."""
     shutil.copytree(checkout, to, symlinks=True)
     scripts = (file for file in (to / ".venv/bin").iterdir() if not file.is_symlink())
     for file in (*scripts, *(to / ".venv").glob("lib/python3*/site-packages/*.pth")):
@@ -94,47 +92,47 @@ def copied(checkout: Path, to: Path) -> Path:
     return to
 
 
-def proved(copy: Path, tests: Sequence[str]) -> dict[str, Any]:
-    """Replace the script in a copy, and return a report of what that changes."""
-    script = lines(copy / SCRIPT)
-    before = state(copy, tests)
-    replace(copy)
-    ran = {"generation": mcp_gen(copy), "check": mcp_gen(copy, "--check", "--regenerate")}
-    after = state(copy, tests)
-    change_a_schema(copy)
-    ran |= {"check after a change": mcp_gen(copy, "--check")}
-    ran |= {"diff after a change": mcp_gen(copy, "--diff")}
+def prove(copy: Path, tests: Sequence[str]) -> dict[str, Any]:
+    """Replace the script in a copy, and report the differences."""
+    script = count_lines(copy / SCRIPT)
+    before = read_state(copy, tests)
+    replace_script(copy)
+    runs = {"generation": mcp_gen(copy), "check": mcp_gen(copy, "--check", "--regenerate")}
+    after = read_state(copy, tests)
+    add_member(copy)
+    runs |= {"check after a change": mcp_gen(copy, "--check")}
+    runs |= {"diff after a change": mcp_gen(copy, "--diff")}
     differing = differences(before.tests, after.tests)
     same = bool(before.tests) and not differing and before.linters == after.linters
-    found = PROBE.rpartition("/")[2] in ran["diff after a change"].text
+    found = PROBE.rpartition("/")[2] in runs["diff after a change"].text
     return {
-        "proved": same and found and [one.code for one in ran.values()] == [0, 0, 1, 1],
+        "proved": same and found and [result.code for result in runs.values()] == [0, 0, 1, 1],
         "commit": run(copy, "git", "rev-parse", "HEAD").text.strip(),
-        "before": before.counted(),
-        "after": after.counted(),
+        "before": before.summary(),
+        "after": after.summary(),
         "differing": differing,
         "lines": {
             "script": script,
-            "configuration": lines(HERE / SETTINGS),
-            "names": lines(HERE / NAMES),
+            "configuration": count_lines(HERE / SETTINGS),
+            "names": count_lines(HERE / NAMES),
         },
-        **{name: one._asdict() for name, one in ran.items()},
+        **{name: result._asdict() for name, result in runs.items()},
     }
 
 
 def differences(before: Outcomes, after: Outcomes) -> list[dict[str, str]]:
-    """Return each test that does not end as before; one that is not there is absent."""
-    ends = {test: (before.get(test, "absent"), after.get(test, "absent")) for test in before}
-    ends |= {test: ("absent", end) for test, end in after.items() if test not in before}
+    """Return each test with another outcome; missing tests are absent."""
+    pairs = {test: (before.get(test, "absent"), after.get(test, "absent")) for test in before}
+    pairs |= {test: ("absent", now) for test, now in after.items() if test not in before}
     return [
-        {"test": test, "before": was, "after": end}
-        for test, (was, end) in sorted(ends.items())
-        if was != end
+        {"test": test, "before": was, "after": now}
+        for test, (was, now) in sorted(pairs.items())
+        if was != now
     ]
 
 
-def replace(copy: Path) -> None:
-    """Put the configuration in the place of the script and of what it has generated."""
+def replace_script(copy: Path) -> None:
+    """Replace the script and its output by the configuration."""
     settings = copy / "pyproject.toml"
     text = settings.read_text().replace(f"{TYPES}/_v*/__init__.py", f"{TYPES}/_v*.py")
     settings.write_text(f"{text}\n{(HERE / SETTINGS).read_text()}")
@@ -144,8 +142,8 @@ def replace(copy: Path) -> None:
     shutil.copy(HERE / NAMES, copy / "schema" / NAMES)
 
 
-def change_a_schema(copy: Path) -> None:
-    """Add a member to one of the schemas."""
+def add_member(copy: Path) -> None:
+    """Add a member to a schema."""
     file = copy / "schema" / f"{REVISIONS[0]}.json"
     schema = json.loads(file.read_text())
     holder = schema
@@ -156,7 +154,7 @@ def change_a_schema(copy: Path) -> None:
     file.write_text(json.dumps(schema))
 
 
-def state(copy: Path, tests: Sequence[str]) -> State:
+def read_state(copy: Path, tests: Sequence[str]) -> State:
     """Run tests and linters of a checkout."""
     programs, results = copy / ".venv/bin", copy.parent / "results.xml"
     results.unlink(missing_ok=True)
@@ -168,18 +166,18 @@ def state(copy: Path, tests: Sequence[str]) -> State:
         " ".join(linter): run(copy, str(programs / linter[0]), *linter[1:]).code
         for linter in LINTERS
     }
-    return State(dict(outcomes(results)), linters, ran.seconds)
+    return State(dict(read_outcomes(results)), linters, ran.seconds)
 
 
-def outcomes(results: Path) -> Iterator[tuple[str, str]]:
-    """Yield each test of a JUnit report, and what it did."""
+def read_outcomes(results: Path) -> Iterator[tuple[str, str]]:
+    """Yield each test of a JUnit report with its outcome."""
     for case in ET.parse(results).iter("testcase"):
-        kinds = [one.tag for one in case if one.tag in ("error", "failure", "skipped")]
+        kinds = [child.tag for child in case if child.tag in ("error", "failure", "skipped")]
         yield f"{case.get('classname')}::{case.get('name')}", kinds[0] if kinds else "passed"
 
 
 def mcp_gen(copy: Path, *options: str) -> Run:
-    """Run the generator in a checkout, with the settings of its pyproject.toml."""
+    """Run `mcp-gen` in a checkout, with the settings of its pyproject.toml."""
     return run(copy, sys.executable, "-m", "mcp_protogen", *options)
 
 
@@ -187,14 +185,16 @@ def run(folder: Path, *command: str) -> Run:
     """Run a command in a folder, as continuous integration of the SDK does."""
     start = time.monotonic()
     environment = {**os.environ, "PYTHONWARNDEFAULTENCODING": "1"}
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", check=False
     )
-    return Run(done.returncode, done.stdout + done.stderr, round(time.monotonic() - start, 1))
+    return Run(
+        process.returncode, process.stdout + process.stderr, round(time.monotonic() - start, 1)
+    )
 
 
-def lines(file: Path) -> int:
-    """Return how many lines a file has that are not empty."""
+def count_lines(file: Path) -> int:
+    """Return the number of lines that are not empty."""
     return sum(1 for line in file.read_text(encoding="utf-8").splitlines() if line.strip())
 
 
@@ -214,14 +214,14 @@ def markdown(report: Mapping[str, Any]) -> str:
             ),
             "",
             *(
-                f"- {one['test']}: {one['before']}, then {one['after']}"
-                for one in report["differing"]
+                f"- {test['test']}: {test['before']}, then {test['after']}"
+                for test in report["differing"]
             ),
             *(
                 f"- `{name}` exits with {code}, then {sides['after']['linters'][name]}"
                 for name, code in sides["before"]["linters"].items()
             ),
-            f"- Lines: {', '.join(f'{what} {count}' for what, count in report['lines'].items())}",
+            f"- Lines: {', '.join(f'{name} {count}' for name, count in report['lines'].items())}",
             *(
                 f"- The {name}: exit code {report[name]['code']}, {report[name]['seconds']} seconds"
                 for name in ("generation", "check", "check after a change", "diff after a change")

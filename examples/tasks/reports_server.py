@@ -1,12 +1,12 @@
-"""Writes reports, each of which takes a while: a call becomes a task where the client can have one.
+"""Writes reports, which take a while: a call becomes a task if the client supports tasks.
 
     mcp-gen --revision all --with all --extension tasks --out examples/tasks/pkg
     python examples/tasks/reports_server.py                # over standard input and output
     python examples/tasks/reports_server.py --http 8000    # at http://127.0.0.1:8000/mcp
 
-Clients of 2026-07-28 with the extension for tasks, and clients of 2025-11-25 that ask for a task,
-may leave and come back for the report. For all others the call takes as long as the report. Tasks
-are kept in a folder, so they outlive the server: what it was writing it writes again.
+Clients of 2026-07-28 with the extension for tasks, and clients of 2025-11-25 that request a task,
+may leave and come back for the report. For other clients the call takes as long as the report.
+Tasks are stored in a folder: after a restart, the server writes unfinished reports again.
 """
 
 import asyncio
@@ -38,10 +38,10 @@ async def write_report(topic: str, session: mcp.Session, seconds: float = 2.0) -
 if __name__ == "__main__":
     parser = ArgumentParser(description="write reports")
     parser.add_argument("--http", type=int, metavar="PORT", help="serve HTTP on this port")
-    parser.add_argument("--tasks", default="tasks", metavar="FOLDER", help="keep tasks there")
-    chosen = parser.parse_args()
-    options = Options(tasks=TaskOptions(store=FileTaskStore(chosen.tasks), poll_interval=0.5))
-    if chosen.http:
-        app.run("http", port=chosen.http, options=options)
+    parser.add_argument("--tasks", default="tasks", metavar="FOLDER", help="store tasks here")
+    arguments = parser.parse_args()
+    options = Options(tasks=TaskOptions(store=FileTaskStore(arguments.tasks), poll_interval=0.5))
+    if arguments.http:
+        app.run("http", port=arguments.http, options=options)
     else:
         app.run(options=options)

@@ -3,9 +3,8 @@
     python prove.py CHECKOUT [--report FILE] [TESTS…]
 
 `CHECKOUT` is a clone of modelcontextprotocol/typescript-sdk; run `pnpm install` in it before.
-Its files are copied, and only the copy is changed. Without `TESTS`, the whole suite of the package
-runs. The report has the type errors and each test before and after, and says whether
-`mcp-gen --check` finds a changed schema.
+Only a copy of it is changed. Without `TESTS`, the whole suite of the package runs. The report has
+the type errors and each test before and after, and whether `mcp-gen --check` sees a changed schema.
 """
 
 import argparse
@@ -29,38 +28,38 @@ SETTINGS: Final = "mcp-gen.toml"
 NAMES: Final = "names.json"
 MODULES: Final = "node_modules"
 MEMBER: Final = "shelfLife"
-"""The member that is added to a tool in a schema, to see whether the check finds it."""
+"""A member that is added to a tool in a schema: the check must find it."""
 
 
 class Run(NamedTuple):
-    """A command that has ended."""
+    """The result of a command."""
 
     code: int
     text: str
 
 
 class State(NamedTuple):
-    """The type errors of the package, and how each test ends."""
+    """The number of type errors, and the outcome of each test."""
 
     errors: int
     tests: Mapping[str, str]
 
     def summary(self) -> dict[str, Any]:
-        """Return the numbers of type errors, and of tests by how they end."""
+        """Return the number of type errors, and of tests by outcome."""
         return {"errors": self.errors, "tests": dict(sorted(Counter(self.tests.values()).items()))}
 
 
 def main() -> int:
-    """Do everything in a copy, print the report, and return 0 if nothing differs."""
+    """Prove it in a copy, print the report, and return 0 if nothing differs."""
     parser = argparse.ArgumentParser(description="Replace the types of the specification.")
     parser.add_argument("checkout", type=Path)
     parser.add_argument("tests", nargs="*")
     parser.add_argument("--report", type=Path, help="a file for the report as JSON")
     options = parser.parse_intermixed_args()
     checkout: Path = options.checkout.resolve()
-    for needed in (SCRIPT, SCHEMAS, TYPES, PACKAGE / MODULES):
-        if not (checkout / needed).exists():
-            parser.error(f"{checkout} has no {needed}: clone the SDK and run pnpm install in it")
+    for path in (SCRIPT, SCHEMAS, TYPES, PACKAGE / MODULES):
+        if not (checkout / path).exists():
+            parser.error(f"{checkout} has no {path}: clone the SDK and run pnpm install in it")
     report = {"commit": run(checkout, "git", "rev-parse", "HEAD").text.strip()}
     with tempfile.TemporaryDirectory() as folder:
         report |= prove(copy_checkout(checkout, Path(folder) / "sdk"), options.tests)
@@ -80,7 +79,7 @@ def copy_checkout(checkout: Path, to: Path) -> Path:
 
 
 def prove(copy: Path, tests: Sequence[str]) -> dict[str, Any]:
-    """Replace the types in a copy, and return a report of what that changes."""
+    """Replace the types in a copy, and report the differences."""
     script = count_lines(copy / SCRIPT)
     before = read_state(copy, tests)
     replace_types(copy)
@@ -89,7 +88,7 @@ def prove(copy: Path, tests: Sequence[str]) -> dict[str, Any]:
     add_member(copy / SCHEMAS / f"{REVISIONS[0]}.schema.json")
     runs |= {"check after a change": mcp_gen(copy, "--check")}
     runs |= {"diff after a change": mcp_gen(copy, "--diff")}
-    codes = [ended.code for ended in runs.values()]
+    codes = [result.code for result in runs.values()]
     found = f"+  {MEMBER}?: string;" in runs["diff after a change"].text
     return {
         "proved": bool(before.tests) and before == after and found and codes == [0, 0, 1, 1],
@@ -105,12 +104,12 @@ def prove(copy: Path, tests: Sequence[str]) -> dict[str, Any]:
             "configuration": count_lines(HERE / SETTINGS),
             "names": count_lines(HERE / NAMES),
         },
-        **{name: ended._asdict() for name, ended in runs.items()},
+        **{name: result._asdict() for name, result in runs.items()},
     }
 
 
 def replace_types(copy: Path) -> None:
-    """Put the configuration in the place of the script and of the files that it fetches."""
+    """Replace the script and the files that it fetches by the configuration."""
     (copy / SCRIPT).unlink()
     for revision in REVISIONS:
         (copy / TYPES / f"spec.types.{revision}.ts").unlink()
@@ -145,14 +144,16 @@ def read_state(copy: Path, tests: Sequence[str]) -> State:
 
 
 def mcp_gen(copy: Path, *options: str) -> Run:
-    """Run the generator in the package, with the settings of its pyproject.toml."""
+    """Run `mcp-gen` in the package, with the settings of its pyproject.toml."""
     return run(copy / PACKAGE, sys.executable, "-m", "mcp_protogen", *options)
 
 
 def run(folder: Path, *command: str) -> Run:
     """Run a command in a folder."""
-    done = subprocess.run(command, cwd=folder, capture_output=True, encoding="utf-8", check=False)
-    return Run(done.returncode, done.stdout + done.stderr)
+    process = subprocess.run(
+        command, cwd=folder, capture_output=True, encoding="utf-8", check=False
+    )
+    return Run(process.returncode, process.stdout + process.stderr)
 
 
 def count_lines(file: Path) -> int:

@@ -125,12 +125,12 @@ if TYPE_CHECKING:
     from mcp_protogen.runtime.features.skills.folder import InvalidSkill as InvalidSkill
     from mcp_protogen.runtime.features.skills.folder import ServesSkills as ServesSkills
     from mcp_protogen.runtime.features.skills.folder import SkillFolder as SkillFolder
-    from mcp_protogen.runtime.features.tasks.at_peer import TaskCancelled as TaskCancelled
-    from mcp_protogen.runtime.features.tasks.at_peer import TaskState as TaskState
     from mcp_protogen.runtime.features.tasks.board import TaskOptions as TaskOptions
     from mcp_protogen.runtime.features.tasks.client.calls import TaskCalls as TaskCalls
     from mcp_protogen.runtime.features.tasks.client.handle import TaskHandle as TaskHandle
     from mcp_protogen.runtime.features.tasks.client.receiver import TaskReceiver as TaskReceiver
+    from mcp_protogen.runtime.features.tasks.remote_tasks import TaskCancelled as TaskCancelled
+    from mcp_protogen.runtime.features.tasks.remote_tasks import TaskState as TaskState
     from mcp_protogen.runtime.features.tasks.server.requested import RequestedTask as RequestedTask
     from mcp_protogen.runtime.features.tasks.server.requests import (
         __mcp_tool_tasks__ as __mcp_tool_tasks__,
@@ -231,7 +231,7 @@ connect_config: ConnectConfig[
 """Connects to all servers of a configuration file, such as `mcp.json`."""
 
 connect_http: ConnectHttp[v2026_07_28.Client]
-"""Connects to a server over HTTP, with settings of HTTP."""
+"""Connects to a server over HTTP, with HTTP settings."""
 
 client_of: ConnectInMemory[v2026_07_28.Client]
 """Connects to a server in this process, for tests: `async with client_of(app) as client`."""
@@ -241,7 +241,7 @@ connect_in_memory: ConnectInMemory[v2026_07_28.Client]
 
 
 def load(revision: str) -> ModuleType:
-    """Return the package of a revision, imported on first use; raise `LookupError` without one."""
+    """Import the package of a revision; raise `LookupError` for an unknown one."""
     for known in REVISIONS:
         if known.id == revision:
             return known.load()
@@ -250,7 +250,7 @@ def load(revision: str) -> ModuleType:
 
 
 def __mcp_part__(name: str) -> ModuleType | None:
-    """Return a module that not every package has, imported on first use; None without it."""
+    """Import an optional module of the package; return None if the package lacks it."""
     if name == "translate.adapters":
         from .translate import adapters
 
@@ -383,12 +383,12 @@ _MODULES = {
     "InvalidSkill": "features.skills.folder",
     "ServesSkills": "features.skills.folder",
     "SkillFolder": "features.skills.folder",
-    "TaskCancelled": "features.tasks.at_peer",
-    "TaskState": "features.tasks.at_peer",
     "TaskOptions": "features.tasks.board",
     "TaskCalls": "features.tasks.client.calls",
     "TaskHandle": "features.tasks.client.handle",
     "TaskReceiver": "features.tasks.client.receiver",
+    "TaskCancelled": "features.tasks.remote_tasks",
+    "TaskState": "features.tasks.remote_tasks",
     "RequestedTask": "features.tasks.server.requested",
     "__mcp_tool_tasks__": "features.tasks.server.requests",
     "Telemetry": "features.telemetry",
@@ -461,9 +461,9 @@ _INSTANCES = {
     "connect_http": "ConnectHttp",
     "connect_in_memory": "ConnectInMemory",
 }
-"""What is made for this package, because packages may share a runtime."""
+"""Objects of this package alone, because packages may share a runtime."""
 
-# Type checkers see what is above, and nothing else.
+# Type checkers only see the names above.
 if not TYPE_CHECKING:
     __all__ = [
         "REVISIONS",

@@ -60,5 +60,5 @@ class PackageApp(AppBase):
         self, path: str, endpoint: RouteFunction | AsgiApp, /, **options: Unpack[RouteOptions]
     ) -> None: ...
     def route(self, path: str, endpoint: Any = None, /, **options: Any) -> Any:
-        """Serve a function of an HTTP request, or an ASGI application, beside the endpoint."""
+        """Serve a function of HTTP requests, or an ASGI application, beside the endpoint."""
         return add_route(self, path, endpoint, options)

@@ -26,7 +26,7 @@ class Bridge(BridgeBase):
 
     @classmethod
     def mounted(cls, above: Any, prefix: Any, opener: Any) -> Any:
-        """Return a server to connect to, as `mount` puts it into the server `above`."""
+        """Return a mount of a server to connect to, for the server `above`."""
         from mcp_protogen.runtime.toolkit.remote_mounts import RemoteMount
 
         return RemoteMount(above, prefix, cls.proxy, opener)

@@ -1,4 +1,4 @@
-"""Baselines where several findings have a code and an item in common: their number is known."""
+"""Baselines in which several findings share a code and an item: their number is stored."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.audit.severities import AuditFinding, rated
+from mcp_protogen.instep.audit.severities import AuditFinding, rate
 from mcp_protogen.pipeline.reports.baseline import (
     Baseline,
     BaselineEntry,
@@ -21,37 +21,37 @@ from mcp_protogen.pipeline.reports.change import ReportedChange
 KEY = ("field-type", "Root.uri")
 
 
-def found(*messages: str) -> list[ReportedChange]:
-    """Findings that differ in their messages alone."""
-    return [rated(AuditFinding(*KEY, message)) for message in messages]
+def make_findings(*messages: str) -> list[ReportedChange]:
+    """Return findings that differ only in their messages."""
+    return [rate(AuditFinding(*KEY, message)) for message in messages]
 
 
-def known(count: int) -> Baseline:
+def make_baseline(count: int) -> Baseline:
     return Baseline("2025-11-25", {KEY: BaselineEntry(count)})
 
 
 def test_as_many_as_are_known_are_known() -> None:
-    held = sort(found("one", "other"), known(2))
+    held = sort(make_findings("one", "other"), make_baseline(2))
     assert (len(held.known), held.new, held.fixed) == (2, (), ())
 
 
-def test_one_more_than_is_known_shows_all_of_them() -> None:
-    held = sort(found("one", "other"), known(1))
+def test_extra_finding_shows_all_with_its_key() -> None:
+    held = sort(make_findings("one", "other"), make_baseline(1))
     assert ([change.message for change in held.new], held.known) == (["one", "other"], ())
 
 
-def test_one_less_than_is_known_is_fixed() -> None:
-    held = sort(found("one"), known(3))
+def test_missing_finding_counts_as_fixed() -> None:
+    held = sort(make_findings("one"), make_baseline(3))
     assert (len(held.known), held.new, held.fixed) == (1, (), (KEY, KEY))
 
 
 def in_places(first: str, *others: str) -> list[ReportedChange]:
-    """A finding that is named after the first of its places."""
+    """Return a finding named after the first of its places."""
     several = (first, *others) if others else ()
-    return [replace(rated(AuditFinding(KEY[0], first, "lost")), places=several)]
+    return [replace(rate(AuditFinding(KEY[0], first, "lost")), places=several)]
 
 
-def test_what_is_mended_in_some_places_is_known_in_the_others(tmp_path: Path) -> None:
+def test_places_left_after_partial_fix_are_known(tmp_path: Path) -> None:
     file = tmp_path / "known.json"
     write_baseline(file, "2025-11-25", in_places("A.x", "B.x", "C.x"))
     baseline = read_baseline(file, "2025-11-25")
@@ -65,7 +65,7 @@ def test_what_is_mended_in_some_places_is_known_in_the_others(tmp_path: Path) ->
 
 def test_a_name_for_a_cause_is_what_it_is_known_by(tmp_path: Path) -> None:
     file = tmp_path / "known.json"
-    everywhere = [replace(change, places=("A", "B")) for change in found("lenient")]
+    everywhere = [replace(change, places=("A", "B")) for change in make_findings("lenient")]
     write_baseline(file, "2025-11-25", everywhere)
     assert read_baseline(file, "2025-11-25").entries == {KEY: BaselineEntry()}
     fewer = [replace(change, places=("B", "C")) for change in everywhere]
@@ -102,8 +102,8 @@ def test_any_text_stands_for_what_is_ignored_and_nothing_else_does() -> None:
 
 def test_the_number_is_written_where_it_is_more_than_one(tmp_path: Path) -> None:
     file = tmp_path / "known.json"
-    other = rated(AuditFinding("field-type", "Root.name", ""))
-    write_baseline(file, "2025-11-25", [*found("one", "other"), other])
+    other = rate(AuditFinding("field-type", "Root.name", ""))
+    write_baseline(file, "2025-11-25", [*make_findings("one", "other"), other])
     assert json.loads(file.read_bytes())["findings"] == [
         {"code": "field-type", "item": "Root.name"},
         {"code": "field-type", "item": "Root.uri", "count": 2},

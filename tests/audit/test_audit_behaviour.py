@@ -1,4 +1,4 @@
-"""What targets do with vectors: found once for each reason, and not where it is known already."""
+"""Targets and vectors: each cause is found once, unless it is known already."""
 
 import json
 import subprocess
@@ -10,15 +10,15 @@ from typing import Annotated, Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.instep.audit.expected import expected
-from mcp_protogen.instep.audit.known import known_gaps
+from mcp_protogen.instep.audit.expected import load_expected
+from mcp_protogen.instep.audit.known import find_gaps
 from mcp_protogen.instep.audit.probe.readers import Readers
 from mcp_protogen.instep.audit.run_audit import AuditOptions, audit, responder_command
 from mcp_protogen.instep.audit.severities import AuditFinding
 from mcp_protogen.instep.vectors.vector import Subject
 from mcp_protogen.pipeline.reports.change import Category
 from pydantic import AfterValidator
-from support.audit.auditing import PYDANTIC, REVISION, audited, findings, target
+from support.audit.auditing import PYDANTIC, REVISION, findings, run_audit, target
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
@@ -40,8 +40,8 @@ class Root(typing.TypedDict):
 
 
 def behaviour(folder: Path, source: str) -> dict[tuple[str, str], str]:
-    """What was found by trying, with what the target did."""
-    found = findings(audited(folder, source, vectors=True))
+    """Return the behavioural findings with the target's behaviour."""
+    found = findings(run_audit(folder, source, vectors=True))
     return {
         key: change.after for key, change in found.items() if change.category is Category.BEHAVIOUR
     }
@@ -103,14 +103,14 @@ def test_null_that_has_to_be_there_is_missed_when_it_is_left_out(tmp_path: Path)
     assert ("loses-member", "Task.ttl") not in kept
 
 
-def test_what_a_missing_member_lets_through_is_not_told_twice(tmp_path: Path) -> None:
+def test_missing_member_is_not_reported_twice(tmp_path: Path) -> None:
     source = "\n".join(line for line in ICON.splitlines() if "theme" not in line)
-    found = findings(audited(tmp_path, source, vectors=True))
+    found = findings(run_audit(tmp_path, source, vectors=True))
     assert ("field-missing", "Icon.theme") in found
     assert not any(item == "Icon.theme" for code, item in found if code == "accepts-invalid")
 
 
-def test_what_is_held_unseen_in_one_place_is_tried_where_it_is_seen(tmp_path: Path) -> None:
+def test_hidden_type_is_tried_where_it_is_visible(tmp_path: Path) -> None:
     source = ICON.replace('Literal["light", "dark"]', "str") + """
     class Tool(BaseModel):
         model_config = ConfigDict(extra="allow")
@@ -118,7 +118,7 @@ def test_what_is_held_unseen_in_one_place_is_tried_where_it_is_seen(tmp_path: Pa
         inputSchema: dict[str, Any]
         icons: list[dict[str, Any]] | None = None
     """
-    found = findings(audited(tmp_path, source, vectors=True))
+    found = findings(run_audit(tmp_path, source, vectors=True))
     assert ("field-untyped", "Tool.icons[]") in found
     lenient = {item for code, item in found if code == "accepts-invalid"}
     assert lenient == {"null", "Icon.theme enum"}
@@ -136,7 +136,7 @@ def test_two_rules_about_one_member_are_two_findings(tmp_path: Path) -> None:
     assert bounds == {"Annotations.priority maximum", "Annotations.priority minimum"}
 
 
-def test_what_findings_are_about_is_made_of_the_terms_of_the_schema(tmp_path: Path) -> None:
+def test_findings_are_named_in_schema_terms(tmp_path: Path) -> None:
     """Baselines know findings by it: the words of vectors may change at any time."""
     source = f"""{PYDANTIC}
     class Task(BaseModel):
@@ -181,17 +181,17 @@ def test_mistake_is_named_at_the_member_that_accepts_it_and_not_at_a_type_that_r
         level: str
     """
     lenient = ("accepts-invalid", "boolean for integer or string")
-    found = findings(audited(tmp_path / "one", source, vectors=True))
+    found = findings(run_audit(tmp_path / "one", source, vectors=True))
     assert {*found[lenient].places} == {
         "CancelledNotificationParams.requestId",
         "JSONRPCRequest.id",
     }
     assert ("accepts-invalid", "SetLevelRequestParams.level enum") in found
     assert ("accepts-invalid", "LoggingLevel enum") not in found
-    # A type that accepts it itself is named, and so is one that the target does not have.
+    # A type that accepts it itself is named, and so is one that the target lacks.
     accepting = source.replace("strict=True", "strict=False")
     for name, changed in (("two", accepting), ("three", source.replace("RequestId(", "Other("))):
-        change = findings(audited(tmp_path / name, changed, vectors=True))[lenient]
+        change = findings(run_audit(tmp_path / name, changed, vectors=True))[lenient]
         assert "accepted in RequestId (" in change.after, change
 
 
@@ -210,7 +210,7 @@ def test_null_is_not_missed_where_every_undeclared_member_is_dropped(tmp_path: P
 def test_places_are_found_inside_other_types_and_under_keys_with_dots() -> None:
     key = "io.modelcontextprotocol/serverInfo"
     untyped = AuditFinding("field-untyped", "", "", place=("ResultMetaObject", key))
-    known = known_gaps([untyped], frozenset(), expected("2026-07-28"))
+    known = find_gaps([untyped], frozenset(), load_expected("2026-07-28"))
     message = Subject(method="tools/list", kind="result", sender="server")
     pointer = "/io.modelcontextprotocol~1serverInfo/name"
     assert known.is_unseen(Subject(type="ResultMetaObject"), pointer)
@@ -252,12 +252,12 @@ def test_an_envelope_that_there_is_no_type_for_is_missing_and_not_tried(tmp_path
         method: Literal[{method!r}]
         params: Any = None
         """ for name, method in (("PingRequest", "ping"), ("ListToolsRequest", "tools/list")))
-    found = audited(tmp_path, PYDANTIC + messages, vectors=True)
+    found = run_audit(tmp_path, PYDANTIC + messages, vectors=True)
     assert ("type-missing", "JSONRPCRequest") in findings(found)
     tried = [c for c in found.comparison.changes if c.category is Category.BEHAVIOUR]
     about = {place for change in tried for place in (change.item, *change.places)}
     assert not {place for place in about if place.endswith((".jsonrpc", ".id", "RequestId"))}
-    # What is refused are further members, and nothing that has to be there.
+    # Further members are refused, but no required ones.
     refused = [change for change in tried if change.code == "refuses-valid"]
     assert {change.item for change in refused} == {"ListToolsRequest.x-undeclared"}
 
@@ -318,7 +318,7 @@ def test_a_value_that_cannot_be_written_again_is_no_end_of_the_audit(tmp_path: P
     assert "no ink" in behaviour(tmp_path, source)["refuses-valid", "Root"]
 
 
-def test_what_a_validator_of_the_target_says_is_told_in_its_words_alone() -> None:
+def test_validator_messages_are_quoted_verbatim() -> None:
     def refuse(value: int) -> int:
         raise ValueError("not on Sundays")
 

@@ -17,7 +17,7 @@ ROOT = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: int\n"
 
 @pytest.fixture
 def run(mcp_gen: Run, tmp_path: Path) -> Run:
-    """Audits a small module without trying it."""
+    """Audit a small module without vectors."""
     folder = target(tmp_path / "sdk", ROOT).path[0]
     return lambda *more: mcp_gen("audit", folder, "--revision", "2025-11-25", "--no-vectors", *more)
 
@@ -70,7 +70,7 @@ def test_known_findings_do_not_fail_and_new_ones_do(run: Run, tmp_path: Path) ->
     assert [c["item"] for c in json.loads(ran.out)["comparison"]["changes"]] == ["Root.uri"]
 
 
-def test_what_is_ignored_does_not_fail(run: Run) -> None:
+def test_ignored_findings_do_not_fail(run: Run) -> None:
     ran = run("--ignore", "field-*:Root.*", "--ignore", "*-missing*", "--ignore", "unknown-*")
     assert ran.code == 0
     assert ran.out.endswith(" findings ignored\n")
@@ -79,7 +79,7 @@ def test_what_is_ignored_does_not_fail(run: Run) -> None:
     assert "did you mean field-type" in ran.err
 
 
-def test_what_is_fixed_is_said_and_does_not_fail(run: Run, tmp_path: Path) -> None:
+def test_fixed_findings_are_reported_without_failing(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "known.json"
     run("--baseline", str(file), "--write-baseline")
     document = json.loads(file.read_bytes())

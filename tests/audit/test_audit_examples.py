@@ -1,4 +1,4 @@
-"""docs/audit-examples.md has what audits of those packages find, no more and no less."""
+"""docs/audit-examples.md lists exactly the findings of audits of those packages."""
 
 import re
 from collections import Counter
@@ -50,7 +50,7 @@ def row(line: str) -> tuple[str, str, str, str]:
     return worst, code, item.strip("`").replace("\\|", "|"), confirmed
 
 
-def named(example: Example) -> str:
+def example_label(example: Example) -> str:
     return f"{example.packages}-{example.revision}"
 
 
@@ -60,13 +60,13 @@ def test_the_page_has_four_audits() -> None:
 
 def test_every_row_says_how_it_was_confirmed() -> None:
     for example in examples():
-        with tables.case(named(example)):
+        with tables.case(example_label(example)):
             assert all(confirmed.endswith(".") for *_, confirmed in example.rows)
             assert len({row[:3] for row in example.rows}) == len(example.rows)
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("example", examples(), ids=named)
+@pytest.mark.parametrize("example", examples(), ids=example_label)
 def test_the_page_has_what_the_audit_finds(example: Example) -> None:
     python = python_with(example.packages)
     found = audit(find(example.target, str(python)), example.revision)

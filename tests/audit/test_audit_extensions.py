@@ -1,4 +1,4 @@
-"""Audits of what an SDK has of an extension, and of SDKs that have one beside a revision."""
+"""Audits of an SDK's part for an extension, and of SDKs that have one beside a revision."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ MODELS = f"""{PYDANTIC}
 
 
 def of_tasks(folder: Path, source: str, *, vectors: bool = False) -> Audit:
-    """The audit of a module with the extension tasks."""
+    """Audit a module with the extension tasks."""
     options = AuditOptions(extension="tasks", vectors=vectors)
     return audit(target(folder, source), None, options)
 
@@ -57,7 +57,7 @@ def test_types_and_methods_of_an_extension_are_compared_with_its_own(tmp_path: P
     assert codes_about(found, "UpdateTaskRequest") == {"field-type"}
 
 
-def test_what_is_missing_is_that_of_the_extension_alone(tmp_path: Path) -> None:
+def test_missing_items_are_those_of_extension_only(tmp_path: Path) -> None:
     found = findings(of_tasks(tmp_path, MODELS))
     missing = {item for code, item in found if code == "method-missing"}
     assert missing == {"notifications/tasks", "tasks/cancel"}
@@ -86,7 +86,11 @@ def test_a_revision_is_audited_without_what_the_target_has_of_an_extension(tmp_p
     options = AuditOptions(vectors=False)
     found = audit(target(tmp_path, MODELS), "2026-07-28", options)
     assert not any("ask" in item for code, item in findings(found) if code.endswith("-extra"))
-    (note,) = (one for one in found.comparison.notes if one.code == "has-extension")
+    (note,) = (
+        comparison_note
+        for comparison_note in found.comparison.notes
+        if comparison_note.code == "has-extension"
+    )
     assert note.hint == "audit it: --extension tasks"
     older = audit(target(tmp_path, MODELS), "2025-11-25", options)
     assert ("method-extra", "tasks/update") in findings(older)

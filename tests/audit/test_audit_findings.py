@@ -3,16 +3,16 @@
 from pathlib import Path
 
 import pytest
-from mcp_protogen.instep.audit.expected import expected
+from mcp_protogen.instep.audit.expected import load_expected
 from mcp_protogen.instep.audit.probe.expressions import expression
 from mcp_protogen.instep.audit.severities import SEVERITIES
 from mcp_protogen.pipeline.reports.change import Reader, Severity
-from support.audit.auditing import PYDANTIC, REVISION, audited, codes_about, findings
+from support.audit.auditing import PYDANTIC, REVISION, codes_about, findings, run_audit
 from support.tables import case
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
-# The class, what is looked at, and the findings about it.
+# The class, the item, and its findings.
 CASES: dict[str, tuple[str, str, set[str]]] = {
     "as in the schema": (
         """
@@ -277,18 +277,20 @@ CASES: dict[str, tuple[str, str, set[str]]] = {
 def test_a_difference_is_found_and_nothing_else_is(case: str, tmp_path: Path) -> None:
     body, item, codes = CASES[case]
     indented = body.replace("\n    ", "\n")
-    assert codes_about(audited(tmp_path, PYDANTIC + indented), item) == codes
+    assert codes_about(run_audit(tmp_path, PYDANTIC + indented), item) == codes
 
 
 def test_a_finding_names_the_place_on_both_sides(tmp_path: Path) -> None:
     source = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: int"
-    change = findings(audited(tmp_path, source))["field-type", "Root.uri"]
+    change = findings(run_audit(tmp_path, source))["field-type", "Root.uri"]
     assert (change.before, change.after) == ("string", "integer")
     assert change.pointer == "/$defs/Root/properties/uri"
 
 
 def test_types_that_messages_hold_are_missed_and_bases_are_only_mentioned(tmp_path: Path) -> None:
-    found = findings(audited(tmp_path, f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str"))
+    found = findings(
+        run_audit(tmp_path, f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str")
+    )
     assert found["type-missing", "Tool"].severity[Reader.SDK] is Severity.WARNING
     assert found["type-missing-base", "BaseMetadata"].worst is Severity.INFO
     assert ("type-missing", "Root") not in found
@@ -308,7 +310,7 @@ def test_methods_are_known_by_their_messages_and_by_tables_of_names(tmp_path: Pa
 
     HANDLERS = {{"tools/call": print}}
     """
-    found = findings(audited(tmp_path, source))
+    found = findings(run_audit(tmp_path, source))
     missing = {item for code, item in found if code == "method-missing"}
     assert not missing & {"ping", "tools/call"}
     assert {"tools/list", "notifications/progress"} <= missing
@@ -317,7 +319,7 @@ def test_methods_are_known_by_their_messages_and_by_tables_of_names(tmp_path: Pa
 
 
 def test_methods_with_a_class_that_are_in_no_table_of_methods_are_missing(tmp_path: Path) -> None:
-    requests = [m.method for m in expected(REVISION).ir.methods if m.kind == "request"]
+    requests = [m.method for m in load_expected(REVISION).ir.methods if m.kind == "request"]
     rows = [(name, REVISION) for name in requests if not name.startswith("tasks/")]
     source = f"""{PYDANTIC}
     REQUESTS = dict.fromkeys({[*rows, ("tasks/get", "2026-07-28")]}, print)
@@ -333,14 +335,14 @@ def test_methods_with_a_class_that_are_in_no_table_of_methods_are_missing(tmp_pa
     class RootsListChangedNotification(BaseModel):
         method: Literal["notifications/roots/list_changed"]
     """
-    found = findings(audited(tmp_path, source))
+    found = findings(run_audit(tmp_path, source))
     missing = {item for code, item in found if code == "method-missing"}
     assert missing & set(requests) == {
         f"tasks/{name}" for name in ("cancel", "get", "list", "result")
     }
     change = found["method-missing", "tasks/get"]
     assert (change.message, change.after) == ("is in no table of methods", "sdk.GetTaskRequest")
-    # There is no table of notifications: those are known by their classes.
+    # Without a table of notifications, their classes are found by name.
     assert "notifications/roots/list_changed" not in missing
     assert found["method-missing", "notifications/progress"].message == "is missing"
 
@@ -358,7 +360,7 @@ def test_error_codes_are_known_by_value_and_missed_by_name(tmp_path: Path) -> No
         MethodNotFound = -32603
     INVALID_REQUEST = -32600
     """
-    found = findings(audited(tmp_path, source))
+    found = findings(run_audit(tmp_path, source))
     wrong = found["error-code-wrong", "INVALID_PARAMS"]
     assert (wrong.before, wrong.after) == ("-32602", "-32601")
     assert ("error-code-missing", "RESOURCE_NOT_FOUND") in found
@@ -372,7 +374,7 @@ def test_error_codes_are_known_by_value_and_missed_by_name(tmp_path: Path) -> No
     ("extra", "code"),
     [("ignore", "unknown-members-lost"), ("forbid", "unknown-members-refused"), ("allow", None)],
 )
-def test_what_becomes_of_undeclared_members_is_said_once(
+def test_handling_of_undeclared_members_is_reported_once(
     extra: str, code: str | None, tmp_path: Path
 ) -> None:
     source = f"""{PYDANTIC}
@@ -384,14 +386,14 @@ def test_what_becomes_of_undeclared_members_is_said_once(
         model_config = ConfigDict(extra="{extra}")
         name: str
     """
-    found = {code for code, _ in findings(audited(tmp_path, source))}
+    found = {code for code, _ in findings(run_audit(tmp_path, source))}
     assert {c for c in found if c.startswith("unknown-members")} == ({code} if code else set())
 
 
 def test_a_target_that_names_other_revisions_is_told_so(tmp_path: Path) -> None:
     root = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str\n"
-    other = audited(tmp_path / "a", f"{root}\n    LATEST_PROTOCOL_VERSION = '2025-06-18'")
-    named = audited(tmp_path / "b", f"{root}\n    VERSIONS = ['2025-06-18', '2025-11-25']")
+    other = run_audit(tmp_path / "a", f"{root}\n    LATEST_PROTOCOL_VERSION = '2025-06-18'")
+    named = run_audit(tmp_path / "b", f"{root}\n    VERSIONS = ['2025-06-18', '2025-11-25']")
     assert ("revision-not-named", "2025-11-25") in findings(other)
     assert ("revision-not-named", "2025-11-25") not in findings(named)
 
@@ -407,7 +409,7 @@ def test_a_member_of_a_base_class_is_told_once(tmp_path: Path) -> None:
     class SetLevelRequestParams(RequestParams):
         level: str
     """
-    changes = audited(tmp_path, source).comparison.changes
+    changes = run_audit(tmp_path, source).comparison.changes
     extra = [change.item for change in changes if change.code == "field-extra"]
     assert extra == ["RequestParams.colour"]
 
@@ -422,7 +424,7 @@ def test_an_annotation_that_json_does_not_explain_is_shown_as_it_is(tmp_path: Pa
         uri: str
         colours: list[Colour] | None = None
     """
-    change = findings(audited(tmp_path, source))["field-extra", "Root.colours"]
+    change = findings(run_audit(tmp_path, source))["field-extra", "Root.colours"]
     assert ".Colour'>]" in change.after
 
 
@@ -434,7 +436,7 @@ def test_annotation_is_shown_up_to_200_characters() -> None:
 
 
 def test_severities_follow_who_sends_the_type(tmp_path: Path) -> None:
-    """Servers send tools and read roots: what is hard to read and what to write hurts others."""
+    """Servers send tools and read roots: misread types hurt clients, miswritten ones servers."""
     source = f"""{PYDANTIC}
     class ToolAnnotations(BaseModel):
         title: str
@@ -442,7 +444,7 @@ def test_severities_follow_who_sends_the_type(tmp_path: Path) -> None:
     class Root(BaseModel):
         name: str | None = None
     """
-    found = findings(audited(tmp_path, source))
+    found = findings(run_audit(tmp_path, source))
     unreadable = found["field-required", "ToolAnnotations.title"].severity
     assert unreadable[Reader.CLIENT] is Severity.BREAKING
     assert unreadable[Reader.SERVER] is Severity.INFO
@@ -460,7 +462,7 @@ def test_a_finding_that_rests_on_a_mended_schema_says_so(tmp_path: Path) -> None
         method: Literal["tasks/cancel"]
         params: Params
     """
-    found = findings(audited(tmp_path, source))
+    found = findings(run_audit(tmp_path, source))
     assert found["field-lost", "CancelTaskRequest.params._meta"].before.endswith("(by a patch)")
 
 

@@ -1,4 +1,4 @@
-"""What stands for what: by name, by shape, by place, by the mapping file."""
+"""Matching of types: by name, by shape, by place, by the mapping file."""
 
 import json
 from pathlib import Path
@@ -9,21 +9,23 @@ from mcp_protogen.instep.audit.matching import modules_of_revision
 from mcp_protogen.instep.audit.run_audit import Audit, AuditOptions, audit
 from mcp_protogen.instep.audit.target import find
 from support import forms
-from support.audit.auditing import PYDANTIC, REVISION, audited, findings, target
+from support.audit.auditing import PYDANTIC, REVISION, findings, run_audit, target
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
 
 ROOT = f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str\n"
 
 
-def matched(found: Audit) -> dict[str, tuple[str, str]]:
-    """What was matched with what, and how, by type of the schema."""
+def matches_of(found: Audit) -> dict[str, tuple[str, str]]:
+    """Return the matched types and the way of each match, by type of the schema."""
     return {row.type: (row.target, row.how) for row in found.matched if row.how}
 
 
 def test_names_are_the_same_in_any_case(tmp_path: Path) -> None:
     source = f"{PYDANTIC}\n    class JsonRpcRequest(BaseModel):\n        method: str"
-    assert matched(audited(tmp_path, source)) == {"JSONRPCRequest": ("sdk.JsonRpcRequest", "name")}
+    assert matches_of(run_audit(tmp_path, source)) == {
+        "JSONRPCRequest": ("sdk.JsonRpcRequest", "name")
+    }
 
 
 def test_a_message_is_known_by_its_method(tmp_path: Path) -> None:
@@ -32,7 +34,7 @@ def test_a_message_is_known_by_its_method(tmp_path: Path) -> None:
         method: Literal["tools/call"]
         params: dict[str, Any]
     """
-    assert matched(audited(tmp_path, source))["CallToolRequest"] == ("sdk.Invoke", "shape")
+    assert matches_of(run_audit(tmp_path, source))["CallToolRequest"] == ("sdk.Invoke", "shape")
 
 
 def test_a_type_is_known_by_its_members_and_constants(tmp_path: Path) -> None:
@@ -45,7 +47,7 @@ def test_a_type_is_known_by_its_members_and_constants(tmp_path: Path) -> None:
         meta: Any = Field(None, alias="_meta")
     Level = Literal["debug", "info", "notice", "warning", "error", "critical", "alert"]
     """
-    found = matched(audited(tmp_path, source))
+    found = matches_of(run_audit(tmp_path, source))
     assert found["AudioContent"] == ("sdk.Sound", "shape")
     assert "ImageContent" not in found
     assert found["LoggingLevel"] == ("sdk.Level", "shape")
@@ -58,14 +60,14 @@ def test_two_types_of_one_shape_are_none(tmp_path: Path) -> None:
         "        meta: Any = Field(None, alias='_meta')\n"
         for name in ("One", "Two")
     )
-    assert "ProgressNotificationParams" not in matched(audited(tmp_path, PYDANTIC + twins))
+    assert "ProgressNotificationParams" not in matches_of(run_audit(tmp_path, PYDANTIC + twins))
 
 
 def test_a_class_of_the_same_name_about_something_else_is_not_meant(tmp_path: Path) -> None:
     source = (
         f"{PYDANTIC}\n    class Task(BaseModel):\n        coroutine: str\n        thread: int\n"
     )
-    assert "Task" not in matched(audited(tmp_path, source))
+    assert "Task" not in matches_of(run_audit(tmp_path, source))
 
 
 def test_a_class_of_the_same_name_and_members_is_not_meant_where_these_hold_something_else(
@@ -87,7 +89,7 @@ def test_a_class_of_the_same_name_and_members_is_not_meant_where_these_hold_some
             priority: str | None = None
             last_modified: str | None = None
         """
-    assert matched(audited(tmp_path, source)) == {"Annotations": ("sdk.Annotations", "name")}
+    assert matches_of(run_audit(tmp_path, source)) == {"Annotations": ("sdk.Annotations", "name")}
 
 
 def test_inline_objects_are_found_in_their_place(tmp_path: Path) -> None:
@@ -98,8 +100,8 @@ def test_inline_objects_are_found_in_their_place(tmp_path: Path) -> None:
     class ServerCapabilities(BaseModel):
         tools: Toolbox | None = None
     """
-    found = audited(tmp_path, source)
-    assert matched(found)["ServerCapabilitiesTools"] == ("sdk.Toolbox", "place")
+    found = run_audit(tmp_path, source)
+    assert matches_of(found)["ServerCapabilitiesTools"] == ("sdk.Toolbox", "place")
     assert ("field-type", "ServerCapabilities.tools.listChanged") in findings(found)
 
 
@@ -114,7 +116,7 @@ def test_a_class_for_each_way_to_use_a_type_stands_for_it_together(tmp_path: Pat
     class RootWithNumber(BaseModel):
         uri: float
     """
-    assert ("field-type", "Root.uri") not in findings(audited(tmp_path, source))
+    assert ("field-type", "Root.uri") not in findings(run_audit(tmp_path, source))
 
 
 def test_modules_of_the_revision_come_before_others() -> None:
@@ -132,7 +134,7 @@ def test_types_of_another_revision_are_not_taken(tmp_path: Path) -> None:
         source = f"import typing\nclass Root(typing.TypedDict):\n    uri: {type_}\n"
         (package / f"v{revision}.py").write_text(source)
     found = audit(find(str(package)), "2025-11-25", AuditOptions(vectors=False))
-    assert matched(found) == {"Root": ("sdk.v2025_11_25.Root", "name")}
+    assert matches_of(found) == {"Root": ("sdk.v2025_11_25.Root", "name")}
 
 
 def test_the_revision_is_the_one_that_the_target_claims(tmp_path: Path) -> None:
@@ -153,8 +155,8 @@ def mapping(folder: Path, text: str, name: str = "mapping.toml") -> Path:
 def test_a_mapping_file_says_what_stands_for_what(tmp_path: Path) -> None:
     source = f"{PYDANTIC}\n    class Anchor(BaseModel):\n        uri: int\n"
     toml = mapping(tmp_path, '[types]\nRoot = "sdk.Anchor"\nTool = false\nIcon = {use = false}')
-    found = audited(tmp_path / "sdk", source, mapping=toml)
-    assert matched(found)["Root"] == ("sdk.Anchor", "mapping")
+    found = run_audit(tmp_path / "sdk", source, mapping=toml)
+    assert matches_of(found)["Root"] == ("sdk.Anchor", "mapping")
     assert "field-type" in {code for code, _ in findings(found)}
     assert not {("type-missing", "Tool"), ("type-missing", "Icon")} & findings(found).keys()
     assert "1 by mapping" in found.summary
@@ -162,7 +164,7 @@ def test_a_mapping_file_says_what_stands_for_what(tmp_path: Path) -> None:
 
 def test_reasons_of_a_mapping_file_are_shown_with_what_is_left_out(tmp_path: Path) -> None:
     content = json.dumps({"types": {"Tool": {"use": False, "reason": "we have none"}}})
-    found = audited(tmp_path / "sdk", ROOT, mapping=mapping(tmp_path, content, "m.json"))
+    found = run_audit(tmp_path / "sdk", ROOT, mapping=mapping(tmp_path, content, "m.json"))
     assert next(row for row in found.matched if row.type == "Tool").reason == "we have none"
 
 
@@ -178,7 +180,7 @@ def test_reasons_of_a_mapping_file_are_shown_with_what_is_left_out(tmp_path: Pat
 )
 def test_a_mapping_that_cannot_be_used_is_one_problem(text: str, said: str, tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match=f"bad-mapping.*({said})"):
-        audited(tmp_path / "sdk", ROOT, mapping=mapping(tmp_path, text))
+        run_audit(tmp_path / "sdk", ROOT, mapping=mapping(tmp_path, text))
 
 
 def test_a_mapping_file_is_described_by_its_schema() -> None:
@@ -209,7 +211,7 @@ def test_a_mapping_file_is_described_by_its_schema() -> None:
     ids=["dataclass", "typed dictionary"],
 )
 def test_dataclasses_and_typed_dictionaries_are_read(source: str, tmp_path: Path) -> None:
-    found = findings(audited(tmp_path, source))
+    found = findings(run_audit(tmp_path, source))
     about = {(code, item) for code, item in found if item.startswith("Annotations")}
     expected = {("field-type", "Annotations.priority")}
     if "TypedDict" in source:
@@ -225,7 +227,7 @@ def test_names_in_python_are_read_as_wire_names_only_where_there_are_no_aliases(
         audience: Any = None
         last_modified: Any = None
     """
-    assert ("field-extra", "Annotations.last_modified") in findings(audited(tmp_path, source))
+    assert ("field-extra", "Annotations.last_modified") in findings(run_audit(tmp_path, source))
 
 
 def test_names_of_what_is_defined_further_down_are_resolved(tmp_path: Path) -> None:
@@ -237,12 +239,12 @@ def test_names_of_what_is_defined_further_down_are_resolved(tmp_path: Path) -> N
     class Root(BaseModel):
         uri: str
     """
-    found = findings(audited(tmp_path, source))
+    found = findings(run_audit(tmp_path, source))
     assert not any(item.startswith("ListRootsResult") for _, item in found)
 
 
 def test_revision_is_part_of_the_result(tmp_path: Path) -> None:
-    assert audited(tmp_path, ROOT).comparison.before == REVISION
+    assert run_audit(tmp_path, ROOT).comparison.before == REVISION
 
 
 WIRE = f"""{PYDANTIC}
@@ -274,10 +276,10 @@ OWN_TOOL = """
     ],
     ids=["messages", "one type"],
 )
-def test_what_has_its_messages_from_elsewhere_is_audited_by_those(
+def test_foreign_message_classes_are_audited(
     uses: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its own classes of the same names are for something else."""
+    """Its own classes of the same names have other purposes."""
     package = tmp_path / "wire"
     target(package, WIRE, "_types")
     (package / "__init__.py").write_text("")
@@ -285,8 +287,8 @@ def test_what_has_its_messages_from_elsewhere_is_audited_by_those(
     target(tmp_path, own, "framework")
     monkeypatch.chdir(tmp_path)
     found = audit(find("framework"), REVISION, AuditOptions(vectors=False))
-    assert matched(found)["Tool"] == ("wire._types.Tool", "name")
-    assert matched(found)["PingRequest"] == ("wire._types.PingRequest", "name")
+    assert matches_of(found)["Tool"] == ("wire._types.Tool", "name")
+    assert matches_of(found)["PingRequest"] == ("wire._types.PingRequest", "name")
     assert [(note.code, note.place) for note in found.comparison.notes] == [
         ("speaks-through", "framework")
     ]
@@ -303,7 +305,7 @@ def test_a_type_of_another_package_beside_ones_own_messages_is_no_more_than_that
     monkeypatch.chdir(tmp_path)
     found = audit(find("sdk"), REVISION, AuditOptions(vectors=False))
     assert found.comparison.notes == ()
-    assert matched(found)["Tool"] == ("sdk.Tool", "name")
+    assert matches_of(found)["Tool"] == ("sdk.Tool", "name")
 
 
 @pytest.mark.parametrize("more", [True, False], ids=["more", "as many"])
@@ -325,4 +327,4 @@ def test_own_messages_count_if_they_are_more_than_those_of_another_package(
     found = audit(find("sdk"), REVISION, AuditOptions(vectors=False))
     assert [note.code for note in found.comparison.notes] == ["speaks-through"] * (not more)
     own = {"CallToolRequest": ("sdk.More", "shape")}
-    assert (own.items() <= matched(found).items()) == more
+    assert (own.items() <= matches_of(found).items()) == more

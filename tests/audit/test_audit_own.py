@@ -1,4 +1,4 @@
-"""The generated package is what its own schemas say: an audit of it finds nothing."""
+"""An audit of the generated package against its own schemas finds nothing."""
 
 from pathlib import Path
 

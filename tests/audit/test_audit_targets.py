@@ -1,4 +1,4 @@
-"""Targets that cannot be audited: one clear problem for each."""
+"""Invalid targets: one clear problem for each."""
 
 import os
 import select
@@ -13,7 +13,7 @@ from mcp_protogen.instep.audit.probe.importing import Imported, last_line, take
 from mcp_protogen.instep.audit.run_audit import AuditOptions, audit
 from mcp_protogen.instep.audit.target import find
 from support import tables
-from support.audit.auditing import PYDANTIC, REVISION, audited, target
+from support.audit.auditing import PYDANTIC, REVISION, run_audit, target
 from support.running import Run
 
 pytestmark = pytest.mark.usefixtures("vectors_made_once")
@@ -80,7 +80,7 @@ def test_an_empty_folder_is_no_target(tmp_path: Path) -> None:
         find(str(tmp_path))
 
 
-def test_what_is_neither_folder_nor_name_is_no_target() -> None:
+def test_invalid_target_is_refused() -> None:
     for name in ("mcp/types.txt", "not a name", "a..b", ""):
         with tables.case(name), pytest.raises(ProblemError, match="no-target"):
             find(name)
@@ -125,7 +125,7 @@ def test_stdout_is_protected_from_what_a_target_prints_and_leaves_running(tmp_pa
         class Root:
             uri: str
         """
-    found = audited(tmp_path, source, vectors=True)
+    found = run_audit(tmp_path, source, vectors=True)
     assert "1 of 145 types matched" in found.summary
 
 
@@ -137,7 +137,7 @@ def test_a_process_that_a_target_leaves_running_is_not_waited_for(tmp_path: Path
     class Root(BaseModel):
         uri: str
     """
-    found = audited(tmp_path, source, timeout=20.0)
+    found = run_audit(tmp_path, source, timeout=20.0)
     assert "1 of 145 types matched" in found.summary
 
 
@@ -185,7 +185,7 @@ def test_odd_values_in_a_target_do_no_harm(tmp_path: Path) -> None:
     class Root(BaseModel):
         uri: str
     """
-    assert "2 of 145 types matched" in audited(tmp_path, source, vectors=True).summary
+    assert "2 of 145 types matched" in run_audit(tmp_path, source, vectors=True).summary
 
 
 def test_modules_below_a_package_that_fail_are_noted_and_left_out(tmp_path: Path) -> None:
@@ -227,7 +227,7 @@ def test_modules_of_the_probe_do_not_stand_in_for_those_of_the_target(
 
 
 def test_a_target_is_never_imported_by_our_own_process(tmp_path: Path) -> None:
-    audited(tmp_path, f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str")
+    run_audit(tmp_path, f"{PYDANTIC}\n    class Root(BaseModel):\n        uri: str")
     assert "sdk" not in sys.modules
 
 

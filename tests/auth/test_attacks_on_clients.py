@@ -1,7 +1,7 @@
-"""What servers, pages and strangers try with a client of ours, over real sockets.
+"""Attacks of servers, pages and strangers on our client, over real sockets.
 
-Every attack is after something: a code, a token, a request to an inner service, a page in the
-browser of the user.
+Each attack wants something: a code, a token, a request to an inner service, a page in the browser
+of the user.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import httpx2
 import pytest
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.browsing import Browser, User
-from support.auth.hosting import authorization_server, hosted
+from support.auth.hosting import authorization_server, host_parts
 from support.auth.messages import Request, Response, redirect_to
 from support.auth.town import APP, Town, town
 from support.sessions.talking import pkg
@@ -26,18 +26,18 @@ HOSTED = pkg.FetchPolicy(loopback=False, trusted_hosts=frozenset({"localhost"}))
 """What a program on the web allows, which trusts nothing but the servers of the test."""
 
 
-def sent_by(page: str) -> dict[str, str]:
-    """The parameters of an authorization request."""
+def query_params(page: str) -> dict[str, str]:
+    """Return the parameters of an authorization request."""
     return {name: value[0] for name, value in parse_qs(urlsplit(page).query).items()}
 
 
-async def arrived(page: str, callback: str) -> str:
-    """Where a page sends a user who agrees; nobody comes there yet."""
+async def follow_page(page: str, callback: str) -> str:
+    """Return the page a user who agrees is redirected to; it is not opened."""
     return (await asyncio.to_thread(Browser().open, page, callback)).url
 
 
 class Meddled(User):
-    """A user whose browser ends elsewhere than where the authorization server sends it."""
+    """A user whose browser is redirected elsewhere than the authorization server says."""
 
     def __init__(self, **parameters: str | None) -> None:
         super().__init__()
@@ -45,8 +45,8 @@ class Meddled(User):
 
     async def open(self, url: str) -> bool:
         self.pages.append(url)
-        callback = sent_by(url)["redirect_uri"]
-        back = sent_by(await arrived(url, callback))
+        callback = query_params(url)["redirect_uri"]
+        back = query_params(await follow_page(url, callback))
         given = {**back, **self.parameters}
         changed = {name: value for name, value in given.items() if value is not None}
         async with httpx2.AsyncClient(trust_env=False, verify=False) as browser:
@@ -56,9 +56,9 @@ class Meddled(User):
 
 @asynccontextmanager
 async def two_servers(**lies: Any) -> AsyncGenerator[tuple[Town, AuthorizationServer], None]:
-    """A resource with an evil authorization server, which sends its users to an honest one.
+    """Return a resource whose evil authorization server sends its users to an honest one.
 
-    There it is known under the same id.
+    The client has the same id there.
     """
     async with authorization_server(clients=(APP,)) as honest:
         metadata = {"authorization_endpoint": honest.url("authorize"), **lies}
@@ -72,17 +72,17 @@ async def test_a_code_of_an_honest_server_does_not_go_to_an_evil_one() -> None:
     for advertised in (True, None):
         with case(advertised):
             async with two_servers(**{ADVERTISED: advertised}) as (at, honest):
-                await at.refused()
-                # It was the honest server that the user has said yes to.
+                await at.refuse_post()
+                # The user agreed at the honest server.
                 assert len(honest.tokens.codes) == 1
-                assert not at.server.asked("token")
+                assert not at.server.requests_to("token")
 
 
 @pytest.mark.shows("AM-13")
 async def test_a_server_that_claims_to_be_another_one_gets_nothing() -> None:
     async with two_servers() as (at, honest):
         at.server.behave(metadata={"issuer": honest.issuer})
-        await at.refused()
+        await at.refuse_post()
         assert {at.server.endpoint_of(request) for request in at.server.requests} <= {
             "metadata",
             None,
@@ -93,7 +93,7 @@ async def test_a_server_that_claims_to_be_another_one_gets_nothing() -> None:
 @pytest.mark.shows("PR-09")
 async def test_a_server_cannot_get_tokens_for_another_one() -> None:
     async with town(document={"resource": "https://bank.example.com/mcp"}) as at:
-        await at.refused()
+        await at.refuse_post()
         assert not at.user.pages
         assert not at.server.requests
 
@@ -101,7 +101,7 @@ async def test_a_server_cannot_get_tokens_for_another_one() -> None:
 @pytest.mark.shows("PK-02", "GE-06")
 async def test_a_code_that_somebody_else_got_is_of_no_use() -> None:
     async with town() as at:
-        # The attacker has a code of their own, for the client of the one who is attacked.
+        # The attacker has a code of their own, for the victim's client.
         mine = {
             "response_type": "code",
             "client_id": "app",
@@ -112,9 +112,9 @@ async def test_a_code_that_somebody_else_got_is_of_no_use() -> None:
             "redirect_uri": "http://127.0.0.1:9/callback",
         }
         page = f"{at.server.url('authorize')}?{urlencode(mine)}"
-        code = sent_by(await arrived(page, mine["redirect_uri"]))["code"]
+        code = query_params(await follow_page(page, mine["redirect_uri"]))["code"]
         at.user = Meddled(code=code)
-        error = await at.refused(client=pkg.ClientInformation(client_id="app"))
+        error = await at.refuse_post(client=pkg.ClientInformation(client_id="app"))
         assert isinstance(error, pkg.OAuthError)
         assert error.error == "invalid_grant"
         assert not at.resource.accepted
@@ -127,18 +127,18 @@ async def test_a_redirect_that_does_not_say_rightly_who_sends_it_ends_the_login(
         for iss in (None, f"{issuer}/", issuer.upper(), "https://evil.example.com", ""):
             with case(iss):
                 at.user = Meddled(iss=iss)
-                await at.refused()
-        assert not at.server.asked("token")
+                await at.refuse_post()
+        assert not at.server.requests_to("token")
 
 
 @pytest.mark.shows("IS-06")
 async def test_redirects_that_nobody_waits_for_are_turned_away() -> None:
     class Crowded(User):
-        """Others come to the port first: with codes of theirs, and errors."""
+        """A receiver whose port gets foreign codes and errors first."""
 
         async def open(self, url: str) -> bool:
-            callback = sent_by(url)["redirect_uri"]
-            state = sent_by(url)["state"]
+            callback = query_params(url)["redirect_uri"]
+            state = query_params(url)["state"]
             async with httpx2.AsyncClient(trust_env=False, verify=False) as browser:
                 for query in (
                     "code=theirs",
@@ -159,7 +159,7 @@ async def test_redirects_that_nobody_waits_for_are_turned_away() -> None:
     async with town() as at:
         at.user = Crowded()
         assert (await at.post()).status_code == 200
-        assert [request.form["code"] for request in at.server.asked("token")] != ["theirs"]
+        assert [request.form["code"] for request in at.server.requests_to("token")] != ["theirs"]
 
 
 @pytest.mark.shows("IS-06")
@@ -167,16 +167,16 @@ async def test_a_redirect_counts_once() -> None:
     async with town() as at:
         at.user = Meddled()
         assert (await at.post()).status_code == 200
-        callback = sent_by(at.user.pages[0])["redirect_uri"]
+        callback = query_params(at.user.pages[0])["redirect_uri"]
         async with httpx2.AsyncClient(trust_env=False, verify=False) as browser:
             with pytest.raises(httpx2.ConnectError):
                 await browser.get(
-                    f"{callback}?code=again&state={sent_by(at.user.pages[0])['state']}"
+                    f"{callback}?code=again&state={query_params(at.user.pages[0])['state']}"
                 )
 
 
 def inner_names(port: int) -> list[str]:
-    """An inner service as those name it who want to get past a check."""
+    """Names of an inner service that try to get past a check."""
     hosts = ("127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "0.0.0.0")
     more = ("[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "ip6-localhost", "localhost.", "127.0.0.1.")
     return [f"http://{host}:{port}" for host in (*hosts, *more)]
@@ -205,14 +205,14 @@ async def test_no_document_sends_a_client_on_the_web_to_an_inner_service() -> No
                 except pkg.AuthorizationError:
                     assert not at.resource.accepted
                 else:
-                    # What cannot be fetched may be left aside: the document is elsewhere, too.
+                    # An unavailable document may be skipped: it is elsewhere, too.
                     assert "challenge" in resource
                     assert answer.status_code == 200
                     at.resource.accepted.clear()
                 assert not at.reached
         # A program of the machine's user may ask what listens there.
         at.resource.change(document={"authorization_servers": [secret]}, challenge={})
-        await at.refused()
+        await at.refuse_post()
         assert at.reached
 
 
@@ -221,12 +221,12 @@ async def test_no_redirect_sends_a_client_on_the_web_to_an_inner_service() -> No
     async with town(host="localhost") as at:
         for name in inner_names(urlsplit(at.inner.origin).port or 0):
             if "localhost." in name:
-                # That is the name that is trusted.
+                # That name is trusted.
                 continue
             for endpoint in ("metadata", "register", "token"):
                 with case((name, endpoint)):
                     at.server.behave(instead={endpoint: redirect_to(f"{name}/secret")})
-                    await at.refused(fetch_policy=HOSTED)
+                    await at.refuse_post(fetch_policy=HOSTED)
                     assert not at.reached
 
 
@@ -239,12 +239,12 @@ async def test_the_browser_is_given_nothing_but_pages() -> None:
         ):
             with case(url):
                 at.server.behave(metadata={"authorization_endpoint": url})
-                await at.refused()
+                await at.refuse_post()
                 assert not at.user.pages
 
 
 class Redirecting:
-    """An MCP server that accepts a token, and then wants it shown elsewhere."""
+    """An MCP server that accepts a token, and then redirects with it."""
 
     def __init__(self, resource: Any, status: int, location: str) -> None:
         self.resource = resource
@@ -263,7 +263,7 @@ class Redirecting:
 
 @pytest.mark.shows("TK-01", "TK-02")
 async def test_a_token_does_not_follow_a_redirect_to_another_server() -> None:
-    async with town() as at, hosted() as front:
+    async with town() as at, host_parts() as front:
         for status in (301, 302, 303, 307, 308):
             with case(status):
                 at.resource.change(url=f"{front.origin}/mcp")
@@ -274,9 +274,11 @@ async def test_a_token_does_not_follow_a_redirect_to_another_server() -> None:
                 with pytest.raises(pkg.HttpError):
                     async with pkg.connect_http(at.resource.url, auth=oauth):
                         pass
-                assert not [one for one in at.reached if "authorization" in one.headers]
+                assert not [request for request in at.reached if "authorization" in request.headers]
                 assert at.resource.accepted
-                assert not [one for one in at.resource.requests if "access_token" in one.url]
+                assert not [
+                    request for request in at.resource.requests if "access_token" in request.url
+                ]
 
 
 async def test_a_server_that_is_never_content_is_given_up() -> None:
@@ -291,11 +293,11 @@ async def test_a_server_that_always_wants_more_scopes_is_given_up() -> None:
     async with town() as at:
         at.server.behave(withheld=frozenset({"write"}))
         at.resource.needed = frozenset({"read", "write"})
-        await at.refused()
+        await at.refuse_post()
         assert len(at.user.pages) == 2
 
     class Insatiable(User):
-        """Whenever this user agrees, the resource wants something else."""
+        """A resource that wants another scope after each consent."""
 
         async def open(self, url: str) -> bool:
             at.resource.needed = frozenset({f"scope-{len(self.pages)}"})
@@ -303,7 +305,7 @@ async def test_a_server_that_always_wants_more_scopes_is_given_up() -> None:
 
     async with town(scopes=[f"scope-{number}" for number in range(20)]) as at:
         at.user = Insatiable()
-        await at.refused()
+        await at.refuse_post()
         assert len(at.user.pages) == 4
 
 
@@ -315,33 +317,33 @@ async def test_answers_are_bounded_in_size_and_time() -> None:
             for lie in ({"instead": {endpoint: huge}}, {"stalled": frozenset({endpoint})}):
                 with case((endpoint, *lie)):
                     at.server.behave(**{"instead": {}, "stalled": frozenset(), **lie})
-                    error = await at.refused(fetch_policy=policy)
+                    error = await at.refuse_post(fetch_policy=policy)
                     assert isinstance(error, pkg.Unreachable)
 
 
-async def test_what_a_server_says_cannot_steer_a_terminal() -> None:
+async def test_server_text_cannot_control_terminal() -> None:
     nasty = "\x1b[2J\x1b]0;owned\x07\r\nINFO all is well\u202e\x9b31m"
     async with town() as at:
         body = Response(
             status=400,
             headers={"content-type": "application/json"},
-            body=('{"error":"invalid_grant","error_description":' + _quoted(nasty) + "}").encode(),
+            body=('{"error":"invalid_grant","error_description":' + _quote(nasty) + "}").encode(),
         )
         at.server.behave(instead={"token": body})
-        assert str(await at.refused()).isprintable()
+        assert str(await at.refuse_post()).isprintable()
         at.server.behave(
             instead={},
             redirected={"code": None, "error": "access_denied", "error_description": nasty},
         )
-        assert str(await at.refused()).isprintable()
+        assert str(await at.refuse_post()).isprintable()
 
 
-def _quoted(text: str) -> str:
-    return '"' + "".join(f"\\u{ord(one):04x}" for one in text) + '"'
+def _quote(text: str) -> str:
+    return '"' + "".join(f"\\u{ord(char):04x}" for char in text) + '"'
 
 
 @pytest.mark.shows("RF-01", "TK-07")
-async def test_nothing_secret_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_secrets_are_not_logged(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     async with town({"odd": ":+/%"}) as at:
         storage = pkg.MemoryStorage()
@@ -352,20 +354,20 @@ async def test_nothing_secret_is_logged(caplog: pytest.LogCaptureFixture) -> Non
             auth=oauth.httpx_auth(at.resource.url), trust_env=False, verify=False
         ) as client:
             assert (await client.post(at.resource.url, json={})).status_code == 200
-        (request,) = at.server.asked("token")
+        (request,) = at.server.requests_to("token")
         token = at.resource.accepted[0].headers["authorization"].partition(" ")[2]
         secrets = {
             request.form["code"],
             request.form["code_verifier"],
-            sent_by(at.user.pages[0])["state"],
+            query_params(at.user.pages[0])["state"],
             token,
             *at.server.tokens.refresh_tokens,
         }
-        # The servers of the test log what they are asked.
-        ours = [one for one in caplog.records if not one.name.startswith("uvicorn")]
+        # The test's servers log their requests.
+        ours = [record for record in caplog.records if not record.name.startswith("uvicorn")]
         assert ours
         shown = (oauth, storage, oauth.authorizer(at.resource.url))
-        said = "\n".join([*(one.getMessage() for one in ours), *map(repr, shown)])
+        said = "\n".join([*(record.getMessage() for record in ours), *map(repr, shown)])
         for secret in secrets:
             assert len(secret) > 5
             assert secret not in said

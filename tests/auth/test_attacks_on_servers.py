@@ -1,4 +1,4 @@
-"""Whoever attacks a server with tokens reaches no handler, and makes it do little."""
+"""Attackers of a server with tokens reach no handler, and cause little work."""
 
 import asyncio
 import hmac
@@ -14,18 +14,18 @@ import pytest
 from mcp_protogen.runtime.features.auth.signing import PrivateKey, PublicKey
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, forged, proof
-from support.http.serving import Site, merged, serving
+from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, forge_token, proof
+from support.http.serving import Site, merge_headers, serving
 from support.revisions import OLD
 from support.sessions.talking import hello, pkg, request, tools
 from support.tables import case
 
-OTHER = PrivateKey.generated()
+OTHER = PrivateKey.generate()
 EVIL = "https://evil.example/keys"
 
 
 def ours(called: list[str]) -> Any:
-    """A server that notes whose calls reach it."""
+    """Return a server that records calls."""
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
         principal = session.principal
@@ -36,7 +36,7 @@ def ours(called: list[str]) -> Any:
 
 
 def fetching(issuer: Issuer) -> Any:
-    """What asks the issuer: its requests are those of the other copy of the runtime."""
+    """Return the issuer's `fetch` for requests of the other copy of the runtime."""
     return issuer.fetch
 
 
@@ -46,13 +46,15 @@ def verifier(issuer: Issuer, **options: Any) -> Any:
 
 
 def present(**options: Any) -> Issuer:
-    """An issuer whose clock is that of the machine, as it is for the server."""
+    """Return an issuer with the machine's clock, which the server uses too."""
     return Issuer(clock=Clock(time()), **options)
 
 
 @asynccontextmanager
-async def attacked(verify: Any, **options: Any) -> AsyncGenerator[tuple[Site, list[str]], None]:
-    """A server that asks for tokens, and whose calls have reached it."""
+async def serve_under_attack(
+    verify: Any, **options: Any
+) -> AsyncGenerator[tuple[Site, list[str]], None]:
+    """Serve with token checks; yield the site and the calls that got through."""
     called: list[str] = []
     resource = pkg.ProtectedResource(url=RESOURCE, authorization_servers=[ISSUER])
     guard = pkg.Authentication(verify=verify, resource=resource, **options)
@@ -60,14 +62,16 @@ async def attacked(verify: Any, **options: Any) -> AsyncGenerator[tuple[Site, li
         yield site, called
 
 
-async def refused(site: Site, token: str, status: int = 401) -> str:
-    """The challenge to requests with a token, in sessions and without them."""
+async def refused_challenge(site: Site, token: str, status: int = 401) -> str:
+    """Return the challenge to requests with a token, in sessions and without them."""
     fields = {"authorization": f"Bearer {token}"}
     answers = [
         await site.post(hello(), fields),
         await site.post(request("tools/call", name="x"), {**fields, "mcp-session-id": "a" * 43}),
         await site.modern("tools/call", name="x", headers=fields),
-        await site.http.delete(site.path, headers=merged({"mcp-session-id": "a" * 43}, fields)),
+        await site.http.delete(
+            site.path, headers=merge_headers({"mcp-session-id": "a" * 43}, fields)
+        ),
     ]
     async with site.get({**fields, "mcp-protocol-version": OLD}) as events:
         answers.append(events.response)
@@ -77,35 +81,35 @@ async def refused(site: Site, token: str, status: int = 401) -> str:
 
 
 @pytest.fixture
-def checked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The ids of the keys with which signatures are checked, one by one."""
+def checked_keys(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the ids of the keys with which signatures are checked."""
     ids: list[str] = []
     verify: Callable[..., Any] = PublicKey.verify
 
-    def counted(self: Any, *given: Any) -> Any:
+    def count_verify(self: Any, *given: Any) -> Any:
         ids.append(self.kid)
         return verify(self, *given)
 
-    monkeypatch.setattr(PublicKey, "verify", counted)
+    monkeypatch.setattr(PublicKey, "verify", count_verify)
     return ids
 
 
-def encoded(part: object) -> str:
+def encode_part(part: object) -> str:
     data = part if isinstance(part, bytes) else json.dumps(part).encode()
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
 def with_secret(secret: bytes, header: Mapping[str, Any], claims: Mapping[str, Any]) -> str:
     """A JWT that is signed with a secret, HS256."""
-    signed = f"{encoded({**header, 'alg': 'HS256'})}.{encoded(claims)}"
-    return f"{signed}.{encoded(hmac.digest(secret, signed.encode(), sha256))}"
+    signed = f"{encode_part({**header, 'alg': 'HS256'})}.{encode_part(claims)}"
+    return f"{signed}.{encode_part(hmac.digest(secret, signed.encode(), sha256))}"
 
 
 @pytest.mark.shows("TK-03", "TK-04", "GE-06")
 async def test_tokens_for_others_and_of_other_times_reach_no_handler() -> None:
     issuer = present()
     now = issuer.clock()
-    async with attacked(verifier(issuer)) as (site, called):
+    async with serve_under_attack(verifier(issuer)) as (site, called):
         table: list[tuple[dict[str, Any], str]] = [
             ({"aud": "https://other.example/mcp"}, "The token is for another audience"),
             ({"aud": "https://mcp.example"}, "The token is for another audience"),
@@ -115,11 +119,11 @@ async def test_tokens_for_others_and_of_other_times_reach_no_handler() -> None:
             ({"exp": now - 100}, "The token has expired"),
             ({"nbf": now + 1000}, "The token is not valid yet"),
             ({"iat": now + 1000}, "The token is not valid yet"),
-            ({"exp": None}, "The token has no end"),
+            ({"exp": None}, "The token has no exp"),
         ]
         for claims, why in table:
             with case(claims):
-                challenge = await refused(site, issuer.token(**claims))
+                challenge = await refused_challenge(site, issuer.token(**claims))
                 assert challenge.startswith('Bearer error="invalid_token"')
                 assert f'error_description="{why}"' in challenge
         fields = {"authorization": f"Bearer {issuer.token()}"}
@@ -128,31 +132,34 @@ async def test_tokens_for_others_and_of_other_times_reach_no_handler() -> None:
 
 
 @pytest.mark.shows("TK-03")
-async def test_a_token_does_not_choose_how_it_is_verified(checked: list[str]) -> None:
+async def test_a_token_does_not_choose_how_it_is_verified(checked_keys: list[str]) -> None:
     issuer = present()
     now, jwk = issuer.clock(), KEY.public.jwk
     claims = {"iss": ISSUER, "sub": "eve", "aud": RESOURCE, "iat": now, "exp": now + 100}
     header = {"typ": "at+jwt", "kid": "first"}
     secrets = [json.dumps(jwk).encode(), json.dumps(jwk, separators=(",", ":")).encode()]
     secrets += [jwk["x"].encode(), b"", b"first"]
-    async with attacked(verifier(issuer)) as (site, called):
+    async with serve_under_attack(verifier(issuer)) as (site, called):
         for token in (
-            *(forged({**header, "alg": alg}, claims) for alg in ("none", "None", "NONE", "", None)),
-            *(forged({**header, "alg": alg}, claims) for alg in ("ES256", "RS256", "ES256K")),
-            *(forged({**header, "alg": "ES256"}, claims, bytes(64)),),
+            *(
+                forge_token({**header, "alg": alg}, claims)
+                for alg in ("none", "None", "NONE", "", None)
+            ),
+            *(forge_token({**header, "alg": alg}, claims) for alg in ("ES256", "RS256", "ES256K")),
+            *(forge_token({**header, "alg": "ES256"}, claims, bytes(64)),),
             *(with_secret(secret, header, claims) for secret in secrets),
         ):
             with case(token):
-                await refused(site, token)
+                await refused_challenge(site, token)
         assert not called
-    assert checked == ["first"] * 2, "only what has the right algorithm is looked at"
+    assert checked_keys == ["first"] * 2, "only what has the right algorithm is looked at"
 
 
 @pytest.mark.shows("TK-03")
 async def test_a_token_does_not_choose_its_key() -> None:
     issuer = present(keys={"first": KEY})
     evil = Issuer(keys={"first": OTHER}, clock=issuer.clock)
-    async with attacked(verifier(issuer)) as (site, called):
+    async with serve_under_attack(verifier(issuer)) as (site, called):
         headers: list[dict[str, Any]] = [
             *({"kid": kid} for kid in ("first", "other", "../../first", "' OR '1'='1", EVIL, "")),
             {"jwk": OTHER.public.jwk},
@@ -163,7 +170,7 @@ async def test_a_token_does_not_choose_its_key() -> None:
         ]
         for header in headers:
             with case(header):
-                await refused(site, evil.token(header=header, sub="eve"))
+                await refused_challenge(site, evil.token(header=header, sub="eve"))
         assert not called
     assert all(asked.url.startswith(f"{ISSUER}/") for asked in issuer.asked)
     assert not evil.asked
@@ -173,7 +180,7 @@ async def test_a_token_does_not_choose_its_key() -> None:
 async def test_a_token_counts_in_its_header_field_alone() -> None:
     issuer = present()
     token = issuer.token()
-    async with attacked(verifier(issuer)) as (site, called):
+    async with serve_under_attack(verifier(issuer)) as (site, called):
         for query in (f"access_token={token}", f"authorization=Bearer%20{token}"):
             path = f"{site.path}?{query}"
             answer = await site.http.post(path, json=hello(), headers={"accept": "*/*"})
@@ -186,38 +193,38 @@ async def test_a_token_counts_in_its_header_field_alone() -> None:
         assert not (issuer.asked or called)
 
 
-async def test_what_a_token_says_gets_into_no_header_field() -> None:
+async def test_token_text_stays_out_of_header_fields() -> None:
     issuer = present()
     nasty = 'a", evil="b\r\nSet-Cookie: c=d\r\n\r\n<script>'
-    async with attacked(verifier(issuer), scopes=["needed"]) as (site, called):
+    async with serve_under_attack(verifier(issuer), scopes=["needed"]) as (site, called):
         scopes: list[Any] = [nasty, [nasty], "x" * 10_000]
         for scope in scopes:
             with case(scope):
-                challenge = await refused(site, issuer.token(scope=scope), 403)
+                challenge = await refused_challenge(site, issuer.token(scope=scope), 403)
                 assert 'error="insufficient_scope"' in challenge and 'scope="needed"' in challenge
                 assert "evil" not in challenge and "xx" not in challenge
         for claims in ({"aud": nasty}, {"iss": nasty}, {"sub": [nasty]}, {"exp": nasty}):
             with case(claims):
                 given: dict[str, Any] = claims
-                assert "evil" not in await refused(site, issuer.token(**given))
+                assert "evil" not in await refused_challenge(site, issuer.token(**given))
         for name in ("kid", "typ"):
             with case(name):
                 token = issuer.token(header={name: nasty})
-                assert "evil" not in await refused(site, token)
+                assert "evil" not in await refused_challenge(site, token)
         assert not called
     for scope in (nasty, 'a"', "a\\", "a\n", "ü", ""):
         with case(scope), pytest.raises(ValueError, match="scope"):
             pkg.Authentication(verify=verifier(issuer), scopes=[scope])
 
 
-async def test_ten_thousand_wrong_tokens_cost_little(checked: list[str]) -> None:
+async def test_ten_thousand_wrong_tokens_cost_little(checked_keys: list[str]) -> None:
     issuer = Issuer()
     cache = pkg.TokenCache(max_tokens=100, clock=issuer.clock)
     keys = pkg.JwksUri(f"{ISSUER}/jwks_uri", fetch=fetching(issuer), clock=issuer.clock)
     verify = verifier(issuer, fetch=None, keys=keys, cache=cache, clock=issuer.clock)
     good = issuer.token()
     assert (await verify(good)).id == f"{ISSUER}|ada"
-    checked.clear()
+    checked_keys.clear()
 
     async def flood(tokens: Iterable[str]) -> None:
         for token in tokens:
@@ -227,29 +234,31 @@ async def test_ten_thousand_wrong_tokens_cost_little(checked: list[str]) -> None
     head = {"alg": "ES256", "typ": "at+jwt"}
     await flood(["x" * 100] * 2500)
     await flood(f"{number}.a.b" for number in range(2500))
-    await flood(forged({**head, "kid": f"k{number}"}, {}) for number in range(2500))
-    await flood(forged({**head, "alg": "HS256", "kid": "first"}, {"n": n}) for n in range(1250))
-    assert not checked
-    forgery = forged({**head, "kid": "first"}, {"sub": "eve"}, bytes(64))
+    await flood(forge_token({**head, "kid": f"k{number}"}, {}) for number in range(2500))
+    await flood(
+        forge_token({**head, "alg": "HS256", "kid": "first"}, {"n": n}) for n in range(1250)
+    )
+    assert not checked_keys
+    forgery = forge_token({**head, "kid": "first"}, {"sub": "eve"}, bytes(64))
     await flood([forgery] * 1250)
-    assert checked == ["first"], "the same one is looked at once"
-    assert issuer.asked_for("jwks_uri") == 1
+    assert checked_keys == ["first"], "the same one is looked at once"
+    assert issuer.count_requests_for("jwks_uri") == 1
     assert (await verify(good)).id == f"{ISSUER}|ada"
-    assert len(checked) == 1, "and the good one is still known"
+    assert len(checked_keys) == 1, "and the good one is still known"
 
 
 async def test_a_huge_set_of_keys_is_read_in_part_and_few_keys_are_tried(
-    checked: list[str],
+    checked_keys: list[str],
 ) -> None:
     many: list[Any] = [{**OTHER.public.jwk, "kid": str(number)} for number in range(10_000)]
     issuer = Issuer(keys={}, more_keys=many)
     verify = verifier(issuer, clock=issuer.clock)
     for kid in (None, "7", "9999"):
         with case(kid):
-            checked.clear()
+            checked_keys.clear()
             with pytest.raises(pkg.TokenRefused, match="signature"):
                 await verify(issuer.token(kid, header={"kid": kid}, jti=str(kid)))
-            assert len(checked) <= 4
+            assert len(checked_keys) <= 4
 
 
 @pytest.mark.shows("TK-03")
@@ -263,12 +272,12 @@ async def test_while_the_issuer_is_slow_those_who_are_known_are_served() -> None
         max_requests=2,
     )
     issuer.known["known"] = {"active": True, "sub": "ada", "aud": RESOURCE}
-    async with attacked(verify) as (site, called):
+    async with serve_under_attack(verify) as (site, called):
         known = {"authorization": "Bearer known"}
         session = await site.initialize(headers=known)
         issuer.gate = asyncio.Event()
         fields = [{"authorization": f"Bearer stranger-{number}"} for number in range(60)]
-        strangers = [asyncio.create_task(site.post(hello(), one)) for one in fields]
+        strangers = [asyncio.create_task(site.post(hello(), field)) for field in fields]
         assert (await session.call("x")).status_code == 200
         issuer.gate.set()
         statuses = {answer.status_code for answer in await asyncio.gather(*strangers)}
@@ -279,17 +288,17 @@ async def test_while_the_issuer_is_slow_those_who_are_known_are_served() -> None
 
 async def test_while_the_issuer_is_away_the_answer_is_to_come_back() -> None:
     issuer = present(failure=OSError("away"))
-    async with attacked(verifier(issuer)) as (site, called):
+    async with serve_under_attack(verifier(issuer)) as (site, called):
         answer = await site.post(hello(), {"authorization": f"Bearer {issuer.token()}"})
         assert answer.status_code == 503
         assert int(answer.headers["retry-after"]) > 0
         assert "away" not in answer.text and not called
 
 
-async def test_nobody_takes_over_the_session_of_somebody_of_another_issuer() -> None:
+async def test_session_is_bound_to_issuer() -> None:
     one = present()
     two = Issuer("https://other.example", keys={"first": OTHER}, clock=one.clock)
-    async with attacked(pkg.Issuers(verifier(one), verifier(two))) as (site, called):
+    async with serve_under_attack(pkg.Issuers(verifier(one), verifier(two))) as (site, called):
         session = await site.initialize(headers={"authorization": f"Bearer {one.token()}"})
         other = {"authorization": f"Bearer {two.token()}"}
         call = request("tools/call", name="x")
@@ -306,13 +315,13 @@ async def test_a_token_that_is_bound_to_a_key_is_of_no_use_without_it() -> None:
     plain = issuer.token()
     proofs = pkg.DPoPProofs(replays=pkg.MemoryReplays())
 
-    def made(key: PrivateKey = KEY, **changed: Any) -> str:
+    def make_proof(key: PrivateKey = KEY, **changed: Any) -> str:
         given: dict[str, Any] = {"method": "POST", "url": RESOURCE, "token": token, "now": time()}
         return proof(key, **{**given, **changed})
 
     async def status(scheme: str, credentials: str, *given: str) -> tuple[int, str]:
-        fields: list[Any] = [("dpop", one) for one in given]
-        headers = merged({"accept": "*/*"}, {"authorization": f"{scheme} {credentials}"})
+        fields: list[Any] = [("dpop", proof) for proof in given]
+        headers = merge_headers({"accept": "*/*"}, {"authorization": f"{scheme} {credentials}"})
         answer = await site.http.post(
             site.path,
             content=json.dumps(hello()).encode(),
@@ -320,21 +329,21 @@ async def test_a_token_that_is_bound_to_a_key_is_of_no_use_without_it() -> None:
         )
         return answer.status_code, answer.headers.get("www-authenticate", "")
 
-    async with attacked(verifier(issuer), proofs=proofs) as (site, _):
-        used = made()
+    async with serve_under_attack(verifier(issuer), proofs=proofs) as (site, _):
+        used = make_proof()
         assert (await status("DPoP", token, used))[0] == 200
         for name, given, error in (
             ("as a bearer token", ("Bearer", token), "invalid_token"),
-            ("as a bearer token, with a proof", ("Bearer", token, made()), "invalid_token"),
+            ("as a bearer token, with a proof", ("Bearer", token, make_proof()), "invalid_token"),
             ("without a proof", ("DPoP", token), "invalid_dpop_proof"),
             ("with a proof that was used", ("DPoP", token, used), "invalid_dpop_proof"),
-            ("with two proofs", ("DPoP", token, made(), made()), "invalid_dpop_proof"),
-            ("of another method", ("DPoP", token, made(method="GET")), "invalid_dpop_proof"),
-            ("of another URL", ("DPoP", token, made(url=ISSUER)), "invalid_dpop_proof"),
-            ("of an old time", ("DPoP", token, made(now=time() - 400)), "invalid_dpop_proof"),
-            ("of another token", ("DPoP", token, made(token=plain)), "invalid_dpop_proof"),
-            ("of another key", ("DPoP", token, made(OTHER)), "invalid_token"),
-            ("a plain token", ("DPoP", plain, made(token=plain)), "invalid_token"),
+            ("with two proofs", ("DPoP", token, make_proof(), make_proof()), "invalid_dpop_proof"),
+            ("of another method", ("DPoP", token, make_proof(method="GET")), "invalid_dpop_proof"),
+            ("of another URL", ("DPoP", token, make_proof(url=ISSUER)), "invalid_dpop_proof"),
+            ("of an old time", ("DPoP", token, make_proof(now=time() - 400)), "invalid_dpop_proof"),
+            ("of another token", ("DPoP", token, make_proof(token=plain)), "invalid_dpop_proof"),
+            ("of another key", ("DPoP", token, make_proof(OTHER)), "invalid_token"),
+            ("a plain token", ("DPoP", plain, make_proof(token=plain)), "invalid_token"),
         ):
             with case(name):
                 code, challenge = await status(*given)
@@ -348,7 +357,10 @@ async def test_a_client_learns_the_nonce_of_the_server_and_uses_it() -> None:
     issuer = present()
     token = issuer.token(cnf={"jkt": KEY.public.thumbprint})
     proofs = pkg.DPoPProofs(nonce_lifetime=60)
-    async with attacked(verifier(issuer), proofs=proofs, require_proofs=True) as (site, _):
+    async with serve_under_attack(verifier(issuer), proofs=proofs, require_proofs=True) as (
+        site,
+        _,
+    ):
 
         async def post(**claims: Any) -> Any:
             made = proof(KEY, "POST", RESOURCE, token, time(), **claims)

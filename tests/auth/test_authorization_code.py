@@ -1,4 +1,4 @@
-"""The grant in which the user is asked: what is opened, and which responses are believed."""
+"""The authorization code grant: the opened page, and the accepted responses."""
 
 from dataclasses import replace
 from hashlib import sha256
@@ -27,10 +27,10 @@ from support.auth.token_requests import (
     ISSUER,
     REDIRECT_URI,
     RESOURCE,
-    answered,
     metadata,
     query_of,
-    redirected,
+    redirect_back,
+    token_answer,
     token_request,
 )
 from support.tables import case
@@ -38,18 +38,20 @@ from support.tables import case
 ADVERTISED = metadata(authorization_response_iss_parameter_supported=True)
 
 
-def sent(**members: object) -> SentRequest:
+def send_request(**members: object) -> SentRequest:
     return authorization_request(token_request(**members), {})
 
 
 def answer(step: Step) -> Answer:
-    """Answer as a user who allows everything, and then as a server that gives tokens."""
-    return redirected(step, code="c") if isinstance(step, AuthorizationRequest) else answered()
+    """Agree as the user, and then answer as a server that issues tokens."""
+    return (
+        redirect_back(step, code="c") if isinstance(step, AuthorizationRequest) else token_answer()
+    )
 
 
 @pytest.mark.shows("PK-01", "PK-02", "PK-03", "RI-01", "RI-02", "IS-06")
 def test_the_user_opens_a_page_with_pkce_resource_scopes_and_state() -> None:
-    request = sent(scopes=frozenset({"b", "a"}))
+    request = send_request(scopes=frozenset({"b", "a"}))
     endpoint, _, _ = request.request.url.partition("?")
     assert endpoint == f"{ISSUER}/authorize"
     assert query_of(request.request.url) == {
@@ -71,28 +73,28 @@ def test_the_challenge_is_that_of_the_standard() -> None:
 
 
 def test_each_request_has_a_state_and_a_verifier_of_its_own_that_nobody_guesses() -> None:
-    requests = [sent() for _ in range(3)]
-    assert len({one.request.state for one in requests}) == 3
-    assert len({one.verifier for one in requests}) == 3
-    for one in requests:
-        assert len(one.request.state) >= 40
-        assert 43 <= len(one.verifier) <= 128, "RFC 7636, section 4.1"
+    requests = [send_request() for _ in range(3)]
+    assert len({request.request.state for request in requests}) == 3
+    assert len({request.verifier for request in requests}) == 3
+    for request in requests:
+        assert len(request.request.state) >= 40
+        assert 43 <= len(request.verifier) <= 128, "RFC 7636, section 4.1"
 
 
-def test_what_is_not_asked_for_is_left_out() -> None:
-    query = query_of(sent(resource=None).request.url)
+def test_query_omits_absent_options() -> None:
+    query = query_of(send_request(resource=None).request.url)
     assert not query.keys() & {"resource", "scope", "prompt", "dpop_jkt"}
 
 
 @pytest.mark.shows("RF-03")
 def test_the_user_is_asked_anew_where_a_refresh_token_is_wanted() -> None:
-    query = query_of(sent(scopes=frozenset({"a", "offline_access"})).request.url)
+    query = query_of(send_request(scopes=frozenset({"a", "offline_access"})).request.url)
     assert (query["scope"], query["prompt"]) == ("a offline_access", "consent")
 
 
 def test_a_code_is_bound_to_the_key_of_its_tokens() -> None:
     dpop = DPoP()
-    assert query_of(sent(dpop=dpop).request.url)["dpop_jkt"] == dpop.thumbprint
+    assert query_of(send_request(dpop=dpop).request.url)["dpop_jkt"] == dpop.thumbprint
 
 
 def test_parameters_are_added_and_change_nothing_that_the_flow_depends_on() -> None:
@@ -106,7 +108,7 @@ def test_parameters_are_added_and_change_nothing_that_the_flow_depends_on() -> N
 
 def test_the_query_of_the_endpoint_is_kept() -> None:
     server = metadata(authorization_endpoint=f"{ISSUER}/authorize?tenant=a%20b")
-    url = sent(server=server).request.url
+    url = send_request(server=server).request.url
     assert url.startswith(f"{ISSUER}/authorize?tenant=a%20b&")
     assert query_of(url)["client_id"] == "the client"
 
@@ -115,23 +117,23 @@ def test_the_query_of_the_endpoint_is_kept() -> None:
 def test_a_server_that_does_not_say_it_has_s256_is_not_used() -> None:
     for methods in (None, (), ("plain",), ("s256",)):
         with case(methods), pytest.raises(AuthorizationError):
-            sent(server=metadata(code_challenge_methods_supported=methods))
-    assert sent(server=metadata(code_challenge_methods_supported=("plain", "S256")))
+            send_request(server=metadata(code_challenge_methods_supported=methods))
+    assert send_request(server=metadata(code_challenge_methods_supported=("plain", "S256")))
 
 
 def test_endpoints_that_no_document_names_are_used_with_pkce() -> None:
     server = metadata(code_challenge_methods_supported=None, is_document=False)
-    assert query_of(sent(server=server).request.url)["code_challenge_method"] == "S256"
+    assert query_of(send_request(server=server).request.url)["code_challenge_method"] == "S256"
 
 
-def test_what_a_user_cannot_be_asked_without_is_an_error() -> None:
+def test_missing_requirements_of_login_are_errors() -> None:
     for missing in (
         {"server": metadata(authorization_endpoint=None)},
         {"client": None},
         {"redirect_uri": None},
     ):
         with case(missing), pytest.raises(AuthorizationError):
-            sent(**missing)
+            send_request(**missing)
 
 
 @pytest.mark.shows("PK-02", "RI-01")
@@ -152,11 +154,11 @@ def test_the_code_becomes_tokens_with_the_verifier_of_its_challenge() -> None:
 
 
 def response(request: SentRequest, **params: str) -> AuthorizationResponse:
-    return redirected(request.request, **{name: quote(text) for name, text in params.items()})
+    return redirect_back(request.request, **{name: quote(text) for name, text in params.items()})
 
 
-# 2026-07-28, basic/authorization, "Authorization Response Validation": whether the metadata says
-# that `iss` is sent, what is sent, and whether the response is believed.
+# 2026-07-28, basic/authorization, "Authorization Response Validation": whether the metadata
+# announces `iss`, the sent `iss`, and whether the response is accepted.
 NORMALISED = (f"{ISSUER}/", ISSUER.upper(), f"{ISSUER}:443", "https://auth%2Eexample", f" {ISSUER}")
 ISS = (
     (True, ISSUER, True),
@@ -174,7 +176,7 @@ ISS = (
 @pytest.mark.shows("IS-01", "IS-02", "IS-03", "IS-04")
 def test_the_issuer_of_a_response_is_compared_as_text() -> None:
     for advertised, iss, believed in ISS:
-        request = replace(sent(), iss_is_sent=advertised)
+        request = replace(send_request(), iss_is_sent=advertised)
         told = {} if iss is None else {"iss": iss}
         with case((advertised, iss)):
             if believed:
@@ -191,35 +193,35 @@ def test_the_issuer_of_a_response_is_compared_as_text() -> None:
 @pytest.mark.shows("IS-03", "IS-04")
 def test_only_a_slash_at_the_end_of_the_issuer_of_a_response_is_accepted_on_request() -> None:
     tenant = f"{ISSUER}/tenant"
-    for issuer, other, believed in (
+    for issuer, stated, believed in (
         (ISSUER, f"{ISSUER}/", True),
         (f"{tenant}/", tenant, True),
         (ISSUER, f"{ISSUER}//", False),
         (tenant, f"{ISSUER}/", False),
         *((ISSUER, iss, False) for iss in ("https://evil.example/", "", *NORMALISED[1:])),
     ):
-        request = sent(server=metadata(issuer=issuer), trailing_slash=True)
-        with case((issuer, other)):
-            answered = response(request, code="c", iss=other)
+        request = send_request(server=metadata(issuer=issuer), trailing_slash=True)
+        with case((issuer, stated)):
+            answered = response(request, code="c", iss=stated)
             if believed:
                 assert check_response(request, answered) == "c"
             else:
                 with pytest.raises(AuthorizationError, match="another authorization server"):
                     check_response(request, answered)
     with pytest.raises(AuthorizationError, match="does not name"):
-        request = sent(server=ADVERTISED, trailing_slash=True)
+        request = send_request(server=ADVERTISED, trailing_slash=True)
         check_response(request, response(request, code="c"))
 
 
 @pytest.mark.shows("IS-01")
-def test_what_the_metadata_say_of_the_issuer_is_kept_with_the_request() -> None:
-    assert sent(server=ADVERTISED).iss_is_sent
-    assert (sent().iss_is_sent, sent().issuer) == (False, ISSUER)
+def test_issuer_support_is_stored_with_request() -> None:
+    assert send_request(server=ADVERTISED).iss_is_sent
+    assert (send_request().iss_is_sent, send_request().issuer) == (False, ISSUER)
 
 
 @pytest.mark.shows("IS-06")
 def test_a_response_without_the_state_of_the_request_is_dropped() -> None:
-    request = sent()
+    request = send_request()
     state = request.request.state
     for query in ("", "state=", f"state={state}x", f"state={state[:-1]}", "state=%C3%A9"):
         for rest in ("&code=c", "&error=access_denied&error_description=Hi"):
@@ -228,7 +230,7 @@ def test_a_response_without_the_state_of_the_request_is_dropped() -> None:
                 check_response(request, AuthorizationResponse(url=url))
             assert type(refused.value) is AuthorizationError
             assert "Hi" not in str(refused.value)
-    other = redirected(sent().request, code="c")
+    other = redirect_back(send_request().request, code="c")
     with pytest.raises(AuthorizationError):
         check_response(request, other)
 
@@ -236,14 +238,14 @@ def test_a_response_without_the_state_of_the_request_is_dropped() -> None:
 def test_the_code_does_not_go_anywhere_before_the_response_was_checked() -> None:
     def mixed_up(step: Step) -> Answer:
         assert isinstance(step, AuthorizationRequest), "a token was asked for"
-        return redirected(step, code="c", iss="https://evil.example")
+        return redirect_back(step, code="c", iss="https://evil.example")
 
     with pytest.raises(AuthorizationError):
         play(code_tokens(token_request(), {}), mixed_up)
 
 
 def test_an_error_is_told_with_what_the_server_says() -> None:
-    request = sent(server=ADVERTISED)
+    request = send_request(server=ADVERTISED)
     for params, error, description in (
         ({"error": "access_denied"}, "access_denied", None),
         ({"error": "x", "error_description": "No\r\n\x1b[31mway"}, "x", "No [31mway"),
@@ -256,7 +258,7 @@ def test_an_error_is_told_with_what_the_server_says() -> None:
 
 
 def test_responses_that_are_none_are_refused() -> None:
-    request = sent()
+    request = send_request()
     state = request.request.state
     for url in (
         f"{REDIRECT_URI}?state={state}",
@@ -277,11 +279,11 @@ def test_responses_that_are_none_are_refused() -> None:
 
 
 def test_response_is_read_up_to_its_limits() -> None:
-    request = sent(server=ADVERTISED)
+    request = send_request(server=ADVERTISED)
     state = request.request.state
     url = f"{REDIRECT_URI}?state={state}&iss={ISSUER}&code=c"
     longest, most = 64 * 1024, 100
-    # Three parameters are those of the protocol.
+    # Three parameters belong to the protocol.
     others = "".join(f"&x{number}=" for number in range(most - 3))
     for right, wrong in (
         (url + "a" * (longest - len(url)), url + "a" * (longest - len(url) + 1)),
@@ -290,18 +292,18 @@ def test_response_is_read_up_to_its_limits() -> None:
         with case(wrong[-20:]):
             code = check_response(request, AuthorizationResponse(url=right))
             assert code.startswith("c")
-            with pytest.raises(AuthorizationError, match="is no URL"):
+            with pytest.raises(AuthorizationError, match="is invalid"):
                 check_response(request, AuthorizationResponse(url=wrong))
 
 
 def test_a_redirect_uri_may_have_a_query_of_its_own() -> None:
-    request = sent(redirect_uri="https://app.example/back?account=1")
+    request = send_request(redirect_uri="https://app.example/back?account=1")
     url = f"{request.request.redirect_uri}&state={request.request.state}&code=a%2Fb"
     assert check_response(request, AuthorizationResponse(url=url)) == "a/b"
 
 
-def mutated(url: str, random: Random) -> str:
-    """Return a redirected URL in which something was cut, copied, swapped or put in."""
+def mutate_url(url: str, random: Random) -> str:
+    """Return a redirected URL with a part cut, copied, swapped or inserted."""
     parts = ("&", "=", "?", "#", "%", "%00", "%FF", "+", ";", "\ud800", "[", "]", "\n", "é", "iss=")
     text = url
     for _ in range(random.randint(1, 6)):
@@ -312,12 +314,12 @@ def mutated(url: str, random: Random) -> str:
 
 
 def test_no_redirected_url_does_more_than_give_its_own_code_or_be_refused() -> None:
-    request = sent(server=ADVERTISED)
+    request = send_request(server=ADVERTISED)
     good = response(request, code="the-code", iss=ISSUER).url
     random = Random(sha256(b"callbacks").digest())
     believed = 0
     for _ in range(tables.count(5_000, 1_000_000)):
-        url = mutated(good, random)
+        url = mutate_url(good, random)
         try:
             code = check_response(request, AuthorizationResponse(url=url))
         except AuthorizationError:
@@ -329,8 +331,8 @@ def test_no_redirected_url_does_more_than_give_its_own_code_or_be_refused() -> N
     assert believed, "not everything is refused"
 
 
-def test_what_a_request_shows_of_itself_has_no_secret() -> None:
-    request = sent()
+def test_repr_of_request_hides_secrets() -> None:
+    request = send_request()
     for text in (repr(request), str(request)):
         assert request.verifier not in text
     assert request.request.state not in repr(response(request, code="a-code"))

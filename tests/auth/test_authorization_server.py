@@ -1,4 +1,4 @@
-"""The authorization server of the tests keeps the rules, so that it can hold others to them."""
+"""The authorization server of the tests enforces the rules."""
 
 import secrets
 from base64 import b64encode
@@ -21,19 +21,19 @@ from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour, Place
 from support.auth.clients import ASSERTION, Client
 from support.auth.hosting import authorization_server
-from support.auth.messages import Request, Response
-from support.auth.resource import Resource
-from support.auth.signed import (
+from support.auth.jwts import (
     claims_of,
     digest,
     jwks_of,
     key_of,
     public_jwk,
-    signed,
+    sign_token,
     thumbprint,
-    unsigned,
-    verified,
+    unsigned_token,
+    verify_token,
 )
+from support.auth.messages import Request, Response
+from support.auth.resource import Resource
 from support.auth.tokens import ID_JAG, ID_TOKEN, JWT_BEARER, TOKEN_EXCHANGE, TrustedIssuer
 from support.auth.world import World
 from support.coroutines import run
@@ -47,8 +47,8 @@ NATIVE = Client(client_id="app", redirect_uris=(REDIRECT,))
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 
 
-def asked(**changes: str | None) -> dict[str, str]:
-    """The parameters of a right authorization request, with changes."""
+def authorization_params(**changes: str | None) -> dict[str, str]:
+    """Return the parameters of a valid authorization request, with changes."""
     parameters = {
         "response_type": "code",
         "client_id": "app",
@@ -63,9 +63,9 @@ def asked(**changes: str | None) -> dict[str, str]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def authorized(server: AuthorizationServer, **changes: str | None) -> dict[str, str]:
-    """What the user is sent back with."""
-    url = f"{server.url('authorize')}?{urlencode(asked(**changes))}"
+def authorize(server: AuthorizationServer, **changes: str | None) -> dict[str, str]:
+    """Authorize, and return the parameters of the redirect."""
+    url = f"{server.url('authorize')}?{urlencode(authorization_params(**changes))}"
     response = server.answer(Request(url=url))
     assert response.status == 302, response.body
     return dict(parse_qsl(urlsplit(response.headers["location"]).query))
@@ -110,10 +110,10 @@ def server() -> AuthorizationServer:
 
 
 def test_a_right_request_gets_a_token_for_the_resource(server: AuthorizationServer) -> None:
-    back = authorized(server)
+    back = authorize(server)
     assert back["iss"] == server.issuer
     given = by_code(server, back["code"]).json()
-    claims = verified(given["access_token"], KeySet(server.keys))
+    claims = verify_token(given["access_token"], KeySet(server.keys))
     assert (claims["iss"], claims["aud"], claims["scope"]) == (server.issuer, RESOURCE, "read")
     resource = Resource([server])
     headers = {"authorization": f"Bearer {given['access_token']}"}
@@ -132,16 +132,16 @@ def test_wrong_authorization_requests_are_refused(server: AuthorizationServer) -
     )
     for changes, error in wrong:
         with case(changes):
-            back = authorized(server, **changes)
+            back = authorize(server, **changes)
             assert back["error"] == error
             assert "code" not in back
 
 
-def test_nobody_is_redirected_to_what_is_not_registered(server: AuthorizationServer) -> None:
+def test_unregistered_redirect_uri_is_refused(server: AuthorizationServer) -> None:
     for uri in ("https://evil.example.com/", f"{REDIRECT}/more", "http://127.0.0.2:5000/callback"):
-        url = f"{server.url('authorize')}?{urlencode(asked(redirect_uri=uri))}"
+        url = f"{server.url('authorize')}?{urlencode(authorization_params(redirect_uri=uri))}"
         assert server.answer(Request(url=url)).status == 400
-    assert "code" in authorized(server, redirect_uri="http://127.0.0.1:5001/callback")
+    assert "code" in authorize(server, redirect_uri="http://127.0.0.1:5001/callback")
 
 
 def test_wrong_token_requests_are_refused(server: AuthorizationServer) -> None:
@@ -157,28 +157,28 @@ def test_wrong_token_requests_are_refused(server: AuthorizationServer) -> None:
     )
     for changes, error in wrong:
         with case(changes):
-            code = changes.pop("code", None) or authorized(server)["code"]
+            code = changes.pop("code", None) or authorize(server)["code"]
             assert error_of(by_code(server, code, None, **changes)) == error
 
 
 def test_a_code_is_valid_once(server: AuthorizationServer) -> None:
-    code = authorized(server)["code"]
+    code = authorize(server)["code"]
     assert by_code(server, code).status == 200
     assert error_of(by_code(server, code)) == "invalid_grant"
 
 
 def test_refresh_tokens_rotate(server: AuthorizationServer) -> None:
-    first = by_code(server, authorized(server)["code"]).json()["refresh_token"]
+    first = by_code(server, authorize(server)["code"]).json()["refresh_token"]
 
-    def refreshed(refresh_token: str) -> Response:
+    def refresh(refresh_token: str) -> Response:
         return token(
             server, grant_type="refresh_token", client_id="app", refresh_token=refresh_token,
             resource=RESOURCE,
         )  # fmt: skip
 
-    second = refreshed(first).json()["refresh_token"]
-    assert error_of(refreshed(first)) == "invalid_grant"
-    assert refreshed(second).status == 200
+    second = refresh(first).json()["refresh_token"]
+    assert error_of(refresh(first)) == "invalid_grant"
+    assert refresh(second).status == 200
 
 
 def test_clients_show_who_they_are_as_they_are_registered() -> None:
@@ -190,7 +190,9 @@ def test_clients_show_who_they_are_as_they_are_registered() -> None:
         Client(client_id="key", jwks=jwks_of(key), auth_method="private_key_jwt"),
     )
     grant = ("client_credentials",)
-    server = AuthorizationServer(clients=tuple(replace(one, grant_types=grant) for one in clients))
+    server = AuthorizationServer(
+        clients=tuple(replace(client, grant_types=grant) for client in clients)
+    )
     now = int(server.now())
     claims = {"iss": "key", "sub": "key", "aud": server.issuer, "exp": now + 60, "jti": "1"}
 
@@ -202,7 +204,7 @@ def test_clients_show_who_they_are_as_they_are_registered() -> None:
         return {"authorization": f"Basic {b64encode(pair).decode()}"}
 
     def assertion(**changes: Any) -> dict[str, str]:
-        text = signed({**claims, **changes}, changes.pop("key", key))
+        text = sign_token({**claims, **changes}, changes.pop("key", key))
         return {"client_assertion_type": ASSERTION, "client_assertion": text}
 
     assert credentials(basic("basic:1", secret)).status == 200
@@ -216,7 +218,7 @@ def test_clients_show_who_they_are_as_they_are_registered() -> None:
         credentials(None, **assertion()),
         credentials(None, **assertion(jti="2", aud="https://other.example.com")),
         credentials(None, **assertion(jti="3", exp=now - 1)),
-        credentials(None, client_assertion_type=ASSERTION, client_assertion=unsigned(claims)),
+        credentials(None, client_assertion_type=ASSERTION, client_assertion=unsigned_token(claims)),
     )
     for number, response in enumerate(refused):
         with case(number):
@@ -229,9 +231,9 @@ def test_documents_of_clients_are_read_at_their_urls() -> None:
     other = "https://app.example.com/other.json"
     server = AuthorizationServer(documents={url: document, other: document})
     assert server.metadata()["client_id_metadata_document_supported"] is True
-    assert by_code(server, authorized(server, client_id=url)["code"], client_id=url).status == 200
+    assert by_code(server, authorize(server, client_id=url)["code"], client_id=url).status == 200
     refused = server.answer(
-        Request(url=f"{server.url('authorize')}?{urlencode(asked(client_id=other))}")
+        Request(url=f"{server.url('authorize')}?{urlencode(authorization_params(client_id=other))}")
     )
     assert error_of(refused) == "invalid_client"
 
@@ -246,12 +248,14 @@ def proof(server: AuthorizationServer, **changes: Any) -> dict[str, str]:
         "iat": int(server.now()),
         **changes,
     }
-    return {"dpop": signed(claims, key, {"typ": "dpop+jwt", "jwk": public_jwk(key), "kid": None})}
+    return {
+        "dpop": sign_token(claims, key, {"typ": "dpop+jwt", "jwk": public_jwk(key), "kid": None})
+    }
 
 
 def test_a_token_is_bound_to_the_key_that_is_proven(server: AuthorizationServer) -> None:
     server.proofs.nonce = "first"
-    code = authorized(server)["code"]
+    code = authorize(server)["code"]
     told = by_code(server, code, proof(server))
     assert (error_of(told), told.headers["dpop-nonce"]) == ("use_dpop_nonce", "first")
     given = by_code(server, code, proof(server, nonce="first")).json()
@@ -270,7 +274,7 @@ def test_a_token_is_bound_to_the_key_that_is_proven(server: AuthorizationServer)
 def test_wrong_proofs_are_refused(server: AuthorizationServer) -> None:
     for changes in ({"htm": "GET"}, {"htu": RESOURCE}, {"iat": 0}, {"ath": "x"}):
         with case(changes):
-            answer = by_code(server, authorized(server)["code"], proof(server, **changes))
+            answer = by_code(server, authorize(server)["code"], proof(server, **changes))
             assert error_of(answer) == "invalid_dpop_proof"
 
 
@@ -298,7 +302,7 @@ def test_an_identity_provider_vouches_for_a_user() -> None:
         client_id="at-idp",
         client_secret="secret",
         requested_token_type=ID_JAG,
-        subject_token=signed(user, sso),
+        subject_token=sign_token(user, sso),
         subject_token_type=ID_TOKEN,
         audience=server.issuer,
         resource=RESOURCE,
@@ -306,7 +310,7 @@ def test_an_identity_provider_vouches_for_a_user() -> None:
     ).json()
     assert exchanged["issued_token_type"] == ID_JAG
 
-    def granted() -> Response:
+    def request_grant() -> Response:
         return token(
             server,
             grant_type=JWT_BEARER,
@@ -315,9 +319,9 @@ def test_an_identity_provider_vouches_for_a_user() -> None:
             assertion=exchanged["access_token"],
         )
 
-    claims = claims_of(granted().json()["access_token"])
+    claims = claims_of(request_grant().json()["access_token"])
     assert (claims["sub"], claims["aud"], claims["scope"]) == ("ada", RESOURCE, "read")
-    assert error_of(granted()) == "invalid_grant"
+    assert error_of(request_grant()) == "invalid_grant"
 
 
 def test_a_workload_shows_the_token_of_its_platform() -> None:
@@ -327,14 +331,14 @@ def test_a_workload_shows_the_token_of_its_platform() -> None:
     now = int(server.now())
     claims = {"iss": trusted.issuer, "sub": "job", "aud": server.issuer, "exp": now + 60}
 
-    def granted(key: Any = key, **changes: Any) -> Response:
-        assertion = signed({**claims, **changes}, key)
+    def request_grant(key: Any = key, **changes: Any) -> Response:
+        assertion = sign_token({**claims, **changes}, key)
         return token(server, grant_type=JWT_BEARER, assertion=assertion, resource=RESOURCE)
 
-    assert claims_of(granted().json()["access_token"])["sub"] == "job"
+    assert claims_of(request_grant().json()["access_token"])["sub"] == "job"
     for changes in ({"aud": RESOURCE}, {"exp": now}, {"iss": "https://x"}, {"key": key_of("x")}):
         with case(changes):
-            assert error_of(granted(**changes)) == "invalid_grant"
+            assert error_of(request_grant(**changes)) == "invalid_grant"
 
 
 def test_tokens_are_introspected_for_clients_with_a_secret() -> None:
@@ -343,19 +347,19 @@ def test_tokens_are_introspected_for_clients_with_a_secret() -> None:
     server = AuthorizationServer(clients=(client, NATIVE))
     known = server.access_token(RESOURCE, "read")
 
-    def said(token: str, **form: str) -> Any:
+    def introspect(token: str, **form: str) -> Any:
         body = urlencode({"token": token, "client_id": "resource", **form}).encode()
         url = server.url("introspect")
         request = Request(method="POST", url=url, headers=FORM, body=body)
         return server.answer(request).json()
 
     secret = "secret"
-    assert said(known, client_secret=secret)["scope"] == "read"
-    assert said("unknown", client_secret=secret) == {"active": False}
-    assert said(known, client_id="app") == {"active": False}
-    assert said(known)["error"] == "invalid_client"
+    assert introspect(known, client_secret=secret)["scope"] == "read"
+    assert introspect("unknown", client_secret=secret) == {"active": False}
+    assert introspect(known, client_id="app") == {"active": False}
+    assert introspect(known)["error"] == "invalid_client"
     server.tokens.revoked.add(known)
-    assert said(known, client_secret=secret) == {"active": False}
+    assert introspect(known, client_secret=secret) == {"active": False}
 
 
 def test_a_server_lies_as_it_is_told() -> None:
@@ -370,7 +374,7 @@ def test_a_server_lies_as_it_is_told() -> None:
     document = server.metadata()
     assert document["issuer"] == "https://evil.example.com"
     assert "code_challenge_methods_supported" not in document
-    back = authorized(server)
+    back = authorize(server)
     assert (back["iss"], back.get("state")) == ("https://evil.example.com", None)
     given = by_code(server, back["code"]).json()
     assert given["token_type"] == "mac"
@@ -388,8 +392,10 @@ def test_metadata_is_where_it_is_told_to_be() -> None:
         server = AuthorizationServer(
             issuer="https://x.example.com/one", behaviour=Behaviour(places=(cast(Place, place),))
         )
-        for other in found.values():
-            assert server.answer(Request(url=other)).status == (200 if other == url else 404)
+        for metadata_url in found.values():
+            assert server.answer(Request(url=metadata_url)).status == (
+                200 if metadata_url == url else 404
+            )
 
 
 def test_a_world_answers_the_steps_of_a_flow() -> None:
@@ -400,7 +406,7 @@ def test_a_world_answers_the_steps_of_a_flow() -> None:
     found = world(Fetch(url=resource.metadata_urls["path"]))
     assert isinstance(found, Fetched)
     assert found.status == 200
-    parameters = asked()
+    parameters = authorization_params()
     page = AuthorizationRequest(
         url=f"{server.url('authorize')}?{urlencode(parameters)}",
         redirect_uri=REDIRECT,
@@ -416,7 +422,7 @@ def test_a_world_answers_the_steps_of_a_flow() -> None:
     assert isinstance(world(Fetch(method="POST", url=server.url("token"))), Unreachable)
 
 
-def test_it_is_a_real_server_on_a_port() -> None:
+def test_authorization_server_listens_on_port() -> None:
     async def script() -> None:
         async with (
             authorization_server("/tenant", clients=(NATIVE,)) as server,
@@ -424,7 +430,9 @@ def test_it_is_a_real_server_on_a_port() -> None:
         ):
             metadata = (await client.get(*server.metadata_urls)).json()
             assert metadata["issuer"] == server.issuer
-            page = await client.get(metadata["authorization_endpoint"], params=asked())
+            page = await client.get(
+                metadata["authorization_endpoint"], params=authorization_params()
+            )
             code = dict(parse_qsl(urlsplit(page.headers["location"]).query))["code"]
             form = {
                 "grant_type": "authorization_code",

@@ -1,4 +1,4 @@
-"""What authorizes the requests to one server, against servers without sockets."""
+"""The authorizer of requests to one server, against servers without sockets."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -68,7 +68,7 @@ class Site:
         return answer
 
     async def call(self) -> int:
-        """Post to the resource until there is nothing more to do; the last status."""
+        """Post to the resource until it is done; return the last status."""
         exchanges: list[Exchange] = []
         while True:
             fields = self.authorizer.headers("POST", URL)
@@ -91,10 +91,10 @@ async def test_a_token_that_lasts_a_few_seconds_is_used_and_refreshed() -> None:
     assert await site.call() == 200
     site.now += 25
     assert await site.call() == 200
-    assert len(site.server.asked("authorize")) == 1
+    assert len(site.server.requests_to("authorize")) == 1
 
 
-async def test_what_another_origin_answers_gets_nobody_to_log_in() -> None:
+async def test_answer_of_another_origin_does_not_start_login() -> None:
     site = Site(dpop=DPoP())
     assert await site.call() == 200
     other = "https://evil.example/mcp"
@@ -107,7 +107,7 @@ async def test_what_another_origin_answers_gets_nobody_to_log_in() -> None:
 
 
 def answers(number: int, status: int, challenge: str, **fields: str) -> list[Exchange]:
-    """So many answers to one request, each with the same challenge."""
+    """Return several answers to one request, each with the same challenge."""
     values = _values({"www-authenticate": challenge, "dpop-nonce": "n"})
     return [Exchange("POST", URL, fields, status, values) for _ in range(number)]
 
@@ -140,20 +140,20 @@ async def test_a_redirect_to_another_origin_gets_nobody_to_log_in() -> None:
     challenge = 'Bearer resource_metadata="https://evil.example/metadata"'
     sent: list[str] = []
 
-    def answered(request: httpx2.Request) -> httpx2.Response:
+    def respond(request: httpx2.Request) -> httpx2.Response:
         sent.append(str(request.url))
         if sent[-1] == URL:
             return httpx2.Response(307, headers={"location": other})
         return httpx2.Response(401, headers={"www-authenticate": challenge})
 
-    transport = httpx2.MockTransport(answered)
+    transport = httpx2.MockTransport(respond)
     async with httpx2.AsyncClient(transport=transport, follow_redirects=True) as http:
         auth = OAuth(http=http).httpx_auth(URL)
         assert (await http.post(URL, auth=auth)).status_code == 401
     assert sent == [URL, other]
 
 
-def test_what_authorized_a_request_is_not_shown() -> None:
+def test_credentials_are_hidden_in_repr() -> None:
     fields = {"authorization": "Bearer of-the-user"}
     exchange = Exchange("POST", URL, fields, 401, _values({}), b"of-the-user")
     assert "of-the-user" not in repr(exchange)
@@ -164,12 +164,12 @@ async def test_a_refresh_that_was_sent_is_not_lost_with_the_request_that_needed_
     assert await site.call() == 200
     sent, go_on = asyncio.Event(), asyncio.Event()
 
-    async def fetched(request: Fetch) -> None:
+    async def pause_fetch(request: Fetch) -> None:
         if request.method == "POST":
             sent.set()
             await go_on.wait()
 
-    site.fetched = fetched
+    site.fetched = pause_fetch
     site.now += 1000
     call = asyncio.ensure_future(site.call())
     await sent.wait()
@@ -178,10 +178,10 @@ async def test_a_refresh_that_was_sent_is_not_lost_with_the_request_that_needed_
         await call
     go_on.set()
     assert await site.call() == 200
-    assert len(site.server.asked("token")) == 2, "the refresh token counts once"
+    assert len(site.server.requests_to("token")) == 2, "the refresh token counts once"
 
 
-async def test_what_goes_wrong_for_one_operation_is_no_error_of_another_one() -> None:
+async def test_failure_of_one_operation_does_not_affect_others() -> None:
     opened, go_on = asyncio.Event(), asyncio.Event()
 
     async def opening() -> None:
@@ -235,11 +235,11 @@ async def test_a_client_whose_user_refuses_stays_registered() -> None:
     for _ in range(2):
         with pytest.raises(OAuthError):
             await site.call()
-    assert len(site.server.asked("register")) == 1
+    assert len(site.server.requests_to("register")) == 1
     again = Site(storage=storage)
     again.server, again.resource, again.world = site.server, site.resource, site.world
     assert await again.call() == 200
-    assert len(site.server.asked("register")) == 1
+    assert len(site.server.requests_to("register")) == 1
 
 
 async def test_a_user_who_refuses_takes_no_tokens_from_another_process() -> None:
@@ -256,7 +256,7 @@ async def test_a_user_who_refuses_takes_no_tokens_from_another_process() -> None
     with pytest.raises(OAuthError):
         await one.call()
     assert await later.call() == 200
-    assert len(one.server.asked("token")) == 1
+    assert len(one.server.requests_to("token")) == 1
 
 
 @pytest.mark.shows("RE-15", "RE-16")
@@ -288,7 +288,7 @@ def test_a_secret_is_for_one_server_unless_it_is_said_who_may_see_it() -> None:
 async def test_a_server_that_takes_no_token_has_its_user_log_in_once() -> None:
     site = Site(Behaviour(claims={"aud": "https://other.example"}))
     assert await site.call() == 401
-    assert len(site.server.asked("authorize")) == 1
+    assert len(site.server.requests_to("authorize")) == 1
 
 
 async def test_a_timeout_inside_of_a_login_starts_no_second_login() -> None:
@@ -296,8 +296,8 @@ async def test_a_timeout_inside_of_a_login_starts_no_second_login() -> None:
     assert await site.call() == 200
     calls: list[asyncio.Task[int]] = []
 
-    async def fetched(request: Fetch) -> None:
-        # This is what a timeout does until its block ends, in this project and in libraries.
+    async def pause_fetch(request: Fetch) -> None:
+        # A timeout does this until its block ends, in this project and in libraries.
         task = asyncio.current_task()
         assert task is not None
         task.cancel()
@@ -310,8 +310,8 @@ async def test_a_timeout_inside_of_a_login_starts_no_second_login() -> None:
         assert task.uncancel() == 0
         site.fetched = None
 
-    site.fetched = fetched
+    site.fetched = pause_fetch
     site.server.tokens.revoked.add(site.resource.accepted[-1].headers["authorization"].split()[1])
     assert await site.call() == 200
     assert await asyncio.gather(*calls) == [200]
-    assert len(site.server.asked("token")) == 2
+    assert len(site.server.requests_to("token")) == 2

@@ -1,4 +1,4 @@
-"""Whatever tokens, proofs, keys and answers look like: they are refused, and nothing else fails."""
+"""Malformed tokens, proofs, keys and answers are refused, and nothing else fails."""
 
 from collections.abc import Mapping
 from json import dumps, loads
@@ -16,13 +16,13 @@ from mcp_protogen.runtime.features.auth.steps import Fetched
 from mcp_protogen.runtime.http.server.authentication import ProofRequest, TokenRefused
 from support import tables
 from support.auth.fuzzing import bent, bent_documents
-from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, forged, proof
+from support.auth.issuing import ISSUER, KEY, RESOURCE, Clock, Issuer, forge_token, proof
 from support.tables import case
 
 CLOCK = Clock()
 JWK: dict[str, Any] = {**KEY.public.jwk, "kid": "first"}
 CLAIMS = {"iss": ISSUER, "sub": "ada", "aud": RESOURCE, "exp": CLOCK() + 100, "scope": "a b"}
-# Parts of a token are bent as what they are before they are encoded, too.
+# Parts of a token are also bent before they are encoded.
 PIECES = (
     *(".", "..", "=", "-", "_", "+", "/", " ", "\n", "\0", "ü", "eyJ", "e30", "W10", "bnVsbA"),
     *("eyJhbGciOiJub25lIn0", "eyJhbGciOiJFUzI1NiJ9", "IjEi", "A" * 100),
@@ -39,19 +39,19 @@ def bound(thumbprint: object = KEY.public.thumbprint) -> Principal:
     return Principal("ada", claims={"cnf": {"jkt": thumbprint}})
 
 
-def asked(shown: str) -> ProofRequest:
+def proof_request(shown: str) -> ProofRequest:
     return ProofRequest(
         proofs=(shown,), method="POST", url=RESOURCE, token="t" * 20, principal=bound()
     )
 
 
 def objects(seed: Mapping[str, Any], amount: int) -> list[dict[str, Any]]:
-    """Bent JSON objects; those that are none are left out."""
+    """Yield bent JSON objects."""
     found: list[dict[str, Any]] = []
     for body in bent_documents([dict(seed)], amount):
         try:
             value = loads(body)
-            # Halves of characters, which JSON of others cannot have either.
+            # Halves of surrogate pairs, which foreign JSON cannot have either.
             dumps(value, ensure_ascii=False).encode()
         except ValueError:
             continue
@@ -63,14 +63,18 @@ def objects(seed: Mapping[str, Any], amount: int) -> list[dict[str, Any]]:
 @pytest.mark.shows("TK-03")
 async def test_tokens_that_are_bent_are_refused() -> None:
     good = [Issuer(clock=CLOCK).token(), KEY.sign(CLAIMS, kid="first")]
-    seeds = [*good, forged({"alg": "ES256"}, CLAIMS, bytes(64)), proof(KEY, "POST", "x", "t", 1)]
+    seeds = [
+        *good,
+        forge_token({"alg": "ES256"}, CLAIMS, bytes(64)),
+        proof(KEY, "POST", "x", "t", 1),
+    ]
     verify = verifier()
     several = Issuers(verify)
     for token in bent(seeds, PIECES, tables.count(3_000, 200_000)):
-        for one in (verify, several):
+        for check in (verify, several):
             with case(token):
                 try:
-                    await one(token)
+                    await check(token)
                 except TokenRefused as refusal:
                     assert refusal.error == "invalid_token"
                 else:
@@ -101,21 +105,23 @@ async def test_headers_that_are_bent_are_refused() -> None:
     for header in objects(seed, tables.count(3_000, 100_000)):
         with case(header):
             with pytest.raises(TokenRefused):
-                await verify(forged(header, CLAIMS, bytes(64)))
+                await verify(forge_token(header, CLAIMS, bytes(64)))
             with pytest.raises(TokenRefused):
-                await proofs.check(asked(forged({**header, "typ": "dpop+jwt"}, {}, bytes(64))))
+                await proofs.check(
+                    proof_request(forge_token({**header, "typ": "dpop+jwt"}, {}, bytes(64)))
+                )
 
 
 @pytest.mark.shows("DP-04")
 async def test_proofs_that_are_bent_are_refused() -> None:
     proofs = DPoPProofs(clock=CLOCK)
     good = proof(KEY, "POST", RESOURCE, "t" * 20, CLOCK())
-    await proofs.check(asked(good))
-    seeds = [good, forged({"typ": "dpop+jwt", "alg": "ES256", "jwk": JWK}, {}, bytes(64))]
+    await proofs.check(proof_request(good))
+    seeds = [good, forge_token({"typ": "dpop+jwt", "alg": "ES256", "jwk": JWK}, {}, bytes(64))]
     for shown in bent(seeds, PIECES, tables.count(3_000, 200_000)):
         with case(shown):
             try:
-                await proofs.check(asked(shown))
+                await proofs.check(proof_request(shown))
             except TokenRefused as refusal:
                 assert refusal.error in ("invalid_dpop_proof", "invalid_token")
             else:

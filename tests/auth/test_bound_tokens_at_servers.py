@@ -5,9 +5,17 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.auth.guarding import BOUND, METADATA, READING, RESOURCE, bearing, challenged, guarded
+from support.auth.guarding import (
+    BOUND,
+    METADATA,
+    READING,
+    RESOURCE,
+    authentication,
+    bearing,
+    read_challenges,
+)
 from support.http.exchanges import exchange_of
-from support.http.serving import posted, serving
+from support.http.serving import post_request, serving
 from support.revisions import STATELESS
 from support.sessions.talking import hello, pkg, tools
 from support.tables import case
@@ -18,7 +26,7 @@ PROOF = {"dpop": "a.proof"}
 
 
 class Proving:
-    """Proofs that are one text, and what was checked."""
+    """Proofs that are one text, with a record of checks."""
 
     algorithms = ("ES256", "EdDSA")
 
@@ -42,19 +50,19 @@ async def echo(session: Session, params: CallToolRequestParams) -> str:
 
 
 def site_of(proofs: Proving, **chosen: Any) -> Any:
-    guard = guarded(**{"resource": RESOURCE, "proofs": proofs, **chosen})
+    guard = authentication(**{"resource": RESOURCE, "proofs": proofs, **chosen})
     return serving(tools(STATELESS, echo), pkg.REVISIONS, authentication=guard, old_sse=True)
 
 
-def told(error: str, text: str) -> str:
+def error_params(error: str, text: str) -> str:
     return f'error="{error}", error_description="{text}", '
 
 
 async def test_a_token_needs_the_scheme_and_the_proof_of_its_kind() -> None:
-    bound, unbound = told("invalid_token", "The token is bound to a key: use DPoP"), told(
-        "invalid_token", "The token is not bound to a key"
-    )
-    bad = told("invalid_dpop_proof", "One proof is needed")
+    bound, unbound = error_params(
+        "invalid_token", "The token is bound to a key: use DPoP"
+    ), error_params("invalid_token", "The token is not bound to a key")
+    bad = error_params("invalid_dpop_proof", "One proof is needed")
     rows: list[tuple[str, dict[str, str], int, str, str]] = [
         ("no token", {}, 401, "", ""),
         ("bearer", bearing(READING), 200, "", ""),
@@ -74,7 +82,7 @@ async def test_a_token_needs_the_scheme_and_the_proof_of_its_kind() -> None:
                 assert "dpop-nonce" not in answer.headers
                 if status == 401:
                     dpop = f"DPoP {of_dpop}{ALGORITHMS}, {HELD}"
-                    assert challenged(answer) == [f"Bearer {of_bearer}{HELD}", dpop]
+                    assert read_challenges(answer) == [f"Bearer {of_bearer}{HELD}", dpop]
 
 
 @pytest.mark.shows("DP-04")
@@ -83,18 +91,18 @@ async def test_a_server_may_take_nothing_but_bound_tokens() -> None:
         for fields in ({}, bearing(READING), bearing(BOUND)):
             refused = await site.post(hello(), fields)
             wanted = [f'DPoP {ALGORITHMS}, scope="read", {HELD}']
-            assert (refused.status_code, challenged(refused)) == (401, wanted)
+            assert (refused.status_code, read_challenges(refused)) == (401, wanted)
         assert (await site.post(hello(), {**bearing(BOUND, "DPoP"), **PROOF})).status_code == 200
     with pytest.raises(ValueError, match="needs proofs"):
-        guarded(require_proofs=True)
+        authentication(require_proofs=True)
 
 
 async def test_too_few_scopes_are_challenged_in_the_scheme_that_was_used() -> None:
     async with site_of(Proving(), scopes={"write"}) as site:
         refused = await site.post(hello(), {**bearing(BOUND, "DPoP"), **PROOF})
         assert refused.status_code == 403
-        why = told("insufficient_scope", "The token does not have the scopes that are needed")
-        assert challenged(refused) == [f'DPoP {why}{ALGORITHMS}, scope="write", {HELD}']
+        why = error_params("insufficient_scope", "The token lacks required scopes")
+        assert read_challenges(refused) == [f'DPoP {why}{ALGORITHMS}, scope="write", {HELD}']
 
 
 async def test_a_nonce_comes_with_every_answer_to_a_proof() -> None:
@@ -107,11 +115,11 @@ async def test_a_nonce_comes_with_every_answer_to_a_proof() -> None:
         async with session.get() as events:
             answers.append(events.response)
         stale = await site.post(hello(), {**fields, "dpop": "stale.proof"})
-        assert 'error="use_dpop_nonce"' in challenged(stale)[1]
+        assert 'error="use_dpop_nonce"' in read_challenges(stale)[1]
         for answer in [*answers, stale]:
             assert answer.headers.get_list("dpop-nonce") == ["n0nce"]
-        assert [one.status_code for one in answers] == [200, 401, 400, 200, 200]
-        # Who shows no proof needs none.
+        assert [response.status_code for response in answers] == [200, 401, 400, 200, 200]
+        # A client without a proof needs none.
         assert "dpop-nonce" not in (await site.post(hello(), bearing(READING))).headers
 
 
@@ -119,12 +127,14 @@ async def test_a_proof_is_checked_for_the_method_and_the_url_that_clients_know()
     fields = {**bearing(BOUND, "DPoP"), **PROOF}
     proving = Proving()
     async with site_of(proving) as site:
-        await site.http.post("/mcp?a=b", **posted(hello(), fields))
+        await site.http.post("/mcp?a=b", **post_request(hello(), fields))
         async with site.get(fields, "/sse?x=y"):
             pass
         twice = [("authorization", f"DPoP {BOUND}"), ("dpop", "one"), ("dpop", "two")]
         await site.http.post(site.path, headers=twice, json=hello())
-    made = [(one.method, one.url, one.proofs, one.token) for one in proving.checked]
+    made = [
+        (checked.method, checked.url, checked.proofs, checked.token) for checked in proving.checked
+    ]
     assert made == [
         ("POST", "https://mcp.example.com/mcp", ("a.proof",), BOUND),
         ("GET", "https://mcp.example.com/sse", ("a.proof",), BOUND),
@@ -140,7 +150,7 @@ async def test_the_url_of_a_request_is_that_of_the_resource_wherever_it_is_mount
         (f"{url}/mcp", "", "/mcp", f"{url}/mcp"),
         (f"{url}/mcp?tenant=1", "", "/mcp", f"{url}/mcp"),
         (f"{url}/a/mcp", "/a", "/mcp", f"{url}/a/mcp"),
-        # A proxy has taken a part of the path away, or given another one.
+        # A proxy has removed or changed a part of the path.
         (f"{url}/a/mcp", "", "/messages", f"{url}/a/messages"),
         (f"{url}/public", "", "/mcp", f"{url}/public"),
         (f"{url}/public", "", "/other", f"{url}/other"),
@@ -156,15 +166,15 @@ async def test_the_url_of_a_request_is_that_of_the_resource_wherever_it_is_mount
             headers = [(name.encode(), value.encode()) for name, value in fields.items()]
             exchange = exchange_of(headers, path, root)
             exchange.read_head(1000)
-            await guarded(resource=known, proofs=proving).authenticate(exchange, "/mcp")
-            assert [one.url for one in proving.checked] == [expected]
+            await authentication(resource=known, proofs=proving).authenticate(exchange, "/mcp")
+            assert [checked.url for checked in proving.checked] == [expected]
 
 
 def test_a_server_with_any_name_has_to_say_which_url_proofs_are_for() -> None:
-    guard = guarded(proofs=Proving())
+    guard = authentication(proofs=Proving())
     pkg.HttpOptions(authentication=guard, allowed_hosts=["mcp.example.com"])
     pkg.HttpOptions(
-        authentication=guarded(proofs=Proving(), resource=RESOURCE), allowed_hosts=["*"]
+        authentication=authentication(proofs=Proving(), resource=RESOURCE), allowed_hosts=["*"]
     )
     with pytest.raises(ValueError, match="resource"):
         pkg.HttpOptions(authentication=guard, allowed_hosts=["*"])

@@ -1,4 +1,4 @@
-"""What a server answers whose token is missing, malformed, bad or bound to a key."""
+"""Answers of a server to tokens that are missing, malformed, bad or bound to a key."""
 
 import re
 from collections.abc import AsyncGenerator, Mapping
@@ -17,12 +17,12 @@ from support.auth.guarding import (
     TOKENS,
     WRITING,
     allowing,
+    authentication,
     bearing,
-    challenged,
-    guarded,
+    read_challenges,
     telling,
 )
-from support.http.serving import booted, calling, serving
+from support.http.serving import calling, run_app, serving
 from support.revisions import OLD, REVISIONS, STATELESS
 from support.sessions.talking import hello, pkg, tools
 from support.tables import case
@@ -46,22 +46,22 @@ async def answers(guard: Any, fields: Mapping[str, str | None], path: str = "") 
         return await site.post(hello(), fields)
 
 
-def told(error: str, text: str, *more: str) -> str:
+def error_params(error: str, text: str, *more: str) -> str:
     return ", ".join([f'error="{error}"', f'error_description="{text}"', *more])
 
 
-MALFORMED = told("invalid_request", "The credentials are malformed", HELD)
-INVALID = told("invalid_token", "The token is not valid", HELD)
+MALFORMED = error_params("invalid_request", "The credentials are malformed", HELD)
+INVALID = error_params("invalid_token", "The token is not valid", HELD)
 
 
 @pytest.mark.shows("PR-03", "PR-04", "TK-03", "TK-11", "TK-12", "SC-01")
-async def test_what_is_wrong_with_credentials_is_in_the_status_and_the_challenge() -> None:
+async def test_invalid_credentials_set_status_and_challenge() -> None:
     rows: list[tuple[str | None, int, str]] = [
         (None, 401, HELD),
         ("", 401, HELD),
         (READING, 401, HELD),
         (f"Basic {READING}", 401, HELD),
-        # Proofs are not checked here, so the scheme is none.
+        # Proofs are not checked here, so the scheme does not count.
         (f"DPoP {READING}", 401, HELD),
         ("Bearer", 400, MALFORMED),
         (f"Bearer {READING} {READING}", 400, MALFORMED),
@@ -69,16 +69,18 @@ async def test_what_is_wrong_with_credentials_is_in_the_status_and_the_challenge
         (f'Bearer "{READING}"', 400, MALFORMED),
         ("Bearer é", 400, MALFORMED),
         (f"Bearer x{READING}", 401, INVALID),
-        ("Bearer " + "e" * 16, 401, told("invalid_token", "The token has expired", HELD)),
+        ("Bearer " + "e" * 16, 401, error_params("invalid_token", "The token has expired", HELD)),
         (
             f"Bearer {BOUND}",
             401,
-            told("invalid_token", "The token is bound to a key: use DPoP", HELD),
+            error_params("invalid_token", "The token is bound to a key: use DPoP", HELD),
         ),
         (f"Bearer {READING}", 200, ""),
         (f"bEARER  {READING}", 200, ""),
     ]
-    async with serving(ours(), pkg.REVISIONS, authentication=guarded(resource=RESOURCE)) as site:
+    async with serving(
+        ours(), pkg.REVISIONS, authentication=authentication(resource=RESOURCE)
+    ) as site:
         for (value, status, challenge), revision in product(rows, STREAMABLE):
             with case((value, revision)):
                 given = None if value is None else value.encode("latin-1")
@@ -89,41 +91,43 @@ async def test_what_is_wrong_with_credentials_is_in_the_status_and_the_challenge
                     answer = await site.post(hello(revision), fields)
                 assert answer.status_code == status, answer.text
                 wanted = [f"Bearer {challenge}"] if challenge else []
-                assert challenged(answer) == wanted
+                assert read_challenges(answer) == wanted
 
 
 @pytest.mark.shows("SC-05", "SC-07")
 async def test_a_token_of_too_few_scopes_is_told_of_all_that_are_needed() -> None:
-    guard = guarded(resource=RESOURCE, scopes=["write", "read"])
+    guard = authentication(resource=RESOURCE, scopes=["write", "read"])
     refused = await answers(guard, bearing(READING))
     assert refused.status_code == 403
-    text = "The token does not have the scopes that are needed"
-    assert challenged(refused) == [
-        "Bearer " + told("insufficient_scope", text, 'scope="read write"', HELD)
+    text = "The token lacks required scopes"
+    assert read_challenges(refused) == [
+        "Bearer " + error_params("insufficient_scope", text, 'scope="read write"', HELD)
     ]
-    # The same operation gets the same challenge, whichever of the scopes a token has.
+    # The same operation gets the same challenge, whatever scopes the token has.
     lacking = telling(resource=RESOURCE, scopes=["write", "read"])
     for scopes in (("read",), ("write",), ("other",), ()):
         with case(scopes):
-            assert challenged(await answers(lacking, allowing(*scopes))) == challenged(refused)
-    # Who has no token yet is told, too, what to ask for.
-    assert challenged(await answers(guard, {})) == [f'Bearer scope="read write", {HELD}']
+            assert read_challenges(await answers(lacking, allowing(*scopes))) == read_challenges(
+                refused
+            )
+    # A client without a token learns the required scopes, too.
+    assert read_challenges(await answers(guard, {})) == [f'Bearer scope="read write", {HELD}']
     assert (await answers(guard, bearing(WRITING))).status_code == 200
 
 
 @pytest.mark.shows("TK-02")
 async def test_a_token_in_the_query_or_in_a_form_is_not_seen() -> None:
     for query in (f"?access_token={READING}", f"?authorization=Bearer%20{READING}"):
-        refused = await answers(guarded(), {}, query)
-        assert (refused.status_code, challenged(refused)) == (401, ["Bearer"])
-    async with serving(ours(), authentication=guarded()) as site:
+        refused = await answers(authentication(), {}, query)
+        assert (refused.status_code, read_challenges(refused)) == (401, ["Bearer"])
+    async with serving(ours(), authentication=authentication()) as site:
         form = {"content-type": "application/x-www-form-urlencoded"}
         refused = await site.post(f"access_token={READING}".encode(), form)
         assert refused.status_code == 401
 
 
 async def test_two_tokens_in_one_request_are_refused() -> None:
-    async with serving(ours(), authentication=guarded()) as site:
+    async with serving(ours(), authentication=authentication()) as site:
         twice = [("authorization", f"Bearer {READING}")] * 2
         answer = await site.http.post(site.path, headers=twice, json=hello())
         assert answer.status_code == 400
@@ -133,7 +137,7 @@ def judging(error: Exception) -> Any:
     async def verify(token: str) -> Any:
         raise error
 
-    return guarded(verify=verify, resource=RESOURCE)
+    return authentication(verify=verify, resource=RESOURCE)
 
 
 async def test_a_verifier_says_by_a_code_why_it_refuses_a_token() -> None:
@@ -146,10 +150,10 @@ async def test_a_verifier_says_by_a_code_why_it_refuses_a_token() -> None:
         with case(code):
             refused = await answers(judging(pkg.TokenRefused(code, "Not for us")), bearing(READING))
             assert refused.status_code == status
-            assert challenged(refused) == ["Bearer " + told(code, "Not for us", HELD)]
+            assert read_challenges(refused) == ["Bearer " + error_params(code, "Not for us", HELD)]
 
 
-async def test_what_a_verifier_repeats_of_a_token_breaks_no_field_and_no_line_of_the_log(
+async def test_quoted_token_text_cannot_break_header_or_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     caplog.set_level("INFO")
@@ -157,12 +161,14 @@ async def test_what_a_verifier_repeats_of_a_token_breaks_no_field_and_no_line_of
     refused = await answers(judging(pkg.TokenRefused("invalid_token", text)), bearing(READING))
     assert refused.status_code == 401
     shown = "of ?kid?? ??set-cookie: a=b??"
-    assert challenged(refused) == ["Bearer " + told("invalid_token", shown, HELD)]
+    assert read_challenges(refused) == ["Bearer " + error_params("invalid_token", shown, HELD)]
     assert "set-cookie" not in refused.headers
-    logged = [one.getMessage() for one in caplog.records if "set-cookie" in one.getMessage()]
-    assert logged and all(one.isprintable() for one in logged)
+    logged = [
+        record.getMessage() for record in caplog.records if "set-cookie" in record.getMessage()
+    ]
+    assert logged and all(line.isprintable() for line in logged)
     for code in ("", 'a"', "a\r\nb"):
-        with pytest.raises(ValueError, match="no code"):
+        with pytest.raises(ValueError, match="not a valid error code"):
             pkg.TokenRefused(code, "x")
 
 
@@ -172,11 +178,11 @@ async def test_while_tokens_cannot_be_verified_clients_are_told_when_to_come_bac
     why = pkg.VerifierUnavailable("the keys cannot be fetched", retry_after=7)
     refused = await answers(judging(why), bearing(READING))
     assert (refused.status_code, refused.headers["retry-after"]) == (503, "7")
-    assert challenged(refused) == [] and "keys" not in refused.text
+    assert read_challenges(refused) == [] and "keys" not in refused.text
     assert "the keys cannot be fetched" in caplog.text and READING not in caplog.text
 
 
-async def test_what_verifies_tokens_has_what_the_lifespan_of_the_server_opens() -> None:
+async def test_verifier_can_use_resources_of_lifespan() -> None:
     opened: list[str] = []
 
     @asynccontextmanager
@@ -193,15 +199,15 @@ async def test_what_verifies_tokens_has_what_the_lifespan_of_the_server_opens() 
         opened.clear()
         mcp = pkg.load(OLD)
         made = mcp.App("one", lifespan=lifespan)
-        app = made.http(http=pkg.HttpOptions(authentication=guarded(verify=verify)))
-        async with booted(app, lifespan=way) as port, calling(port) as site:
+        app = made.http(http=pkg.HttpOptions(authentication=authentication(verify=verify)))
+        async with run_app(app, lifespan=way) as port, calling(port) as site:
             with case(way):
                 assert (await site.post(hello(), bearing(READING))).status_code == 200
                 assert opened == ["lifespan"]
             await app.close()
 
 
-async def test_nobody_fills_the_log_while_tokens_cannot_be_verified(
+async def test_verifier_failures_do_not_fill_log(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     guard = judging(pkg.VerifierUnavailable("the keys cannot be fetched"))
@@ -215,8 +221,8 @@ async def test_nobody_fills_the_log_while_tokens_cannot_be_verified(
 async def test_a_scope_that_implies_others_is_enough() -> None:
     implied = {"write": {"read", "list"}, "read": {"list"}}
 
-    def expanded(scopes: frozenset[str]) -> set[str]:
-        return {one for scope in scopes for one in implied.get(scope, ())}
+    def expand(scopes: frozenset[str]) -> set[str]:
+        return {implied_scope for scope in scopes for implied_scope in implied.get(scope, ())}
 
     seen: list[Any] = []
 
@@ -224,16 +230,16 @@ async def test_a_scope_that_implies_others_is_enough() -> None:
         seen.append(session.principal)
         return "x"
 
-    guard = guarded(scopes={"list"}, expand_scopes=expanded)
+    guard = authentication(scopes={"list"}, expand_scopes=expand)
     async with serving(tools(OLD, note), authentication=guard) as site:
         session = await site.initialize(OLD, bearing(READING))
         await session.call("x")
-    assert [one.scopes for one in seen] == [{"read", "list"}]
+    assert [principal.scopes for principal in seen] == [{"read", "list"}]
     assert TOKENS[READING].scopes == {"read"}
 
 
 @pytest.mark.shows("PR-10")
-def test_what_are_no_scopes_is_refused_at_once() -> None:
+def test_invalid_scopes_are_refused_at_construction() -> None:
     verify = pkg.static_tokens(TOKENS)
     for wrong, error in (
         ("read", TypeError),
@@ -243,7 +249,7 @@ def test_what_are_no_scopes_is_refused_at_once() -> None:
         (["a\r\nb"], ValueError),
         (["é"], ValueError),
         ([""], ValueError),
-        # What refreshes tokens is nothing that a resource needs.
+        # No resource needs the scope of refresh tokens.
         (["offline_access"], ValueError),
     ):
         with case(wrong):
@@ -261,7 +267,7 @@ def test_settings_of_authentication_are_shown_without_what_follows_from_them() -
 
 
 def test_no_secret_is_shown_of_what_authenticates() -> None:
-    assert READING not in repr(guarded(resource=RESOURCE))
+    assert READING not in repr(authentication(resource=RESOURCE))
     for wrong in ("short", "t" * 15, "t" * 16 + '"', "t" * 16 + "é", "t" * 16 + " "):
-        with pytest.raises(ValueError, match="a token"):
+        with pytest.raises(ValueError, match="token"):
             pkg.static_tokens({wrong: pkg.Principal("x")})

@@ -1,4 +1,4 @@
-"""How a client finds out who issues tokens for a server."""
+"""The discovery of a server's authorization server."""
 
 from collections import Counter
 from contextlib import suppress
@@ -49,14 +49,14 @@ def server(_issuer: str = ISSUER, **members: Any) -> Fetched:
     return document({"issuer": _issuer, **endpoints, **members})
 
 
-def refused(*values: str) -> Refusal:
+def refusal_of(*values: str) -> Refusal:
     """A response without a token, and its challenges."""
     return Refusal(status=401, www_authenticate=values)
 
 
 def naming(url: str, scheme: str = "Bearer") -> Refusal:
-    """A response that names the metadata of the resource."""
-    return refused(f'{scheme} error="invalid_token", resource_metadata="{url}"')
+    """Return a response that names the metadata of the resource."""
+    return refusal_of(f'{scheme} error="invalid_token", resource_metadata="{url}"')
 
 
 @pytest.mark.shows("PR-05", "PR-06", "PR-07")
@@ -86,7 +86,12 @@ def test_without_a_name_metadata_is_at_the_path_of_the_endpoint_or_at_the_root()
         (ORIGIN, {AT_ROOT: resource(ORIGIN)}, [AT_ROOT]),
         (f"{ORIGIN}/", {AT_ROOT: resource(ORIGIN)}, [AT_ROOT]),
     ]:
-        for refusal in (None, refused(), refused('Bearer realm="x"'), refused("nonsense,,=")):
+        for refusal in (
+            None,
+            refusal_of(),
+            refusal_of('Bearer realm="x"'),
+            refusal_of("nonsense,,="),
+        ):
             asked: list[Step] = []
             found = play(find_resource(url, refusal), answers, asked)
             with case((url, places)):
@@ -103,12 +108,12 @@ def test_the_well_known_places_are_asked_if_there_is_nothing_where_the_server_sa
 
 
 def test_there_is_no_metadata_only_if_both_well_known_places_say_so() -> None:
-    assert play(find_resource(URL, refused("Bearer")), {}) is None
+    assert play(find_resource(URL, refusal_of("Bearer")), {}) is None
     for answer in (Fetched(status=401), Fetched(status=500), PAGE):
         for place in (AT_PATH, AT_ROOT):
             with case((answer, place)), pytest.raises(Unreachable, match=place):
                 play(find_resource(URL), {place: answer})
-    # What names a document is not of a time when there were none.
+    # Metadata that names a document is not from before documents.
     with pytest.raises(Unreachable, match="answered 404"):
         play(find_resource(URL, naming(NAMED)), {})
 
@@ -150,7 +155,7 @@ def test_metadata_of_another_resource_is_refused() -> None:
             if is_right:
                 found = play(flow, answers)
                 assert found is not None
-                # The text of the identifier goes on unchanged.
+                # The text of the identifier is unchanged.
                 assert found.resource == identifier
             else:
                 with pytest.raises(InvalidMetadata, match="another resource"):
@@ -179,17 +184,23 @@ def test_malformed_metadata_of_a_resource_is_refused_with_its_place() -> None:
         (b'\xff"', "not JSON"),
         (b'{"resource": NaN}', "not JSON"),
         (b"[" * 5000, "not JSON"),
-        (b"[]", "no JSON object"),
-        (b"null", "no JSON object"),
+        (b"[]", "not a JSON object"),
+        (b"null", "not a JSON object"),
         (b'{"resource": "r"}', "authorization_servers is missing"),
         (b'{"resource": "r", "authorization_servers": null}', "authorization_servers is missing"),
-        (b'{"resource": "r", "authorization_servers": []}', "names no server"),
-        (b'{"resource": "r", "authorization_servers": "x"}', "no list"),
-        (b'{"resource": "r", "authorization_servers": [""]}', "no list"),
-        (b'{"resource": "r", "authorization_servers": [1]}', "no list"),
+        (b'{"resource": "r", "authorization_servers": []}', "must not be empty"),
+        (b'{"resource": "r", "authorization_servers": "x"}', "must be a list"),
+        (b'{"resource": "r", "authorization_servers": [""]}', "must be a list"),
+        (b'{"resource": "r", "authorization_servers": [1]}', "must be a list"),
         (b'{"authorization_servers": ["x"]}', "resource is missing"),
-        (b'{"authorization_servers": ["x"], "resource": ["r"]}', "resource is no text"),
-        (b'{"authorization_servers": ["x"], "resource": "r", "scopes_supported": "a"}', "no list"),
+        (
+            b'{"authorization_servers": ["x"], "resource": ["r"]}',
+            "resource must be a non-empty string",
+        ),
+        (
+            b'{"authorization_servers": ["x"], "resource": "r", "scopes_supported": "a"}',
+            "must be a list",
+        ),
     ]:
         with case(body[:60]), pytest.raises(InvalidMetadata, match=why) as refusal:
             play(find_resource(URL), {AT_PATH: Fetched(status=200, body=body)})
@@ -239,7 +250,7 @@ def test_the_metadata_of_an_authorization_server_is_in_one_of_its_places_in_thei
 
 
 @pytest.mark.shows("AM-08")
-def test_what_the_metadata_of_an_authorization_server_says_is_taken_over() -> None:
+def test_server_metadata_is_read() -> None:
     members: dict[str, Any] = {
         "registration_endpoint": f"{ISSUER}/register",
         "scopes_supported": ["a", "offline_access"],
@@ -252,7 +263,7 @@ def test_what_the_metadata_of_an_authorization_server_says_is_taken_over() -> No
         "dpop_signing_alg_values_supported": ["ES256"],
         "authorization_grant_profiles_supported": ["urn:ietf:params:oauth:grant-profile:id-jag"],
     }
-    # What is not known is no concern of ours, and what is null is not there.
+    # Unknown members are ignored, and null counts as absent.
     found = play(find_server(ISSUER), [server(**members, is_document=False, jwks_uri=None)])
     for name, value in members.items():
         assert getattr(found, name) == (value if isinstance(value, bool | str) else tuple(value))
@@ -266,7 +277,7 @@ def test_what_the_metadata_of_an_authorization_server_says_is_taken_over() -> No
 
 @pytest.mark.shows("AM-13")
 def test_metadata_of_another_issuer_is_not_used() -> None:
-    for issuer, other in [
+    for issuer, stated in [
         (ISSUER, "https://honest.example"),
         (ISSUER, f"{ISSUER}/"),
         (f"{ISSUER}/", ISSUER),
@@ -277,15 +288,15 @@ def test_metadata_of_another_issuer_is_not_used() -> None:
         (TENANT, f"{ISSUER}/tenant%31"),
     ]:
         asked: list[Step] = []
-        with case((issuer, other)), pytest.raises(InvalidMetadata, match="that of another"):
-            play(find_server(issuer), [server(other)], asked)
+        with case((issuer, stated)), pytest.raises(InvalidMetadata, match="belongs to another"):
+            play(find_server(issuer), [server(stated)], asked)
 
 
 @pytest.mark.shows("AM-13")
-def test_one_option_accepts_a_slash_at_the_end_and_nothing_else(
+def test_issuer_option_accepts_only_trailing_slash(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    for issuer, other, is_accepted in [
+    for issuer, stated, is_accepted in [
         (ISSUER, f"{ISSUER}/", True),
         (f"{ISSUER}/", ISSUER, True),
         (ISSUER, f"{ISSUER}//", False),
@@ -301,31 +312,34 @@ def test_one_option_accepts_a_slash_at_the_end_and_nothing_else(
         (ISSUER, f"{ISSUER}/?", False),
         (ISSUER, "http://login.example/", False),
     ]:
-        with case((issuer, other)):
+        with case((issuer, stated)):
             flow = find_server(issuer, trailing_slash=True)
             if is_accepted:
-                # The document says what the issuer is called in all that follows.
-                assert play(flow, [server(other)]).issuer == other
-                assert f"{other} and {issuer} are taken for the same" in caplog.messages[-1]
+                # The document's issuer is used from then on.
+                assert play(flow, [server(stated)]).issuer == stated
+                assert f"{stated} and {issuer} count as the same" in caplog.messages[-1]
             else:
                 with pytest.raises(InvalidMetadata):
-                    play(flow, [server(other)])
+                    play(flow, [server(stated)])
 
 
 def test_malformed_metadata_of_an_authorization_server_is_refused() -> None:
     cases: list[tuple[dict[str, Any], str]] = [
         ({"issuer": None}, "issuer is missing"),
-        ({"issuer": 1}, "issuer is no text"),
+        ({"issuer": 1}, "issuer must be a non-empty string"),
         ({"token_endpoint": None}, "token_endpoint is missing"),
-        ({"token_endpoint": "/token"}, "token_endpoint is no URL"),
-        ({"token_endpoint": f"{ISSUER}/t#x"}, "token_endpoint is no URL"),
-        ({"authorization_endpoint": "javascript:alert(1)"}, "authorization_endpoint is no URL"),
-        ({"authorization_endpoint": f"{ISSUER}/\n"}, "authorization_endpoint is no URL"),
-        ({"registration_endpoint": ""}, "registration_endpoint is no text"),
-        ({"scopes_supported": {}}, "scopes_supported is no list"),
-        ({"code_challenge_methods_supported": "S256"}, "is no list"),
-        ({"client_id_metadata_document_supported": "true"}, "neither true nor false"),
-        ({"authorization_response_iss_parameter_supported": 1}, "neither true nor false"),
+        ({"token_endpoint": "/token"}, "token_endpoint must be an http"),
+        ({"token_endpoint": f"{ISSUER}/t#x"}, "token_endpoint must be an http"),
+        (
+            {"authorization_endpoint": "javascript:alert(1)"},
+            "authorization_endpoint must be an http",
+        ),
+        ({"authorization_endpoint": f"{ISSUER}/\n"}, "authorization_endpoint must be an http"),
+        ({"registration_endpoint": ""}, "registration_endpoint must be a non-empty string"),
+        ({"scopes_supported": {}}, "scopes_supported must be a list"),
+        ({"code_challenge_methods_supported": "S256"}, "must be a list"),
+        ({"client_id_metadata_document_supported": "true"}, "must be true or false"),
+        ({"authorization_response_iss_parameter_supported": 1}, "must be true or false"),
     ]
     for members, why in cases:
         with case(members), pytest.raises(InvalidMetadata, match=why):
@@ -405,7 +419,7 @@ def test_no_error_shows_the_query_of_a_url() -> None:
         assert "mcp" in str(error.value)
 
 
-def test_what_cannot_be_fetched_ends_the_search() -> None:
+def test_unreachable_metadata_ends_search() -> None:
     asked: list[Step] = []
     with pytest.raises(Unreachable, match="no answer"):
         play(find_server(TENANT), [Unreachable("no answer")], asked)
@@ -419,7 +433,7 @@ def test_no_document_and_no_challenge_does_any_harm() -> None:
         {},
     ]
     challenges = bent([*naming(NAMED).www_authenticate], ['"', ",", "https://", "\\"], 10_000)
-    refusals = cycle([refused(one) for one in challenges])
+    refusals = cycle([refusal_of(challenge) for challenge in challenges])
     used = Counter[str]()
     for body in bent_documents(seeds, count(3000, 1_000_000)):
         answer = Fetched(status=200, body=body)
@@ -435,5 +449,5 @@ def test_no_document_and_no_challenge_does_any_harm() -> None:
                 assert issuer.issuer == ISSUER
                 assert issuer.token_endpoint.startswith("http")
                 used["server"] += 1
-    # Enough of them are still good for something.
+    # Enough of them are still useful.
     assert min(used["resource"], used["server"]) > 20

@@ -1,4 +1,4 @@
-"""Proofs of possession: what they say, how nonces are kept, and that the key stays where it is."""
+"""Proofs of possession: their content, the storage of nonces, and the secrecy of the key."""
 
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def signer(**options: Any) -> DPoP:
 
 
 def read(proof: str) -> Jwt:
-    """What a proof says, if the key in its header has signed it."""
+    """Return the content of a proof if the key in its header has signed it."""
     header = read_header(proof)
     return public_key(header["jwk"]).verify(proof, {header["alg"]})
 
@@ -70,7 +70,7 @@ def test_the_last_nonce_of_an_origin_is_in_proofs_for_it_and_for_no_other() -> N
     assert nonces == ["n2", "n2", None, None]
 
 
-def test_what_is_no_nonce_is_not_taken() -> None:
+def test_invalid_nonce_is_ignored() -> None:
     dpop = signer()
     for nonce in ("", "a b", 'a"b', "a\\b", "ä", "a\nb", "x" * 5000):
         with case(nonce[:10]):
@@ -92,7 +92,7 @@ def test_the_memory_of_nonces_is_bounded_and_forgets_the_oldest() -> None:
 def test_a_key_can_be_given_and_keeps_its_thumbprint() -> None:
     for algorithm in ("ES256", "EdDSA", "PS256"):
         with case(algorithm):
-            key = PrivateKey.generated(algorithm)
+            key = PrivateKey.generate(algorithm)
             dpop = DPoP(key.to_pem(), algorithm=algorithm)
             assert (dpop.algorithm, dpop.thumbprint) == (algorithm, key.public.thumbprint)
             assert read(dpop.proof("GET", SERVER)).header["alg"] == algorithm
@@ -102,7 +102,7 @@ def test_a_key_can_be_given_and_keeps_its_thumbprint() -> None:
 
 
 def test_a_signer_shows_neither_key_nor_nonces() -> None:
-    pem = PrivateKey.generated().to_pem()
+    pem = PrivateKey.generate().to_pem()
     dpop = DPoP(pem)
     dpop.take_nonce(SERVER, {"dpop-nonce": "secret-nonce"})
     assert repr(dpop) == "DPoP(algorithm='ES256')"

@@ -1,4 +1,4 @@
-"""Requests for authorization: where they go, what comes back, and what is refused."""
+"""Requests for authorization: their targets, responses and refusals."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -13,14 +13,14 @@ from mcp_protogen.runtime.features.auth.fetch_policy import FetchPolicy, is_publ
 from mcp_protogen.runtime.features.auth.fetching import Fetcher
 from mcp_protogen.runtime.features.auth.steps import Fetch
 from support.auth.certificates import certificate
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.tables import case
 
 HOST = "auth.example"
 
 
 class Site:
-    """An application that answers as it is told, and notes what it was asked."""
+    """An application that answers on command, and records requests."""
 
     def __init__(
         self, status: int = 200, body: bytes = b"{}", **headers: str | Sequence[str]
@@ -37,9 +37,9 @@ class Site:
         target = scope["path"] + ("?" + scope["query_string"].decode()).rstrip("?")
         self.seen.append((scope["method"], target, fields, message["body"]))
         headers = [
-            (name.replace("_", "-").encode(), one.replace("PORT", str(self.port)).encode())
+            (name.replace("_", "-").encode(), text.replace("PORT", str(self.port)).encode())
             for name, value in self.headers.items()
-            for one in ([value] if isinstance(value, str) else value)
+            for text in ([value] if isinstance(value, str) else value)
         ]
         status = self.status if scope["path"] == "/" else 200
         begin = {"type": "http.response.start", "status": status, "headers": headers}
@@ -48,7 +48,7 @@ class Site:
 
 
 def at(*addresses: str) -> Callable[[str, int], Awaitable[Sequence[str]]]:
-    """Have every host at these addresses."""
+    """Resolve every host to these addresses."""
 
     async def resolve(host: str, port: int) -> Sequence[str]:
         return addresses
@@ -56,8 +56,8 @@ def at(*addresses: str) -> Callable[[str, int], Awaitable[Sequence[str]]]:
     return resolve
 
 
-async def refused(url: str, policy: Any = None, *addresses: str) -> str:
-    """The reason why a URL is not fetched."""
+async def refusal_reason(url: str, policy: Any = None, *addresses: str) -> str:
+    """Return the reason why a URL is not fetched."""
     fetch = Fetcher(policy or FetchPolicy(), resolve=at(*addresses or ("127.0.0.1",)))
     with pytest.raises(UnsafeUrl) as caught:
         await fetch(Fetch(url=url))
@@ -90,9 +90,9 @@ def test_special_addresses_are_not_public() -> None:
 async def test_a_name_with_an_address_that_is_not_public_is_refused() -> None:
     for address in NOT_PUBLIC:
         with case(address):
-            assert HOST in await refused(f"https://{HOST}/", None, address)
+            assert HOST in await refusal_reason(f"https://{HOST}/", None, address)
             # One is enough: the next lookup could give only that one.
-            assert HOST in await refused(f"https://{HOST}/", None, "1.1.1.1", address)
+            assert HOST in await refusal_reason(f"https://{HOST}/", None, "1.1.1.1", address)
 
 
 REFUSED = (
@@ -108,14 +108,14 @@ REFUSED = (
 async def test_a_url_that_is_not_of_https_or_not_of_a_public_host_is_refused() -> None:
     for url in REFUSED:
         with case(url):
-            assert "secret" not in await refused(url)
+            assert "secret" not in await refusal_reason(url)
 
 
 def test_ports_of_urls_end_at_65535() -> None:
     for port in (1, 443, 65_535):
         with case(port):
             assert FetchPolicy().zone(httpx2.URL(f"https://{HOST}:{port}/")) == "public"
-    with pytest.raises(UnsafeUrl, match="impossible port"):
+    with pytest.raises(UnsafeUrl, match="valid port"):
         FetchPolicy().zone(httpx2.URL(f"https://{HOST}:65536/"))
 
 
@@ -123,25 +123,25 @@ def test_ports_of_urls_end_at_65535() -> None:
 async def test_this_machine_is_fetched_only_where_the_policy_allows_it() -> None:
     site = Site()
     hosted = FetchPolicy(loopback=False)
-    async with booted(site, lifespan="off") as port:
+    async with run_app(site, lifespan="off") as port:
         for host in ("127.0.0.1", "localhost", "LOCALHOST.", "auth.localhost"):
             with case(host):
                 fetch = Fetcher(resolve=at("127.0.0.1"))
                 assert (await fetch(Fetch(url=f"http://{host}:{port}/"))).status == 200
-                await refused(f"http://{host}:{port}/", hosted)
-                await refused(f"https://{host}:{port}/", hosted)
-    # Somebody could have given the name another meaning.
-    assert "not loopback" in await refused("http://localhost/", None, "10.0.0.1")
+                await refusal_reason(f"http://{host}:{port}/", hosted)
+                await refusal_reason(f"https://{host}:{port}/", hosted)
+    # The name could have changed its address.
+    assert "not loopback" in await refusal_reason("http://localhost/", None, "10.0.0.1")
 
 
 async def test_a_trusted_host_may_have_a_private_address_and_no_https() -> None:
     site = Site()
     policy = FetchPolicy(loopback=False, trusted_hosts=frozenset({"Auth.Example"}))
-    async with booted(site, lifespan="off") as port:
+    async with run_app(site, lifespan="off") as port:
         fetch = Fetcher(policy, resolve=at("127.0.0.1"))
         assert (await fetch(Fetch(url=f"http://{HOST}:{port}/"))).status == 200
     assert site.seen[0][2]["host"] == f"{HOST}:{port}"
-    await refused(f"http://other.{HOST}/", policy)
+    await refusal_reason(f"http://other.{HOST}/", policy)
 
 
 @pytest.mark.shows("SF-03")
@@ -156,10 +156,10 @@ async def test_the_checked_address_is_connected_to_under_the_name_of_the_url(
 
     async def resolve(host: str, port: int) -> list[str]:
         lookups.append(host)
-        # Nothing answers at the first one.
+        # The first one does not answer.
         return ["127.9.9.9", "127.0.0.1"]
 
-    async with booted(site, lifespan="off", ssl_certfile=file) as port:
+    async with run_app(site, lifespan="off", ssl_certfile=file) as port:
         fetch = Fetcher(policy, resolve=resolve)
         fetched = await fetch(Fetch(url=f"https://{HOST}:{port}/?q=1#part"))
         assert (fetched.status, fetched.body) == (200, b"{}")
@@ -174,7 +174,7 @@ async def test_the_checked_address_is_connected_to_under_the_name_of_the_url(
 
 async def test_a_post_has_its_body_and_its_response_the_values_of_each_field() -> None:
     site = Site(401, b"no", www_authenticate=['A x="1"', "B"], content_type="text/plain")
-    async with booted(site, lifespan="off") as port:
+    async with run_app(site, lifespan="off") as port:
         url = f"http://127.0.0.1:{port}/"
         sent = Fetch(method="POST", url=url, headers={"X-One": "1"}, body=b"a=b")
         fetched = await Fetcher()(sent)
@@ -188,14 +188,14 @@ async def test_a_post_has_its_body_and_its_response_the_values_of_each_field() -
 @pytest.mark.shows("SF-03")
 async def test_each_redirect_of_a_get_is_checked() -> None:
     for location, reason in {
-        "http://auth.example/": "not a URL of HTTPS",
+        "http://auth.example/": "must be an https URL",
         "https://10.0.0.1/": "not public",
-        "https://auth.example/": "auth.example is not fetched",
-        "file:///etc/passwd": "no host",
+        "https://auth.example/": "address of auth.example is not",
+        "file:///etc/passwd": "must have a host",
     }.items():
         site = Site(302, location=location)
         with case(location):
-            async with booted(site, lifespan="off") as port:
+            async with run_app(site, lifespan="off") as port:
                 fetch = Fetcher(resolve=at("127.0.0.1"))
                 kinds = (UnsafeUrl, Unreachable)
                 with pytest.raises(kinds, match=reason):
@@ -206,7 +206,7 @@ async def test_a_redirect_does_not_lead_from_the_public_to_this_machine(tmp_path
     file, trusting = certificate(tmp_path, HOST)
     policy = FetchPolicy(trusted_hosts=frozenset({HOST}), ssl_context=trusting)
     site = Site(302, location="http://localhost:PORT/x")
-    async with booted(site, lifespan="off", ssl_certfile=file) as port:
+    async with run_app(site, lifespan="off", ssl_certfile=file) as port:
         site.port = port
         fetch = Fetcher(policy, resolve=at("127.0.0.1"))
         with pytest.raises(UnsafeUrl, match="redirects to a host that is not public"):
@@ -217,7 +217,7 @@ async def test_a_redirect_does_not_lead_from_the_public_to_this_machine(tmp_path
 async def test_redirects_are_followed_a_few_times_and_without_credentials_elsewhere() -> None:
     site = Site(307, location="http://localhost:PORT/next")
     headers = {"Authorization": "Bearer secret", "mcp-protocol-version": "2025-03-26"}
-    async with booted(site, lifespan="off") as port:
+    async with run_app(site, lifespan="off") as port:
         site.port = port
         fetch = Fetcher(resolve=at("127.0.0.1"))
         asked = Fetch(url=f"http://127.0.0.1:{port}/", headers=headers)
@@ -236,7 +236,7 @@ async def test_redirects_are_followed_a_few_times_and_without_credentials_elsewh
 async def test_a_post_is_never_redirected() -> None:
     for status in (301, 302, 303, 307, 308):
         site = Site(status, location="/elsewhere")
-        async with booted(site, lifespan="off") as port:
+        async with run_app(site, lifespan="off") as port:
             url = f"http://127.0.0.1:{port}/"
             fetched = await Fetcher()(Fetch(method="POST", url=url, body=b"x"))
         with case(status):
@@ -244,23 +244,23 @@ async def test_a_post_is_never_redirected() -> None:
             assert len(site.seen) == 1
 
 
-async def test_what_is_too_large_or_compressed_is_not_read() -> None:
+async def test_large_or_compressed_body_is_not_read() -> None:
     policy = FetchPolicy(max_bytes=10)
     for site, reason in (
         (Site(body=b"x" * 11), "more than 10 bytes"),
         (Site(content_encoding="gzip"), "compressed"),
     ):
-        async with booted(site, lifespan="off") as port:
+        async with run_app(site, lifespan="off") as port:
             with pytest.raises(Unreachable, match=reason):
                 await Fetcher(policy)(Fetch(url=f"http://127.0.0.1:{port}/"))
     site = Site(body=b"x" * 10)
-    async with booted(site, lifespan="off") as port:
+    async with run_app(site, lifespan="off") as port:
         url = f"http://127.0.0.1:{port}/"
         assert len((await Fetcher(policy)(Fetch(url=url))).body) == 10
 
 
 @pytest.mark.skips_time
-async def test_what_does_not_answer_is_unreachable_and_its_query_is_not_shown() -> None:
+async def test_unreachable_host_is_reported_without_query() -> None:
     async def never(host: str, port: int) -> list[str]:
         await asyncio.Event().wait()
         return []
@@ -278,7 +278,7 @@ async def test_what_does_not_answer_is_unreachable_and_its_query_is_not_shown() 
 
 async def test_a_proxy_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     proxy, site = Site(), Site()
-    async with booted(proxy, lifespan="off") as one, booted(site, lifespan="off") as other:
+    async with run_app(proxy, lifespan="off") as one, run_app(site, lifespan="off") as other:
         for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
             monkeypatch.setenv(name, f"http://127.0.0.1:{one}")
         monkeypatch.setenv("no_proxy", "")
@@ -297,9 +297,9 @@ async def test_a_client_of_the_users_is_used_and_left_open() -> None:
     async with httpx2.AsyncClient(transport=transport, auth=("user", "secret")) as client:
         fetch = Fetcher(http=client)
         for _ in range(2):
-            # Names are looked up by whoever makes the connection; addresses can be seen.
+            # The connection resolves names; addresses are visible before.
             with pytest.raises(UnsafeUrl, match="not public"):
                 await fetch(Fetch(url=f"https://{HOST}/"))
-    assert [str(one.url) for one in seen] == [f"https://{HOST}/"] * 2
-    # What the client shows to the server is not for everybody.
+    assert [str(fetched.url) for fetched in seen] == [f"https://{HOST}/"] * 2
+    # Credentials of the client are not for every server.
     assert "authorization" not in seen[0].headers

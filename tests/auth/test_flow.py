@@ -1,4 +1,4 @@
-"""The whole way to a token, against servers that keep the rules and servers that do not."""
+"""The whole way to a token, against correct and misbehaving servers."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -29,11 +29,11 @@ from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour
 from support.auth.clients import Client
 from support.auth.fuzzing import bent_documents
+from support.auth.jwts import claims_of, key_of, private_pem, public_jwk, sign_token
 from support.auth.messages import Response, json_response
 from support.auth.playing import Given, play, urls
 from support.auth.resource import Resource
-from support.auth.signed import claims_of, key_of, private_pem, public_jwk, signed
-from support.auth.token_requests import REDIRECT_URI, redirected
+from support.auth.token_requests import REDIRECT_URI, redirect_back
 from support.auth.tokens import JWT_BEARER, TrustedIssuer
 from support.auth.visiting import Visit
 from support.tables import case
@@ -52,12 +52,12 @@ def server(**setup: Any) -> AuthorizationServer:
 def visit(
     one: AuthorizationServer, resource: Mapping[str, Any] | None = None, **settings: Any
 ) -> Visit:
-    """A client of a resource that has one authorization server."""
+    """Return a client of a resource with one authorization server."""
     return Visit(one, Resource([one], **(resource or {})), **settings)
 
 
-# What the official suite sets up for clients that have to succeed, and more: the authorization
-# server, and the resource.
+# Set-ups of the official suite for clients that must succeed, and more: the authorization server,
+# and the resource.
 GOOD_WORLDS: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
     ("metadata named in the challenge", {}, {}),
     ("metadata at the path", {}, {"where": frozenset({"path", "root"})}),
@@ -102,7 +102,7 @@ def test_a_client_gets_a_token_that_the_resource_takes() -> None:
             assert known.client
             assert known.server.issuer == setup.get("issuer", ISSUER) == known.client.issuer
             assert known.resource == guest.resource.document()["resource"]
-            assert len(guest.resource.servers[0].asked("token")) == 1
+            assert len(guest.resource.servers[0].requests_to("token")) == 1
 
 
 @pytest.mark.shows("AM-01", "AM-03", "AM-04", "AM-05")
@@ -121,7 +121,7 @@ def test_a_server_of_2025_03_26_issues_its_tokens_itself() -> None:
             assert (known.resource, known.resource_metadata) == (None, None)
             for step in guest.asked:
                 assert "resource=" not in urls([step])[0]
-            assert [request.url for request in one.asked("token")] == [one.url("token")]
+            assert [request.url for request in one.requests_to("token")] == [one.url("token")]
 
 
 def test_a_client_that_is_described_by_a_document_is_not_registered() -> None:
@@ -132,10 +132,10 @@ def test_a_client_that_is_described_by_a_document_is_not_registered() -> None:
     assert guest.call().status == 200
     assert known.client
     assert known.client.client_id == ABOUT
-    assert not one.asked("register")
+    assert not one.requests_to("register")
 
 
-def given(**members: Any) -> ClientInformation:
+def client_information(**members: Any) -> ClientInformation:
     usual: dict[str, Any] = {"client_id": "given", "client_secret": "s/1"}
     return ClientInformation(**{**usual, **members})
 
@@ -152,7 +152,7 @@ KNOWN = Client(
 @pytest.mark.shows("RE-12", "RE-05")
 def test_a_client_that_is_known_already_is_used_as_it_is() -> None:
     one = server(clients=(KNOWN,), behaviour=Behaviour(registration=False))
-    guest = visit(one, client=given(issuer=ISSUER))
+    guest = visit(one, client=client_information(issuer=ISSUER))
     guest.authorize()
     assert guest.call().status == 200
 
@@ -160,18 +160,18 @@ def test_a_client_that_is_known_already_is_used_as_it_is() -> None:
 @pytest.mark.shows("RE-15", "RE-16")
 def test_a_client_of_another_authorization_server_is_not_shown() -> None:
     one = server(clients=(KNOWN,))
-    guest = visit(one, client=given(issuer=OTHER))
+    guest = visit(one, client=client_information(issuer=OTHER))
     with pytest.raises(AuthorizationError):
         guest.authorize()
-    assert not one.asked("authorize")
-    assert not one.asked("token")
+    assert not one.requests_to("authorize")
+    assert not one.requests_to("token")
 
 
 REACHED = ("metadata", "register", "authorize")
 
 
-# What the official suite sets up for clients that have to stop, and more: the authorization server,
-# the resource, the error, and the endpoints that are reached.
+# Set-ups of the official suite for clients that must stop, and more: the authorization server, the
+# resource, the error, and the reached endpoints.
 BAD_WORLDS: tuple[tuple[str, Behaviour, dict[str, Any], type[Exception], tuple[str, ...]], ...] = (
     (
         "metadata of another issuer",
@@ -240,7 +240,7 @@ def test_scopes_are_those_of_the_challenge_or_of_the_metadata_or_none() -> None:
         one = server(scopes=("read", "write"))
         visit(one, resource).authorize()
         with case(name):
-            assert one.asked("authorize")[0].query.get("scope") == scope
+            assert one.requests_to("authorize")[0].query.get("scope") == scope
 
 
 @pytest.mark.shows("RF-02", "RF-03")
@@ -250,7 +250,7 @@ def test_a_refresh_token_is_asked_for_only_where_the_authorization_server_knows_
         guest = visit(one, {"scopes": ("read",)})
         guest.authorize()
         with case(scopes):
-            assert one.asked("authorize")[0].query["scope"] == scope
+            assert one.requests_to("authorize")[0].query["scope"] == scope
             assert guest.call().status == 200
 
 
@@ -261,11 +261,14 @@ def test_a_step_up_asks_for_what_was_granted_before_and_what_is_needed_now() -> 
     guest.authorize()
     guest.resource.needed = frozenset({"write"})
     known = guest.authorize(operation="tools/call write_file")
-    assert [request.query["scope"] for request in one.asked("authorize")] == ["read", "read write"]
+    assert [request.query["scope"] for request in one.requests_to("authorize")] == [
+        "read",
+        "read write",
+    ]
     assert guest.call().status == 200
     assert known.requested_scopes == frozenset({"read", "write"})
-    assert len(one.asked("register")) == 1
-    assert len(one.asked("metadata")) == 1, "what a step-up needs is known"
+    assert len(one.requests_to("register")) == 1
+    assert len(one.requests_to("metadata")) == 1, "what a step-up needs is known"
 
 
 @pytest.mark.shows("SC-10")
@@ -275,11 +278,11 @@ def test_more_scopes_are_asked_for_a_few_times_only_for_each_operation() -> None
     guest.authorize()
     guest.resource.needed = frozenset({"write"})
     for operation in ("tools/call a", "tools/call b"):
-        before = len(one.asked("authorize"))
+        before = len(one.requests_to("authorize"))
         with pytest.raises(AuthorizationError):
             for _ in range(10):
                 guest.authorize(operation=operation)
-        assert 1 <= len(one.asked("authorize")) - before <= 2
+        assert 1 <= len(one.requests_to("authorize")) - before <= 2
 
 
 def test_a_step_up_without_earlier_knowledge_finds_everything_first() -> None:
@@ -307,7 +310,7 @@ def test_a_token_that_is_refused_is_refreshed_without_the_user() -> None:
     one.rotate_keys()
     second = guest.authorize()
     assert guest.call().status == 200
-    assert (len(one.asked("authorize")), len(one.asked("token"))) == (1, 2)
+    assert (len(one.requests_to("authorize")), len(one.requests_to("token"))) == (1, 2)
     assert first.tokens
     assert second.tokens
     assert first.tokens.refresh_token != second.tokens.refresh_token
@@ -330,8 +333,8 @@ def test_a_refresh_token_that_is_refused_is_followed_by_the_grant() -> None:
     one.tokens.refresh_tokens.clear()
     guest.authorize()
     assert guest.call().status == 200
-    assert len(one.asked("authorize")) == 2
-    assert len(one.asked("register")) == 1
+    assert len(one.requests_to("authorize")) == 2
+    assert len(one.requests_to("register")) == 1
 
 
 def test_tokens_without_a_refresh_token_are_followed_by_the_grant() -> None:
@@ -340,13 +343,13 @@ def test_tokens_without_a_refresh_token_are_followed_by_the_grant() -> None:
     guest.authorize()
     tokens = guest.known.tokens
     assert tokens is not None and tokens.refresh_token is None
-    # They had more than was asked for, which is asked for from now on.
+    # Their scopes exceed the request, so they are requested from now on.
     more = replace(tokens, scopes=frozenset({"read", "write"}))
     guest.known = replace(guest.known, tokens=more)
     one.rotate_keys()
     guest.authorize()
     assert guest.call().status == 200
-    assert len(one.asked("authorize")) == 2
+    assert len(one.requests_to("authorize")) == 2
     assert guest.known.requested_scopes == {"read", "write"}
 
 
@@ -358,7 +361,7 @@ def test_a_challenge_for_more_scopes_is_not_answered_by_a_refresh() -> None:
     guest.resource.needed = frozenset({"read", "write"})
     guest.authorize()
     assert guest.call().status == 200
-    assert [request.form["grant_type"] for request in one.asked("token")] == [
+    assert [request.form["grant_type"] for request in one.requests_to("token")] == [
         "authorization_code",
         "authorization_code",
     ]
@@ -373,7 +376,7 @@ def test_a_token_endpoint_that_is_away_does_not_send_the_user_to_a_page() -> Non
         one.behave(**behaviour)
         with case(behaviour), pytest.raises(Unreachable):
             guest.authorize()
-    assert len(one.asked("authorize")) == 1
+    assert len(one.requests_to("authorize")) == 1
 
 
 UNAVAILABLE = Response(status=503)
@@ -388,21 +391,21 @@ def test_a_registration_that_is_gone_is_made_anew() -> None:
 
     def forgetful(step: Step) -> Given:
         given = guest.world(step)
-        if len(one.asked("authorize")) == 2 and len(one.asked("register")) == 1:
+        if len(one.requests_to("authorize")) == 2 and len(one.requests_to("register")) == 1:
             one.clients.known.clear()
         return given
 
     flow = authorize(guest.settings, guest.known, refusal, redirect_uri=REDIRECT_URI)
     guest.known = play(flow, forgetful)
     assert guest.call().status == 200
-    assert len(one.asked("register")) == 2
+    assert len(one.requests_to("register")) == 2
 
 
 def test_a_registration_of_just_now_that_is_not_known_is_an_error() -> None:
     one = server(behaviour=Behaviour(instead={"token": UNKNOWN}))
     with pytest.raises(OAuthError):
         visit(one).authorize()
-    assert len(one.asked("register")) == 1
+    assert len(one.requests_to("register")) == 1
 
 
 def test_a_code_that_is_refused_says_nothing_about_the_registration() -> None:
@@ -413,12 +416,15 @@ def test_a_code_that_is_refused_says_nothing_about_the_registration() -> None:
     one.behave(instead={"token": json_response({"error": "invalid_grant"}, 400)})
     with pytest.raises(OAuthError):
         guest.authorize()
-    assert (len(one.asked("register")), len(one.asked("authorize"))) == (1, 2)
+    assert (len(one.requests_to("register")), len(one.requests_to("authorize"))) == (1, 2)
 
 
 def test_a_client_that_was_never_registered_is_not_tried_twice() -> None:
     document = {"client_id": ABOUT, "client_name": "App", "redirect_uris": [REDIRECT_URI]}
-    rows: tuple[dict[str, Any], ...] = ({"client": given()}, {"client_metadata_url": ABOUT})
+    rows: tuple[dict[str, Any], ...] = (
+        {"client": client_information()},
+        {"client_metadata_url": ABOUT},
+    )
     for settings in rows:
         one = server(clients=(KNOWN,), documents={ABOUT: document}, behaviour=NEVER)
         guest = visit(one, **settings)
@@ -427,7 +433,7 @@ def test_a_client_that_was_never_registered_is_not_tried_twice() -> None:
         one.behave(instead={"token": UNKNOWN})
         with case(settings), pytest.raises(OAuthError):
             guest.authorize()
-        assert (len(one.asked("register")), len(one.asked("authorize"))) == (0, 2)
+        assert (len(one.requests_to("register")), len(one.requests_to("authorize"))) == (0, 2)
 
 
 UNKNOWN = json_response({"error": "invalid_client"}, 401)
@@ -451,13 +457,13 @@ def test_another_authorization_server_gets_nothing_that_belongs_to_the_one_befor
     assert before.client
     assert after.client != before.client
     assert before.tokens
-    assert len(first.asked("token")) == 1, "its refresh token is of no use any more"
+    assert len(first.requests_to("token")) == 1, "its refresh token is of no use any more"
     shown = [f"{request.url} {request.body!r} {request.headers}" for request in second.requests]
     assert "-first" in before.client.client_id
     for secret in (before.tokens.refresh_token, before.tokens.access_token, "-first"):
         assert secret
         assert not any(secret in text for text in shown)
-    assert second.asked("authorize")[0].query["scope"] == "write"
+    assert second.requests_to("authorize")[0].query["scope"] == "write"
 
 
 @pytest.mark.shows("PR-08", "RE-16")
@@ -465,7 +471,7 @@ def test_of_several_authorization_servers_the_one_that_is_known_is_asked() -> No
     first, second = server(), server(issuer=OTHER, clients=(KNOWN,))
     for settings, listed, asked in (
         ({}, [first, second], first),
-        ({"client": given(issuer=OTHER)}, [first, second], second),
+        ({"client": client_information(issuer=OTHER)}, [first, second], second),
     ):
         guest = Visit(first, second, Resource(listed), **settings)
         guest.authorize()
@@ -485,13 +491,13 @@ def test_of_several_authorization_servers_the_one_that_is_known_is_asked() -> No
 def test_client_logs_in_and_stays_registered_where_issuers_differ_by_a_slash_at_the_end() -> None:
     one = server()
     resource = Resource([one], document={"authorization_servers": [f"{ISSUER}/"]})
-    with pytest.raises(InvalidMetadata, match="that of another"):
+    with pytest.raises(InvalidMetadata, match="belongs to another"):
         Visit(one, resource).authorize()
     guest = Visit(one, resource, trailing_slash=True)
     known = guest.authorize()
     assert guest.call().status == 200
     assert known.server and known.client
-    # As it was kept when the metadata still named the issuer otherwise.
+    # As stored when the metadata still had another issuer.
     guest.known = replace(
         known,
         tokens=None,
@@ -501,18 +507,18 @@ def test_client_logs_in_and_stays_registered_where_issuers_differ_by_a_slash_at_
     one.requests.clear()
     again = guest.authorize().client
     assert again and again.client_id == known.client.client_id
-    assert not one.asked("register")
+    assert not one.requests_to("register")
 
 
 def test_a_client_without_an_issuer_stays_with_the_first_server_that_saw_it() -> None:
     first, second = server(clients=(KNOWN,)), server(issuer=OTHER, clients=(KNOWN,))
     resource = Resource([first])
-    guest = Visit(first, second, resource, client=given())
+    guest = Visit(first, second, resource, client=client_information())
     guest.authorize()
     resource.servers[:] = [second]
     with pytest.raises(AuthorizationError):
         guest.authorize()
-    assert not second.asked("authorize")
+    assert not second.requests_to("authorize")
 
 
 KEY = key_of("client")
@@ -529,26 +535,29 @@ def test_a_program_gets_tokens_for_itself() -> None:
         jwks={"keys": [public_jwk(KEY)]},
     )
     for client, known in (
-        (given(), KNOWN),
-        (given(client_secret=None, private_key=private_pem(KEY)), signing),
+        (client_information(), KNOWN),
+        (client_information(client_secret=None, private_key=private_pem(KEY)), signing),
     ):
         one = server(clients=(known,))
         guest = visit(one, {"scopes": ("read",)}, grant=ClientCredentials(), client=client)
         with case(client):
             guest.authorize()
             assert guest.call().status == 200
-            assert not one.asked("register")
-            assert one.asked("token")[0].form["scope"] == "read"
+            assert not one.requests_to("register")
+            assert one.requests_to("token")[0].form["scope"] == "read"
             guest.refresh()
             assert urls(guest.asked) == [f"{ISSUER}/token"]
-            assert one.asked("token")[1].form == one.asked("token")[0].form or client.private_key
+            assert (
+                one.requests_to("token")[1].form == one.requests_to("token")[0].form
+                or client.private_key
+            )
 
 
 @pytest.mark.shows("RE-16", "TK-06")
 def test_only_the_authorization_server_of_the_settings_is_shown_anything() -> None:
     for grant, client in (
-        (AuthorizationCode(), given()),
-        (ClientCredentials(), given()),
+        (AuthorizationCode(), client_information()),
+        (ClientCredentials(), client_information()),
         (WorkloadIdentity(assertion="of the platform"), None),
     ):
         one = server(clients=(KNOWN,))
@@ -559,7 +568,7 @@ def test_only_the_authorization_server_of_the_settings_is_shown_anything() -> No
     first, second = server(), server(issuer=OTHER)
     Visit(first, second, Resource([first, second]), issuer=OTHER).authorize()
     assert not first.requests
-    assert second.asked("token")
+    assert second.requests_to("token")
 
 
 def test_tokens_of_another_server_than_the_settings_name_are_not_refreshed() -> None:
@@ -572,7 +581,9 @@ def test_tokens_of_another_server_than_the_settings_name_are_not_refreshed() -> 
 
 def test_an_audience_of_assertions_is_for_a_server_that_is_named() -> None:
     with pytest.raises(ValueError, match="issuer"):
-        OAuthSettings(client=given(issuer=None, assertion_audience="https://x.example"))
+        OAuthSettings(
+            client=client_information(issuer=None, assertion_audience="https://x.example")
+        )
 
 
 def test_a_program_without_a_client_is_not_registered() -> None:
@@ -583,9 +594,9 @@ def test_a_program_without_a_client_is_not_registered() -> None:
 
 
 def workload(audience: str) -> str:
-    """The JWT that a platform gives."""
+    """Return the JWT from a platform."""
     claims = {"iss": "https://platform.example.com", "sub": "w", "aud": audience}
-    return signed({**claims, "exp": 2**40}, PLATFORM)
+    return sign_token({**claims, "exp": 2**40}, PLATFORM)
 
 
 TRUSTED = TrustedIssuer(issuer="https://platform.example.com", keys=KeySet([PLATFORM]))
@@ -604,11 +615,11 @@ def test_a_workload_gets_tokens_once_and_does_not_insist() -> None:
     for error in ("invalid_grant", "invalid_client", "unauthorized_client"):
         answer = json_response({"error": error}, 400)
         refused.behave(instead={"token": answer})
-        before = len(refused.asked("token"))
+        before = len(refused.requests_to("token"))
         with case(error), pytest.raises(OAuthError):
             visit(refused, grant=grant).authorize()
-        assert len(refused.asked("token")) - before == 1
-    assert not refused.asked("authorize")
+        assert len(refused.requests_to("token")) - before == 1
+    assert not refused.requests_to("authorize")
 
 
 @pytest.mark.shows("EM-01", "EM-02", "EM-03")
@@ -623,20 +634,20 @@ def test_an_enterprise_decides_with_its_identity_provider() -> None:
     provider = server(issuer=IDP, clients=(login,), trusted=(users,), key=provider_key)
     jag = TrustedIssuer(issuer=IDP, keys=KeySet([provider_key]))
     one = server(clients=(KNOWN,), trusted=(jag,))
-    id_token = signed({"iss": IDP, "sub": "ada", "aud": "login", "exp": 2**40}, user_key)
+    id_token = sign_token({"iss": IDP, "sub": "ada", "aud": "login", "exp": 2**40}, user_key)
     grant = EnterpriseManaged(
         identity_provider=IDP,
         subject_token=id_token,
         client=ClientInformation(client_id="login"),
     )
     resource = Resource([one], scopes=("read",))
-    guest = Visit(provider, one, resource, grant=grant, client=given())
+    guest = Visit(provider, one, resource, grant=grant, client=client_information())
     guest.authorize()
     assert guest.call().status == 200
-    [exchange] = provider.asked("token")
+    [exchange] = provider.requests_to("token")
     assert (exchange.form["audience"], exchange.form["resource"]) == (ISSUER, URL)
-    assert claims_of(one.asked("token")[0].form["assertion"])["client_id"] == "given"
-    assert not one.asked("register")
+    assert claims_of(one.requests_to("token")[0].form["assertion"])["client_id"] == "given"
+    assert not one.requests_to("register")
 
 
 @pytest.mark.shows("DP-01", "DP-02", "DP-03")
@@ -651,7 +662,7 @@ def test_tokens_are_bound_to_the_key_of_the_client() -> None:
                 assert known.tokens
                 assert known.tokens.token_type == "DPoP"
                 assert guest.call().status == 200
-                assert "dpop_jkt" in one.asked("authorize")[0].query
+                assert "dpop_jkt" in one.requests_to("authorize")[0].query
                 guest.refresh()
                 assert guest.call().status == 200
 
@@ -676,7 +687,7 @@ def test_a_resource_that_takes_bound_tokens_only_needs_a_key() -> None:
     one = server()
     with pytest.raises(AuthorizationError, match="DPoP"):
         visit(one, {"scheme": "DPoP"}).authorize()
-    assert not one.asked("token")
+    assert not one.requests_to("token")
     unsaid = Behaviour(metadata={"dpop_signing_alg_values_supported": None})
     guest = visit(server(behaviour=unsaid), {"scheme": "DPoP"}, dpop=DPoP())
     guest.authorize()
@@ -696,10 +707,10 @@ def test_there_is_nothing_to_refresh_before_there_are_tokens() -> None:
     lone = replace(blank, tokens=Tokens(access_token="a", refresh_token="r"))
     without_refresh_token = guest.authorize()
     for known, why in (
-        (blank, "nothing to be refreshed"),
+        (blank, "no tokens to refresh"),
         (lone, "server is not known"),
         (without_refresh_token, "no refresh token"),
-        (replace(without_refresh_token, tokens=None), "nothing to be refreshed"),
+        (replace(without_refresh_token, tokens=None), "no tokens to refresh"),
     ):
         guest.known = known
         with case(why), pytest.raises(AuthorizationError, match=why):
@@ -716,7 +727,7 @@ def test_tokens_can_be_had_before_any_request_is_refused() -> None:
 @pytest.mark.shows("EM-05", "TK-02", "RF-01")
 def test_no_secret_is_in_a_url_or_in_what_an_authorization_shows_of_itself() -> None:
     one = server(clients=(KNOWN,))
-    guest = visit(one, client=given(), dpop=DPoP())
+    guest = visit(one, client=client_information(), dpop=DPoP())
     known = guest.authorize()
     assert known.tokens
     assert known.tokens.refresh_token
@@ -728,23 +739,23 @@ def test_no_secret_is_in_a_url_or_in_what_an_authorization_shows_of_itself() -> 
 
 def test_a_redirect_uri_is_needed_only_where_a_user_is_asked() -> None:
     one = server(clients=(KNOWN,))
-    guest = visit(one, grant=ClientCredentials(), client=given())
+    guest = visit(one, grant=ClientCredentials(), client=client_information())
     refusal = guest.world.refusal(guest.resource)
     assert play(authorize(guest.settings, guest.known, refusal), guest.world).tokens
-    asking = visit(one, client=given())
+    asking = visit(one, client=client_information())
     with pytest.raises(AuthorizationError):
         play(authorize(asking.settings, asking.known, refusal), asking.world)
 
 
-def disturbed(guest: Visit, instead: Fetched, at: int) -> Callable[[Step], Given]:
-    """Answer as the servers do until so many steps were taken, and then always the same."""
+def answer_from_step(guest: Visit, instead: Fetched, at: int) -> Callable[[Step], Given]:
+    """Answer like the servers up to a step, and then always the same."""
     steps = iter(range(20))
 
     def answer(step: Step) -> Given:
         number = next(steps, None)
         assert number is not None, "the flow goes round in circles"
         if isinstance(step, AuthorizationRequest):
-            return redirected(step, code="c", iss=ISSUER)
+            return redirect_back(step, code="c", iss=ISSUER)
         return guest.world(step) if number < at else instead
 
     return answer
@@ -763,7 +774,7 @@ def test_whatever_servers_answer_a_flow_ends_soon_with_tokens_or_an_error() -> N
         flow = authorize(guest.settings, guest.known, refusal, redirect_uri=REDIRECT_URI)
         with case((at, status, body)):
             try:
-                assert play(flow, disturbed(guest, instead, at)).tokens
+                assert play(flow, answer_from_step(guest, instead, at)).tokens
                 ends.add(None)
             except AuthorizationError as error:
                 ends.add(type(error))

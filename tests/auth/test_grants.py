@@ -1,4 +1,4 @@
-"""The four grants: what each of them sends, and to whom."""
+"""The four grants: their requests and receivers."""
 
 from dataclasses import replace
 from typing import Any
@@ -28,11 +28,11 @@ from support.auth.token_requests import (
     ISSUER,
     RESOURCE,
     TOKEN_ENDPOINT,
-    answered,
     basic_of,
     metadata,
     query_of,
-    redirected,
+    redirect_back,
+    token_answer,
     token_request,
 )
 from support.tables import case
@@ -57,7 +57,7 @@ MANAGED = EnterpriseManaged(
 
 
 def steps_of(grant: Grant, answers: Any, **members: Any) -> list[Step]:
-    """Return what a grant asks for on its way to tokens."""
+    """Return the steps of a grant up to its tokens."""
     asked: list[Step] = []
     request: TokenRequest = token_request(**{"client": CONFIDENTIAL, **members})
     assert play(grant.tokens(request), answers, asked).access_token == "a-token"
@@ -67,7 +67,7 @@ def steps_of(grant: Grant, answers: Any, **members: Any) -> list[Step]:
 def test_an_authorization_code_asks_the_user_with_further_parameters() -> None:
     def answer(step: Step) -> Answer:
         asks = isinstance(step, AuthorizationRequest)
-        return redirected(step, code="c") if asks else answered()
+        return redirect_back(step, code="c") if asks else token_answer()
 
     page, exchange = steps_of(AuthorizationCode(parameters={"login_hint": "me"}), answer)
     assert isinstance(page, AuthorizationRequest)
@@ -83,7 +83,7 @@ def test_parameters_that_the_flow_sets_are_refused_by_name() -> None:
 
 @pytest.mark.shows("CC-01", "CC-02", "RI-01")
 def test_client_credentials_are_shown_with_resource_and_scopes() -> None:
-    [request] = steps_of(ClientCredentials(), [answered()], scopes=SCOPED)
+    [request] = steps_of(ClientCredentials(), [token_answer()], scopes=SCOPED)
     assert basic_of(request) == "c:s"
     assert form_sent(request) == {
         "grant_type": "client_credentials",
@@ -91,8 +91,8 @@ def test_client_credentials_are_shown_with_resource_and_scopes() -> None:
         "scope": "a b",
         "client_id": "c",
     }
-    signing = ClientInformation(client_id="c", private_key=PrivateKey.generated().to_pem())
-    [request] = steps_of(ClientCredentials(), [answered()], client=signing)
+    signing = ClientInformation(client_id="c", private_key=PrivateKey.generate().to_pem())
+    [request] = steps_of(ClientCredentials(), [token_answer()], client=signing)
     assert form_sent(request).keys() == {
         "grant_type",
         "resource",
@@ -105,7 +105,7 @@ def test_client_credentials_are_shown_with_resource_and_scopes() -> None:
 def test_a_workload_shows_its_assertion_and_neither_secret_nor_registration() -> None:
     for client in (None, ClientInformation(client_id="w")):
         grant = WorkloadIdentity(assertion="a.b.c")
-        [request] = steps_of(grant, [answered()], client=client, scopes=SCOPED)
+        [request] = steps_of(grant, [token_answer()], client=client, scopes=SCOPED)
         form = {
             "grant_type": JWT_BEARER,
             "assertion": "a.b.c",
@@ -123,7 +123,7 @@ def test_a_new_assertion_is_asked_for_with_the_issuer_as_its_audience() -> None:
         raise AssertionError("a flow calls nothing")
 
     grant = WorkloadIdentity(assertion=source)
-    asking, request = steps_of(grant, [Assertion(value="new"), answered()])
+    asking, request = steps_of(grant, [Assertion(value="new"), token_answer()])
     assert asking == AssertionRequest(source=source, audience=ISSUER)
     assert form_sent(request)["assertion"] == "new"
 
@@ -139,7 +139,7 @@ def test_a_workload_that_is_refused_does_not_try_again() -> None:
 
 @pytest.mark.shows("EM-01", "EM-02")
 def test_the_login_at_an_identity_provider_is_exchanged_for_a_grant_and_that_for_tokens() -> None:
-    exchange, request = steps_of(MANAGED, [document(ID_JAG), answered()], scopes=SCOPED)
+    exchange, request = steps_of(MANAGED, [document(ID_JAG), token_answer()], scopes=SCOPED)
     assert urls([exchange, request]) == [f"{IDP}/token", TOKEN_ENDPOINT]
     assert form_sent(exchange) == {
         "grant_type": "urn:ietf:params:oauth:grant-type:token-exchange",
@@ -168,7 +168,7 @@ def test_each_of_the_two_servers_sees_its_own_credentials_only() -> None:
         MANAGED, client=login, subject_token_type="urn:ietf:params:oauth:token-type:saml2"
     )
     dpop = DPoP()
-    bound = answered(token_type="DPoP")
+    bound = token_answer(token_type="DPoP")
     exchange, request = fetches(steps_of(grant, [document(ID_JAG), bound], dpop=dpop))
     assert (basic_of(exchange), basic_of(request)) == ("i:other", "c:s")
     assert ("dpop" in exchange.headers, "dpop" in request.headers) == (False, True)
@@ -181,7 +181,7 @@ def test_an_identity_provider_is_found_by_its_issuer() -> None:
     answers = {
         f"{IDP}/.well-known/openid-configuration": document(provider),
         f"{IDP}/oauth2/token": document(ID_JAG),
-        TOKEN_ENDPOINT: answered(),
+        TOKEN_ENDPOINT: token_answer(),
     }
     asked = steps_of(replace(MANAGED, token_endpoint=None), answers)
     assert urls(asked) == [f"{IDP}/.well-known/oauth-authorization-server", *answers]
@@ -192,7 +192,7 @@ def test_a_login_is_asked_for_with_the_identity_provider_as_its_audience() -> No
         return audience
 
     grant = replace(MANAGED, subject_token=source)
-    asked = steps_of(grant, [Assertion(value="new"), document(ID_JAG), answered()])
+    asked = steps_of(grant, [Assertion(value="new"), document(ID_JAG), token_answer()])
     assert urls(asked)[0] == IDP
     assert form_sent(asked[1])["subject_token"] == "new"
 
@@ -205,7 +205,7 @@ def test_a_server_that_says_it_takes_other_profiles_only_is_not_asked() -> None:
         with case(profiles), pytest.raises(AuthorizationError):
             play(MANAGED.tokens(request), [])
     known = ("urn:ietf:params:oauth:grant-profile:id-jag",)
-    steps_of(MANAGED, [document(ID_JAG), answered()], server=metadata(**{name: known}))
+    steps_of(MANAGED, [document(ID_JAG), token_answer()], server=metadata(**{name: known}))
 
 
 def test_an_exchange_that_gives_something_else_ends_the_flow() -> None:

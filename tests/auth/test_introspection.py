@@ -1,4 +1,4 @@
-"""The authorization server is asked about tokens that only it can read."""
+"""The authorization server is asked about opaque tokens."""
 
 import asyncio
 from base64 import b64encode
@@ -38,7 +38,7 @@ def introspection(issuer: Issuer, /, **options: Any) -> Introspection:
 
 
 def knowing(**changed: Any) -> Issuer:
-    """An issuer that knows TOKEN; members that are None are left out."""
+    """Return an issuer that knows TOKEN; members that are None are left out."""
     said = {**ACTIVE, **changed}
     known = {name: value for name, value in said.items() if value is not None}
     return Issuer(known={TOKEN: known})
@@ -95,10 +95,10 @@ async def test_the_endpoint_is_that_of_the_metadata_unless_it_is_given() -> None
         if token != TOKEN:
             issuer.known[token] = {**ACTIVE}
         await verify(token)
-    assert issuer.asked_for("oauth-authorization-server") == 1
+    assert issuer.count_requests_for("oauth-authorization-server") == 1
     issuer.clock.now += 3600
     await verify(TOKEN)
-    assert issuer.asked_for("oauth-authorization-server") == 2
+    assert issuer.count_requests_for("oauth-authorization-server") == 2
     issuer.asked.clear()
     await introspection(issuer, endpoint=ENDPOINT)(TOKEN)
     assert [request.url for request in issuer.asked] == [ENDPOINT]
@@ -113,7 +113,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "one for nobody": ({"aud": None}, "The token is for another audience"),
     "one that has ended": ({"exp": 1}, "The token has expired"),
     "one that begins later": ({"nbf": 10**10}, "The token is not valid yet"),
-    "one of nobody": ({"sub": None}, "The token does not say whose it is"),
+    "one of nobody": ({"sub": None}, "The token has neither sub nor client_id"),
     "one that ends some time": ({"exp": "soon"}, "A claim of the token is malformed"),
 }
 
@@ -150,7 +150,7 @@ async def test_a_token_is_asked_about_once_for_all_who_have_it() -> None:
     assert {principal.id for principal in await asyncio.gather(*asking)} == {f"{ISSUER}|ada"}
     for _ in range(10):
         await verify(TOKEN)
-    assert issuer.asked_for("introspect") == 1
+    assert issuer.count_requests_for("introspect") == 1
     issuer.known[TOKEN] = {"active": False}
     issuer.clock.now += 60
     with pytest.raises(TokenRefused):
@@ -163,14 +163,14 @@ async def test_only_so_many_tokens_are_asked_about_at_a_time() -> None:
     asking = [asyncio.create_task(verify(f"token {number}")) for number in range(200)]
     for _ in range(3):
         await asyncio.sleep(0)
-    assert issuer.asked_for("introspect") == 4
+    assert issuer.count_requests_for("introspect") == 4
     refused = [task for task in asking if task.done()]
     assert len(refused) == 200 - 4 - 4 * 20
     assert all(isinstance(task.exception(), VerifierUnavailable) for task in refused)
     assert issuer.gate is not None
     issuer.gate.set()
     outcomes = await asyncio.gather(*asking, return_exceptions=True)
-    assert sum(isinstance(one, TokenRefused) for one in outcomes) == 84
+    assert sum(isinstance(outcome, TokenRefused) for outcome in outcomes) == 84
     assert issuer.most_at_once == 4
 
 

@@ -1,4 +1,4 @@
-"""Tokens of several issuers are verified at one endpoint, each by that of its issuer."""
+"""Tokens of several issuers at one endpoint, each verified by its own issuer's verifier."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from mcp_protogen.runtime.features.auth.server.issuers import Issuers
 from mcp_protogen.runtime.features.auth.server.jwt import JwtVerifier
 from mcp_protogen.runtime.features.auth.signing import PrivateKey
 from mcp_protogen.runtime.http.server.authentication import TokenRefused
-from support.auth.issuing import ISSUER, RESOURCE, Issuer, forged
+from support.auth.issuing import ISSUER, RESOURCE, Issuer, forge_token
 from support.tables import case
 
 OTHER = "https://other.example"
@@ -21,7 +21,7 @@ def jwt_verifier(issuer: Issuer) -> JwtVerifier:
 
 
 class Custom:
-    """A verifier that somebody wrote, which says what it was told to."""
+    """A custom verifier with a fixed answer."""
 
     def __init__(self, issuer: str, principal: Principal | None) -> None:
         self.issuer = issuer
@@ -32,7 +32,7 @@ class Custom:
 
 
 async def test_a_token_is_given_to_the_verifier_of_its_issuer() -> None:
-    one, two = Issuer(), Issuer(OTHER, keys={"first": PrivateKey.generated()})
+    one, two = Issuer(), Issuer(OTHER, keys={"first": PrivateKey.generate()})
     verify: Any = Issuers(jwt_verifier(one), jwt_verifier(two))
     assert (await verify(one.token())).id == f"{ISSUER}|ada"
     assert (await verify(two.token())).id == f"{OTHER}|ada"
@@ -40,7 +40,7 @@ async def test_a_token_is_given_to_the_verifier_of_its_issuer() -> None:
 
 @pytest.mark.shows("TK-03")
 async def test_a_key_of_one_issuer_signs_nothing_for_another() -> None:
-    one, two = Issuer(), Issuer(OTHER, keys={"first": PrivateKey.generated()})
+    one, two = Issuer(), Issuer(OTHER, keys={"first": PrivateKey.generate()})
     verify = Issuers(jwt_verifier(one), jwt_verifier(two))
     for signer, named in ((one, two), (two, one)):
         with case(signer.url), pytest.raises(TokenRefused, match="signature"):
@@ -56,8 +56,8 @@ async def test_a_token_of_nobody_who_is_known_is_refused_without_asking() -> Non
         issuer.token(iss=None),
         issuer.token(iss=[ISSUER]),
         *("opaque", "", "..", "a.b.c", f"a.{'A' * 100_000}.c", "a.ü.c"),
-        forged({}, {}).replace("e30", "W10"),
-        forged({}, {"iss": ISSUER, "more": "a" * 100_000}),
+        forge_token({}, {}).replace("e30", "W10"),
+        forge_token({}, {"iss": ISSUER, "more": "a" * 100_000}),
     ):
         with case(token[:50]), pytest.raises(TokenRefused, match="issuer that is not accepted"):
             await verify(token)
@@ -66,9 +66,11 @@ async def test_a_token_of_nobody_who_is_known_is_refused_without_asking() -> Non
 
 async def test_other_tokens_can_be_asked_about() -> None:
     one, two = Issuer(), Issuer(OTHER)
-    # Some have dots as JWTs do.
+    # Some have dots like JWTs.
     opaque = ("opaque", "v4.public.opaque", "a.b.c")
-    two.known = {one: {"active": True, "sub": "ada", "aud": RESOURCE} for one in opaque}
+    two.known = {
+        opaque_token: {"active": True, "sub": "ada", "aud": RESOURCE} for opaque_token in opaque
+    }
     client = ClientInformation(client_id="a", client_secret="b")
     introspection = Introspection(issuer=OTHER, audience=RESOURCE, client=client, fetch=two.fetch)
     verify: Any = Issuers(jwt_verifier(one), opaque=introspection)
@@ -79,7 +81,7 @@ async def test_other_tokens_can_be_asked_about() -> None:
 
 
 async def test_whatever_a_verifier_says_nobody_is_somebody_of_another_issuer() -> None:
-    token = forged({}, {"iss": OTHER})
+    token = forge_token({}, {"iss": OTHER})
     for said, id in (
         ("ada", f"{OTHER}|ada"),
         (f"{OTHER}|ada", f"{OTHER}|ada"),

@@ -1,4 +1,4 @@
-"""The keys of an issuer are found, kept, and read again when they change."""
+"""The keys of an issuer are found, cached, and read again when they change."""
 
 import asyncio
 from typing import Any
@@ -27,8 +27,8 @@ async def kids(keys: JwksUri, kid: str | None = "first") -> list[str | None]:
     return [key.kid for key in await keys.find(kid, "ES256")]
 
 
-async def settled() -> None:
-    """Let requests end that nobody waits for."""
+async def wait_for_tasks() -> None:
+    """Let background requests end."""
     while len(asyncio.all_tasks()) > 1:
         await asyncio.sleep(0)
 
@@ -38,7 +38,7 @@ async def test_keys_are_read_once_for_all_who_need_them() -> None:
     keys = keys_at(issuer)
     found = await asyncio.gather(*(kids(keys) for _ in range(50)))
     assert found == [["first"]] * 50
-    assert issuer.asked_for("jwks_uri") == 1
+    assert issuer.count_requests_for("jwks_uri") == 1
 
 
 async def test_a_request_that_is_given_up_does_not_keep_others_from_the_keys() -> None:
@@ -51,7 +51,7 @@ async def test_a_request_that_is_given_up_does_not_keep_others_from_the_keys() -
     assert issuer.gate is not None
     issuer.gate.set()
     assert await second == ["first"]
-    assert first.cancelled() and issuer.asked_for("jwks_uri") == 1
+    assert first.cancelled() and issuer.count_requests_for("jwks_uri") == 1
 
 
 async def test_keys_are_found_by_the_metadata_of_the_issuer() -> None:
@@ -105,27 +105,27 @@ async def test_a_request_that_never_ends_is_given_up() -> None:
 
 
 async def test_metadata_of_another_issuer_is_not_used(caplog: pytest.LogCaptureFixture) -> None:
-    for other in (f"{ISSUER}/", "https://evil.example", None):
-        with case(other):
+    for stated in (f"{ISSUER}/", "https://evil.example", None):
+        with case(stated):
             issuer = Issuer()
-            said = {"issuer": other, "jwks_uri": JWKS}
+            said = {"issuer": stated, "jwks_uri": JWKS}
             issuer.answers[f"{ISSUER}{WELL_KNOWN}"] = document(said)
             keys = JwksUri.of_issuer(ISSUER, fetch=issuer.fetch, clock=issuer.clock)
             with pytest.raises(VerifierUnavailable):
                 await kids(keys)
-            assert not issuer.asked_for("jwks_uri")
-    assert "is that of another issuer" in caplog.text
+            assert not issuer.count_requests_for("jwks_uri")
+    assert "belongs to another issuer" in caplog.text
 
 
 async def test_a_new_key_is_found_when_a_token_has_its_id() -> None:
     issuer = Issuer()
     keys = keys_at(issuer)
     assert await kids(keys) == ["first"]
-    issuer.keys["second"] = PrivateKey.generated()
+    issuer.keys["second"] = PrivateKey.generate()
     issuer.clock.now += 30
     found = await asyncio.gather(*(kids(keys, "second") for _ in range(50)))
     assert found == [["second"]] * 50
-    assert issuer.asked_for("jwks_uri") == 2
+    assert issuer.count_requests_for("jwks_uri") == 2
 
 
 async def test_ids_that_are_made_up_cause_few_requests() -> None:
@@ -135,7 +135,7 @@ async def test_ids_that_are_made_up_cause_few_requests() -> None:
         for number in range(100):
             assert not await kids(keys, f"{seconds} {number}")
         issuer.clock.now += 1
-    assert issuer.asked_for("jwks_uri") == 2
+    assert issuer.count_requests_for("jwks_uri") == 2
 
 
 async def test_keys_that_have_aged_are_used_while_they_are_read_again() -> None:
@@ -144,14 +144,14 @@ async def test_keys_that_have_aged_are_used_while_they_are_read_again() -> None:
     assert await kids(keys) == ["first"]
     issuer.clock.now += 599
     assert await kids(keys) == ["first"]
-    assert issuer.asked_for("jwks_uri") == 1
-    issuer.keys = {"second": PrivateKey.generated()}
+    assert issuer.count_requests_for("jwks_uri") == 1
+    issuer.keys = {"second": PrivateKey.generate()}
     issuer.clock.now += 1
     issuer.gate = asyncio.Event()
     assert [await kids(keys) for _ in range(10)] == [["first"]] * 10
     issuer.gate.set()
-    await settled()
-    assert issuer.asked_for("jwks_uri") == 2
+    await wait_for_tasks()
+    assert issuer.count_requests_for("jwks_uri") == 2
     assert await kids(keys, "second") == ["second"]
     assert not await kids(keys)
 
@@ -164,7 +164,7 @@ async def test_keys_are_used_for_a_day_while_the_issuer_is_away() -> None:
     for _ in range(23):
         issuer.clock.now += 3600
         assert await kids(keys) == ["first"]
-        await settled()
+        await wait_for_tasks()
     issuer.clock.now += 3600
     with pytest.raises(VerifierUnavailable):
         await kids(keys)
@@ -183,10 +183,10 @@ async def test_an_issuer_that_is_away_is_asked_now_and_then() -> None:
                     with pytest.raises(VerifierUnavailable):
                         await kids(keys)
                 issuer.clock.now += 1
-            assert issuer.asked_for("jwks_uri") == 2
+            assert issuer.count_requests_for("jwks_uri") == 2
 
 
-async def test_what_is_no_set_of_keys_leaves_those_that_are_known(
+async def test_invalid_key_set_keeps_known_keys(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     issuer = Issuer()
@@ -205,7 +205,7 @@ async def test_what_is_no_set_of_keys_leaves_those_that_are_known(
             issuer.answers[JWKS] = answer
             issuer.clock.now += 600
             assert await kids(keys) == ["first"]
-            await settled()
+            await wait_for_tasks()
             assert await kids(keys) == ["first"]
     assert "cannot be read" in caplog.text
 
@@ -217,7 +217,7 @@ async def test_an_issuer_can_withdraw_all_keys() -> None:
     issuer.keys = {}
     issuer.clock.now += 600
     await kids(keys)
-    await settled()
+    await wait_for_tasks()
     assert not await kids(keys)
 
 
@@ -242,7 +242,7 @@ async def test_of_a_huge_set_only_some_keys_are_read_and_few_are_tried() -> None
 
 
 async def test_a_key_that_names_its_algorithm_is_used_with_no_other() -> None:
-    rsa = PrivateKey.generated("RS256")
+    rsa = PrivateKey.generate("RS256")
     issuer = Issuer(keys={}, more_keys=[{**rsa.public.jwk, "kid": "a", "alg": "RS256"}])
     keys = keys_at(issuer)
     found = {name: len(await keys.find("a", name)) for name in ("RS256", "PS256", "ES256")}
@@ -280,4 +280,4 @@ def test_keys_can_be_read_in_one_loop_after_another() -> None:
     for _ in range(2):
         asyncio.run(several())
         issuer.clock.now += 2 * DAY
-    assert issuer.asked_for("jwks_uri") == 2
+    assert issuer.count_requests_for("jwks_uri") == 2

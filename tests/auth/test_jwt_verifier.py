@@ -1,4 +1,4 @@
-"""JWTs are accepted if they were issued for this server, and refused otherwise."""
+"""JWTs are accepted only if issued for this server."""
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -12,10 +12,10 @@ from mcp_protogen.runtime.features.auth.server.jwt import JwtVerifier
 from mcp_protogen.runtime.features.auth.server.keys import StaticKeys
 from mcp_protogen.runtime.features.auth.signing import InvalidKey, PrivateKey, PublicKey
 from mcp_protogen.runtime.http.server.authentication import TokenRefused
-from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer, forged
+from support.auth.issuing import ISSUER, KEY, RESOURCE, Issuer, forge_token
 from support.tables import case
 
-OTHER = PrivateKey.generated()
+OTHER = PrivateKey.generate()
 HOUR = 3600.0
 
 
@@ -31,7 +31,7 @@ def verifier(issuer: Issuer, **options: Any) -> JwtVerifier:
 
 
 async def refusal(verify: JwtVerifier, token: str) -> str:
-    """Why a token is refused."""
+    """Return the reason why a token is refused."""
     with pytest.raises(TokenRefused) as caught:
         await verify(token)
     assert caught.value.error == "invalid_token"
@@ -49,7 +49,7 @@ async def test_a_token_of_the_issuer_for_this_server_is_accepted() -> None:
     assert principal.claims["aud"] == RESOURCE
 
 
-def test_what_is_not_installed_is_said_before_any_token_comes(
+def test_missing_dependency_is_reported_at_construction(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     makers: list[tuple[str, str, Callable[[], object]]] = [
@@ -64,7 +64,7 @@ def test_what_is_not_installed_is_said_before_any_token_comes(
                 make()
 
 
-async def test_what_a_token_says_cannot_be_changed_for_the_next_request() -> None:
+async def test_claims_are_read_only() -> None:
     issuer = Issuer()
     claims: Any = (await verifier(issuer)(issuer.token())).claims
     with pytest.raises(TypeError):
@@ -73,7 +73,7 @@ async def test_what_a_token_says_cannot_be_changed_for_the_next_request() -> Non
 
 AUDIENCE, ISSUED = "The token is for another audience", "The token is of another issuer"
 EXPIRED, EARLY = "The token has expired", "The token is not valid yet"
-MALFORMED, NOBODY = "A claim of the token is malformed", "The token does not say whose it is"
+MALFORMED, NOBODY = "A claim of the token is malformed", "The token has neither sub nor client_id"
 
 REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "of another server": ({"aud": "https://other.example/mcp"}, AUDIENCE),
@@ -88,7 +88,7 @@ REFUSED: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "of the issuer with a slash": ({"iss": f"{ISSUER}/"}, ISSUED),
     "of no issuer": ({"iss": None}, ISSUED),
     "of several issuers": ({"iss": [ISSUER]}, ISSUED),
-    "that never ends": ({"exp": None}, "The token has no end"),
+    "that never ends": ({"exp": None}, "The token has no exp"),
     "that ends some time": ({"exp": "tomorrow"}, MALFORMED),
     "that ends as True": ({"exp": True}, MALFORMED),
     "that ends beyond all numbers": ({"exp": 10**400}, MALFORMED),
@@ -136,7 +136,7 @@ async def test_a_token_is_valid_for_its_time_and_a_little_longer() -> None:
 
 
 @pytest.mark.shows("TK-04")
-async def test_one_of_several_audiences_is_enough() -> None:
+async def test_any_of_several_audiences_is_accepted() -> None:
     issuer = Issuer()
     token = issuer.token(aud=["https://other.example", RESOURCE])
     assert (await verifier(issuer)(token)).id == f"{ISSUER}|ada"
@@ -184,7 +184,7 @@ async def test_a_token_for_another_purpose_is_refused() -> None:
     ):
         for verify, expected in ((usual, accepted), (strict, strictly)):
             with case((type, expected)):
-                # joserfc would add a type to a header that has none.
+                # joserfc adds a type to a header without one.
                 header = {"typ": type or "JWT"}
                 token = issuer.token(header=header, jti=f"{type} {expected}")
                 if expected:
@@ -193,7 +193,7 @@ async def test_a_token_for_another_purpose_is_refused() -> None:
                     assert await refusal(verify, token) == "The token is not an access token"
 
 
-async def test_what_is_no_signed_jwt_is_refused() -> None:
+async def test_malformed_jwt_is_refused() -> None:
     issuer = Issuer()
     verify, good = verifier(issuer), issuer.token()
     head, body, signature = good.split(".")
@@ -202,11 +202,11 @@ async def test_what_is_no_signed_jwt_is_refused() -> None:
         *(f"{head}.{body}.", f"{head}..{signature}", f".{body}.{signature}", "." * 100_000),
         *(f"{'A' * 100_000}.{body}.{signature}", f"{head}.{'A' * 1_000_000}.{signature}"),
         *(f" {good}", f"{good}=", f"{good}\n"),
-        forged({"alg": "ES256", "kid": ["first"]}, {}),
-        forged({"alg": ["ES256"], "kid": "first"}, {}),
-        forged({"kid": "first"}, {}),
-        forged({"alg": "ES256", "kid": "first"}, {}),
-        forged({"alg": "ES256", "kid": "first", "crit": ["exp"], "exp": 1}, {}),
+        forge_token({"alg": "ES256", "kid": ["first"]}, {}),
+        forge_token({"alg": ["ES256"], "kid": "first"}, {}),
+        forge_token({"kid": "first"}, {}),
+        forge_token({"alg": "ES256", "kid": "first"}, {}),
+        forge_token({"alg": "ES256", "kid": "first", "crit": ["exp"], "exp": 1}, {}),
     ):
         with case(token[:60]):
             assert await refusal(verify, token) in (
@@ -216,12 +216,12 @@ async def test_what_is_no_signed_jwt_is_refused() -> None:
 
 
 async def test_a_type_that_is_no_text_is_refused() -> None:
-    token = forged({"alg": "ES256", "typ": ["at+jwt"]}, {})
+    token = forge_token({"alg": "ES256", "typ": ["at+jwt"]}, {})
     assert await refusal(verifier(Issuer()), token) == "The token is not an access token"
 
 
 async def test_only_the_algorithms_of_the_list_are_accepted() -> None:
-    rsa = PrivateKey.generated("RS256")
+    rsa = PrivateKey.generate("RS256")
     issuer = Issuer(keys={"first": KEY, "rsa": rsa})
     for algorithms, kid, accepted in (
         (["ES256"], "first", True),
@@ -251,7 +251,7 @@ async def test_keys_can_be_given() -> None:
 
 
 class KeysOfMine(dict[str, PublicKey]):
-    """Keys that can be counted, of which there are none yet."""
+    """Countable keys, empty at first."""
 
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
         return [*self.values()]
@@ -273,7 +273,7 @@ async def test_claims_with_scopes_stay_as_they_were_given() -> None:
 
 
 def test_keys_for_verifying_are_public() -> None:
-    with pytest.raises(ValueError, match="needed"):
+    with pytest.raises(ValueError, match="expected at least one"):
         StaticKeys()
     with pytest.raises(InvalidKey, match="private"):
         StaticKeys(KEY.to_pem())

@@ -1,4 +1,4 @@
-"""The user logs in: which pages are opened, and which redirects are taken."""
+"""The login of a user: the opened pages, and the accepted redirects."""
 
 import asyncio
 import socket
@@ -18,17 +18,17 @@ from support.tables import case
 PAGE = "https://login.example/authorize?state=s1"
 
 
-def asked(redirect_uri: str, url: str = PAGE) -> AuthorizationRequest:
+def authorization_request(redirect_uri: str, url: str = PAGE) -> AuthorizationRequest:
     return AuthorizationRequest(url=url, redirect_uri=redirect_uri, state="s1")
 
 
-async def visited(url: str) -> httpx2.Response:
+async def visit(url: str) -> httpx2.Response:
     async with httpx2.AsyncClient(verify=False, trust_env=False) as browser:
         return await browser.get(url)
 
 
 class Visitor:
-    """A browser: notes what it is to open, and visits places of the receiver then."""
+    """A browser that records the page to open, and visits URLs of the receiver."""
 
     def __init__(self, *queries: str) -> None:
         self.queries = queries
@@ -43,13 +43,13 @@ class Visitor:
 
     async def _visit(self) -> None:
         for query in self.queries:
-            self.responses.append(await visited(f"{self.redirect_uri}{query}"))
+            self.responses.append(await visit(f"{self.redirect_uri}{query}"))
 
     async def log_in(self, receiver: LoopbackReceiver, *registered: str) -> AuthorizationResponse:
-        """Where the user ends."""
+        """Return the last page of the user."""
         async with receiver.redirection(registered) as place:
             self.redirect_uri = place.redirect_uri
-            response = await place.response(asked(place.redirect_uri))
+            response = await place.response(authorization_request(place.redirect_uri))
         if self.visit is not None:
             await self.visit
         return response
@@ -72,7 +72,7 @@ async def test_the_redirect_with_the_state_is_the_response() -> None:
 
 
 @pytest.mark.shows("IS-06")
-async def test_what_has_not_the_state_is_dropped_and_the_right_one_is_waited_for() -> None:
+async def test_callback_with_wrong_state_is_dropped() -> None:
     for query, status in {
         "?code=c1": 400,
         "?code=c1&state=": 400,
@@ -86,21 +86,21 @@ async def test_what_has_not_the_state_is_dropped_and_the_right_one_is_waited_for
             visitor = Visitor(query, "?error=x&state=s1")
             response = await visitor.log_in(LoopbackReceiver(open=visitor.open))
             assert response.url.endswith("?error=x&state=s1")
-            assert [one.status_code for one in visitor.responses] == [status, 200]
+            assert [reply.status_code for reply in visitor.responses] == [status, 200]
 
 
-async def test_what_is_no_request_is_turned_away() -> None:
+async def test_malformed_callback_request_is_refused() -> None:
     async def rude(url: str) -> None:
         host, port = urlsplit(visitor.redirect_uri).netloc.split(":")
         for data in (b"POST /callback?state=s1 HTTP/1.1\r\n\r\n", b"x" * 70_000, b"\r\n\r\n", b""):
             reader, writer = await asyncio.open_connection(host, int(port))
             writer.write(data)
             if not data:
-                # Browsers open connections that they do not use.
+                # Browsers open unused connections.
                 unused.append(writer)
                 continue
             writer.write_eof()
-            # Some of it may be left unread when it is turned away.
+            # A refusal may leave a part unread.
             with suppress(ConnectionResetError):
                 assert b"200" not in await reader.read(20)
             writer.close()
@@ -127,15 +127,15 @@ async def test_only_pages_of_https_or_of_this_machine_are_opened() -> None:
         with case(url):
             async with receiver.redirection(()) as place:
                 with pytest.raises(UnsafeUrl):
-                    await place.response(asked(place.redirect_uri, url))
+                    await place.response(authorization_request(place.redirect_uri, url))
             with pytest.raises(UnsafeUrl):
-                await web.response(asked(web.redirect_uri, url))
+                await web.response(authorization_request(web.redirect_uri, url))
     assert visitor.opened == []
     for url in ("http://127.0.0.1:1/authorize", "http://localhost:1/", "HTTPS://login.example/"):
         with case(url):
             async with receiver.redirection(()) as place:
                 visitor.redirect_uri = place.redirect_uri
-                await place.response(asked(place.redirect_uri, url))
+                await place.response(authorization_request(place.redirect_uri, url))
             assert visitor.opened[-1] == url
 
 
@@ -172,8 +172,8 @@ async def test_a_user_who_does_not_come_is_not_waited_for_forever() -> None:
     with pytest.raises(AuthorizationError, match=r"within 2 s"):
         await Visitor().log_in(LoopbackReceiver(open=lambda url: None, timeout=2))
     with pytest.raises(AuthorizationError, match=r"within 2 s"):
-        await web.response(asked(web.redirect_uri))
-    assert not web.redirected("https://app.example/callback?state=s1")
+        await web.response(authorization_request(web.redirect_uri))
+    assert not web.take_redirect("https://app.example/callback?state=s1")
 
 
 def port_of(uri: str) -> int:
@@ -196,7 +196,7 @@ async def test_the_port_of_a_registration_is_taken_again_if_it_is_free() -> None
         fixed = LoopbackReceiver(port=port_of(first), open=visitor.open)
         with pytest.raises(AuthorizationError, match="no port is free"):
             await visitor.log_in(fixed)
-    # It would not be the URI of another path, or elsewhere.
+    # Otherwise it would be the URI of another path or host.
     await visitor.log_in(receiver, first.replace("callback", "other"), "http://10.0.0.1:1/callback")
     assert visitor.redirect_uri != first
 
@@ -243,10 +243,10 @@ async def test_a_web_application_hands_each_redirect_to_who_waits_for_it() -> No
     assert shown == [PAGE, PAGE]
     for state in ("s2", "s1"):
         url = f"https://app.example/callback?code={state}&state={state}"
-        assert web.redirected(url)
-        # Nobody can say it otherwise later.
-        assert not web.redirected(url)
+        assert web.take_redirect(url)
+        # It cannot be changed later.
+        assert not web.take_redirect(url)
         assert (await waiting[state]).url == url
     for query in ("", "?state=s3", "?state=s1", "?state=s1&state=s2"):
-        assert not web.redirected(f"https://app.example/callback{query}")
-    assert not web.redirected("http://[/callback?state=s1"), "browsers choose what Host says"
+        assert not web.take_redirect(f"https://app.example/callback{query}")
+    assert not web.take_redirect("http://[/callback?state=s1"), "browsers choose what Host says"

@@ -13,8 +13,8 @@ import pytest
 from mcp_protogen.runtime.http.client.authorization import Exchange
 from support.auth.behaviour import Behaviour
 from support.auth.clients import Client
-from support.auth.signed import key_of, private_pem, public_jwk
-from support.auth.visited import Guarded, User, echo, guarded
+from support.auth.guarded_server import GuardedServer, User, echo, serve_guarded
+from support.auth.jwts import key_of, private_pem, public_jwk
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, pkg, tools
@@ -34,38 +34,38 @@ class Clock:
 
 
 def oauth_of(user: User, **settings: Any) -> Any:
-    """OAuth for a client whose user has the browser of a test."""
+    """Return OAuth for a client whose user has the test's browser."""
     return pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=user.open), **settings)
 
 
 @asynccontextmanager
-async def connected(
-    guard: Guarded, revision: str, oauth: Any, **settings: Any
+async def connect(
+    guard: GuardedServer, revision: str, oauth: Any, **settings: Any
 ) -> AsyncGenerator[Any, None]:
     async with pkg.connect_http(guard.url, client(revision), auth=oauth, **settings) as ours:
         yield ours
 
 
-async def said(ours: Any, revision: str, name: str = "x") -> str:
-    """What the tool says."""
+async def tool_text(ours: Any, revision: str, name: str = "x") -> str:
+    """Return the text of the tool."""
     result = await ours.call_tool(name)
     return str(content_of(result)[0].text)
 
 
-async def called(guard: Guarded, revision: str, oauth: Any, name: str = "x") -> str:
-    """What the tool says to a client of one call."""
-    async with connected(guard, revision, oauth) as ours:
-        return await said(ours, revision, name)
+async def call_once(guard: GuardedServer, revision: str, oauth: Any, name: str = "x") -> str:
+    """Call the tool once with a new client; return its text."""
+    async with connect(guard, revision, oauth) as ours:
+        return await tool_text(ours, revision, name)
 
 
-def asked(guard: Guarded, endpoint: Any) -> int:
-    """How often an endpoint was asked."""
-    return len(guard.server.asked(endpoint))
+def count_requests(guard: GuardedServer, endpoint: Any) -> int:
+    """Count the requests to an endpoint."""
+    return len(guard.server.requests_to(endpoint))
 
 
-def refused(guard: Guarded) -> int:
-    """How many requests to the MCP server were refused."""
-    calls = [one for one in guard.resource.requests if one.url == guard.url]
+def count_refused(guard: GuardedServer) -> int:
+    """Count the refused requests to the MCP server."""
+    calls = [request for request in guard.resource.requests if request.url == guard.url]
     return len(calls) - len(guard.resource.accepted)
 
 
@@ -74,21 +74,21 @@ async def test_a_user_logs_in_once_and_every_request_shows_the_token() -> None:
     for revision in ERAS:
         with case(revision):
             user = User()
-            async with guarded(revision) as guard:
+            async with serve_guarded(revision) as guard:
                 oauth = oauth_of(user)
-                async with connected(guard, revision, oauth) as ours:
+                async with connect(guard, revision, oauth) as ours:
                     for _ in range(3):
-                        assert await said(ours, revision) == "x"
-                assert await called(guard, revision, oauth) == "x"
+                        assert await tool_text(ours, revision) == "x"
+                assert await call_once(guard, revision, oauth) == "x"
             assert len(user.pages) == 1
-            assert refused(guard) == 1
-            verbs = {one.method for one in guard.resource.accepted}
+            assert count_refused(guard) == 1
+            verbs = {request.method for request in guard.resource.accepted}
             assert verbs == ({"POST", "GET", "DELETE"} if revision == OLD else {"POST"})
-            shown = {one.headers["authorization"] for one in guard.resource.accepted}
+            shown = {request.headers["authorization"] for request in guard.resource.accepted}
             assert len(shown) == 1
             token = shown.pop().removeprefix("Bearer ")
             everything = [*guard.resource.requests, *guard.server.requests]
-            assert not any(token in one.url for one in everything)
+            assert not any(token in request.url for request in everything)
 
 
 @pytest.mark.shows("GE-01")
@@ -99,7 +99,7 @@ async def test_a_server_that_asks_for_nothing_is_shown_nothing() -> None:
             async with serving(tools(revision, echo)) as site:
                 connecting = pkg.connect_http(site.url, client(revision), auth=oauth_of(user))
                 async with connecting as ours:
-                    assert await said(ours, revision) == "x"
+                    assert await tool_text(ours, revision) == "x"
             assert user.pages == []
 
 
@@ -107,19 +107,20 @@ async def test_requests_at_the_same_time_wait_for_one_login() -> None:
     for revision in ERAS:
         with case(revision):
             user = User()
-            async with guarded(revision) as guard:
+            async with serve_guarded(revision) as guard:
                 oauth = oauth_of(user)
-                calls = [called(guard, revision, oauth, f"call {n}") for n in range(5)]
+                calls = [call_once(guard, revision, oauth, f"call {n}") for n in range(5)]
                 assert await asyncio.gather(*calls) == [f"call {n}" for n in range(5)]
-                async with connected(guard, revision, oauth) as ours:
-                    await said(ours, revision)
+                async with connect(guard, revision, oauth) as ours:
+                    await tool_text(ours, revision)
                     guard.server.tokens.revoked.update(
-                        one.headers["authorization"].split()[1] for one in guard.resource.accepted
+                        request.headers["authorization"].split()[1]
+                        for request in guard.resource.accepted
                     )
-                    calls = [said(ours, revision, f"call {n}") for n in range(5)]
+                    calls = [tool_text(ours, revision, f"call {n}") for n in range(5)]
                     assert await asyncio.gather(*calls) == [f"call {n}" for n in range(5)]
             assert len(user.pages) == 1
-            assert asked(guard, "token") == 2
+            assert count_requests(guard, "token") == 2
 
 
 async def test_a_login_that_fails_fails_for_all_who_wait_for_it() -> None:
@@ -127,16 +128,16 @@ async def test_a_login_that_fails_fails_for_all_who_wait_for_it() -> None:
         with case(revision):
             user = User()
             denied = Behaviour(redirected={"error": "access_denied", "code": None})
-            async with guarded(revision, {"behaviour": denied}) as guard:
+            async with serve_guarded(revision, {"behaviour": denied}) as guard:
                 oauth = oauth_of(user)
-                calls = [called(guard, revision, oauth) for _ in range(3)]
+                calls = [call_once(guard, revision, oauth) for _ in range(3)]
                 failures = await asyncio.gather(*calls, return_exceptions=True)
-                assert [str(one) for one in failures] == ["access_denied"] * 3
-                assert all(isinstance(one, pkg.OAuthError) for one in failures)
+                assert [str(failure) for failure in failures] == ["access_denied"] * 3
+                assert all(isinstance(failure, pkg.OAuthError) for failure in failures)
                 assert len(user.pages) == 1
-                # Who asks again is asked again.
+                # A repeated request asks the user again.
                 guard.server.behave(redirected={})
-                assert await called(guard, revision, oauth) == "x"
+                assert await call_once(guard, revision, oauth) == "x"
             assert len(user.pages) == 2
 
 
@@ -145,33 +146,33 @@ async def test_a_token_is_used_until_shortly_before_it_expires_and_then_refreshe
     for revision in ERAS:
         with case(revision):
             user, clock = User(), Clock()
-            async with guarded(revision, {"clock": clock}) as guard:
+            async with serve_guarded(revision, {"clock": clock}) as guard:
                 oauth = oauth_of(user, clock=clock)
-                async with connected(guard, revision, oauth) as ours:
-                    await said(ours, revision)
+                async with connect(guard, revision, oauth) as ours:
+                    await tool_text(ours, revision)
                     clock.now += 260
-                    await said(ours, revision)
-                    assert asked(guard, "token") == 1
+                    await tool_text(ours, revision)
+                    assert count_requests(guard, "token") == 1
                     clock.now += 20
-                    calls = [said(ours, revision) for _ in range(3)]
+                    calls = [tool_text(ours, revision) for _ in range(3)]
                     await asyncio.gather(*calls)
-                    assert asked(guard, "token") == 2
+                    assert count_requests(guard, "token") == 2
                     # It was not even refused.
-                    assert refused(guard) == 1
+                    assert count_refused(guard) == 1
             assert len(user.pages) == 1
 
 
 async def test_a_token_that_lasts_for_seconds_is_used_for_most_of_them() -> None:
     clock = Clock()
     setup = {"clock": clock, "behaviour": Behaviour(lifetime=20)}
-    async with guarded(STATELESS, setup) as guard:
+    async with serve_guarded(STATELESS, setup) as guard:
         oauth = oauth_of(User(), clock=clock)
-        await called(guard, STATELESS, oauth)
+        await call_once(guard, STATELESS, oauth)
         for seconds, requests in ((0, 1), (17, 1), (2, 2), (17, 2), (2, 3)):
             clock.now += seconds
-            await called(guard, STATELESS, oauth)
-            assert asked(guard, "token") == requests
-        assert refused(guard) == 1
+            await call_once(guard, STATELESS, oauth)
+            assert count_requests(guard, "token") == requests
+        assert count_refused(guard) == 1
 
 
 @pytest.mark.shows("RF-04")
@@ -181,22 +182,24 @@ async def test_without_a_refresh_token_the_user_logs_in_again() -> None:
             user, clock = User(), Clock()
             behaviour = Behaviour(refresh="never" if refresh == "never" else "rotating")
             setup = {"clock": clock, "behaviour": behaviour}
-            async with guarded(STATELESS, setup) as guard:
+            async with serve_guarded(STATELESS, setup) as guard:
                 oauth = oauth_of(user, clock=clock)
-                await called(guard, STATELESS, oauth)
+                await call_once(guard, STATELESS, oauth)
                 guard.server.tokens.refresh_tokens.clear()
                 clock.now += 301
-                await called(guard, STATELESS, oauth)
+                await call_once(guard, STATELESS, oauth)
             assert len(user.pages) == 2
-            # The port of the first login was free, so that the registration counts still.
-            assert asked(guard, "register") == 1
+            # The port of the first login was free, so the registration is still valid.
+            assert count_requests(guard, "register") == 1
 
 
 async def test_the_end_of_a_session_has_nobody_log_in() -> None:
     user, clock = User(), Clock()
-    async with guarded(OLD, {"clock": clock, "behaviour": Behaviour(refresh="never")}) as guard:
-        async with connected(guard, OLD, oauth_of(user, clock=clock)) as ours:
-            await said(ours, OLD)
+    async with serve_guarded(
+        OLD, {"clock": clock, "behaviour": Behaviour(refresh="never")}
+    ) as guard:
+        async with connect(guard, OLD, oauth_of(user, clock=clock)) as ours:
+            await tool_text(ours, OLD)
             clock.now += 301
         assert guard.resource.requests[-1].method == "DELETE"
     assert len(user.pages) == 1
@@ -208,15 +211,18 @@ async def test_more_scopes_are_asked_for_when_a_call_needs_them_and_it_is_repeat
         with case(revision):
             user = User()
             async with (
-                guarded(revision, resource={"scopes": ("read",)}) as guard,
-                connected(guard, revision, oauth_of(user)) as ours,
+                serve_guarded(revision, resource={"scopes": ("read",)}) as guard,
+                connect(guard, revision, oauth_of(user)) as ours,
             ):
-                await said(ours, revision)
+                await tool_text(ours, revision)
                 guard.resource.needed = frozenset({"write"})
-                calls = [said(ours, revision, f"call {n}") for n in range(3)]
+                calls = [tool_text(ours, revision, f"call {n}") for n in range(3)]
                 assert await asyncio.gather(*calls) == [f"call {n}" for n in range(3)]
-            scopes = [set(one.query["scope"].split()) for one in guard.server.asked("authorize")]
-            wanted = [one - {"offline_access"} for one in scopes]
+            scopes = [
+                set(request.query["scope"].split())
+                for request in guard.server.requests_to("authorize")
+            ]
+            wanted = [scope - {"offline_access"} for scope in scopes]
             assert wanted == [{"read"}, {"read", "write"}]
 
 
@@ -227,33 +233,37 @@ async def test_scopes_that_are_never_granted_are_given_up() -> None:
             user = User()
             setup = {"behaviour": Behaviour(withheld=frozenset({"write"}))}
             async with (
-                guarded(revision, setup, {"scopes": ("read",)}) as guard,
-                connected(guard, revision, oauth_of(user)) as ours,
+                serve_guarded(revision, setup, {"scopes": ("read",)}) as guard,
+                connect(guard, revision, oauth_of(user)) as ours,
             ):
-                await said(ours, revision)
+                await tool_text(ours, revision)
                 guard.resource.needed = frozenset({"write"})
                 lacking = "not enough for tools/call x, which needs the scopes write$"
                 with pytest.raises(pkg.AuthorizationError, match=lacking):
-                    await said(ours, revision)
+                    await tool_text(ours, revision)
                 assert 2 <= len(user.pages) <= 4
 
 
 @pytest.mark.shows("TK-07")
-async def test_what_is_stored_serves_the_next_run_of_the_program(tmp_path: Path) -> None:
+async def test_stored_tokens_serve_next_run(tmp_path: Path) -> None:
     for revision in ERAS:
         with case(revision):
             user, clock = User(), Clock()
             path = tmp_path / f"{revision}.json"
-            async with guarded(revision, {"clock": clock}) as guard:
+            async with serve_guarded(revision, {"clock": clock}) as guard:
                 oauth = pkg.OAuth()
                 for _ in range(3):
                     oauth = oauth_of(user, clock=clock, storage=pkg.FileStorage(path))
-                    assert await called(guard, revision, oauth) == "x"
+                    assert await call_once(guard, revision, oauth) == "x"
                     clock.now += 290
-                assert (len(user.pages), asked(guard, "token"), refused(guard)) == (1, 3, 1)
+                assert (len(user.pages), count_requests(guard, "token"), count_refused(guard)) == (
+                    1,
+                    3,
+                    1,
+                )
                 await oauth.forget(guard.url)
-                # The registration counts still.
-                await called(guard, revision, oauth_of(user, storage=pkg.FileStorage(path)))
+                # The registration is still valid.
+                await call_once(guard, revision, oauth_of(user, storage=pkg.FileStorage(path)))
             assert len(user.pages) == 2
 
 
@@ -261,13 +271,13 @@ async def test_a_token_that_another_process_has_refreshed_is_taken_over(tmp_path
     user, clock = User(), Clock()
     storage = pkg.FileStorage(tmp_path / "tokens.json")
     one, other = (oauth_of(user, clock=clock, storage=storage) for _ in range(2))
-    async with guarded(STATELESS, {"clock": clock}) as guard:
+    async with serve_guarded(STATELESS, {"clock": clock}) as guard:
         for oauth in (one, other):
-            await called(guard, STATELESS, oauth)
+            await call_once(guard, STATELESS, oauth)
         clock.now += 290
         for oauth in (one, other):
-            await called(guard, STATELESS, oauth)
-    assert (len(user.pages), asked(guard, "token"), refused(guard)) == (1, 2, 1)
+            await call_once(guard, STATELESS, oauth)
+    assert (len(user.pages), count_requests(guard, "token"), count_refused(guard)) == (1, 2, 1)
 
 
 async def test_tokens_that_cannot_be_stored_are_used_all_the_same(
@@ -282,15 +292,15 @@ async def test_tokens_that_cannot_be_stored_are_used_all_the_same(
             await super().set(key, value)
 
     user, clock, storage = User(), Clock(), Filling()
-    async with guarded(STATELESS, {"clock": clock}) as guard:
+    async with serve_guarded(STATELESS, {"clock": clock}) as guard:
         oauth = oauth_of(user, clock=clock, storage=storage)
         for room in (True, False, False):
             storage.room = room
-            assert await called(guard, STATELESS, oauth) == "x"
+            assert await call_once(guard, STATELESS, oauth) == "x"
             clock.now += 290
     assert "could not be stored" in caplog.text
-    # What was stored before is not taken for newer.
-    assert (len(user.pages), asked(guard, "token"), refused(guard)) == (1, 3, 1)
+    # Earlier stored tokens are not taken for newer.
+    assert (len(user.pages), count_requests(guard, "token"), count_refused(guard)) == (1, 3, 1)
 
 
 @pytest.mark.shows("DP-01", "DP-02")
@@ -298,20 +308,22 @@ async def test_tokens_can_be_bound_to_a_key() -> None:
     for revision in ERAS:
         with case(revision):
             user = User()
-            async with guarded(revision, {"behaviour": Behaviour(dpop_required=True)}) as guard:
+            async with serve_guarded(
+                revision, {"behaviour": Behaviour(dpop_required=True)}
+            ) as guard:
                 oauth = oauth_of(user, dpop=pkg.DPoP())
-                async with connected(guard, revision, oauth) as ours:
+                async with connect(guard, revision, oauth) as ours:
                     for _ in range(3):
-                        await said(ours, revision)
+                        await tool_text(ours, revision)
             accepted = guard.resource.accepted
-            assert all(one.headers["authorization"].startswith("DPoP ") for one in accepted)
-            proofs = {one.headers["dpop"] for one in accepted}
+            assert all(request.headers["authorization"].startswith("DPoP ") for request in accepted)
+            proofs = {request.headers["dpop"] for request in accepted}
             assert len(proofs) == len(accepted)
 
 
 async def test_the_servers_of_a_configuration_are_authorized_unless_they_have_a_header() -> None:
     user = User()
-    async with guarded(STATELESS) as guard:
+    async with serve_guarded(STATELESS) as guard:
         auth = oauth_of(user)
         own = {"Authorization": f"Bearer {guard.server.access_token(guard.url)}"}
         servers = {"one": {"url": guard.url}, "other": {"url": guard.url, "headers": own}}
@@ -329,18 +341,20 @@ async def test_the_servers_of_a_configuration_are_authorized_unless_they_have_a_
 async def test_a_request_is_repeated_with_the_nonce_that_its_server_asks_for() -> None:
     for revision in ERAS:
         with case(revision):
-            async with guarded(revision, {"behaviour": Behaviour(dpop_required=True)}) as guard:
+            async with serve_guarded(
+                revision, {"behaviour": Behaviour(dpop_required=True)}
+            ) as guard:
                 guard.server.proofs.nonce = "of-the-login"
                 oauth = oauth_of(User(), dpop=pkg.DPoP())
-                async with connected(guard, revision, oauth) as ours:
-                    await said(ours, revision)
+                async with connect(guard, revision, oauth) as ours:
+                    await tool_text(ours, revision)
                     for nonce in ("first", "second"):
-                        before, guard.resource.proofs.nonce = refused(guard), nonce
-                        assert await said(ours, revision) == "x"
-                        assert await said(ours, revision) == "x"
-                        assert refused(guard) == before + 1
-            # Once more for the nonce, and never again.
-            assert asked(guard, "token") == 2
+                        before, guard.resource.proofs.nonce = count_refused(guard), nonce
+                        assert await tool_text(ours, revision) == "x"
+                        assert await tool_text(ours, revision) == "x"
+                        assert count_refused(guard) == before + 1
+            # Again for the nonce, but only once.
+            assert count_requests(guard, "token") == 2
 
 
 @pytest.mark.shows("DP-03")
@@ -349,9 +363,9 @@ async def test_a_server_that_always_wants_another_nonce_is_given_up() -> None:
         fields = {"dpop-nonce": [nonce], "www-authenticate": ['DPoP error="use_dpop_nonce"']}
         return lambda name: fields[name]
 
-    async with guarded(STATELESS, {"behaviour": Behaviour(dpop_required=True)}) as guard:
+    async with serve_guarded(STATELESS, {"behaviour": Behaviour(dpop_required=True)}) as guard:
         oauth = oauth_of(User(), dpop=pkg.DPoP())
-        await called(guard, STATELESS, oauth)
+        await call_once(guard, STATELESS, oauth)
         authorizer = oauth.authorizer(guard.url)
         exchanges: list[Exchange] = []
         for number in range(3):
@@ -359,7 +373,7 @@ async def test_a_server_that_always_wants_another_nonce_is_given_up() -> None:
             exchanges.append(Exchange("POST", guard.url, sent, 401, wants(f"nonce-{number}")))
             assert authorizer.refuses(exchanges[-1])
             assert await authorizer.again(exchanges) is (number < 2)
-        assert asked(guard, "token") == 1
+        assert count_requests(guard, "token") == 1
 
 
 @pytest.mark.shows("CC-02")
@@ -386,22 +400,22 @@ async def test_programs_without_a_user_get_tokens_for_themselves() -> None:
             "behaviour": Behaviour(refresh="never"),
         }
         with case(name):
-            async with guarded(STATELESS, setup) as guard:
+            async with serve_guarded(STATELESS, setup) as guard:
                 user = User()
                 grant = pkg.ClientCredentials()
                 oauth = oauth_of(user, grant=grant, client=knows, clock=clock)
-                async with connected(guard, STATELESS, oauth) as ours:
-                    assert await said(ours, STATELESS) == "x"
+                async with connect(guard, STATELESS, oauth) as ours:
+                    assert await tool_text(ours, STATELESS) == "x"
                     clock.now += 290
-                    assert await said(ours, STATELESS) == "x"
-            assert (user.pages, asked(guard, "token"), refused(guard)) == ([], 2, 1)
+                    assert await tool_text(ours, STATELESS) == "x"
+            assert (user.pages, count_requests(guard, "token"), count_refused(guard)) == ([], 2, 1)
 
 
 @pytest.mark.shows("TK-06")
 async def test_a_token_is_for_the_origin_of_its_server_alone() -> None:
-    async with guarded(STATELESS) as guard:
+    async with serve_guarded(STATELESS) as guard:
         oauth = oauth_of(User())
-        await called(guard, STATELESS, oauth)
+        await call_once(guard, STATELESS, oauth)
         authorizer = oauth.authorizer(guard.url)
         assert "authorization" in authorizer.headers("POST", guard.url)
         for url in (
@@ -443,11 +457,11 @@ async def test_a_server_elsewhere_cannot_have_this_machine_fetched() -> None:
 
 async def test_other_programs_send_authorized_requests_with_httpx() -> None:
     user = User()
-    async with guarded(STATELESS, resource={"scopes": ("read",)}) as guard:
+    async with serve_guarded(STATELESS, resource={"scopes": ("read",)}) as guard:
         auth = oauth_of(user).httpx_auth(guard.url)
         async with httpx2.AsyncClient(auth=auth, verify=False) as http:
             for _ in range(2):
-                # What is let in is no message, as the server says then.
+                # The accepted request is not a message, as the server answers.
                 assert (await http.post(guard.url, content=b"{")).status_code == 415
         with (
             httpx2.Client(auth=auth, verify=False) as http,
@@ -460,17 +474,17 @@ async def test_other_programs_send_authorized_requests_with_httpx() -> None:
 async def test_a_web_application_redirects_its_users_and_hands_in_where_they_come_back() -> None:
     shown: asyncio.Queue[str] = asyncio.Queue()
     oauth = pkg.OAuth(user_agent=pkg.WebRedirect("https://app.example/callback", shown.put))
-    async with guarded(STATELESS) as guard:
-        calling = asyncio.create_task(called(guard, STATELESS, oauth))
+    async with serve_guarded(STATELESS) as guard:
+        calling = asyncio.create_task(call_once(guard, STATELESS, oauth))
         url = await shown.get()
         async with httpx2.AsyncClient(verify=False) as browser:
             location = (await browser.get(url)).headers["location"]
         assert location.startswith("https://app.example/callback?")
-        assert oauth.redirected(location)
+        assert oauth.take_redirect(location)
         assert await calling == "x"
-        assert not oauth.redirected(location)
+        assert not oauth.take_redirect(location)
     with pytest.raises(TypeError, match="WebRedirect"):
-        pkg.OAuth().redirected(location)
+        pkg.OAuth().take_redirect(location)
 
 
 async def test_a_request_that_is_cancelled_ends_the_login_unless_others_wait_for_it() -> None:
@@ -482,10 +496,10 @@ async def test_a_request_that_is_cancelled_ends_the_login_unless_others_wait_for
         opened.set()
 
     oauth = pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=open))
-    async with guarded(STATELESS) as guard:
-        calls = [asyncio.create_task(called(guard, STATELESS, oauth)) for _ in range(2)]
+    async with serve_guarded(STATELESS) as guard:
+        calls = [asyncio.create_task(call_once(guard, STATELESS, oauth)) for _ in range(2)]
         await opened.wait()
-        while refused(guard) < 2:
+        while count_refused(guard) < 2:
             await asyncio.sleep(0)
         calls[0].cancel()
         await asyncio.wait(calls[:1])
@@ -493,10 +507,10 @@ async def test_a_request_that_is_cancelled_ends_the_login_unless_others_wait_for
         await user.open(pages[0])
         assert await calls[1] == "x"
         assert len(pages) == 1
-        # Without anybody who waits, the port is closed.
+        # Without a waiting login, the port is closed.
         await oauth.forget(guard.url)
         opened.clear()
-        call = asyncio.create_task(called(guard, STATELESS, oauth))
+        call = asyncio.create_task(call_once(guard, STATELESS, oauth))
         await opened.wait()
         call.cancel()
         await asyncio.wait([call])
@@ -507,24 +521,26 @@ async def test_a_request_that_is_cancelled_ends_the_login_unless_others_wait_for
 async def test_no_secret_is_logged_or_shown(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     user, clock = User(), Clock()
-    async with guarded(OLD, {"clock": clock}) as guard:
+    async with serve_guarded(OLD, {"clock": clock}) as guard:
         oauth = oauth_of(user, clock=clock, dpop=pkg.DPoP(clock=clock))
-        await called(guard, OLD, oauth)
+        await call_once(guard, OLD, oauth)
         clock.now += 290
-        await called(guard, OLD, oauth)
+        await call_once(guard, OLD, oauth)
         guard.server.tokens.refresh_tokens.clear()
         clock.now += 290
-        await called(guard, OLD, oauth)
+        await call_once(guard, OLD, oauth)
         authorizer = oauth.authorizer(guard.url)
         fields = authorizer.headers("POST", guard.url)
-    posted = [one.form for one in guard.server.asked("token")]
+    posted = [request.form for request in guard.server.requests_to("token")]
     names = ("code", "code_verifier", "refresh_token")
     secrets = {form[name] for form in posted for name in names if name in form}
     secrets |= {fields["authorization"].split()[1], fields["dpop"]}
     assert len(secrets) >= 6
     ours = [
-        one.getMessage() for one in caplog.records if one.name.startswith("mcp_protogen.runtime")
+        record.getMessage()
+        for record in caplog.records
+        if record.name.startswith("mcp_protogen.runtime")
     ]
-    assert any("could not be refreshed" in one for one in ours)
+    assert any("could not be refreshed" in record for record in ours)
     everything = "\n".join([*ours, repr(oauth), repr(authorizer), repr(oauth.storage)])
-    assert [one for one in secrets if one in everything] == []
+    assert [secret for secret in secrets if secret in everything] == []

@@ -1,4 +1,4 @@
-"""Who makes a request: what handlers and middleware know of them, and what is bound to their id."""
+"""The sender of a request: known to handlers and middleware, and bound to state by id."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ async def tell(session: Session, params: CallToolRequestParams) -> str:
 TOLD = {READING: "ada ['read'] one 4000000000.0", WRITING: "ada ['read', 'write'] two None"}
 
 
-def guarded() -> Any:
+def authentication() -> Any:
     return pkg.Authentication(verify=pkg.static_tokens(TOKENS))
 
 
@@ -40,7 +40,9 @@ async def test_handlers_know_the_scopes_and_claims_of_the_token_of_their_request
     sessions: bool,
 ) -> None:
     ours = tools(STATELESS, tell)
-    async with serving(ours, pkg.REVISIONS, authentication=guarded(), sessions=sessions) as site:
+    async with serving(
+        ours, pkg.REVISIONS, authentication=authentication(), sessions=sessions
+    ) as site:
         for token, told in TOLD.items():
             answer = await site.modern("tools/call", name="x", headers=bearing(token))
             assert text_in(answer) == told
@@ -53,7 +55,7 @@ async def test_handlers_know_the_scopes_and_claims_of_the_token_of_their_request
 
 async def test_each_request_of_a_session_has_the_scopes_of_its_own_token() -> None:
     ours = tools(STATELESS, tell)
-    async with serving(ours, pkg.REVISIONS, authentication=guarded()) as site:
+    async with serving(ours, pkg.REVISIONS, authentication=authentication()) as site:
         for revision in REVISIONS[1:]:
             if revision not in HANDSHAKE:
                 continue
@@ -66,7 +68,7 @@ async def test_each_request_of_a_session_has_the_scopes_of_its_own_token() -> No
 
 @pytest.mark.shows("PX-03")
 async def test_a_session_is_no_use_to_another_principal_whatever_its_scopes() -> None:
-    async with serving(tools(OLD, tell), authentication=guarded()) as site:
+    async with serving(tools(OLD, tell), authentication=authentication()) as site:
         session = await site.initialize(OLD, bearing(READING))
         session.headers = {**session.headers, **bearing(OTHER)}
         assert (await session.call("x")).status_code == 404
@@ -84,7 +86,7 @@ async def test_middleware_knows_them_too_and_their_id_by_itself() -> None:
 
     ours = tools(OLD, tell)
     ours.middleware = [note]
-    async with serving(ours, authentication=guarded()) as site:
+    async with serving(ours, authentication=authentication()) as site:
         session = await site.initialize(OLD, bearing(READING))
         session.headers = {**session.headers, **bearing(WRITING)}
         assert text_in(await session.call("x")) == TOLD[WRITING]

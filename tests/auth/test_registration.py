@@ -1,4 +1,4 @@
-"""Who a client is to an authorization server."""
+"""Registration of clients at an authorization server."""
 
 from contextlib import suppress
 from dataclasses import replace
@@ -60,7 +60,7 @@ def settings(**options: Any) -> OAuthSettings:
 def registering(
     answer: Fetched, server: ServerMetadata = UNKNOWING, *uris: str, **metadata: Any
 ) -> tuple[ClientInformation, dict[str, Any]]:
-    """The client that a server has registered, and what it was asked for."""
+    """Register a client; return it and the requests."""
     asked: list[Step] = []
     chosen = settings(client_metadata=ClientMetadata(**metadata))
     client = play(identify(chosen, server, uris or (HOME,), None), [answer], asked)
@@ -129,9 +129,9 @@ def test_only_an_https_url_with_a_path_can_be_the_id_of_a_client() -> None:
         "client.json",
     ]:
         with case(url):
-            with pytest.raises(ValueError, match="https URL with a path"):
+            with pytest.raises(ValueError, match=r"https.* with a path"):
                 settings(client_metadata_url=url)
-            with pytest.raises(ValueError, match="https URL with a path"):
+            with pytest.raises(ValueError, match=r"https.* with a path"):
                 client_metadata_document(url, [HOME])
 
 
@@ -153,7 +153,7 @@ def test_the_document_about_a_client_has_what_servers_check() -> None:
     assert signed["client_id"] == ABOUT
     assert signed["jwks_uri"] == f"{OTHER}/keys"
     assert signed["token_endpoint_auth_method"] == "private_key_jwt"
-    with pytest.raises(ValueError, match="redirect URIs"):
+    with pytest.raises(ValueError, match="redirect_uris"):
         client_metadata_document(ABOUT, [])
 
 
@@ -233,7 +233,7 @@ def test_a_client_registers_to_authenticate_as_suits_it_and_the_server() -> None
         ((post, "none"), "none", post),
         ((basic,), basic, basic),
         ((post,), post, post),
-        # What RFC 8414, section 2, has for a document without the list.
+        # The default of RFC 8414, section 2, for a document without the list.
         (None, basic, basic),
     ]:
         server = replace(UNKNOWING, token_endpoint_auth_methods_supported=supported)
@@ -246,7 +246,7 @@ def test_a_client_registers_to_authenticate_as_suits_it_and_the_server() -> None
     _, request = registering(document({"client_id": "new"}), without)
     assert request["token_endpoint_auth_method"] == "none"
     signed = replace(UNKNOWING, token_endpoint_auth_methods_supported=("private_key_jwt",))
-    with pytest.raises(AuthorizationError, match="no client that registers"):
+    with pytest.raises(AuthorizationError, match="no method for registered clients"):
         play(identify(settings(), signed, [HOME], None), [])
 
 
@@ -278,10 +278,10 @@ def test_a_refused_registration_says_what_was_asked_for() -> None:
             registering(answer)
         assert refusal.value.error == error
         assert str(refusal.value) == (
-            f"{error}: Not with [31m us; asked for were the redirect URIs {HOME}"
-            " of an application that is native"
+            f"{error}: Not with [31m us; the request had the redirect URIs {HOME}"
+            " and the application type native"
         )
-    with pytest.raises(OAuthError, match="no reason is given"):
+    with pytest.raises(OAuthError, match="no reason given"):
         registering(document({"error": "invalid_redirect_uri"}, 400))
     for answer in (
         Fetched(status=403),
@@ -299,11 +299,14 @@ def test_a_refused_registration_says_what_was_asked_for() -> None:
 def test_a_malformed_answer_to_a_registration_is_refused() -> None:
     for members, why in [
         ({}, "client_id is missing"),
-        ({"client_id": ""}, "client_id is no text"),
-        ({"client_id": 7}, "client_id is no text"),
-        ({"client_id": "new", "client_secret": ["s3cret"]}, "client_secret is no text"),
-        ({"client_id": "new", "client_secret_expires_at": "never"}, "expires_at is no number"),
-        ({"client_id": "new", "client_secret_expires_at": True}, "expires_at is no number"),
+        ({"client_id": ""}, "client_id must be a non-empty string"),
+        ({"client_id": 7}, "client_id must be a non-empty string"),
+        (
+            {"client_id": "new", "client_secret": ["s3cret"]},
+            "client_secret must be a non-empty string",
+        ),
+        ({"client_id": "new", "client_secret_expires_at": "never"}, "expires_at must be a number"),
+        ({"client_id": "new", "client_secret_expires_at": True}, "expires_at must be a number"),
     ]:
         with case(members), pytest.raises(InvalidMetadata, match=why) as refusal:
             registering(document(members, 201))

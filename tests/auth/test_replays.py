@@ -1,4 +1,4 @@
-"""What was seen is remembered: by one process, or by all that share an engine."""
+"""Memory for used proofs: of one process, or of all that share an engine."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ def key(number: int) -> bytes:
 
 @pytest.fixture(params=("memory", "redis", "postgres"))
 def engine(request: pytest.FixtureRequest) -> Callable[[], Engine]:
-    """What makes engines that have the same content, of each kind."""
+    """Yield a function that makes engines of a kind with the same content."""
     if request.param == "memory":
         one = MemoryEngine()
         return lambda: one
@@ -36,7 +36,7 @@ def engine(request: pytest.FixtureRequest) -> Callable[[], Engine]:
     return partial(PostgresEngine, url, schema=place)
 
 
-async def test_one_process_remembers_what_has_not_expired() -> None:
+async def test_memory_replays_remember_until_expiry() -> None:
     clock = Clock()
     replays = MemoryReplays(clock=clock)
     assert await replays.first(key(1), 60)
@@ -59,7 +59,7 @@ async def test_the_oldest_make_room_and_that_is_logged(caplog: pytest.LogCapture
     for number in (4, 5):
         assert await replays.first(key(number), 60)
     assert not await replays.first(key(5), 60)
-    assert "more proofs are valid" in caplog.text
+    assert "too many valid proofs" in caplog.text
     assert [record.levelno for record in caplog.records] == [logging.WARNING]
 
 

@@ -1,4 +1,4 @@
-"""The metadata of a protected resource (RFC 9728): what it says, and where it is."""
+"""The metadata of a protected resource (RFC 9728): its content, and its place."""
 
 from typing import Any
 
@@ -7,8 +7,8 @@ from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from starlette.applications import Starlette
 from starlette.routing import Mount
-from support.auth.guarding import RESOURCE, guarded
-from support.http.serving import JSON, app_of, booted, calling, serving
+from support.auth.guarding import RESOURCE, authentication
+from support.http.serving import JSON, app_of, calling, run_app, serving
 from support.revisions import OLD
 from support.sessions.talking import hello, pkg, tools
 from support.tables import case
@@ -41,7 +41,7 @@ async def test_the_document_says_what_was_said_of_the_resource_and_no_more() -> 
     ]
     for given, members in more:
         with case(given):
-            guard = guarded(resource=resource("https://mcp.example.com/mcp", **given))
+            guard = authentication(resource=resource("https://mcp.example.com/mcp", **given))
             async with serving(tools(OLD, echo), authentication=guard) as site:
                 found = await site.http.get(f"{WELL_KNOWN}/mcp")
                 document = found.json()
@@ -49,7 +49,7 @@ async def test_the_document_says_what_was_said_of_the_resource_and_no_more() -> 
                 assert len(document) == len(usual) + len(given)
 
 
-async def test_it_says_which_proofs_a_server_checks() -> None:
+async def test_metadata_lists_proof_algorithms() -> None:
     class Proving:
         algorithms = ("ES256",)
 
@@ -60,7 +60,7 @@ async def test_it_says_which_proofs_a_server_checks() -> None:
             """Accept all of them."""
 
     for required in (False, True):
-        guard = guarded(resource=RESOURCE, proofs=Proving(), require_proofs=required)
+        guard = authentication(resource=RESOURCE, proofs=Proving(), require_proofs=required)
         async with serving(tools(OLD, echo), authentication=guard) as site:
             document = (await site.http.get(WELL_KNOWN)).json()
             assert document["dpop_signing_alg_values_supported"] == ["ES256"]
@@ -68,7 +68,7 @@ async def test_it_says_which_proofs_a_server_checks() -> None:
 
 
 @pytest.mark.shows("PR-04")
-def test_its_place_follows_from_the_url_of_the_resource() -> None:
+def test_metadata_path_follows_resource_url() -> None:
     for url, expected in (
         ("https://a.example", WELL_KNOWN),
         ("https://a.example/", WELL_KNOWN),
@@ -86,14 +86,14 @@ def test_its_place_follows_from_the_url_of_the_resource() -> None:
 
 
 @pytest.mark.shows("PR-10")
-def test_what_no_client_could_use_is_refused_at_once() -> None:
+def test_unusable_metadata_is_refused_at_construction() -> None:
     url = "https://a.example/mcp"
     wrong: list[tuple[str, dict[str, Any], type[Exception], str]] = [
         (url, {"authorization_servers": []}, ValueError, "one or more"),
         (url, {"authorization_servers": ISSUER}, ValueError, "one or more"),
         (url, {"authorization_servers": ["login.example.com"]}, ValueError, "absolute"),
         (url, {"scopes": ["offline_access"]}, ValueError, "offline_access"),
-        (url, {"scopes": "read"}, TypeError, "one text"),
+        (url, {"scopes": "read"}, TypeError, "not a single string"),
         (url, {"scopes": ['a"b']}, ValueError, "no scope"),
         ("/mcp", {}, ValueError, "absolute"),
         ("mcp.example.com/mcp", {}, ValueError, "absolute"),
@@ -105,16 +105,16 @@ def test_what_no_client_could_use_is_refused_at_once() -> None:
         (f"{url}é", {}, ValueError, "absolute"),
         ("https://user@a.example/mcp", {}, ValueError, "absolute"),
     ]
-    for one, given, error, why in wrong:
-        with case((one, given)), pytest.raises(error, match=why):
-            resource(one, **given)
+    for resource_url, given, error, why in wrong:
+        with case((resource_url, given)), pytest.raises(error, match=why):
+            resource(resource_url, **given)
 
 
-async def test_it_is_there_for_anybody_to_read_and_for_nothing_else() -> None:
-    guard = guarded(resource=RESOURCE)
+async def test_metadata_is_public_and_read_only() -> None:
+    guard = authentication(resource=RESOURCE)
     app = pkg.metadata_app(RESOURCE)
     for served in (app_of(tools(OLD, echo), authentication=guard), app):
-        async with booted(served) as port, calling(port) as site:
+        async with run_app(served) as port, calling(port) as site:
             for path in (WELL_KNOWN, f"{WELL_KNOWN}/mcp"):
                 with case((served, path)):
                     found = await site.http.get(path)
@@ -133,7 +133,7 @@ async def test_it_is_there_for_anybody_to_read_and_for_nothing_else() -> None:
 async def test_an_application_serves_it_for_servers_that_are_mounted_in_it() -> None:
     one, two = resource("http://localhost/one/mcp"), resource("http://localhost/two/mcp")
     servers = {
-        name: app_of(tools(OLD, echo), authentication=guarded(resource=held))
+        name: app_of(tools(OLD, echo), authentication=authentication(resource=held))
         for name, held in (("one", one), ("two", two))
     }
     metadata = pkg.metadata_app(one, two)
@@ -143,7 +143,7 @@ async def test_an_application_serves_it_for_servers_that_are_mounted_in_it() -> 
             *(Mount(f"/{name}", app) for name, app in servers.items()),
         ]
     )
-    async with booted(outer) as port, calling(port) as site:
+    async with run_app(outer) as port, calling(port) as site:
         for name in servers:
             site.path = f"/{name}/mcp"
             refused = await site.post(hello())
@@ -153,7 +153,7 @@ async def test_an_application_serves_it_for_servers_that_are_mounted_in_it() -> 
                 in refused.headers["www-authenticate"]
             )
             assert (await site.http.get(where)).json()["resource"].endswith(f"/{name}/mcp")
-        # Of several, none is that of the host.
+        # None of several is the host's.
         assert (await site.http.get(f"{WELL_KNOWN}/")).status_code == 404
         assert (await site.http.get(f"{WELL_KNOWN}/three/mcp")).status_code == 404
     for wrong in ((), (one, resource("https://other.example/one/mcp"))):

@@ -1,4 +1,4 @@
-"""Which scopes a client asks for, and how often."""
+"""The scopes that a client requests, and how often."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,7 @@ URL = "https://mcp.example/mcp"
 ISSUER = "https://login.example"
 
 
-def refused(scope: str | None, status: int = 401) -> Refusal:
+def refusal_of(scope: str | None, status: int = 401) -> Refusal:
     """A refusal that names scopes."""
     error = "insufficient_scope" if status == 403 else "invalid_token"
     named = "" if scope is None else f', scope="{scope}"'
@@ -41,7 +41,7 @@ def knowing(
     requested: str = "",
     granted: str | None = None,
 ) -> Authorization:
-    """What is known, with scopes as texts."""
+    """Return the client's knowledge, with scopes as texts."""
     tokens = Tokens(access_token="t", scopes=None if granted is None else split(granted))
     return Authorization(
         url=URL,
@@ -84,26 +84,26 @@ def test_the_scopes_of_the_challenge_count_then_those_that_are_supported_then_no
     ]:
         with case((challenge, chosen, supported)):
             known = knowing(supported=supported)
-            assert scopes_to_ask_for(settings(chosen), known, refused(challenge)) == split(asked)
+            assert scopes_to_ask_for(settings(chosen), known, refusal_of(challenge)) == split(asked)
     assert scopes_to_ask_for(settings(), knowing(supported="b"), None) == split("b")
     assert scopes_to_ask_for(settings(), Authorization(url=URL), None) == split("")
 
 
 @pytest.mark.shows("SC-09", "SC-12")
-def test_what_was_asked_for_or_granted_before_is_asked_for_again() -> None:
+def test_earlier_scopes_are_requested_again() -> None:
     for challenge, status, requested, granted, asked in [
         ("write", 403, "read", None, "read write"),
         ("write", 403, "read", "read more", "read more write"),
         ("write", 403, "", "read", "read write"),
         ("write", 401, "read", "read", "read write"),
-        # A token that has ended: nothing more than before.
+        # An expired token: nothing more than before.
         (None, 401, "read", "read", "read"),
-        # A server that does not say what is needed.
+        # A server that names no scopes.
         (None, 403, "read", "read", "read supported"),
     ]:
         with case((challenge, status, requested, granted)):
             known = knowing(supported="supported", requested=requested, granted=granted)
-            refusal = refused(challenge, status)
+            refusal = refusal_of(challenge, status)
             assert scopes_to_ask_for(settings(), known, refusal) == split(asked)
 
 
@@ -120,20 +120,20 @@ def test_a_refresh_token_is_asked_for_where_the_server_knows_the_scope_and_only_
         (None, f"a {offline}", None, "", "a"),
         # The authorization server has changed.
         ("a", None, "a", f"a {offline}", "a"),
-        # Alone it would take away the scopes that the server has in mind.
+        # Alone it would remove the scopes that the server wants.
         (None, None, f"a {offline}", "", ""),
         (None, offline, offline, "", ""),
     ]:
         with case((challenge, supported, server, requested)):
             known = knowing(supported=supported, server=server, requested=requested)
-            assert scopes_to_ask_for(settings(), known, refused(challenge)) == split(asked)
+            assert scopes_to_ask_for(settings(), known, refusal_of(challenge)) == split(asked)
     program = settings(grant=ClientCredentials())
     known = knowing(server=f"a {offline}")
-    assert scopes_to_ask_for(program, known, refused("a")) == split("a")
-    # Who says so has it, whatever the server names.
+    assert scopes_to_ask_for(program, known, refusal_of("a")) == split("a")
+    # A client that claims the scope has it, whatever the server names.
     for challenge in ("a", None):
         both = f"a {offline}"
-        assert scopes_to_ask_for(settings(both), knowing(), refused(challenge)) == split(both)
+        assert scopes_to_ask_for(settings(both), knowing(), refusal_of(challenge)) == split(both)
 
 
 @pytest.mark.shows("SC-08")
@@ -164,32 +164,32 @@ def test_scopes_are_those_of_the_first_challenge_for_a_token_that_has_some() -> 
     assert challenged_scopes(None) == split("")
 
 
-def test_what_cannot_be_a_scope_is_not_asked_for() -> None:
+def test_invalid_scopes_are_not_requested() -> None:
     odd = 'say" back\\slash \u00e4 a\x7f'
-    assert challenged_scopes(refused("read \u00e4 a\x7f write")) == {"read", "write"}
+    assert challenged_scopes(refusal_of("read \u00e4 a\x7f write")) == {"read", "write"}
     assert scopes_to_ask_for(settings(), knowing(supported=f"a {odd} b"), None) == {"a", "b"}
 
 
 def test_a_server_cannot_have_ever_more_scopes_asked_for() -> None:
     many = " ".join(map(str, range(1000)))
     assert len(scopes_to_ask_for(settings(), knowing(requested=many), None)) == 1000
-    with pytest.raises(AuthorizationError, match="more scopes"):
-        scopes_to_ask_for(settings(), knowing(requested=many), refused("one-more", 403))
+    with pytest.raises(AuthorizationError, match="more than 1000 scopes"):
+        scopes_to_ask_for(settings(), knowing(requested=many), refusal_of("one-more", 403))
 
 
 @pytest.mark.shows("SC-10")
-def test_one_operation_steps_up_a_few_times_only() -> None:
+def test_step_ups_of_operation_are_limited() -> None:
     known = knowing(requested="read")
     for number in range(3):
-        known = count_step_up(settings(), known, refused(f"new{number}", 403), "tools/call a")
+        known = count_step_up(settings(), known, refusal_of(f"new{number}", 403), "tools/call a")
     with pytest.raises(AuthorizationError, match="not enough for tools/call a"):
-        count_step_up(settings(), known, refused("new3", 403), "tools/call a")
-    # Another operation has its own tries, and one that succeeds has them anew.
-    other = count_step_up(settings(), known, refused("new3", 403), "tools/call b")
+        count_step_up(settings(), known, refusal_of("new3", 403), "tools/call a")
+    # Each operation has its own tries, renewed by success.
+    other = count_step_up(settings(), known, refusal_of("new3", 403), "tools/call b")
     assert other.step_ups == {"tools/call a": 3, "tools/call b": 1}
     again = forget_step_ups(other, "tools/call a")
     assert again.step_ups == {"tools/call b": 1}
-    assert count_step_up(settings(), again, refused("new3", 403), "tools/call a").step_ups == {
+    assert count_step_up(settings(), again, refusal_of("new3", 403), "tools/call a").step_ups == {
         "tools/call a": 1,
         "tools/call b": 1,
     }
@@ -199,9 +199,9 @@ def test_one_operation_steps_up_a_few_times_only() -> None:
 def test_operations_that_were_counted_longest_ago_are_forgotten_first() -> None:
     first, second, *others = names = [f"tools/call {number}" for number in range(256)]
     known = replace(knowing(requested="read"), step_ups=dict.fromkeys(names, 1))
-    again = count_step_up(settings(), known, refused("new", 403), second)
+    again = count_step_up(settings(), known, refusal_of("new", 403), second)
     assert again.step_ups == {**known.step_ups, second: 2}
-    later = count_step_up(settings(), again, refused("new", 403), "tools/call new")
+    later = count_step_up(settings(), again, refusal_of("new", 403), "tools/call new")
     assert [*later.step_ups] == [*others, second, "tools/call new"] and first not in later.step_ups
 
 
@@ -209,15 +209,15 @@ def test_operations_that_were_counted_longest_ago_are_forgotten_first() -> None:
 def test_the_user_is_asked_a_second_time_for_the_same_scopes_but_not_a_third_time() -> None:
     for scope in ("read", "read write", None):
         known = knowing(requested="read", granted="read write")
-        known = count_step_up(settings(), known, refused(scope, 403), "tools/call a")
+        known = count_step_up(settings(), known, refusal_of(scope, 403), "tools/call a")
         with case(scope), pytest.raises(AuthorizationError, match="not enough for"):
-            count_step_up(settings(), known, refused(scope, 403), "tools/call a")
+            count_step_up(settings(), known, refusal_of(scope, 403), "tools/call a")
     with pytest.raises(AuthorizationError, match="not enough for"):
-        count_step_up(settings(max_step_ups=0), knowing(), refused("a", 403), "")
+        count_step_up(settings(max_step_ups=0), knowing(), refusal_of("a", 403), "")
 
 
 def test_only_so_many_operations_are_kept_in_mind() -> None:
     known = knowing()
     for number in range(300):
-        known = count_step_up(settings(), known, refused("a", 403), f"{number}")
+        known = count_step_up(settings(), known, refusal_of("a", 403), f"{number}")
     assert list(known.step_ups) == [str(number) for number in range(44, 300)]

@@ -1,4 +1,4 @@
-"""Scopes that calls need: of methods, of tools, prompts and resources, and asked for by hand."""
+"""Scopes that calls need: of methods, of tools, prompts and resources, and in handlers."""
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
@@ -6,7 +6,7 @@ from itertools import product
 from typing import Any, TypeAlias
 
 import pytest
-from support.auth.guarding import METADATA, RESOURCE, allowing, challenged, telling
+from support.auth.guarding import METADATA, RESOURCE, allowing, read_challenges, telling
 from support.http.serving import Session, Site, serving, text_in
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import INITIALIZED, hello, notification, pkg, request
@@ -20,7 +20,7 @@ HELD = f'resource_metadata="{METADATA}"'
 
 
 def shop(revision: str = OLD, seen: list[Any] | None = None) -> Any:
-    """An app whose items need scopes, with middleware that notes what gets there."""
+    """Return an app whose items need scopes, with middleware that records calls."""
     made = app(revision, "shop")
     ran: list[Any] = [] if seen is None else seen
 
@@ -78,9 +78,9 @@ Ask: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 async def asker(site: Site, way: str, *begun: str) -> Ask:
-    """What asks in one of the ways in which requests come, with a token of these scopes.
+    """Yield a function that sends requests in one of the ways, with a token of these scopes.
 
-    A session is begun with a token of others.
+    A session begins with a different token.
     """
     session = await site.initialize(OLD, allowing(*begun)) if way == "in a session" else None
 
@@ -133,10 +133,10 @@ async def test_a_request_needs_the_scopes_of_what_it_is_about_before_anything_ru
             for method, params, scopes in needs(way, prefix, "a/b/" if prefix else ""):
                 with case((way, own, prefix, method, params)):
                     seen.clear()
-                    for fewer in [scopes - {one} for one in scopes]:
+                    for fewer in [scopes - {scope} for scope in scopes]:
                         refused = await ask(fewer | {"base"}, method, **params)
                         assert refused.status_code == 403, refused.text
-                        (challenge,) = challenged(refused)
+                        (challenge,) = read_challenges(refused)
                         # All of them at once, also those that the token has.
                         named = " ".join(sorted(scopes | {"base"}))
                         why = f"This needs the scopes {named}"
@@ -153,7 +153,7 @@ async def test_a_request_needs_the_scopes_of_what_it_is_about_before_anything_ru
                     assert "result" in given.json()
 
 
-async def test_what_a_client_cannot_see_is_as_unknown_as_what_never_was() -> None:
+async def test_hidden_item_is_answered_like_unknown_item() -> None:
     async def no(session: Any) -> bool:
         return False
 
@@ -169,9 +169,16 @@ async def test_what_a_client_cannot_see_is_as_unknown_as_what_never_was() -> Non
                 ("resources/read", "uri", "log://x", "log://y"),
             ):
                 with case((way, enabled, method)):
-                    two = [await ask((), method, **{name: one}) for one in (known, unknown)]
-                    assert {(one.status_code, *challenged(one)) for one in two} == {(200,)}
-                    texts = [one.text.replace(known, "*").replace(unknown, "*") for one in two]
+                    two = [
+                        await ask((), method, **{name: name_or_uri})
+                        for name_or_uri in (known, unknown)
+                    ]
+                    assert {
+                        (response.status_code, *read_challenges(response)) for response in two
+                    } == {(200,)}
+                    texts = [
+                        response.text.replace(known, "*").replace(unknown, "*") for response in two
+                    ]
                     assert texts[0] == texts[1]
 
 
@@ -187,10 +194,10 @@ async def test_a_batch_is_told_at_once_of_the_scopes_of_all_its_members() -> Non
         ]
         refused = await session.post(calls, allowing("write"))
         assert refused.status_code == 403
-        assert 'scope="all other write"' in challenged(refused)[0]
+        assert 'scope="all other write"' in read_challenges(refused)[0]
         assert "id" not in refused.json() and seen == []
         given = await session.post(calls, allowing("write", "all", "other"))
-        assert [sorted(one) for one in given.json()] == [["id", "jsonrpc", "result"]] * 3
+        assert [sorted(scopes) for scopes in given.json()] == [["id", "jsonrpc", "result"]] * 3
 
 
 async def test_no_stream_is_opened_without_the_scopes() -> None:
@@ -214,7 +221,7 @@ async def test_no_stream_is_opened_without_the_scopes() -> None:
         refused = await site.modern(
             "subscriptions/listen", headers=allowing(), notifications=wanted
         )
-        assert (refused.status_code, 'scope="all"' in challenged(refused)[0]) == (403, True)
+        assert (refused.status_code, 'scope="all"' in read_challenges(refused)[0]) == (403, True)
         async with site.modern_stream(
             "subscriptions/listen", headers=allowing("all"), notifications=wanted
         ) as events:
@@ -240,11 +247,11 @@ async def test_methods_may_need_scopes_whatever_they_are_about() -> None:
             (request("tools/call", name="put"), {"call", "write"}, 200),
         ):
             with case(message):
-                for fewer in [scopes - {one} for one in scopes]:
+                for fewer in [scopes - {scope} for scope in scopes]:
                     assert (await session.post(message, allowing(*fewer))).status_code == 403
                 assert (await session.post(message, allowing(*scopes))).status_code == status
         refused = await site.modern("server/discover", headers=allowing())
-        assert 'scope="look"' in challenged(refused)[0]
+        assert 'scope="look"' in read_challenges(refused)[0]
         assert (await site.modern("server/discover", headers=allowing("look"))).is_success
 
 
@@ -263,17 +270,17 @@ def test_scopes_of_a_method_that_there_is_not_guard_nothing_and_are_refused() ->
 async def test_a_scope_that_implies_others_is_enough_for_items_too() -> None:
     implied: dict[str, list[str]] = {"admin": ["write"]}
 
-    def expanded(scopes: frozenset[str]) -> list[str]:
-        return [one for scope in scopes for one in implied.get(scope, ())]
+    def expand(scopes: frozenset[str]) -> list[str]:
+        return [implied_scope for scope in scopes for implied_scope in implied.get(scope, ())]
 
-    async with site_of(shop(OLD), guard={"expand_scopes": expanded}) as site:
+    async with site_of(shop(OLD), guard={"expand_scopes": expand}) as site:
         session = await site.initialize(OLD, allowing("admin"))
         assert text_in(await session.call("put")) == "put"
         assert text_in(await session.call("reset")) == "reset"
 
 
 def by_hand(revision: str) -> Any:
-    """An app that asks for scopes itself, before or after it has said something."""
+    """Return an app that checks scopes itself, before or after its first output."""
     made = app(revision, "shop")
 
     async def asks(session: Any) -> str:
@@ -288,9 +295,9 @@ def by_hand(revision: str) -> Any:
         session.require_scopes("write")
         return "late"
 
-    for one in (asks, raises, late):
-        one.__annotations__["session"] = pkg.load(revision).Session
-        made.add_tool(one)
+    for function in (asks, raises, late):
+        function.__annotations__["session"] = pkg.load(revision).Session
+        made.add_tool(function)
     return made
 
 
@@ -305,17 +312,20 @@ async def test_a_handler_asks_for_scopes_by_hand() -> None:
                     refused = await ask({"write"}, "tools/call", name="asks")
                     assert refused.status_code == 403
                     named = 'error_description="This needs the scopes read write"'
-                    assert named in challenged(refused)[0]
-                    assert 'scope="read write"' in challenged(refused)[0]
+                    assert named in read_challenges(refused)[0]
+                    assert 'scope="read write"' in read_challenges(refused)[0]
                     given = await ask({"write", "read"}, "tools/call", name="asks")
                     assert text_in(given) == "done"
                     refused = await ask({}, "tools/call", name="raises")
-                    assert 'error_description="Not ?this?", scope="write"' in challenged(refused)[0]
+                    assert (
+                        'error_description="Not ?this?", scope="write"'
+                        in read_challenges(refused)[0]
+                    )
                     assert refused.json()["error"]["message"] == 'Not "this"'
 
 
 @pytest.mark.shows("SC-06")
-async def test_what_is_asked_by_hand_is_named_with_what_was_asked_before() -> None:
+async def test_required_scopes_name_session_and_item_scopes() -> None:
     made = app(OLD, "shop")
 
     async def asks(session: Any) -> str:
@@ -331,7 +341,7 @@ async def test_what_is_asked_by_hand_is_named_with_what_was_asked_before() -> No
             with case(way):
                 refused = await ask({"base", "call", "write"}, "tools/call", name="asks")
                 assert refused.status_code == 403
-                assert 'scope="admin base call write"' in challenged(refused)[0]
+                assert 'scope="admin base call write"' in read_challenges(refused)[0]
                 assert refused.json()["error"]["data"] == {"requiredScopes": ["admin"]}
 
 
@@ -344,7 +354,7 @@ async def test_a_route_asks_for_scopes_by_hand() -> None:
     route = pkg.Route("/report", report, authenticated=True)
     async with site_of(app(OLD), routes=[route]) as site:
         refused = await site.http.get("/report", headers=allowing())
-        assert (refused.status_code, 'scope="admin"' in challenged(refused)[0]) == (403, True)
+        assert (refused.status_code, 'scope="admin"' in read_challenges(refused)[0]) == (403, True)
         assert (await site.http.get("/report", headers=allowing("admin"))).text == "all is well"
 
 
@@ -372,7 +382,7 @@ async def test_where_there_are_no_tokens_nothing_needs_scopes() -> None:
                     assert await text_of(one, "asks") == "done"
 
 
-def test_nobody_serves_what_needs_scopes_without_a_check_of_tokens() -> None:
+def test_items_with_scopes_need_token_verifier() -> None:
     async def put() -> str:
         return "put"
 
@@ -389,7 +399,7 @@ def test_nobody_serves_what_needs_scopes_without_a_check_of_tokens() -> None:
     mounted.mount("x", within)
     within.mount("y", shop())
     for server in (shop(), added, mounted, Marked(), Marked, Inheriting, Inheriting()):
-        with case(server), pytest.raises(ValueError, match="what needs scopes"):
+        with case(server), pytest.raises(ValueError, match="requires scopes"):
             pkg.http_app(server)
     for server in (app(OLD), kit(), kit()):
         pkg.http_app(server)
@@ -397,7 +407,7 @@ def test_nobody_serves_what_needs_scopes_without_a_check_of_tokens() -> None:
     pkg.http_app([Marked, shop(STATELESS)], http=guard)
 
 
-async def test_what_needs_scopes_and_comes_later_is_for_nobody_without_a_check_of_tokens(
+async def test_late_items_with_scopes_are_hidden_without_verifier(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     for way, sessions in WAYS.items():
@@ -413,8 +423,8 @@ async def test_what_needs_scopes_and_comes_later_is_for_nobody_without_a_check_o
             for name in ("in_put", "later_put"):
                 with case((way, name)):
                     refused = await ask({"write"}, "tools/call", name=name)
-                    assert (refused.status_code, challenged(refused)) == (403, [])
-                    assert "nobody checks tokens" in caplog.text
+                    assert (refused.status_code, read_challenges(refused)) == (403, [])
+                    assert "tokens are not checked" in caplog.text
             assert text_in(await ask((), "tools/call", name="look")) == "open"
 
 
@@ -430,7 +440,7 @@ async def test_middleware_that_puts_another_name_in_its_place_goes_round_nothing
     async with site_of(made) as site:
         session = await site.initialize(OLD, allowing())
         refused = await session.call("look")
-        assert (refused.status_code, 'scope="write"' in challenged(refused)[0]) == (403, True)
+        assert (refused.status_code, 'scope="write"' in read_challenges(refused)[0]) == (403, True)
         session.headers = {**session.headers, **allowing("write")}
         assert text_in(await session.call("look")) == "put"
 
@@ -454,14 +464,14 @@ async def test_middleware_that_names_another_item_to_complete_goes_round_nothing
             with case(uri):
                 refused = await ask({"all"}, "completion/complete", ref=about, argument=argument)
                 assert refused.status_code == 403, refused.text
-                assert 'scopes day"' in challenged(refused)[0]
+                assert 'scopes day"' in read_challenges(refused)[0]
                 given = await ask(
                     {"all", "day"}, "completion/complete", ref=about, argument=argument
                 )
                 assert given.json()["result"]["completion"]["values"] == ["Monday"]
 
 
-async def test_nothing_is_looked_for_in_a_request_that_names_nothing() -> None:
+async def test_malformed_item_names_are_not_looked_up() -> None:
     wrong: list[Any] = [None, 1, [], {}, {"uri": 1}, {"name": ["put"]}]
     async with site_of(shop(OLD)) as site:
         session = await site.initialize(OLD, allowing())
@@ -475,7 +485,7 @@ async def test_nothing_is_looked_for_in_a_request_that_names_nothing() -> None:
                     answer = await session.post(request(method, 1, **{member: value}))
                     assert (answer.status_code, answer.json()["error"]["code"]) == (200, -32602)
         lists: list[Any] = [[1], {}]
-        for value in (None, 1, *({"resourceSubscriptions": one} for one in lists)):
+        for value in (None, 1, *({"resourceSubscriptions": uris} for uris in lists)):
             with case(value):
                 answer = await site.modern(
                     "subscriptions/listen", headers=allowing(), notifications=value
@@ -483,7 +493,7 @@ async def test_nothing_is_looked_for_in_a_request_that_names_nothing() -> None:
                 assert answer.json()["error"]["code"] == -32602
 
 
-def test_what_are_no_scopes_of_an_item_is_refused_when_it_is_made() -> None:
+def test_invalid_item_scopes_are_refused_at_creation() -> None:
     def item() -> str:
         return "x"
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from support.auth.guarding import METADATA, RESOURCE, allowing, challenged, telling
-from support.http.old_sse import REVISION, Client, opened, shaken
+from support.auth.guarding import METADATA, RESOURCE, allowing, read_challenges, telling
+from support.http.old_sse import REVISION, Client, open_old_sse, shaken
 from support.http.serving import serving
 from support.revisions import ERAS, OLD
 from support.sessions.talking import INITIALIZED, hello, pkg, request
@@ -45,13 +45,15 @@ async def test_a_post_needs_the_scopes_of_its_call_and_has_those_of_its_own_toke
                 call = request("tools/call", 1, name="put")
                 refused = await client.post(call)
                 assert refused.status_code == 403
-                assert f'scope="write", resource_metadata="{METADATA}"' in challenged(refused)[0]
+                assert (
+                    f'scope="write", resource_metadata="{METADATA}"' in read_challenges(refused)[0]
+                )
                 allow(client, "write", "read")
                 answer = await client.ask("tools/call", 2, name="put")
                 assert answer["result"]["content"][0]["text"] == "read write"
                 allow(client)
                 assert (await client.post(call)).status_code == 403
-                # By hand it is too late for a status.
+                # A check in the handler is too late for a status.
                 answer = await client.ask("tools/call", 3, name="asks")
                 assert answer["error"]["data"] == {"requiredScopes": ["admin"]}
                 allow(client, "admin")
@@ -69,7 +71,7 @@ async def test_a_batch_is_told_of_all_scopes() -> None:
         assert len(await client.events.take()) == 2
 
 
-async def test_nobody_is_kept_waiting_by_the_check_of_a_large_batch() -> None:
+async def test_large_batch_is_checked_without_blocking_others() -> None:
     spoken, most = "2025-03-26", 10
     chosen: dict[str, Any] = {"authentication": telling(), "max_waiting": most, "old_sse": True}
     async with (
@@ -81,10 +83,10 @@ async def test_nobody_is_kept_waiting_by_the_check_of_a_large_batch() -> None:
         assert (await client.post(batch[:most])).status_code == 202
 
 
-async def test_nothing_goes_round_the_check_before_the_handshake() -> None:
+async def test_scope_check_applies_before_handshake() -> None:
     guard: dict[str, Any] = {"method_scopes": {"initialize": {"begin"}}}
     call = request("tools/call", 2, name="put")
-    async with site_of(shop(OLD), **guard) as site, opened(site, **allowing()) as client:
+    async with site_of(shop(OLD), **guard) as site, open_old_sse(site, **allowing()) as client:
         assert (await client.post(hello(REVISION))).status_code == 403
         assert (await client.post(call)).status_code == 400
         assert (await client.post([hello(REVISION), call])).status_code in (400, 403)
@@ -95,7 +97,7 @@ async def test_nothing_goes_round_the_check_before_the_handshake() -> None:
         assert (await client.post(call)).status_code == 403
 
 
-async def test_what_is_no_message_is_answered_over_the_stream_as_ever() -> None:
+async def test_malformed_message_is_answered_over_stream() -> None:
     async with site_of(shop(OLD)) as site, shaken(site, **allowing()) as client:
         answer = await site.http.post(
             client.where, headers={"content-type": "application/json", **allowing()}, content="{"
@@ -109,7 +111,7 @@ async def test_a_token_is_wanted_for_the_stream_and_for_each_post() -> None:
     async with site_of(shop(OLD)) as site:
         async with site.get({}, "/sse") as events:
             assert events.response.status_code == 401
-            assert METADATA in challenged(events.response)[0]
+            assert METADATA in read_challenges(events.response)[0]
         async with shaken(site, **allowing()) as client:
             client.fields = {}
             assert (await client.post(request("ping"))).status_code == 401

@@ -1,4 +1,4 @@
-"""JWTs are signed and verified by the algorithms that were chosen, and keys are not shown."""
+"""JWTs are signed and verified only by the chosen algorithms, and keys stay hidden."""
 
 import json
 import warnings
@@ -21,9 +21,9 @@ from mcp_protogen.runtime.features.auth.signing import (
 )
 from support.tables import case
 
-# Keys of RSA take long to make.
+# RSA keys are slow to make.
 ONE_OF_EACH = ("ES256", "ES384", "ES512", "EdDSA", "Ed25519", "RS256", "PS256")
-KEY = PrivateKey.generated()
+KEY = PrivateKey.generate()
 CLAIMS = {"iss": "https://auth.example", "text": "ü"}
 
 # RFC 7638, section 3.1, and RFC 8037, appendix A.3
@@ -53,7 +53,7 @@ PRINTED = (
 )
 
 
-def encoded(part: object) -> str:
+def encode_part(part: object) -> str:
     data = part if isinstance(part, bytes) else json.dumps(part).encode()
     return urlsafe_b64encode(data).rstrip(b"=").decode()
 
@@ -61,7 +61,7 @@ def encoded(part: object) -> str:
 def test_every_kind_of_key_signs_what_its_public_part_verifies() -> None:
     for algorithm in ONE_OF_EACH:
         with case(algorithm):
-            key = PrivateKey.generated(algorithm)
+            key = PrivateKey.generate(algorithm)
             token = PrivateKey(key.to_pem(), algorithm).sign(CLAIMS, typ="JWT", kid="a")
             assert public_key(key.public.jwk).verify(token, {algorithm}) == (
                 {"typ": "JWT", "kid": "a", "alg": algorithm},
@@ -72,7 +72,7 @@ def test_every_kind_of_key_signs_what_its_public_part_verifies() -> None:
 def test_the_first_algorithm_of_a_key_is_its_default() -> None:
     for algorithm in ("ES384", "EdDSA", "RS256"):
         with case(algorithm):
-            assert PrivateKey(PrivateKey.generated(algorithm).to_pem()).algorithm == algorithm
+            assert PrivateKey(PrivateKey.generate(algorithm).to_pem()).algorithm == algorithm
 
 
 def test_a_jwk_is_read_as_a_private_key_with_its_name_and_algorithm() -> None:
@@ -128,7 +128,7 @@ def test_keys_that_cannot_be_used_are_refused() -> None:
 def test_a_key_of_rsa_that_is_weak_is_refused() -> None:
     weak = jwk.RSAKey.generate_key(1024)
     for key in (weak.as_pem().decode(), weak.as_dict(private=False)):
-        with case(key), pytest.raises(InvalidKey, match="too small"):
+        with case(key), pytest.raises(InvalidKey, match="2048 to 8192 bits"):
             public_key(key)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -169,7 +169,7 @@ def test_private_keys_that_cannot_be_used_are_refused_without_being_shown() -> N
             PrivateKey(KEY.to_pem(), algorithm)
     for algorithm in ("HS256", "none", ""):
         with case(algorithm), pytest.raises(InvalidKey):
-            PrivateKey.generated(algorithm)
+            PrivateKey.generate(algorithm)
 
 
 def test_a_private_key_does_not_show_itself() -> None:
@@ -182,21 +182,21 @@ def test_a_private_key_does_not_show_itself() -> None:
 def test_tokens_that_are_not_signed_with_the_key_are_refused() -> None:
     good = KEY.sign(CLAIMS)
     header, claims, signature = good.split(".")
-    none = encoded({"alg": "none"})
+    none = encode_part({"alg": "none"})
     refused = {
-        "another key": PrivateKey.generated().sign(CLAIMS),
-        "another algorithm": PrivateKey.generated("EdDSA").sign(CLAIMS),
-        "other claims": f"{header}.{encoded({})}.{signature}",
+        "another key": PrivateKey.generate().sign(CLAIMS),
+        "another algorithm": PrivateKey.generate("EdDSA").sign(CLAIMS),
+        "other claims": f"{header}.{encode_part({})}.{signature}",
         "no signature": f"{header}.{claims}.",
         "no algorithm": f"{none}.{claims}.",
         "no algorithm, signed": f"{none}.{claims}.{signature}",
-        "shared secret": f'{encoded({"alg": "HS256"})}.{claims}.{signature}',
+        "shared secret": f'{encode_part({"alg": "HS256"})}.{claims}.{signature}',
         "critical": KEY.sign(CLAIMS, crit=["b64"], b64=True),
-        "unencoded": f'{encoded({"alg": "ES256", "b64": False})}.{claims}.{signature}',
-        "list for an algorithm": f'{encoded({"alg": ["ES256"]})}.{claims}.{signature}',
-        "no object": f"{encoded([])}.{claims}.{signature}",
-        "deep": f'{encoded(b"[" * 6000)}.{claims}.{signature}',
-        "large header": f'{encoded({"alg": "ES256", "x": "y" * 9000})}.{claims}.{signature}',
+        "unencoded": f'{encode_part({"alg": "ES256", "b64": False})}.{claims}.{signature}',
+        "list for an algorithm": f'{encode_part({"alg": ["ES256"]})}.{claims}.{signature}',
+        "no object": f"{encode_part([])}.{claims}.{signature}",
+        "deep": f'{encode_part(b"[" * 6000)}.{claims}.{signature}',
+        "large header": f'{encode_part({"alg": "ES256", "x": "y" * 9000})}.{claims}.{signature}',
         "encrypted": f"{good}.a.b",
         "one part": header,
         "empty": "",
@@ -228,17 +228,17 @@ def test_an_algorithm_that_is_not_accepted_is_refused_though_the_signature_is_ri
 
 
 def test_a_header_is_not_read_of_what_is_too_large_or_has_other_parts() -> None:
-    header = encoded({"alg": "ES256"})
-    large = encoded({"alg": "ES256", "x": "y" * 9000})
+    header = encode_part({"alg": "ES256"})
+    large = encode_part({"alg": "ES256", "x": "y" * 9000})
     for token in (header, f"{header}.a", f"{header}.a.b.c", f"{header}.a.b.c.d", f"{large}.a.b"):
         with case(token[-20:]), pytest.raises(InvalidJwt):
             read_header(token)
 
 
 def part_of(size: int, members: Mapping[str, object]) -> str:
-    """A JSON object whose base64 has so many characters."""
+    """Return a JSON object whose base64 has this length."""
     text = json.dumps(members)[:-1] + ', "x": "'
-    return encoded((text + "y" * (size * 3 // 4 - len(text) - 2) + '"}').encode())
+    return encode_part((text + "y" * (size * 3 // 4 - len(text) - 2) + '"}').encode())
 
 
 def test_parts_of_a_token_are_read_up_to_their_limits() -> None:
@@ -253,9 +253,9 @@ def test_parts_of_a_token_are_read_up_to_their_limits() -> None:
     assert KEY.public.verify(token, {"ES256"}).claims == {"x": text}
     with pytest.raises(InvalidJwt):
         KEY.public.verify(KEY.sign({"x": f"{text}y"}), {"ES256"})
-    # To make a key of 8,192 bits takes too long.
+    # A key of 8,192 bits is too slow to make.
     registry: Any = vars(module)["_registry"]()
-    assert registry.max_signature_length == len(encoded(bytes(8192 // 8)))
+    assert registry.max_signature_length == len(encode_part(bytes(8192 // 8)))
 
 
 def test_a_header_is_read_without_a_key() -> None:

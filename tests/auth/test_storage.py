@@ -1,4 +1,4 @@
-"""Where tokens are kept, by which keys, and what is never kept."""
+"""Storage of tokens: its places, its keys, and its limits."""
 
 import asyncio
 import json
@@ -53,7 +53,7 @@ KNOWN = Authorization(
 
 
 class Entries(ModuleType):
-    """A package `keyring` that keeps its entries in memory."""
+    """A package `keyring` with its entries in memory."""
 
     def __init__(self) -> None:
         super().__init__("keyring")
@@ -66,7 +66,7 @@ class Entries(ModuleType):
         self.kept[service, name] = text
 
     def delete_password(self, service: str, name: str) -> None:
-        # The real one has an error for entries that are not there.
+        # The real one raises an error for missing entries.
         del self.kept[service, name]
 
 
@@ -103,7 +103,7 @@ async def test_a_file_is_for_its_user_alone(tmp_path: Path) -> None:
     await FileStorage(path).set("key", "secret")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    assert {one.name for one in path.parent.iterdir()} == {"tokens.json", "tokens.json.lock"}
+    assert {file.name for file in path.parent.iterdir()} == {"tokens.json", "tokens.json.lock"}
     assert "secret" not in repr(FileStorage(path))
 
 
@@ -139,9 +139,9 @@ async def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     for text in ("my notes", "[1]", '{"number": 1}', "{"):
         path.write_text(text)
         with case(text):
-            with pytest.raises(ValueError, match="not a file of tokens"):
+            with pytest.raises(ValueError, match="not a token file"):
                 await FileStorage(path).get("key")
-            with pytest.raises(ValueError, match="not a file of tokens"):
+            with pytest.raises(ValueError, match="not a token file"):
                 await FileStorage(path).set("key", "value")
             assert path.read_text() == text
 
@@ -159,7 +159,7 @@ async def test_a_file_stays_as_it_was_if_it_cannot_be_replaced(
     with pytest.raises(OSError, match="no space"):
         await storage.set("key", "new")
     assert await storage.get("key") == "old"
-    assert {one.name for one in tmp_path.iterdir()} == {"tokens.json", "tokens.json.lock"}
+    assert {file.name for file in tmp_path.iterdir()} == {"tokens.json", "tokens.json.lock"}
 
 
 def test_without_the_package_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,7 +186,7 @@ async def test_an_authorization_is_found_again_by_its_url(
             )
 
 
-async def test_what_a_workload_has_is_kept_without_a_client() -> None:
+async def test_workload_tokens_are_stored_without_client() -> None:
     storage = MemoryStorage()
     known = replace(KNOWN, client=None, resource=None, resource_metadata=None)
     await stored.save(replace(SETTINGS, storage=storage), known)
@@ -194,7 +194,7 @@ async def test_what_a_workload_has_is_kept_without_a_client() -> None:
 
 
 @pytest.mark.shows("RE-15", "RE-17", "TK-06")
-async def test_nothing_of_one_authorization_server_is_found_for_another(tmp_path: Path) -> None:
+async def test_tokens_are_stored_per_authorization_server(tmp_path: Path) -> None:
     path = tmp_path / "tokens.json"
     storage = FileStorage(path)
     await stored.save(replace(SETTINGS, storage=storage), KNOWN)
@@ -222,7 +222,7 @@ async def test_the_secret_of_a_client_of_the_settings_is_not_kept(tmp_path: Path
     assert "its secret" not in path.read_text()
     assert "its key" not in path.read_text()
     assert await stored.load(replace(settings, storage=storage), URL) == known
-    # Of another client, nothing counts.
+    # Entries of another client do not count.
     other = OAuthSettings(client=replace(given, client_id="other"))
     assert await stored.load(replace(other, storage=storage), URL) == Authorization(url=URL)
 
@@ -257,7 +257,7 @@ async def test_tokens_that_are_bound_to_another_key_are_not_used() -> None:
         assert found == replace(bound, tokens=None)
 
 
-async def test_what_is_kept_and_makes_no_sense_is_not_used_and_not_shown(
+async def test_invalid_stored_tokens_are_ignored_and_hidden(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     for text in ("no JSON: secret", "[]", '{"tokens": {"access_token": ["secret"]}}'):

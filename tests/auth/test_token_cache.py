@@ -1,4 +1,4 @@
-"""What was found out about tokens is kept for a while, and for no longer."""
+"""Verified tokens are cached, for a limited time."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ ADA = Principal("ada")
 
 
 class Verify:
-    """Accepts tokens that begin with `good`; has a list of those that it was asked about."""
+    """A verifier of tokens that begin with `good`, with a record of them."""
 
     def __init__(self, clock: Clock, lifetime: float | None = None) -> None:
         self.asked: list[str] = []
@@ -30,9 +30,9 @@ class Verify:
 
 
 async def outcome(cache: TokenCache, verify: Verify, token: str) -> str:
-    """Whose a token is, or why it is refused."""
+    """Return the principal of a token, or why it is refused."""
     try:
-        return (await cache.verified(token, verify)).id
+        return (await cache.verify(token, verify)).id
     except TokenRefused as refusal:
         return refusal.description
 
@@ -69,7 +69,7 @@ async def test_why_a_token_is_refused_is_kept_too() -> None:
     verify.failure = TokenRefused("invalid_token", "The token has expired")
     for _ in range(2):
         with pytest.raises(TokenRefused, match="The token has expired") as caught:
-            await cache.verified("bad", verify)
+            await cache.verify("bad", verify)
         assert caught.value.error == "invalid_token"
     assert verify.asked == ["bad"]
 
@@ -80,7 +80,7 @@ async def test_that_tokens_could_not_be_verified_is_not_kept() -> None:
     for failure in (VerifierUnavailable("away"), OSError("away")):
         verify.failure = failure
         with pytest.raises(type(failure)):
-            await cache.verified("good", verify)
+            await cache.verify("good", verify)
     verify.failure = None
     assert await outcome(cache, verify, "good") == "ada"
 
@@ -118,7 +118,7 @@ async def test_a_token_can_be_revoked_until_it_ends() -> None:
     cache.clear()
     assert await outcome(cache, verify, "good") == "The token was revoked"
     assert verify.asked == ["good"]
-    # It may be good for a while after its end, as clocks differ.
+    # It may be valid for a while after its expiry, as clocks differ.
     clock.now += 100
     assert await outcome(cache, verify, "good") == "The token was revoked"
     clock.now += 300
@@ -135,9 +135,9 @@ async def test_a_revoked_token_is_not_good_again_with_another_signature() -> Non
     other = with_other_signature(token)
     assert (await verify(other)).id == f"{ISSUER}|ada"
     cache.revoke(token)
-    for one in (token, other):
+    for revoked in (token, other):
         with pytest.raises(TokenRefused, match="revoked"):
-            await verify(one)
+            await verify(revoked)
     assert (await verify(issuer.token(sub="ben"))).id == f"{ISSUER}|ben"
 
 
@@ -146,8 +146,8 @@ async def test_verifiers_with_one_cache_judge_for_themselves() -> None:
     cache = TokenCache(clock=clock)
     keys = StaticKeys({**KEY.public.jwk, "kid": "first"})
     ours, theirs = (
-        JwtVerifier(issuer=ISSUER, audience=one, keys=keys, cache=cache, clock=clock)
-        for one in (RESOURCE, "https://other.example/mcp")
+        JwtVerifier(issuer=ISSUER, audience=audience, keys=keys, cache=cache, clock=clock)
+        for audience in (RESOURCE, "https://other.example/mcp")
     )
     token, elsewhere = issuer.token(), issuer.token(aud="https://other.example/mcp")
     for _ in range(2):
@@ -165,7 +165,7 @@ async def test_a_token_that_is_revoked_while_it_is_verified_is_refused() -> None
         return ADA
 
     with pytest.raises(TokenRefused, match="revoked"):
-        await cache.verified("good", verify)
+        await cache.verify("good", verify)
 
 
 async def test_without_a_lifetime_nothing_is_kept() -> None:
@@ -195,13 +195,13 @@ async def test_no_token_is_kept() -> None:
         await outcome(cache, verify, token)
     cache.revoke("revoked secret")
     kept: list[Any] = [getattr(cache, name) for name in ("_verified", "_refused", "_revoked")]
-    assert all(len(one) == 1 for one in kept)
-    shown: list[dict[str, Any]] = [vars(one) for one in kept]
+    assert all(len(principals) == 1 for principals in kept)
+    shown: list[dict[str, Any]] = [vars(principals) for principals in kept]
     assert "secret" not in repr(shown)
 
 
 def test_a_cache_has_room_and_no_negative_lifetime() -> None:
     wrongs: list[dict[str, Any]] = [{"max_tokens": 0}, {"lifetime": -1}, {"refused_lifetime": -1}]
     for options in wrongs:
-        with case(options), pytest.raises(ValueError, match="cache"):
+        with case(options), pytest.raises(ValueError, match=r"max_entries|negative"):
             TokenCache(**options)

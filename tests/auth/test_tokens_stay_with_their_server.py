@@ -1,10 +1,10 @@
-"""The token of a client goes nowhere but to the server that it was issued for."""
+"""The token of a client goes only to the server it was issued for."""
 
 from typing import Any
 
 import pytest
 from support.auth.guarding import allowing, telling
-from support.http.serving import booted, serving, text_in
+from support.http.serving import run_app, serving, text_in
 from support.revisions import ERAS, OLD
 from support.sessions.talking import pkg
 from support.tables import case
@@ -24,7 +24,7 @@ async def test_a_server_that_is_mounted_gets_no_token_of_the_clients_above() -> 
 
         tell.__annotations__["session"] = pkg.load(own).Session
         below.add_tool(tell)
-        async with booted(below.http()) as port:
+        async with run_app(below.http()) as port:
             above = app(OLD, "above")
             above.mount("below", connect_to=f"http://127.0.0.1:{port}/mcp")
             guard = telling(scopes={"read"})

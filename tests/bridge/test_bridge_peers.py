@@ -1,4 +1,4 @@
-"""The bridge as a process, between clients and servers that others wrote."""
+"""The bridge as a process, between foreign clients and servers."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ import pytest
 from support.auth import browsing
 from support.patience import PATIENCE
 from support.peers import visits
-from support.peers.oauth_visits import guarded
+from support.peers.oauth_visits import start_guarded
 from support.peers.places import PROGRAMS, Command, node_modules, python_with
 from support.peers.visits import Expected, Peers, Step
 from support.sessions.talking import hello, pkg
@@ -44,7 +44,7 @@ def line(*words: str | Path) -> str:
     return " ".join(f"'{word}'" for word in words)
 
 
-def visited(peers: Peers, client: str, target: str | Command) -> Any:
+def visit_by(peers: Peers, client: str, target: str | Command) -> Any:
     async def visit() -> Any:
         visitor = await peers.visitor(client)
         return (await visitor.visit(target, [step for step, _ in ROWS]))[0]
@@ -60,16 +60,16 @@ def test_a_client_of_a_program_reaches_a_server_over_http_and_again_without_it(
     port = peers.run(peers.server(*server)).port
     url = f"http://127.0.0.1:{port}/mcp"
     live = (*BRIDGE, "--to", url, "--record", file, "--revision", "2025-11-25")
-    seen = visited(peers, "TypeScript 1", live)
+    seen = visit_by(peers, "TypeScript 1", live)
     # It forgets a request with its answer, and then hears of progress that came with that.
     late = "Received a progress notification for an unknown token"
     seen["errors"] = [error for error in seen["errors"] if late not in error]
     visits.check("TypeScript 1", seen, ROWS, errors=[])
     at_once = [(step, ... if "count" in step else expected) for step, expected in ROWS]
-    again = visited(peers, "TypeScript 1", (*BRIDGE, "--replay", file))
+    again = visit_by(peers, "TypeScript 1", (*BRIDGE, "--replay", file))
     visits.check("TypeScript 1", again, at_once)
-    said = [json.loads(one) for one in file.read_text().splitlines()]
-    assert {one.get("side") for one in said} == {None, "client", "server"}
+    said = [json.loads(line) for line in file.read_text().splitlines()]
+    assert {entry.get("side") for entry in said} == {None, "client", "server"}
     assert "authorization" not in file.read_text().lower()
 
 
@@ -83,7 +83,7 @@ def test_a_client_over_http_reaches_the_reference_server_as_a_program(peers: Pee
         await server.wrote("serving http")
         url = f"http://127.0.0.1:{server.port}/mcp"
         for revision in ("2025-11-25", "2026-07-28"):
-            chosen = [one for one in pkg.REVISIONS if one.id == revision]
+            chosen = [candidate for candidate in pkg.REVISIONS if candidate.id == revision]
             own: Any = chosen[0].load()
             connecting: Any = pkg.connect_http(url, own.Client())
             async with connecting as client:
@@ -91,7 +91,9 @@ def test_a_client_over_http_reaches_the_reference_server_as_a_program(peers: Pee
                 assert (await client.call_tool("echo", {"message": "hi"})).text == "Echo: hi"
         async with httpx2.AsyncClient() as http:
             assert (await http.get(f"{url[:-3]}health")).json() == {"status": "ok"}
-        assert all(json.loads(one)["level"] for one in server.errors.splitlines() if one[:1] == "{")
+        assert all(
+            json.loads(line)["level"] for line in server.errors.splitlines() if line[:1] == "{"
+        )
         visitor = await peers.visitor("TypeScript 2")
         step = "call", "echo", {"message": "hi"}
         seen, _ = await visitor.visit(url, [step])
@@ -102,7 +104,7 @@ def test_a_client_over_http_reaches_the_reference_server_as_a_program(peers: Pee
 
 def test_the_user_logs_in_once_for_a_client_that_cannot(peers: Peers, tmp_path: Path) -> None:
     async def script() -> None:
-        site = await guarded(peers)
+        site = await start_guarded(peers)
         told = {"BROWSER": browsing.COMMAND, "MCP_GEN_CONFIG": str(tmp_path)}
         command = (*BRIDGE, "--to", site.url)
         for asked in (1, 0):
@@ -110,18 +112,18 @@ def test_the_user_logs_in_once_for_a_client_that_cannot(peers: Peers, tmp_path: 
             opener = pkg.stdio_client(command, env=told, inherit=True, stderr=str)
             async with pkg.connect(opener) as client:
                 assert (await client.call_tool("whoami")).text == "ada"
-            assert len(site.issuer.asked("token")) == asked
+            assert len(site.issuer.requests_to("token")) == asked
 
     peers.run(script())
     assert (tmp_path / "tokens.json").stat().st_mode & 0o077 == 0
 
 
-# So does a shell start what runs in the background.
+# A shell starts background jobs like this.
 IN_BACKGROUND = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
 
 
 @asynccontextmanager
-async def started(
+async def start_bridge(
     *arguments: str, by: Sequence[str] = ()
 ) -> AsyncGenerator[asyncio.subprocess.Process, None]:
     pipe = asyncio.subprocess.PIPE
@@ -137,9 +139,9 @@ async def started(
 
 
 @pytest.mark.parametrize("by", [(), IN_BACKGROUND], ids=["foreground", "background"])
-async def test_it_ends_in_order_when_it_is_told_to(by: Sequence[str]) -> None:
+async def test_bridge_ends_in_order_on_signal(by: Sequence[str]) -> None:
     server = line(sys.executable, "-c", "input()")
-    async with started("--to", server, "--log-level", "info", by=by) as one:
+    async with start_bridge("--to", server, "--log-level", "info", by=by) as one:
         assert one.stderr is not None
         while b"waiting" not in await one.stderr.readline():
             pass
@@ -149,7 +151,7 @@ async def test_it_ends_in_order_when_it_is_told_to(by: Sequence[str]) -> None:
 
 
 async def test_a_host_sees_that_there_is_no_server_and_its_user_sees_why() -> None:
-    async with started("--to", "/nowhere/server") as one:
+    async with start_bridge("--to", "/nowhere/server") as one:
         out, errors = await asyncio.wait_for(
             one.communicate(json.dumps(hello()).encode()), PATIENCE
         )

@@ -1,4 +1,4 @@
-"""What a bridge writes of what passes."""
+"""The log of a bridge."""
 
 import asyncio
 import json
@@ -12,8 +12,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.core.spec import Role
-from mcp_protogen.runtime.features.bridge.bridge_app import tapping
-from mcp_protogen.runtime.transports.recordings import read_recorded
+from mcp_protogen.runtime.features.bridge.bridge_app import tap_exchange
+from mcp_protogen.runtime.transports.recordings import read_recording
 from mcp_protogen.servers.bridge.process import Address, address
 from mcp_protogen.servers.bridge.recorder import Recorder, RecordOptions
 from mcp_protogen.servers.connect.traffic import read_lines
@@ -60,7 +60,7 @@ def test_each_message_is_in_the_file_at_once_in_the_published_form(tmp_path: Pat
     for line in said:
         validator.validate(line)
     assert not validator.is_valid({"at": 0, "sender": "me", "message": {}})
-    assert len(list(read_lines(file))) == 3 and len(read_recorded(file).entries) == 1
+    assert len(list(read_lines(file))) == 3 and len(read_recording(file).entries) == 1
 
 
 def test_another_run_goes_on_with_the_same_recording(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_another_run_goes_on_with_the_same_recording(tmp_path: Path) -> None:
     recorder(file).tap("client")("client", b"{}")
     recorder(file, at=NOW + 5).tap("client")("server", b"{}")
     assert [line.get("at") for line in lines(file)] == [None, 0.0, 5.0]
-    with pytest.raises(ProblemError, match="other --redact"):
+    with pytest.raises(ProblemError, match="another --redact"):
         recorder(file, redact=("key",))
     if sys.platform != "win32":
         assert os.stat(file).st_mode & 0o777 == 0o600
@@ -78,7 +78,7 @@ def test_a_file_of_something_else_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     for text in ("mine", '{"traffic": 1}', "[]"):
         file.write_text(text)
-        with case(text), pytest.raises(ProblemError, match="is no recording"):
+        with case(text), pytest.raises(ProblemError, match="is not a recording"):
             recorder(file)
         assert file.read_text() == text
     with pytest.raises(ProblemError, match="No such file"):
@@ -94,8 +94,8 @@ def test_a_full_file_ends_with_a_whole_line(
         tap("client", b'{"id": 1}')
     assert 200 < file.stat().st_size <= 300
     assert lines(file)[-1]["message"] == {"id": 1}
-    assert [one.getMessage() for one in caplog.records] == [
-        f"{file} is full: what follows is not recorded"
+    assert [record.getMessage() for record in caplog.records] == [
+        f"{file} is full: further messages are not recorded"
     ]
 
 
@@ -122,7 +122,7 @@ def test_events_that_are_no_messages_are_not_shown() -> None:
         shown.append((role, data))
 
     async def answer() -> None:
-        _, show = tapping({"method": "GET"}, ignore, ignore, tap)
+        _, show = tap_exchange({"method": "GET"}, ignore, ignore, tap)
         headers = [(b"content-type", b"text/event-stream")]
         await show({"type": "http.response.start", "headers": headers})
         for said in ("event: endpoint\ndata: /messages", 'data: {"id": 1}', "id: 1\ndata:"):

@@ -11,7 +11,7 @@ from support.running import Run
 
 
 @pytest.fixture
-def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def opened_targets(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Has all targets be a server in memory, and lists those that were connected to."""
     names: list[str] = []
 
@@ -24,15 +24,15 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
-def shop(opened: list[str], mcp_gen: Run) -> Run:
+def shop(opened_targets: list[str], mcp_gen: Run) -> Run:
     """Runs `mcp-gen` where every server is that of `support.calling.servers`."""
-    del opened
+    del opened_targets
     return mcp_gen
 
 
 @pytest.fixture
 def interruptible() -> Callable[[], None]:
-    """Requires that the handler of SIGINT is what it was."""
+    """Require that the handler of SIGINT is unchanged."""
     before = signal.getsignal(signal.SIGINT)
 
     def check() -> None:

@@ -1,4 +1,4 @@
-"""Words of a command line become arguments of a tool, as its input schema says."""
+"""Words of a command line become arguments of a tool, by its input schema."""
 
 from pathlib import Path
 from typing import Any
@@ -62,7 +62,7 @@ READ: dict[str, tuple[list[str], dict[str, Any]]] = {
     "a file of bytes": (["data=@note.txt"], {"data": "NQo="}),
 }
 
-# Root schemas, words, and the arguments that they are.
+# Root schemas, words, and the resulting arguments.
 BY_SCHEMA: dict[str, tuple[dict[str, Any], list[str], dict[str, Any]]] = {
     "an arm of anyOf": (
         {"anyOf": [{"properties": {"a": {"type": "string"}}}, {"properties": {"b": NUMBER}}]},
@@ -280,8 +280,8 @@ REFUSED: dict[str, tuple[list[str], str, str, str]] = {
 }
 
 UNFIT: dict[str, tuple[dict[str, Any], str, str, str]] = {
-    "unknown": ({"text": "x", "cuont": 1}, "/properties", "cuont: there is no", "mean count"),
-    "missing": ({}, "/required", "text: it is missing", "add text=… (str)"),
+    "unknown": ({"text": "x", "cuont": 1}, "/properties", "no argument cuont", "mean count"),
+    "missing": ({}, "/required", "the argument text is missing", "add text=… (str)"),
     "too small": ({"text": "x", "count": 0}, "/properties/count", "count: 0 is less than", ""),
     "inside": ({"text": "", "place": {"x": "y"}}, "/properties/place", "place/x: 'y' is not", ""),
     "a choice": ({"text": "x", "kind": "milk"}, "/properties/kind", "kind: 'milk' is not one", ""),
@@ -304,7 +304,7 @@ def test_a_word_is_read_as_the_schema_says() -> None:
         with case(name):
             read = reader().read(words)
             assert read == arguments
-            assert [type(one) for one in read.values()] == [*map(type, arguments.values())]
+            assert [type(value) for value in read.values()] == [*map(type, arguments.values())]
 
 
 def test_members_references_and_types_of_all_schemas_are_read() -> None:
@@ -342,9 +342,9 @@ def test_required_members_of_all_arms_are_missed() -> None:
         {"properties": {"op": {}, name: {}}, "required": ["op", name]} for name in "ab"
     ]
     (problem,) = reader({"oneOf": [*arms, {"type": "null"}]}).check({"a": 1})
-    assert problem.message == "op: it is missing"
+    assert problem.message == "the argument op is missing"
     (problem,) = reader({"oneOf": arms}).check({"op": 1, "a": 1, "c": 1})
-    assert problem.message == "c: there is no such argument"
+    assert problem.message == "the tool has no argument c"
 
 
 def test_a_word_that_cannot_be_read_is_refused_with_its_place() -> None:
@@ -400,8 +400,8 @@ def test_a_pattern_of_a_server_cannot_hold_a_call_up() -> None:
 def test_a_tool_is_shown_as_a_signature() -> None:
     properties = SCHEMA["properties"]
     shown = {
-        name: signature({"name": "t", "inputSchema": {**SCHEMA, "properties": {name: one}}})
-        for name, one in properties.items()
+        name: signature({"name": "t", "inputSchema": {**SCHEMA, "properties": {name: schema}}})
+        for name, schema in properties.items()
     }
     assert shown["text"] == 't(text: str = "world")'
     assert shown["count"] == "t(count: int = …)"

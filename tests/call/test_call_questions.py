@@ -1,4 +1,4 @@
-"""What servers ask is answered by a person, or by what was given before."""
+"""Questions of servers are answered by a user, or by given answers."""
 
 import asyncio
 from collections.abc import Awaitable, Generator
@@ -25,7 +25,7 @@ FORM = {
 
 
 class Scripted:
-    """A person who answers by a script; input ends after it."""
+    """A user who answers by a script; then input ends."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = [*answers]
@@ -40,7 +40,7 @@ class Scripted:
 
 
 class Asked:
-    """Questions, and what was told and opened meanwhile."""
+    """Questions, and a record of output and opened pages."""
 
     def __init__(self, person: Scripted | None, **given: str) -> None:
         self.told: list[str] = []
@@ -85,7 +85,7 @@ def test_a_form_without_fields_is_a_question_of_yes_or_no() -> None:
     assert Asked(Scripted("n")).elicit(form) == {"action": "decline"}
 
 
-def test_what_was_given_before_is_not_asked() -> None:
+def test_prefilled_answers_are_not_asked() -> None:
     person = Scripted("")
     answer = Asked(person, name="ada").elicit(FORM)
     assert answer["content"] == {"name": "ada", "age": 3}
@@ -157,7 +157,7 @@ def test_a_page_is_opened_only_after_a_yes_and_its_host_is_shown() -> None:
             asked = Asked(person)
             assert asked.elicit(page) == {"action": action}
             assert asked.opened == [page["url"]] * opened
-            assert any("a page at bank.example:" in one for one in person.heard)
+            assert any("a page at bank.example:" in line for line in person.heard)
 
 
 def test_only_pages_of_https_and_of_this_machine_are_opened() -> None:
@@ -180,7 +180,7 @@ def test_only_pages_of_https_and_of_this_machine_are_opened() -> None:
             assert answer == {"action": "accept" if host else "decline"}
             assert asked.opened == ([url] if host else [])
             said = f"a page at {host}:" if host else "with a host and without a user name"
-            assert any(said in one for one in person.heard)
+            assert any(said in line for line in person.heard)
 
 
 def test_a_page_without_a_browser_is_left_to_the_person() -> None:
@@ -241,7 +241,7 @@ async def test_time_of_a_call_stands_still_only_while_it_is_paused() -> None:
 
     async def work() -> None:
         seen.append(limit.stands_still)
-        with limit.paused():
+        with limit.pause():
             await asyncio.sleep(10)
             seen.append(limit.stands_still)
         seen.append(limit.stands_still)

@@ -9,7 +9,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.core.options import Progress
 from mcp_protogen.servers.call.file_endings import ending_of
 from mcp_protogen.servers.call.log_levels import is_as_severe
-from mcp_protogen.servers.call.progress import fitted, log_line, progress_line
+from mcp_protogen.servers.call.progress import fit_line, log_line, progress_line
 from mcp_protogen.servers.call.results import (
     Saver,
     decode_base64,
@@ -86,11 +86,13 @@ def test_bytes_are_saved_under_safe_names_and_nothing_is_overwritten(tmp_path: P
         for uri in ("x:///../../etc/pass%2Fwd.tar", "x:", "x:///%2e%2e")
     ]
     page = tool_page({"content": [image, image, *blobs]}, saver)
-    assert sorted(path.name for path in folder.iterdir()) == sorted(one.name for one in saver.saved)
-    assert {one.name for one in saver.saved} == {
+    assert sorted(path.name for path in folder.iterdir()) == sorted(
+        file.name for file in saver.saved
+    )
+    assert {file.name for file in saver.saved} == {
         *("draw-it.png", "draw-it-2.png", "wd.tar", "draw-it.bin", "file.bin")
     }
-    assert {one.read_bytes() for one in saver.saved} == {b"abc"}
+    assert {file.read_bytes() for file in saver.saved} == {b"abc"}
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
     assert str(saver.saved[0]) in page
 
@@ -174,7 +176,7 @@ def test_progress_is_a_line_that_fits() -> None:
             assert progress_line("t", progress, 60) == line
     assert progress_line("t", Progress(1, 2, "x" * 80), 40).endswith("xx…")
     assert len(progress_line("t", Progress(1, 2, "x" * 80), 40)) == 40
-    assert fitted("日本語日本語", 7) == "日本語…"
+    assert fit_line("日本語日本語", 7) == "日本語…"
 
 
 def test_log_entries_are_lines_of_a_level() -> None:

@@ -1,4 +1,4 @@
-"""Commands that call a server: what they show, and how they end."""
+"""Commands that call a server: their output and exit codes."""
 
 import asyncio
 import json
@@ -65,11 +65,11 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
     ),
     "a wrong answer": (
         ["call", SHOP, "choose", "--answer", "colour=blue"],
-        *(1, "cancelled\n", "was cancelled: --answer colour: 'blue' is none of the choices"),
+        *(1, "cancelled\n", "was cancelled: --answer colour: 'blue' is not one of the choices"),
     ),
     "a resource": (["read", SHOP, "memo://today"], 0, "buy milk", ""),
     "a template": (["read", SHOP, "memo://{day}/list", "day=1 May"], 0, "nothing on 1 May", ""),
-    "a template without": (["read", SHOP, "memo://{day}/list"], 2, "", "day: it is missing"),
+    "a template without": (["read", SHOP, "memo://{day}/list"], 2, "", "argument day is missing"),
     "a template with more": (
         ["read", SHOP, "memo://{day}/list", "dy=1"],
         2,
@@ -79,7 +79,7 @@ ENDS: dict[str, tuple[list[str], int, str, str]] = {
     "no resource": (["read", SHOP, "memo://gone"], 1, "", "error[error-response]"),
     "a prompt": (["prompt", SHOP, "invite", "guest=Bo"], 0, "user:\n  Write to Bo\n", ""),
     "no such prompt": (["prompt", SHOP, "invit"], 2, "", "hint: did you mean invite?"),
-    "no guest": (["prompt", SHOP, "invite"], 2, "", "invite: guest: it is missing"),
+    "no guest": (["prompt", SHOP, "invite"], 2, "", "invite: the argument guest is missing"),
     "no kind": (["list", SHOP, "toys"], 2, "", "toys"),
 }
 
@@ -92,7 +92,7 @@ def test_commands_end_as_they_say(shop: Run) -> None:
             assert err in ran.err if err else ran.err == ""
 
 
-def test_nothing_is_sent_where_arguments_do_not_fit(shop: Run) -> None:
+def test_invalid_arguments_are_not_sent(shop: Run) -> None:
     assert shop("call", SHOP, "order", "kind=milk", "sizes=1").code == 2
     assert shop("call", SHOP, "order", "kind=tea", "sizes=1", "sizes=2").out == (
         '{\n  "kind": "tea",\n  "sizes": [\n    1,\n    2\n  ]\n}\n'
@@ -217,16 +217,16 @@ def test_an_interrupted_call_is_cancelled_at_the_server(
 def test_an_interruption_before_anything_is_done_is_one_too(
     shop: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(work: Coroutine[None, None, None]) -> None:
+    def interrupt(work: Coroutine[None, None, None]) -> None:
         work.close()
         raise asyncio.CancelledError
 
-    def unchanged(*_: object) -> None:
+    def leave_unchanged(*_: object) -> None:
         """Leave logs and signals of the tests alone."""
 
-    monkeypatch.setattr(asyncio, "run", interrupted)
-    monkeypatch.setattr(logs, "begin_log", unchanged)
-    monkeypatch.setattr(signal, "signal", unchanged)
+    monkeypatch.setattr(asyncio, "run", interrupt)
+    monkeypatch.setattr(logs, "begin_log", leave_unchanged)
+    monkeypatch.setattr(signal, "signal", leave_unchanged)
     assert shop("call", SHOP, "greet") == Ran(130, "", "")
     assert shop("bridge", "--to", SHOP) == Ran(0, "", "")
 
@@ -246,7 +246,7 @@ def test_a_page_has_to_be_visited_before_a_call(shop: Run, monkeypatch: pytest.M
     assert "error[error-response]: shop.py: sign in first" in shop(*line).err
     monkeypatch.setattr(Terminal, "can_ask", True)
     monkeypatch.setattr(Terminal, "read_line", read_line)
-    monkeypatch.setattr(questions, "_opened", open_page)
+    monkeypatch.setattr(questions, "_open_page", open_page)
     ran = shop(*line)
     assert (ran.code, ran.out, opened) == (0, "paid\n", [servers.PAGE])
     assert "It wants to open a page at bank.example:" in ran.err
@@ -297,7 +297,7 @@ def test_tasks_are_waited_for_in_both_forms(shop: Run, monkeypatch: pytest.Monke
             assert servers.cancelled == ["burn", "burn"]
             sent.clear()
     ran = shop("call", SHOP, "bake", "--as-task", "--revision", "2025-06-18")
-    assert ran.code == 2 and "there are no tasks in revision 2025-06-18" in ran.err
+    assert ran.code == 2 and "tasks do not exist in revision 2025-06-18" in ran.err
 
 
 def test_a_call_that_takes_too_long_is_given_up(shop: Run, monkeypatch: pytest.MonkeyPatch) -> None:

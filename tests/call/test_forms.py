@@ -1,4 +1,4 @@
-"""Forms of servers: what is shown of a field, and what an answer means."""
+"""Forms of servers: how a field is shown, and how an answer is read."""
 
 from typing import Any, Final
 
@@ -54,7 +54,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "too large": ({"type": "integer", "maximum": 9}, "10", "at most 9"),
     "too short": ({"type": "string", "minLength": 2}, "x", "at least 2 characters"),
     "maybe": ({"type": "boolean"}, "maybe", "answer yes or no"),
-    "no choice": ({"type": "string", "enum": ["a"]}, "2", "'2' is none of the choices"),
+    "no choice": ({"type": "string", "enum": ["a"]}, "2", "'2' is not one of the choices"),
     "too few": (SEVERAL, ",", "at least 1 items"),
     "no address": ({"type": "string", "format": "email"}, "ada", "an e-mail address"),
     "no page": ({"type": "string", "format": "uri"}, "b.example", "a URI"),
@@ -102,7 +102,7 @@ def test_a_field_says_what_may_be_entered() -> None:
         },
         "required": ["colour"],
     }
-    shown = {one.name: ([*one.described()], one.prompt()) for one in fields(schema)}
+    shown = {field.name: ([*field.describe()], field.prompt()) for field in fields(schema)}
     assert shown == {
         "size": (["Size (whole number, 1 to 9, optional)", "  How large?"], "size [3]: "),
         "colour": (["colour (number or value)", "  1  Red (r)", "  2  Green (2)"], "colour: "),

@@ -1,4 +1,4 @@
-"""Commands at a server that breaks the schema: they do what can be done, and warn."""
+"""Commands at a server that breaks the schema: they do their best, and warn."""
 
 import json
 import subprocess
@@ -107,7 +107,7 @@ def test_bridge_passes_on_the_rest_and_logs_what_it_mended() -> None:
     )
     answers = [json.loads(line) for line in ran.stdout.splitlines()]
     # None of these is held back.
-    assert [one["params"]["progress"] for one in answers[1:-1]] == [1, 2, 3]
+    assert [answer["params"]["progress"] for answer in answers[1:-1]] == [1, 2, 3]
     assert answers[-1]["result"] == {"content": [{"type": "text", "text": "hi"}]}
     losses = [json.loads(line).get("loss", {}) for line in ran.stderr.splitlines()]
     assert "/result/content/0/annotations" in {loss.get("pointer") for loss in losses}

@@ -1,4 +1,4 @@
-"""Shells complete names from the server itself, if it was used before."""
+"""Shells complete names from a server that was used before."""
 
 import os
 import shutil
@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 from mcp_protogen.cli.bash_words import rejoin
-from mcp_protogen.servers.call import completing, remembered
+from mcp_protogen.servers.call import completing, list_cache
 from mcp_protogen.servers.call.completing import CompletionWord, fitting, tool_arguments
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.connect.server_target import ServerTarget
-from support.calling.terminals import played
-from support.missing import untested
+from support.calling.terminals import play_script
+from support.missing import skip_untested
 from support.running import Run
 from support.tables import case
 
@@ -43,14 +43,14 @@ def complete(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Asks for what a line may go on with, as fish does."""
 
     def ask(line: str) -> list[str]:
-        found = answered(mcp_gen, monkeypatch, "fish", line).splitlines()
-        return [one.partition("\t")[0] for one in found if one]
+        found = complete_line(mcp_gen, monkeypatch, "fish", line).splitlines()
+        return [word.partition("\t")[0] for word in found if word]
 
     return ask
 
 
-def answered(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, shell: str, line: str) -> str:
-    """What a shell is answered that asks for what a line may go on with."""
+def complete_line(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, shell: str, line: str) -> str:
+    """Return the completions of a line for a shell."""
     words = cut_by_bash(line)
     asked = {
         "_MCP_GEN_COMPLETE": f"complete_{shell}",
@@ -67,73 +67,81 @@ def answered(mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, shell: str, line: st
 
 
 def cut_by_bash(line: str) -> str:
-    """The words of a line as bash takes them apart."""
+    """Split a line into words as bash does."""
     return f"mcp-gen {line}".replace("=", " = ").replace(":", " : ")
 
 
 @pytest.fixture
 def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Has nothing be remembered."""
+    """Forget all remembered servers."""
     monkeypatch.setenv("MCP_GEN_CACHE", str(tmp_path_factory.mktemp("cache")))
 
 
 def test_only_servers_that_were_used_are_asked(
-    fresh: None, opened: list[str], mcp_gen: Run, complete: Any
+    fresh: None, opened_targets: list[str], mcp_gen: Run, complete: Any
 ) -> None:
-    assert complete("call shop.py ") == [] and opened == []
+    assert complete("call shop.py ") == [] and opened_targets == []
     assert mcp_gen("call", SHOP, "gret").code == 2
     assert complete("call shop.py ") == [], "no command was completed yet"
     assert mcp_gen("call", SHOP, "greet").code == 0
     assert "greet" in complete("call shop.py ")
     assert complete("call other.py ") == []
     assert complete("call shop.py --cwd /tmp ") == []
-    assert {*opened} == {SHOP}
+    assert {*opened_targets} == {SHOP}
 
 
 def test_names_arguments_and_values_are_completed(
-    fresh: None, opened: list[str], mcp_gen: Run, complete: Any
+    fresh: None, opened_targets: list[str], mcp_gen: Run, complete: Any
 ) -> None:
     mcp_gen("list", SHOP)
     for name, (line, words) in COMPLETED.items():
         with case(name):
             assert complete(line)[: len(words)] == words
             assert words or complete(line) == []
-    assert opened == [SHOP] + [SHOP] * opened[1:].count(SHOP)
+    assert opened_targets == [SHOP] + [SHOP] * opened_targets[1:].count(SHOP)
 
 
 def test_lists_are_asked_for_again_when_they_are_old(
-    fresh: None, opened: list[str], mcp_gen: Run, complete: Any, monkeypatch: pytest.MonkeyPatch
+    fresh: None,
+    opened_targets: list[str],
+    mcp_gen: Run,
+    complete: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [1000.0]
-    for module in (completing, remembered):
+    for module in (completing, list_cache):
         monkeypatch.setattr(module, "time", lambda: now[0])
     mcp_gen("list", SHOP)
     complete("call shop.py ")
-    assert len(opened) == 1
+    assert len(opened_targets) == 1
     now[0] += 61
     assert "greet" in complete("call shop.py ")
-    assert len(opened) == 2
+    assert len(opened_targets) == 2
     complete("call shop.py ")
-    assert len(opened) == 2
+    assert len(opened_targets) == 2
 
 
 def test_a_server_that_is_away_is_completed_from_what_it_last_said(
-    fresh: None, opened: list[str], mcp_gen: Run, complete: Any, monkeypatch: pytest.MonkeyPatch
+    fresh: None,
+    opened_targets: list[str],
+    mcp_gen: Run,
+    complete: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     mcp_gen("list", SHOP)
 
-    def gone(target: ServerTarget) -> object:
+    def raise_gone(target: ServerTarget) -> object:
         async def fail() -> object:
             raise ConnectionError("gone")
 
         return fail
 
-    monkeypatch.setattr(ServerTarget, "opener", gone)
+    monkeypatch.setattr(ServerTarget, "opener", raise_gone)
     monkeypatch.setattr(completing, "time", lambda: 1e12)
     assert "greet" in complete("call shop.py ")
 
 
-def test_what_a_shell_could_act_on_is_never_offered() -> None:
+def test_words_with_shell_syntax_are_not_offered() -> None:
     names = (
         "a",
         "-a",
@@ -161,8 +169,8 @@ def test_a_name_that_only_json_can_give_is_not_offered() -> None:
 
 def test_too_much_is_not_remembered(fresh: None) -> None:
     target = ServerTarget(name=SHOP)
-    remembered.remember(target, {Kind.TOOLS: [{"name": "x" * 600_000}]})
-    assert remembered.remembered(target) == {}
+    list_cache.remember(target, {Kind.TOOLS: [{"name": "x" * 600_000}]})
+    assert list_cache.recall(target) == {}
 
 
 def test_another_program_of_the_same_name_in_a_file_is_another_server(
@@ -171,10 +179,10 @@ def test_another_program_of_the_same_name_in_a_file_is_another_server(
     file = tmp_path / "mcp.json"
     file.write_text('{"mcpServers": {"a": {"command": "one"}}}')
     target = ServerTarget(name="a", config=file)
-    remembered.remember(target, {})
-    assert remembered.remembered(target) == {}
+    list_cache.remember(target, {})
+    assert list_cache.recall(target) == {}
     file.write_text('{"mcpServers": {"a": {"command": "two"}}}')
-    assert remembered.remembered(target) is None
+    assert list_cache.recall(target) is None
 
 
 LINES = {
@@ -198,21 +206,21 @@ SHELLS = {
 def script(
     request: pytest.FixtureRequest,
     fresh: None,
-    opened: list[str],
+    opened_targets: list[str],
     mcp_gen: Run,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> Path:
-    """The script for a shell, which asks a program that gives the real answers at once."""
+    """Return a shell's script, which gets real answers from a program at once."""
     shell = request.param
-    old = shell == "bash" and sys.platform == "darwin"  # 3.2, which takes lines apart otherwise
+    old = shell == "bash" and sys.platform == "darwin"  # 3.2 splits lines differently
     if shutil.which(shell) is None or sys.platform == "win32" or old:
-        untested(shell, "how it completes names of servers")
+        skip_untested(shell, "how it completes names of servers")
     mcp_gen("list", SHOP)
     cases: list[str] = []
     for line in LINES:
         asked = cut_by_bash(line) if shell == "bash" else f"mcp-gen {line}"
-        answer = answered(mcp_gen, monkeypatch, shell, line)
+        answer = complete_line(mcp_gen, monkeypatch, shell, line)
         cases.append(f"{quote(asked)}) printf %s {quote(answer)};;")
     program, script = tmp_path / "mcp-gen", tmp_path / "script"
     asked = 'case "${_TYPER_COMPLETE_ARGS:-$(echo $COMP_WORDS)}" in'
@@ -236,7 +244,10 @@ def test_fish_offers_what_it_is_answered(script: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("shell", "script"), [(one, one) for one in SHELLS], indirect=["script"], ids=SHELLS
+    ("shell", "script"),
+    [(shell_name, shell_name) for shell_name in SHELLS],
+    indirect=["script"],
+    ids=SHELLS,
 )
 def test_after_a_completed_word_a_user_types_on(shell: str, script: Path) -> None:
     command, setup = SHELLS[shell]
@@ -246,7 +257,7 @@ def test_after_a_completed_word_a_user_types_on(shell: str, script: Path) -> Non
     env = {**os.environ, "TERM": "dumb", "PS1": "! "}
     path = shutil.which(shell)
     assert path is not None
-    shown = played([path, *command[1:]], [*typed, ("@ ", "exit\n")], env)
+    shown = play_script([path, *command[1:]], [*typed, ("@ ", "exit\n")], env)
     for line, word in LINES.items():
         with case(line):
             assert f"ran: {line.rpartition(' ')[0]} {word}5" in shown
@@ -277,7 +288,7 @@ def test_words_that_bash_takes_apart_are_put_together() -> None:
 
 
 def test_bash_gets_what_it_puts_in(
-    fresh: None, opened: list[str], mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
+    fresh: None, opened_targets: list[str], mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mcp_gen("list", SHOP)
     monkeypatch.setattr(os, "environ", dict(os.environ))

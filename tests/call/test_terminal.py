@@ -8,14 +8,14 @@ import pytest
 from mcp_protogen.cli import terminal
 from mcp_protogen.runtime.core.options import Progress
 from support.calling.foreign_server import CODES
-from support.calling.terminals import played
+from support.calling.terminals import play_script
 from support.folders import TESTS, environment
 
 SERVER: Final = TESTS / "support" / "calling" / "servers.py"
 
 TYPED: Final = (
     ("colour: ", "blue\n"),
-    ("'blue' is none of the choices", ""),
+    ("'blue' is not one of the choices", ""),
     ("colour: ", "2\n"),
     ("size [3]: ", "\n"),
 )
@@ -26,7 +26,7 @@ TYPED: Final = (
 def test_a_person_is_asked_and_sees_progress(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mcp_protogen", "call", str(SERVER), "choose", "--inherit"]
     env = {**environment(), "TERM": "xterm", "COLUMNS": "60"}
-    shown = played(command, TYPED, env).replace("\r\n", "\n")
+    shown = play_script(command, TYPED, env).replace("\r\n", "\n")
     assert "The server asks: Which?\n(type !decline to refuse" in shown
     assert "colour (number or value)\n  Which one?\n  1  red\n  2  green\ncolour: " in shown
     assert "size (whole number, 1 to 9, optional)\nsize [3]: " in shown
@@ -34,7 +34,7 @@ def test_a_person_is_asked_and_sees_progress(tmp_path: Path) -> None:
     assert shown.endswith("\r\x1b[Kgreen 3\n")
 
 
-def test_nothing_comes_between_a_question_and_its_answer(
+def test_question_and_answer_are_not_interrupted(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interactive(stream: object) -> bool:
@@ -84,6 +84,6 @@ def test_no_code_of_a_server_reaches_a_terminal(
     if "SERVER:fail" in words:
         words[words.index("SERVER:fail")] = f"{sys.executable} {FOREIGN} fail"
     command = [sys.executable, "-m", "mcp_protogen", *words]
-    shown = played(command, (), {**environment(), "TERM": "xterm", "COLUMNS": "200"}, ending)
+    shown = play_script(command, (), {**environment(), "TERM": "xterm", "COLUMNS": "200"}, ending)
     assert "nasty" in shown
     assert [code for code in CODES if f"<{code}>" in shown] == []

@@ -1,4 +1,4 @@
-"""Values that are written as words are read back, whatever schema names their types."""
+"""Values written as words are read back, whatever schema names their types."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ TYPES = ("null", "boolean", "integer", "number", "string", "array", "object")
 
 
 def write_words(value: Any, types: set[str], form: str) -> list[str]:
-    """Return the words for a value, as a reader of docs/call.md would write them."""
+    """Return the words for a value, as a reader of docs/command-call.md would write them."""
     looks = isinstance(value, str) and looks_like(value) in types
     if isinstance(value, str) and "string" in types and not looks:
         return [f"a={value}"] if not value.startswith("@") else [f"a:={json.dumps(value)}"]

@@ -28,7 +28,7 @@ IMPORTS = f"PYTHONPATH={environment()['PYTHONPATH']}"
 
 
 @pytest.fixture(autouse=True)
-def committed(monkeypatch: pytest.MonkeyPatch) -> None:
+def use_committed_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """The package that is committed, in place of the same one made anew."""
     monkeypatch.setattr(server_contract, "protocol", lambda: mcp_revisions)
     monkeypatch.setattr(server_target, "protocol", lambda: mcp_revisions)
@@ -43,7 +43,7 @@ def url() -> Iterator[str]:
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with modules that can be imported, in which commands run."""
+    """A working directory with importable modules."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield tmp_path
@@ -59,7 +59,7 @@ def test_a_client_is_written_used_and_checked(mcp_gen: Run, project: Path, url: 
         "weather_client.py: 2 tools, 1 prompt, 1 template, written\n",
     )
     module: Any = import_module("weather_client")
-    forecast = asyncio.run(asked(module, url))
+    forecast = asyncio.run(ask_forecast(module, url))
     assert (forecast.city, forecast.high) == ("Oslo", 70.7)
     with module.SyncWeatherClient.connect(url) as weather:
         assert weather.add(a=1, b=2) == 3
@@ -85,7 +85,7 @@ def test_a_client_is_written_used_and_checked(mcp_gen: Run, project: Path, url: 
     assert mcp_gen("diff", "weather_client.lock", "--server", url).code == 0
 
 
-async def asked(module: Any, target: Any) -> Any:
+async def ask_forecast(module: Any, target: Any) -> Any:
     async with module.WeatherClient.connect(target) as weather:
         return await weather.get_forecast(city="Oslo", units="f")
 
@@ -100,10 +100,10 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> Listed:
     def these(*tools: Any, **more: Any) -> None:
         found = contract_of(*tools, **more)
 
-        def listed(target: object, timeout: float) -> object:
+        def list_contract(target: object, timeout: float) -> object:
             return found
 
-        monkeypatch.setattr(run, "listed_contract", listed)
+        monkeypatch.setattr(run, "listed_contract", list_contract)
 
     return these
 
@@ -134,7 +134,7 @@ def test_a_project_lists_its_clients(mcp_gen: Run, project: Path, lists: Listed)
     assert mcp_gen("client", "--check", "--offline").code == 0
     document = json.loads(mcp_gen("client", "--check", "--format", "json").out)
     weather, maps = document["clients"]
-    assert [one["code"] for one in weather["comparison"]["changes"]] == [
+    assert [change["code"] for change in weather["comparison"]["changes"]] == [
         "tool-description-changed",
         "tool-added",
     ] and maps["comparison"]["changes"] == []
@@ -163,7 +163,7 @@ def test_an_edited_module_is_found_and_not_overwritten(
     assert module.read_bytes() == written
 
 
-def test_what_is_chosen_and_named_stays_so(mcp_gen: Run, project: Path, lists: Listed) -> None:
+def test_chosen_tools_and_names_are_remembered(mcp_gen: Run, project: Path, lists: Listed) -> None:
     lists(ECHO, FORECAST)
     assert mcp_gen(*WRITE, "--tool", "echo", "--name", "echo=say").code == 0
     assert "def say(self" in (project / "weather_client.py").read_text()
@@ -236,19 +236,21 @@ def test_a_package_is_generated_beside_it(
     monkeypatch.setattr(commands, "write", write_one)
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generated_once)
     # The package is used below.
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.trying", trying_nothing)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", trying_nothing)
     said = ("--out", "weather_client.py", "--with-package", "weather_wire")
     counts = "2 tools, 1 prompt, 1 template"
     for outcome in ("written", "unchanged"):
         made = mcp_gen("client", url, *said)
         assert (made.code, made.out) == (0, f"weather_client.py: {counts}, {outcome}\n"), made.err
     # The second time, the package is there.
-    assert [(one.revisions, str(one.out)) for one in settings] == [(("all",), "weather_wire")]
+    assert [(setting.revisions, str(setting.out)) for setting in settings] == [
+        (("all",), "weather_wire")
+    ]
     # By its command line alone, it would get a safe environment, without our packages.
     name, _, value = IMPORTS.partition("=")
     wire = import_module("weather_wire")
     target = wire.stdio_client(PROGRAM.split(), env={name: value})
-    assert asyncio.run(asked(import_module("weather_client"), target)).high == 70.7
+    assert asyncio.run(ask_forecast(import_module("weather_client"), target)).high == 70.7
 
     lock = project / "weather_wire" / "mcp-gen.lock"
     lock.write_text(lock.read_text().replace('"tool-client"', '"testing"'))
@@ -284,11 +286,11 @@ def test_servers_are_told_what_authorizes(
 ) -> None:
     targets: list[Any] = []
 
-    def listed(target: Any, timeout: float) -> object:
+    def list_contract(target: Any, timeout: float) -> object:
         targets.append(target)
         return contract_of(ECHO)
 
-    monkeypatch.setattr(run, "listed_contract", listed)
+    monkeypatch.setattr(run, "listed_contract", list_contract)
     monkeypatch.setenv("WEATHER_KEY", "secret")
     url, out = "https://weather.example/mcp", ("--out", "a.py", "--package", PACKAGE.name)
     (project / "pyproject.toml").write_text(

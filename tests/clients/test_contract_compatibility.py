@@ -1,4 +1,4 @@
-"""Containment of schemas: what is said to be compatible is, by `jsonschema` and by samples."""
+"""Containment of schemas: compatible by `jsonschema` and by samples."""
 
 from itertools import product
 from random import Random
@@ -13,12 +13,12 @@ from mcp_protogen.servers.clients.dialects import is_ambiguous
 from mcp_protogen.servers.clients.schema_faults import FaultKind
 from support import tables
 from support.tables import case
-from support.typed_clients.schema_pairs import closed, opened, pairs, samples
+from support.typed_clients.schema_pairs import close_schema, open_schema, pairs, samples
 
 HARMLESS = {FaultKind.EXTRA, FaultKind.FORMAT}
 STRING, INTEGER = {"type": "string"}, {"type": "integer"}
 EMPTY: Any = {}
-DRAFT_4, DRAFT_7 = (f"http://json-schema.org/draft-0{one}/schema#" for one in (4, 7))
+DRAFT_4, DRAFT_7 = (f"http://json-schema.org/draft-0{draft}/schema#" for draft in (4, 7))
 OUTSIDE = {"$ref": "http://example.com/schema"}
 NEWEST = "https://json-schema.org/draft/2020-12/schema"
 
@@ -38,11 +38,11 @@ def valid(schema: Any, value: Any) -> bool:
 def test_where_there_is_no_fault_every_sample_is_accepted(pair: tuple[Any, Any], seed: int) -> None:
     before, after = pair
     sides = (
-        (before, after, ARGUMENTS, closed(before), after),
-        (after, before, RESULTS, after, opened(before)),
+        (before, after, ARGUMENTS, close_schema(before), after),
+        (after, before, RESULTS, after, open_schema(before)),
     )
     for narrow, wide, ends, writer, reader in sides:
-        if {one.kind for one in faults(narrow, wide, ends)} <= HARMLESS:
+        if {fault.kind for fault in faults(narrow, wide, ends)} <= HARMLESS:
             for value in samples(writer, Random(seed), 12):
                 if valid(writer, value) and valid(narrow, value):
                     event("compatible, with a sample")
@@ -58,7 +58,7 @@ def tree(kind: Any) -> Any:
     return {"$ref": "#/$defs/T", "$defs": {"T": node}}
 
 
-def test_what_is_accepted_before_and_after_is_no_fault() -> None:
+def test_compatible_schemas_have_no_fault() -> None:
     nullable = {"anyOf": [STRING, {"type": "null"}]}
     cases: tuple[tuple[Any, Any], ...] = (
         (INTEGER, {"type": "number"}),
@@ -91,14 +91,14 @@ def test_what_is_accepted_before_and_after_is_no_fault() -> None:
     )
     for narrow, wide in cases:
         with case((narrow, wide)):
-            assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} <= HARMLESS
+            assert {fault.kind for fault in faults(narrow, wide, ARGUMENTS)} <= HARMLESS
 
 
 def between(low: int, high: int, kind: str = "integer") -> Any:
     return {"type": kind, "minimum": low, "maximum": high}
 
 
-def tagged(kind: Any, *required: str, **members: Any) -> Any:
+def tagged_object(kind: Any, *required: str, **members: Any) -> Any:
     return properties({"kind": kind, **members}, "kind", *required)
 
 
@@ -124,32 +124,47 @@ def test_a_union_accepts_what_its_alternatives_accept_together() -> None:
         ({"type": "boolean"}, {"anyOf": [{"const": True}, {"const": False}]}),
         ({"enum": [1, 2]}, {"oneOf": [{"const": 2}, {"const": 1}]}),
         ({"anyOf": [A, B]}, {"enum": ["b", "a"]}),
-        ({"enum": [*range(300)]}, {"oneOf": [{"const": one, "title": "x"} for one in range(300)]}),
+        (
+            {"enum": [*range(300)]},
+            {"oneOf": [{"const": value, "title": "x"} for value in range(300)]},
+        ),
         ({}, {"anyOf": [{"type": kind} for kind in anything]}),
         ({"type": ["integer", "string"]}, {"anyOf": [between(-3, 3), {"not": False}]}),
-        (both, {"oneOf": [tagged(A, x=STRING), tagged(B)]}),
+        (both, {"oneOf": [tagged_object(A, x=STRING), tagged_object(B)]}),
         (
-            {"oneOf": [tagged(A), tagged(B)]},
-            {"oneOf": [tagged({"const": "c"}), tagged(B, x=STRING), tagged(A)]},
+            {"oneOf": [tagged_object(A), tagged_object(B)]},
+            {
+                "oneOf": [
+                    tagged_object({"const": "c"}),
+                    tagged_object(B, x=STRING),
+                    tagged_object(A),
+                ]
+            },
         ),
-        # `kind` has a default, and is required in one alternative alone.
-        (tagged(A), {"oneOf": [properties({"kind": B}), tagged(A)]}),
+        # `kind` has a default, and only one alternative requires it.
+        (tagged_object(A), {"oneOf": [properties({"kind": B}), tagged_object(A)]}),
         (
             {"oneOf": [properties({"kind": A}), properties({"kind": B})]},
             {"oneOf": [properties({"kind": B}), properties({"kind": A}, title="A")]},
         ),
         (
             properties({"on": {"type": "boolean"}}),
-            {"anyOf": [properties({"on": {"const": True}}), tagged({}), properties({"on": {}})]},
+            {
+                "anyOf": [
+                    properties({"on": {"const": True}}),
+                    tagged_object({}),
+                    properties({"on": {}}),
+                ]
+            },
         ),
         (
-            tagged({"type": "boolean"}),
-            {"anyOf": [tagged({"const": True}), tagged({"const": False})]},
+            tagged_object({"type": "boolean"}),
+            {"anyOf": [tagged_object({"const": True}), tagged_object({"const": False})]},
         ),
     )
     for narrow, wide in cases:
         with case((narrow, wide)):
-            assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} <= HARMLESS
+            assert {fault.kind for fault in faults(narrow, wide, ARGUMENTS)} <= HARMLESS
 
 
 def test_a_union_with_a_gap_or_an_overlap_is_a_fault() -> None:
@@ -164,7 +179,10 @@ def test_a_union_with_a_gap_or_an_overlap_is_a_fault() -> None:
         ),
         ({"type": "number"}, {"oneOf": [{"minimum": 0}, {"maximum": 0}]}),
         ({"type": "boolean"}, {"anyOf": [{"const": True}, {"const": 0}]}),
-        (properties({"kind": {"enum": ["a", "b"]}}), {"anyOf": [tagged(A), tagged(B)]}),
+        (
+            properties({"kind": {"enum": ["a", "b"]}}),
+            {"anyOf": [tagged_object(A), tagged_object(B)]},
+        ),
         (some, {"oneOf": [*some["oneOf"], properties({"kind": {"const": "c"}})]}),
         ({"const": "a"}, {"const": "a", "enum": ["b"]}),
         (
@@ -178,14 +196,14 @@ def test_a_union_with_a_gap_or_an_overlap_is_a_fault() -> None:
     )
     for narrow, wide in cases:
         with case((narrow, wide)):
-            assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} - HARMLESS
+            assert {fault.kind for fault in faults(narrow, wide, ARGUMENTS)} - HARMLESS
 
 
 def test_alternatives_that_cannot_be_told_apart_are_a_fault() -> None:
-    def nested(depth: int, constant: str) -> Any:
+    def nest(depth: int, constant: str) -> Any:
         if not depth:
             return {"const": constant}
-        return properties({"a": nested(depth - 1, constant)}, "a")
+        return properties({"a": nest(depth - 1, constant)}, "a")
 
     rows: list[tuple[Any, Any, bool]] = [
         (STRING, False, True),
@@ -193,16 +211,16 @@ def test_alternatives_that_cannot_be_told_apart_are_a_fault() -> None:
         (STRING, STRING, False),
         (STRING, {"maxLength": 1}, False),
         (STRING, OUTSIDE, False),
-        # They are looked into five levels deep.
-        *((nested(depth, "a"), nested(depth, "b"), depth < 5) for depth in range(1, 8)),
+        # Comparison goes five levels deep.
+        *((nest(depth, "a"), nest(depth, "b"), depth < 5) for depth in range(1, 8)),
     ]
     for first, second, apart in rows:
         with case((first, second)):
             found = faults(first, {"oneOf": [first, second]}, ARGUMENTS)
-            assert ({one.kind for one in found} <= HARMLESS) is apart
+            assert ({fault.kind for fault in found} <= HARMLESS) is apart
 
 
-def test_what_says_nothing_is_no_fault() -> None:
+def test_empty_constraints_have_no_fault() -> None:
     numbers = {"type": "array", "uniqueItems": False}
     cases: tuple[tuple[Any, Any], ...] = (
         ({"type": "array"}, numbers),
@@ -217,10 +235,10 @@ def test_what_says_nothing_is_no_fault() -> None:
     )
     for narrow, wide in cases:
         with case((narrow, wide)):
-            assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} <= HARMLESS
+            assert {fault.kind for fault in faults(narrow, wide, ARGUMENTS)} <= HARMLESS
 
 
-def test_what_is_refused_afterwards_is_a_fault_at_its_place() -> None:
+def test_narrowed_schema_is_fault_at_its_place() -> None:
     cases: tuple[tuple[Any, Any, FaultKind, str], ...] = (
         ({"type": "number"}, INTEGER, FaultKind.TYPE, ""),
         ({"enum": ["a", "b"]}, {"enum": ["a"]}, FaultKind.VALUE, ""),
@@ -250,15 +268,17 @@ def test_what_is_refused_afterwards_is_a_fault_at_its_place() -> None:
     )
     for narrow, wide, kind, path in cases:
         with case((narrow, wide)):
-            found = [one for one in faults(narrow, wide, ARGUMENTS) if one.kind not in HARMLESS]
-            assert [(one.kind, one.path) for one in found][:1] == [(kind, path)]
+            found = [
+                fault for fault in faults(narrow, wide, ARGUMENTS) if fault.kind not in HARMLESS
+            ]
+            assert [(fault.kind, fault.path) for fault in found][:1] == [(kind, path)]
 
 
 def array(**more: Any) -> Any:
     return {"type": "array", **more}
 
 
-def patterned(patterns: Any, **more: Any) -> Any:
+def pattern_object(patterns: Any, **more: Any) -> Any:
     return {"type": "object", "patternProperties": patterns, "additionalProperties": False, **more}
 
 
@@ -269,30 +289,35 @@ ROOTED: Any = {"type": "object", "properties": {"x": {"$ref": "#"}}}
 AT_LEAST: Any = {"type": "number", "minimum": 5}
 
 
-def anchored(reference: Any, kind: Any, **more: Any) -> Any:
+def anchor_schema(reference: Any, kind: Any, **more: Any) -> Any:
     return {**properties({"a": reference}), "$defs": {"n": {**more, **kind}}}
 
 
-def test_what_only_looks_compatible_is_a_fault() -> None:
+def test_apparent_compatibility_is_fault() -> None:
     dynamic, anchor = {"$dynamicRef": "#n"}, {"$ref": "#n"}
     based = {"a": {"$id": "http://x/a", "$ref": "#/$defs/n", "$defs": {"n": STRING}}}
     own = {"$ref": "http://x/y#/$defs/n"}
     beside = {"a": {"$ref": "#/definitions/n", "minimum": 5}}
     cases: tuple[tuple[Any, Any], ...] = (
-        (patterned({"^x": STRING}), properties({}, additionalProperties=False)),
-        (patterned({"^x": STRING}), properties({}, additionalProperties=INTEGER)),
-        (patterned({"^x": STRING}), properties({"x1": INTEGER})),
+        (pattern_object({"^x": STRING}), properties({}, additionalProperties=False)),
+        (pattern_object({"^x": STRING}), properties({}, additionalProperties=INTEGER)),
+        (pattern_object({"^x": STRING}), properties({"x1": INTEGER})),
         (
-            {"allOf": [properties({}, patternProperties={"^a": STRING}), patterned({"^b": {}})]},
-            patterned({"^a": STRING}),
+            {
+                "allOf": [
+                    properties({}, patternProperties={"^a": STRING}),
+                    pattern_object({"^b": {}}),
+                ]
+            },
+            pattern_object({"^a": STRING}),
         ),
         (
-            anchored(dynamic, STRING, **{"$dynamicAnchor": "n"}),
-            anchored(dynamic, INTEGER, **{"$dynamicAnchor": "n"}),
+            anchor_schema(dynamic, STRING, **{"$dynamicAnchor": "n"}),
+            anchor_schema(dynamic, INTEGER, **{"$dynamicAnchor": "n"}),
         ),
         (
-            anchored(anchor, STRING, **{"$anchor": "n"}),
-            anchored(anchor, INTEGER, **{"$anchor": "n"}),
+            anchor_schema(anchor, STRING, **{"$anchor": "n"}),
+            anchor_schema(anchor, INTEGER, **{"$anchor": "n"}),
         ),
         ({**properties(based), "$defs": {"n": INTEGER}}, properties({"a": INTEGER})),
         (
@@ -325,8 +350,8 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
             array(items=[STRING], additionalItems=False),
         ),
         (
-            {**anchored(own, STRING), "$id": "http://x/y"},
-            {**anchored(own, INTEGER), "$id": "http://x/y"},
+            {**anchor_schema(own, STRING), "$id": "http://x/y"},
+            {**anchor_schema(own, INTEGER), "$id": "http://x/y"},
         ),
         (STRING, {"anyOf": [{"$ref": "#"}]}),
         (STRING, {"allOf": [{"$ref": "#"}], **STRING}),
@@ -338,7 +363,7 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
         (array(prefixItems=[STRING]), array(prefixItems=[STRING, INTEGER])),
         ({**INTEGER, "maximum": 2**63}, {**INTEGER, "maximum": 2**63 - 1}),
         ({"type": ["string", "null"]}, {**STRING, "nullable": True}),
-        # These are no schemas.
+        # Invalid schemas.
         (STRING, {"type": [EMPTY]}),
         (STRING, {"type": 5}),
         (
@@ -348,7 +373,7 @@ def test_what_only_looks_compatible_is_a_fault() -> None:
     )
     for narrow, wide in cases:
         with case((narrow, wide)):
-            assert {one.kind for one in faults(narrow, wide, ARGUMENTS)} - HARMLESS
+            assert {fault.kind for fault in faults(narrow, wide, ARGUMENTS)} - HARMLESS
 
 
 def test_schema_is_ambiguous_outside_the_versions_that_know_its_keywords() -> None:
@@ -428,7 +453,7 @@ def test_same_reference_leads_to_the_same_only_out_of_both_documents() -> None:
 BOUNDS: tuple[Any, ...] = (None, -1, -0.5, 0, 0.5, 1)
 
 
-def bounded(kind: str, keywords: tuple[str, str], values: tuple[Any, Any]) -> Any:
+def bounded_type(kind: str, keywords: tuple[str, str], values: tuple[Any, Any]) -> Any:
     limits = {key: value for key, value in zip(keywords, values, strict=True) if value is not None}
     return {"type": kind, **limits}
 
@@ -437,7 +462,7 @@ def bounded(kind: str, keywords: tuple[str, str], values: tuple[Any, Any]) -> An
 @pytest.mark.parametrize("end", ["minimum", "maximum"])
 def test_exclusive_bounds_beside_others_are_compared_by_their_values(kind: str, end: str) -> None:
     keywords = (end, f"exclusive{end.capitalize()}")
-    schemas = [bounded(kind, keywords, limits) for limits in product(BOUNDS, repeat=2)]
+    schemas = [bounded_type(kind, keywords, limits) for limits in product(BOUNDS, repeat=2)]
     step = 1 if kind == "integer" else 0.25
     values = [number * step for number in range(int(-3 / step), int(3 / step) + 1)]
     accepted = [{value for value in values if valid(schema, value)} for schema in schemas]
@@ -448,7 +473,7 @@ def test_exclusive_bounds_beside_others_are_compared_by_their_values(kind: str, 
                 assert bool(found) == (not inner <= outer)
                 for fault in found:
                     assert fault.kind is FaultKind.BOUND
-                    # Both sides are the bounds that hold, so that they differ.
+                    # Both sides are effective bounds, so that they differ.
                     assert fault.narrow != fault.wide
                     key, _, text = fault.wide.partition(" ")
                     edge = {"type": kind, key: float(text)}
@@ -458,10 +483,12 @@ def test_exclusive_bounds_beside_others_are_compared_by_their_values(kind: str, 
 def test_readers_ignore_members_that_they_do_not_know_and_servers_may_send_others() -> None:
     closed_one = properties({"a": STRING}, additionalProperties=False)
     open_one = properties({"a": STRING, "b": INTEGER})
-    assert {one.kind for one in faults(open_one, closed_one, RESULTS)} == {FaultKind.EXTRA}
-    assert {one.kind for one in faults(open_one, closed_one, ARGUMENTS)} == {FaultKind.UNDECLARED}
+    assert {fault.kind for fault in faults(open_one, closed_one, RESULTS)} == {FaultKind.EXTRA}
+    assert {fault.kind for fault in faults(open_one, closed_one, ARGUMENTS)} == {
+        FaultKind.UNDECLARED
+    }
     gone = faults(properties({"a": STRING}), open_one, RESULTS)
-    assert [(one.kind, one.path) for one in gone] == [(FaultKind.REMOVED, "b")]
+    assert [(fault.kind, fault.path) for fault in gone] == [(FaultKind.REMOVED, "b")]
     assert faults(properties({"a": STRING}), open_one, ARGUMENTS) == ()
 
 
@@ -478,11 +505,14 @@ def test_work_without_end_is_given_up_with_a_fault(monkeypatch: pytest.MonkeyPat
         (STRING, circle),
         ({"const": {"x": "y"}}, inside),
         (properties(bits), split),
-        ({"enum": [*range(3_000)]}, {"anyOf": [between(one, one) for one in range(3_000)]}),
+        (
+            {"enum": [*range(3_000)]},
+            {"anyOf": [between(number, number) for number in range(3_000)]},
+        ),
     )
     for narrow, schema in cases:
         with case(str(schema)[:80]):
-            assert {one.kind for one in faults(narrow, schema, ARGUMENTS)} - HARMLESS
+            assert {fault.kind for fault in faults(narrow, schema, ARGUMENTS)} - HARMLESS
 
 
 def test_work_of_telling_alternatives_apart_counts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -493,9 +523,10 @@ def test_work_of_telling_alternatives_apart_counts(monkeypatch: pytest.MonkeyPat
         for work in range(1, 1_000):
             monkeypatch.setattr("mcp_protogen.servers.clients.compatibility._BUDGET", work)
             found = faults(narrow, {keyword: [*arms, narrow]}, ARGUMENTS)
-            if {one.kind for one in found} <= HARMLESS:
+            if {fault.kind for fault in found} <= HARMLESS:
                 return work
         raise AssertionError(keyword)
 
-    # For each: all alternatives are compared to the end, and an object and its member told apart.
+    # For each: all alternatives are compared to the end, and an object and its member are
+    # distinguished.
     assert least_work("oneOf") - least_work("anyOf") >= 3 * len(arms)

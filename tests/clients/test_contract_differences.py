@@ -1,9 +1,9 @@
-"""What has changed between two contracts, and for whom it breaks."""
+"""Changes between two contracts, and the sides they break."""
 
 from typing import Any
 
 from mcp_protogen.pipeline.reports.change import Reader, Severity
-from mcp_protogen.servers.clients.differences import compared, differs
+from mcp_protogen.servers.clients.differences import compare_contracts, differs
 from mcp_protogen.servers.clients.severities import READERS, severities
 from support.generated.json_values import is_object
 from support.tables import case
@@ -17,18 +17,34 @@ def result(members: Json, *required: str, **more: Any) -> Json:
     return tool(returns={"type": "object", "properties": members, "required": [*required], **more})
 
 
-def hinted(**hints: bool) -> Json:
+def tool_with_hints(**hints: bool) -> Json:
     return tool(annotations=hints)
 
 
 CASES: tuple[tuple[Json, Json, dict[str, str]], ...] = (
     (tool(title="A"), tool(title="B"), {"tool-title-changed": "look"}),
     (tool(description="A"), tool(description="B"), {"tool-description-changed": "look"}),
-    (hinted(readOnlyHint=True), hinted(), {"security-read-only-lost": "look readOnlyHint"}),
-    (hinted(destructiveHint=False), hinted(), {"security-destructive": "look destructiveHint"}),
-    (hinted(idempotentHint=True), hinted(), {"security-idempotent-lost": "look idempotentHint"}),
-    (hinted(openWorldHint=False), hinted(), {"security-open-world": "look openWorldHint"}),
-    (hinted(), hinted(readOnlyHint=True), {"hint-safer": "look readOnlyHint"}),
+    (
+        tool_with_hints(readOnlyHint=True),
+        tool_with_hints(),
+        {"security-read-only-lost": "look readOnlyHint"},
+    ),
+    (
+        tool_with_hints(destructiveHint=False),
+        tool_with_hints(),
+        {"security-destructive": "look destructiveHint"},
+    ),
+    (
+        tool_with_hints(idempotentHint=True),
+        tool_with_hints(),
+        {"security-idempotent-lost": "look idempotentHint"},
+    ),
+    (
+        tool_with_hints(openWorldHint=False),
+        tool_with_hints(),
+        {"security-open-world": "look openWorldHint"},
+    ),
+    (tool_with_hints(), tool_with_hints(readOnlyHint=True), {"hint-safer": "look readOnlyHint"}),
     (tool(), tool(properties=A, required=["a"]), {"argument-added-required": "look(a)"}),
     (tool(properties=A), tool(properties=A, required=["a"]), {"argument-now-required": "look(a)"}),
     (
@@ -172,7 +188,10 @@ OTHERS: tuple[tuple[Json, Json | None, dict[str, str]], ...] = (
     (PROMPT, {**PROMPT, "description": "Ask."}, {"prompt-description-changed": "ask"}),
     (
         PROMPT,
-        {**PROMPT, "arguments": [{**one, "required": True} for one in PROMPT["arguments"]]},
+        {
+            **PROMPT,
+            "arguments": [{**argument, "required": True} for argument in PROMPT["arguments"]],
+        },
         {"argument-now-required": "ask(style)"},
     ),
     (PROMPT, {**PROMPT, "arguments": PROMPT["arguments"][1:]}, {"argument-ignored": "ask(topic)"}),
@@ -214,21 +233,21 @@ def test_each_change_of_a_prompt_or_template_is_named_once() -> None:
     for before, after, wanted in OTHERS:
         with case(wanted):
             found = changes(offering(before), offering(after))
-            assert {one.code: one.item for one in found} == wanted
-    for one in (PROMPT, CITY):
-        (added,) = changes(offering(None), offering(one))
+            assert {change.code: change.item for change in found} == wanted
+    for item in (PROMPT, CITY):
+        (added,) = changes(offering(None), offering(item))
         assert added.code in ("prompt-added", "template-added")
 
 
 def changes(before: Any, after: Any) -> list[Any]:
-    return list(compared(before, after, ("old", "new")).changes)
+    return list(compare_contracts(before, after, ("old", "new")).changes)
 
 
 def test_each_change_of_a_tool_is_named_once_at_its_place() -> None:
     for before, after, wanted in CASES:
         with case(wanted):
             found = changes(contract_of(before), contract_of(after))
-            assert {one.code: one.item for one in found} == wanted
+            assert {change.code: change.item for change in found} == wanted
             assert len(found) == len(wanted)
 
 
@@ -261,17 +280,17 @@ def test_each_change_of_a_server_is_named_once() -> None:
             assert {change.code: change.item for change in changes(one, after)} == wanted
 
 
-def test_what_is_added_or_renamed_comes_by_its_name() -> None:
+def test_added_and_renamed_tools_are_listed_by_name() -> None:
     names = [f"tool{number}" for number in range(8)]
     added = changes(contract_of(), contract_of(*map(tool, reversed(names))))
-    assert [one.item for one in added] == names
+    assert [change.item for change in added] == names
     others = contract_of(*(tool(f"{name}_2", description=name) for name in names))
     described = contract_of(*(tool(name, description=name) for name in names))
-    renamed = [(one.code, one.before, one.after) for one in changes(described, others)]
+    renamed = [(change.code, change.before, change.after) for change in changes(described, others)]
     assert renamed == [("tool-renamed", name, f"{name}_2") for name in names]
-    # Which of them is which, nobody can say.
+    # They cannot be told apart.
     alike = contract_of(*(tool(name) for name in names)), contract_of(tool("one"), tool("two"))
-    assert {one.code for one in changes(*alike)} == {"tool-removed", "tool-added"}
+    assert {change.code for change in changes(*alike)} == {"tool-removed", "tool-added"}
 
 
 def test_every_code_of_the_table_can_happen() -> None:
@@ -281,19 +300,21 @@ def test_every_code_of_the_table_can_happen() -> None:
 
 
 def test_the_same_contract_in_another_order_differs_in_nothing() -> None:
-    def turned(value: Any) -> Any:
+    def reverse_members(value: Any) -> Any:
         if is_object(value):
-            return {key: turned(one) for key, one in reversed(value.items())}
+            return {key: reverse_members(member) for key, member in reversed(value.items())}
         return value
 
-    same = contract_of(*(turned(one) for one in reversed(USUAL)))
+    same = contract_of(*(reverse_members(tool_entry) for tool_entry in reversed(USUAL)))
     assert changes(contract_of(*USUAL), same) == []
 
 
 def test_a_lost_hint_breaks_for_hosts_and_a_lost_argument_for_callers() -> None:
     found = {
-        one.code: one
-        for one in changes(contract_of(hinted(readOnlyHint=True)), contract_of(hinted()))
+        change.code: change
+        for change in changes(
+            contract_of(tool_with_hints(readOnlyHint=True)), contract_of(tool_with_hints())
+        )
     }
     lost = found["security-read-only-lost"]
     assert lost.severity_for(Reader.HOST) is Severity.BREAKING
@@ -303,5 +324,5 @@ def test_a_lost_hint_breaks_for_hosts_and_a_lost_argument_for_callers() -> None:
 
 def test_another_version_alone_is_no_other_contract() -> None:
     one, two = contract_of(ECHO), contract_of(ECHO, version="2")
-    assert not differs(compared(one, two, ("old", "new")))
-    assert differs(compared(one, contract_of(), ("old", "new")))
+    assert not differs(compare_contracts(one, two, ("old", "new")))
+    assert differs(compare_contracts(one, contract_of(), ("old", "new")))

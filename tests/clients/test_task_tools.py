@@ -11,7 +11,7 @@ import pytest
 from mcp_protogen.pipeline.reports.change import Reader, Severity
 from mcp_protogen.servers.clients import server_contract
 from mcp_protogen.servers.clients.contract import Contract, TaskSupport, read_contract
-from mcp_protogen.servers.clients.differences import compared
+from mcp_protogen.servers.clients.differences import compare_contracts
 from mcp_protogen.servers.clients.lock import ClientLock, read_client_lock
 from mcp_protogen.servers.clients.package import PackageTasks, revision_and_tasks
 from mcp_protogen.servers.clients.run import between_locks
@@ -80,14 +80,14 @@ class InMemory:
         self.opener = lambda: opener
 
 
-def listed(opener: Any, monkeypatch: pytest.MonkeyPatch) -> Contract:
+def list_tools(opener: Any, monkeypatch: pytest.MonkeyPatch) -> Contract:
     monkeypatch.setattr(server_contract, "protocol", lambda: mcp_revisions)
     target: Any = InMemory(opener)
     return listed_contract(target, 10)
 
 
 def test_contract_has_what_a_server_says_of_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
-    core, extension = listed(over(CORE), monkeypatch), listed(over(), monkeypatch)
+    core, extension = list_tools(over(CORE), monkeypatch), list_tools(over(), monkeypatch)
     assert core.tools["add"].task_support is TaskSupport.REQUIRED and not core.task_extension
     assert extension.tools["add"].task_support is TaskSupport.FORBIDDEN
     assert extension.task_extension
@@ -108,7 +108,7 @@ def test_support_of_a_server_without_the_capability_does_not_count(
         async def on_call_tool(self, session: Any, params: Any) -> Any:
             return m.CallToolResult(content=[])
 
-    contract = listed(in_memory(Forgetful(), revisions=CORE), monkeypatch)
+    contract = list_tools(in_memory(Forgetful(), revisions=CORE), monkeypatch)
     assert contract.tools["echo"].task_support is TaskSupport.FORBIDDEN
     assert not contract.calls_tasks
 
@@ -117,13 +117,13 @@ def test_support_of_a_server_without_the_capability_does_not_count(
 def test_both_classes_wait_for_tools_that_are_always_tasks(tasks: PackageTasks) -> None:
     module = module_of(supporting("required"), tasks=tasks)
 
-    async def added(target: Any) -> Any:
+    async def add_twice(target: Any) -> Any:
         async with module.WeatherClient.connect(target) as weather:
             await weather.with_options(timeout=5).add(a=0, b=0)
             return await weather.add(a=1, b=2)
 
     for revisions in (CORE, *([None] if tasks is PackageTasks.EXTENSION else [])):
-        assert asyncio.run(added(over(revisions))) == 3
+        assert asyncio.run(add_twice(over(revisions))) == 3
         with module.SyncWeatherClient.connect(over(revisions)) as weather:
             assert weather.add(a=3, b=4) == 7
     plain = module_of(ADD)
@@ -135,7 +135,7 @@ def test_module_without_tasks_leaves_out_tools_that_require_them_and_says_so() -
     required = supporting("required")
     text = text_of(required, ECHO)
     assert "add" not in vars(module_of(required, ECHO).WeatherClient)
-    assert "Left out, because they are tasks and the package has none: 'add'." in text
+    assert "Left out, because they are tasks, which the package lacks: 'add'." in text
     assert problems_of(required, ECHO) == [
         "the tool 'add' can only be called as a task, and is left out"
     ]
@@ -158,9 +158,9 @@ def test_module_of_a_server_with_the_extension_needs_a_package_with_it() -> None
         with case(tasks):
             found = problems_of(ADD, tasks=tasks, task_extension=True)
             assert len(found) == problems
-            assert all("always runs as one will fail" in message for message in found)
+            assert all("always runs as a task will fail" in message for message in found)
     assert "TasksClient" in text_of(ADD, tasks=PackageTasks.EXTENSION, task_extension=True)
-    # Nothing is imported that no tool needs.
+    # Unused modules are not imported.
     assert text_of(ADD, tasks=PackageTasks.EXTENSION) == text_of(ADD)
 
 
@@ -186,7 +186,7 @@ TRANSITIONS: dict[tuple[str, str], tuple[str, Severity]] = {
 
 
 def changes(before: Contract, after: Contract) -> list[tuple[str, Severity]]:
-    found = compared(before, after, ("old", "new")).changes
+    found = compare_contracts(before, after, ("old", "new")).changes
     return [(change.code, change.severity_for(Reader.CALLER)) for change in found]
 
 

@@ -1,4 +1,4 @@
-"""Generated models against `jsonschema`: what the schema accepts, they accept, and the reverse."""
+"""Generated models and `jsonschema` accept the same values."""
 
 import json
 from collections import Counter
@@ -49,7 +49,7 @@ VALUES: Final[tuple[Any, ...]] = tuple(json.loads("""[
     {"kind": "note", "text": ""}, {"kind": "other"}, {"id": 1, "kind": "item", "more": 1},
     {"inner": []}, {"inner": [{"inner": []}]}, {"inner": [{"inner": 1}]}, {"inner": null}
     ]"""))
-# Models keep members that they do not know, also where a schema closes an object.
+# Models keep unknown members, even if a schema closes an object.
 _CLOSED: Final = "additionalProperties"
 
 
@@ -69,7 +69,7 @@ def test_models_agree_with_their_schemas() -> None:
     ]
     module = module_of(*tools)
     for number, member in enumerate(MEMBERS):
-        opened = {key: one for key, one in TREE.items() if key != _CLOSED}
+        opened = {key: node for key, node in TREE.items() if key != _CLOSED}
         schema = {**tools[number]["outputSchema"], "$defs": {"Tree": opened}}
         validator: Any = Draft202012Validator(schema)
         read = reader_of(getattr(module, f"T{number}Result"), validator_of)
@@ -85,4 +85,4 @@ def samples(seed: int) -> list[Json]:
     """Return each value alone, and with another one in the optional member."""
     random = Random(seed)
     alone = [{"m": value} for value in VALUES]
-    return [{}, {"n": 1}, *alone, *({**one, "n": random.choice(VALUES)} for one in alone)]
+    return [{}, {"n": 1}, *alone, *({**sample, "n": random.choice(VALUES)} for sample in alone)]

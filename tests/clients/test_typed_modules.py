@@ -1,4 +1,4 @@
-"""Generated modules: what they say in Python, and that no server makes them say anything else."""
+"""Generated modules: their Python, and their safety against hostile servers."""
 
 import ast
 import inspect
@@ -155,7 +155,7 @@ def test_names_that_meet_are_told_apart_and_said() -> None:
 
 def test_whatever_a_server_says_stays_text() -> None:
     source = text_of(
-        *(one for text in HOSTILE for one in hostile(text)),
+        *(schema for text in HOSTILE for schema in hostile(text)),
         prompts=[
             {"name": text, "title": text, "description": text, "arguments": [{"name": text}]}
             for text in HOSTILE
@@ -190,7 +190,7 @@ HOSTILE = (
 
 
 def hostile(text: str) -> tuple[Json, ...]:
-    """Return tools that have a text wherever a server can say something."""
+    """Return tools with a text in every place for one."""
     inner: Json = {
         "type": "object",
         "title": text,
@@ -423,10 +423,10 @@ def test_a_contract_that_nobody_would_write_is_refused() -> None:
     cases: dict[str, list[Any]] = {
         "has no name": [{"inputSchema": OBJECT}],
         "two tools are called": [ECHO, ECHO],
-        "no object": [{"name": "x", "inputSchema": []}],
+        "not an object": [{"name": "x", "inputSchema": []}],
         "levels deep": [tool(properties={"x": deep})],
         "more than": [tool(str(number)) for number in range(MOST_OFFERS + 1)],
-        "what JSON cannot say": [tool(description="\ud800")],
+        "is not valid JSON": [tool(description="\ud800")],
     }
     for message, tools in cases.items():
         with case(message), pytest.raises(ProblemError) as caught:

@@ -5,7 +5,7 @@ from typing import Any
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.fields import bound_change
 from support import tables
-from support.compare.made_up import result
+from support.compare.code_cases import result
 
 TIGHTENED, LOOSENED, CHANGED = "bound-tightened", "bound-loosened", "bound-changed"
 
@@ -53,14 +53,14 @@ def test_bound_is_shown_with_the_place_of_its_schema() -> None:
                 assert (change.before, change.after) == texts
 
 
-def test_what_has_no_order_has_changed() -> None:
+def test_unordered_bounds_count_as_changed() -> None:
     rows: list[tuple[str, Any, Any]] = [("pattern", "^a", "^b"), ("anyOf", ["a"], ["b"])]
     for keyword, was, now in rows:
         with tables.case(keyword):
             assert bound_change(keyword, was, now) == CHANGED
 
 
-def test_what_is_an_annotation_bounds_nothing() -> None:
+def test_annotations_are_not_bounds() -> None:
     for keyword in ("format", "items/format", "contentEncoding"):
         with tables.case(keyword):
             for was, now in (("uri", "date"), ("uri", None), (None, "uri")):

@@ -14,7 +14,7 @@ from mcp_protogen.base.canonical import sha256
 from mcp_protogen.instep.compare import naming
 from mcp_protogen.pipeline.inputs.pins import Pin, Publication, load_pins, read_snapshot
 from support import forms
-from support.missing import untested
+from support.missing import skip_untested
 from support.running import Ran, Run
 
 Json = dict[str, Any]
@@ -62,24 +62,22 @@ def test_a_revision_does_not_differ_from_itself(mcp_gen: Command) -> None:
         ({"title": {"type": "integer"}}, "breaking", 1),
     ],
 )
-def test_it_fails_from_the_severity_on_that_was_named(
+def test_fail_on_sets_exit_code_from_its_severity(
     mcp_gen: Command, tmp_path: Path, member: Json, severity: str, code: int
 ) -> None:
     (tmp_path / "draft.json").write_bytes(schema(**member))
     assert mcp_gen("diff", "2026-07-28", "draft.json", "--fail-on", severity).code == code
 
 
-def test_what_fails_is_judged_for_the_reader_that_was_named(
-    mcp_gen: Command, tmp_path: Path
-) -> None:
-    # Servers send tools: what they may no longer write breaks them, and no client.
+def test_fail_on_uses_severity_for_named_reader(mcp_gen: Command, tmp_path: Path) -> None:
+    # Servers send tools: a new limit for them breaks servers, but not clients.
     (tmp_path / "draft.json").write_bytes(schema(name={"type": "string", "maxLength": 9}))
     arguments = ("diff", "2026-07-28", "draft.json", "--fail-on", "breaking", "--for")
     assert mcp_gen(*arguments, "server").code == 1
     assert mcp_gen(*arguments, "client").code == 0
 
 
-def test_what_is_left_out_still_makes_it_fail(mcp_gen: Command, tmp_path: Path) -> None:
+def test_changes_left_out_still_fail(mcp_gen: Command, tmp_path: Path) -> None:
     (tmp_path / "draft.json").write_bytes(schema(size={"type": "integer"}))
     ran = mcp_gen(
         *("diff", "2026-07-28", "draft.json", "--only", "breaking", "--fail-on", "any"),
@@ -96,7 +94,7 @@ def test_only_what_is_severe_enough_is_shown(mcp_gen: Command) -> None:
     assert {change["worst"] for change in shown} == {"breaking"}
     more = changes(mcp_gen("diff", *PAIR, "--only", "warning", "--format", "json"))
     assert {change["worst"] for change in more} == {"breaking", "warning"}
-    assert [one for one in more if one["worst"] == "breaking"] == shown
+    assert [severe for severe in more if severe["worst"] == "breaking"] == shown
 
 
 def test_severities_are_those_for_the_reader(mcp_gen: Command) -> None:
@@ -106,7 +104,7 @@ def test_severities_are_those_for_the_reader(mcp_gen: Command) -> None:
     assert any(change["severity"]["client"] != "breaking" for change in shown)
 
 
-def test_what_is_no_business_of_the_reader_is_left_out(mcp_gen: Command) -> None:
+def test_changes_irrelevant_to_reader_are_left_out(mcp_gen: Command) -> None:
     everything = changes(mcp_gen("diff", *PAIR, "--format", "json"))
     for_clients = changes(mcp_gen("diff", *PAIR, "--for", "client", "--format", "json"))
     assert "none" not in {change["severity"]["client"] for change in for_clients}
@@ -175,7 +173,7 @@ def test_known_changes_do_not_fail_and_new_ones_do(mcp_gen: Command, tmp_path: P
     document = json.loads(ran.out)
     assert forms.faults("comparison", document) == []
     assert (ran.code, document["known"], document["fixed"]) == (1, [], [SIZE])
-    assert [one["item"] for one in document["changes"]] == ["Tool.weight"]
+    assert [change["item"] for change in document["changes"]] == ["Tool.weight"]
     assert "fixed: field-added-optional: Tool.size\n" in mcp_gen(*compare).out
 
 
@@ -188,7 +186,7 @@ def test_a_baseline_is_of_what_comes_first(mcp_gen: Command, tmp_path: Path) -> 
     assert mcp_gen("diff", *PAIR, "--write-baseline").err.startswith("error[conflicting-options]")
 
 
-def test_what_is_ignored_is_left_out_and_does_not_fail(mcp_gen: Command, tmp_path: Path) -> None:
+def test_ignored_changes_are_left_out_and_do_not_fail(mcp_gen: Command, tmp_path: Path) -> None:
     more: Json = {"size": {"type": "array", "items": {"type": "object", "properties": {"a": {}}}}}
     (tmp_path / "draft.json").write_bytes(schema(**more))
     left = {
@@ -201,7 +199,7 @@ def test_what_is_ignored_is_left_out_and_does_not_fail(mcp_gen: Command, tmp_pat
     for rule, items in left.items():
         compare = ("diff", "2026-07-28", "draft.json", "--ignore", rule)
         ran = mcp_gen(*compare, "--fail-on", "any", "--format", "json")
-        assert [one["item"] for one in changes(ran)] == items, rule
+        assert [change["item"] for change in changes(ran)] == items, rule
         assert ran.code == (1 if items else 0)
         said = mcp_gen(*compare).out.endswith(f"{2 - len(items)} changes ignored\n")
         assert said == (not items)
@@ -210,7 +208,7 @@ def test_what_is_ignored_is_left_out_and_does_not_fail(mcp_gen: Command, tmp_pat
     assert "did you mean field-added-optional" in ran.err
 
 
-# Where it goes.
+# Output.
 
 
 def test_a_report_is_put_into_a_file(mcp_gen: Command, tmp_path: Path) -> None:
@@ -230,7 +228,7 @@ def test_a_file_that_cannot_be_written_is_named(
     assert [*tmp_path.iterdir()] == []
 
 
-def test_nothing_is_written_where_something_is_wrong(mcp_gen: Command, tmp_path: Path) -> None:
+def test_failed_diff_keeps_old_output(mcp_gen: Command, tmp_path: Path) -> None:
     (tmp_path / "changes.md").write_text("old")
     assert mcp_gen("diff", "2025-11-25", "nothing.json", "--output", "changes.md").code == 2
     assert (tmp_path / "changes.md").read_text() == "old"
@@ -262,7 +260,7 @@ def test_nothing_is_written_where_something_is_wrong(mcp_gen: Command, tmp_path:
         ("", "unknown-revision"),
     ],
 )
-def test_what_cannot_be_compared_is_named(
+def test_incomparable_input_is_named(
     mcp_gen: Command, tmp_path: Path, name: str, code: str
 ) -> None:
     (tmp_path / "empty.json").touch()
@@ -289,7 +287,7 @@ def test_programs_are_told_what_is_wrong_in_their_form(mcp_gen: Command, form: s
         assert ran.out.startswith("::error ")
 
 
-def edited(content: bytes, *, size: Json | None = None) -> bytes:
+def edit_schema(content: bytes, *, size: Json | None = None) -> bytes:
     """A schema with other prose, and with a member of `Tool` more if one is given."""
     document = json.loads(content)
     tool = document.get("$defs", document.get("definitions"))["Tool"]
@@ -300,23 +298,27 @@ def edited(content: bytes, *, size: Json | None = None) -> bytes:
 
 
 def test_a_file_takes_the_facts_of_the_other_side(
-    mcp_gen: Command, tmp_path: Path, published: Callable[[str], bytes]
+    mcp_gen: Command, tmp_path: Path, published_bytes: Callable[[str], bytes]
 ) -> None:
     for revision in load_pins():
-        (tmp_path / "prose.json").write_bytes(edited(published(revision)))
-        (tmp_path / "more.json").write_bytes(edited(published(revision), size={"type": "integer"}))
+        (tmp_path / "prose.json").write_bytes(edit_schema(published_bytes(revision)))
+        (tmp_path / "more.json").write_bytes(
+            edit_schema(published_bytes(revision), size={"type": "integer"})
+        )
         ran = mcp_gen("diff", revision, "prose.json")
         assert (ran.code, ran.out, ran.err) == (0, f"{revision} -> prose.json\n\nno changes\n", "")
         for pair in ((revision, "more.json"), ("more.json", revision)):
             ran = mcp_gen("diff", *pair, "--format", "json")
-            assert [one["item"] for one in changes(ran)] == ["Tool.size"], revision
+            assert [change["item"] for change in changes(ran)] == ["Tool.size"], revision
 
 
 def test_two_files_have_the_same_facts(
-    mcp_gen: Command, tmp_path: Path, published: Callable[[str], bytes]
+    mcp_gen: Command, tmp_path: Path, published_bytes: Callable[[str], bytes]
 ) -> None:
     for name, size in (("old", {"type": "integer"}), ("new", {"type": "number"})):
-        (tmp_path / f"{name}.json").write_bytes(edited(published("2025-03-26"), size=size))
+        (tmp_path / f"{name}.json").write_bytes(
+            edit_schema(published_bytes("2025-03-26"), size=size)
+        )
     for pair in (
         ("old.json", "new.json"),
         ("2025-03-26=old.json", "new.json"),
@@ -326,25 +328,25 @@ def test_two_files_have_the_same_facts(
         (change,) = changes(ran)
         assert (change["code"], change["item"]) == ("field-type-widened", "Tool.size")
         said = [note["message"] for note in json.loads(ran.out)["notes"]]
-        assert any("both files" in one for one in said) == ("=" not in "".join(pair))
+        assert any("both files" in line for line in said) == ("=" not in "".join(pair))
 
 
 def test_a_file_that_differs_from_a_revision_in_prose_alone_has_its_facts(
-    mcp_gen: Command, tmp_path: Path, published: Callable[[str], bytes]
+    mcp_gen: Command, tmp_path: Path, published_bytes: Callable[[str], bytes]
 ) -> None:
-    (tmp_path / "prose.json").write_bytes(edited(published("2026-07-28")))
+    (tmp_path / "prose.json").write_bytes(edit_schema(published_bytes("2026-07-28")))
     ran = mcp_gen("diff", "2025-11-25", "prose.json", "--format", "json")
     pinned = mcp_gen("diff", *PAIR, "--format", "json")
     assert changes(ran) == changes(pinned)
 
 
 def test_how_sessions_open_is_read_off_the_file_whoevers_facts_it_has(
-    mcp_gen: Command, tmp_path: Path, published: Callable[[str], bytes]
+    mcp_gen: Command, tmp_path: Path, published_bytes: Callable[[str], bytes]
 ) -> None:
     for before, after in (PAIR, PAIR[::-1]):
-        (tmp_path / "other.json").write_bytes(published(after))
+        (tmp_path / "other.json").write_bytes(published_bytes(after))
         ran = mcp_gen("diff", before, f"{before}=other.json", "--format", "json")
-        (era,) = (one for one in changes(ran) if one["code"] == "era-changed")
+        (era,) = (change for change in changes(ran) if change["code"] == "era-changed")
         assert (era["before"] == "handshake") == (before == "2025-11-25")
 
 
@@ -357,9 +359,9 @@ def test_a_file_takes_the_facts_of_the_revision_before_its_name(
 
 
 def test_a_publication_is_known_by_its_bytes(
-    mcp_gen: Command, tmp_path: Path, published: Callable[[str], bytes]
+    mcp_gen: Command, tmp_path: Path, published_bytes: Callable[[str], bytes]
 ) -> None:
-    (tmp_path / "found.json").write_bytes(published("2025-03-26"))
+    (tmp_path / "found.json").write_bytes(published_bytes("2025-03-26"))
     ran = mcp_gen("diff", "2025-03-26", "found.json")
     assert (ran.code, ran.out, ran.err) == (0, "2025-03-26 -> found.json\n\nno changes\n", "")
 
@@ -378,9 +380,9 @@ def test_notes_about_a_file_go_to_the_error_stream(mcp_gen: Command, tmp_path: P
 
 @pytest.fixture
 def earlier(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Publication:
-    """An earlier publication of 2026-07-28, and a clone in which it was committed and replaced."""
+    """Return an earlier publication of 2026-07-28, and a clone that has both."""
     if shutil.which("git") is None:
-        untested("git", "how clones are read")
+        skip_untested("git", "how clones are read")
     first, second = schema(), schema(size={"type": "integer"})
     clone = tmp_path / "clone"
     file = clone / "schema" / "2026-07-28" / "schema.json"
@@ -418,7 +420,7 @@ def test_an_earlier_publication_comes_out_of_a_clone(
                   "--source", "clone", "--format", "json")  # fmt: skip
     assert ran.code == 0
     assert json.loads(ran.out)["before"] == f"2026-07-28@{earlier.sha256[:8]}"
-    assert [(one["code"], one["item"]) for one in changes(ran)] == [
+    assert [(change["code"], change["item"]) for change in changes(ran)] == [
         ("field-added-optional", "Tool.size")
     ]
 

@@ -1,4 +1,4 @@
-"""Comparisons report every small change of a published schema, and no other words for the same."""
+"""Comparisons report every small change of a published schema, and no rewording."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -93,7 +93,7 @@ def test_comparison_finds_no_change_in_other_words(revision: str) -> None:
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_comparison_reports_every_mutation_of_facts(revision: str) -> None:
     side = mutable(revision)
-    read = [one for one in fact_mutations(side.facts) if pattern_of(one, UNREAD) is None]
+    read = [path for path in fact_mutations(side.facts) if pattern_of(path, UNREAD) is None]
     for mutation in tables.some(read, 12, f"mutations of facts of {revision}"):
         with tables.case(mutation):
             assert side.changes_of_facts(mutation)

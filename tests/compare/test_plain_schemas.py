@@ -1,4 +1,4 @@
-"""Schemas that accept the same values look the same, and others do not."""
+"""Schemas that accept the same values have the same form, and others differ."""
 
 from typing import Any
 

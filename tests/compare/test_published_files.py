@@ -1,4 +1,4 @@
-"""Published files beside what is pinned: drafts, and other publications of one revision."""
+"""Published files against pinned ones: drafts, and other publications of one revision."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.config import GivenFile
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.reports.change import Comparison, Reader, ReportedChange
 from support import tables
-from support.compare.made_up import ref
+from support.compare.code_cases import ref
 from support.revisions import NEWEST, REVISIONS
 
 Json = dict[str, Any]
@@ -23,8 +23,10 @@ Edit = Callable[[Json], object]
 pinned = cache(compared_file)
 
 
-def given(content: bytes, revision: str = NEWEST, *, as_published: bool = False) -> Comparison:
-    """The pinned revision beside a file that is said to be of it."""
+def compare_given(
+    content: bytes, revision: str = NEWEST, *, as_published: bool = False
+) -> Comparison:
+    """Compare a pinned revision with a file of the same revision."""
     file = GivenFile("draft.json", content)
     return compare_revisions(
         pinned(NEWEST if revision == "draft" else revision, None, as_published=as_published),
@@ -32,11 +34,11 @@ def given(content: bytes, revision: str = NEWEST, *, as_published: bool = False)
     )
 
 
-def edited(edit: Edit, revision: str = NEWEST) -> Comparison:
+def compare_edited(edit: Edit, revision: str = NEWEST) -> Comparison:
     """The pinned revision beside itself with something changed."""
     document = json.loads(read_snapshot(revision))
     edit(document["$defs"])
-    return given(json.dumps(document).encode(), revision)
+    return compare_given(json.dumps(document).encode(), revision)
 
 
 def the_one(comparison: Comparison) -> ReportedChange:
@@ -47,12 +49,12 @@ def the_one(comparison: Comparison) -> ReportedChange:
 def test_the_pinned_file_is_the_pinned_revision() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
-            comparison = given(read_snapshot(revision), revision)
+            comparison = compare_given(read_snapshot(revision), revision)
             assert (comparison.changes, comparison.notes) == ((), ())
 
 
 def test_a_draft_that_nobody_has_written_on_is_the_newest_revision() -> None:
-    comparison = given(read_snapshot(NEWEST), "draft")
+    comparison = compare_given(read_snapshot(NEWEST), "draft")
     assert comparison.changes == ()
     assert {note.code for note in comparison.notes} == {"derived-facts", "inherited-patch"}
 
@@ -67,7 +69,9 @@ KEYWORDS: list[tuple[Json, str]] = [
 
 @pytest.mark.parametrize(("keyword", "code"), KEYWORDS, ids=str)
 def test_no_keyword_is_lost_on_the_way(keyword: Json, code: str) -> None:
-    change = the_one(edited(lambda types: types["Tool"]["properties"]["name"].update(keyword)))
+    change = the_one(
+        compare_edited(lambda types: types["Tool"]["properties"]["name"].update(keyword))
+    )
     name, value = next(iter(keyword.items()))
     assert (change.code, change.item) == (code, "Tool.name")
     assert change.after == f"{name} {json.dumps(value)}"
@@ -96,13 +100,13 @@ ONE_OF = [{"required": ["title"]}, {"required": ["description"]}]
         (TTL, {"exclusiveMinimum": 0}, "ListToolsResult.ttlMs", "exclusiveMinimum 0"),
     ],
 )
-def test_what_no_model_says_is_a_difference_all_the_same(
+def test_keyword_outside_models_is_compared(
     place: tuple[str, ...], keyword: Json, item: str, after: str
 ) -> None:
     def edit(types: Json) -> None:
         jsonpointer.get(types, jsonpointer.join(*place)).update(keyword)
 
-    change = the_one(edited(edit))
+    change = the_one(compare_edited(edit))
     assert (change.code, change.item, change.after) == ("bound-tightened", item, after)
 
 
@@ -110,12 +114,14 @@ def test_items_may_be_a_truth_value() -> None:
     def edit(types: Json) -> None:
         jsonpointer.get(types, jsonpointer.join(*LIST))["items"] = True
 
-    change = the_one(edited(edit))
+    change = the_one(compare_edited(edit))
     assert (change.code, change.before, change.after) == ("field-type-widened", "[Tool]", "[any]")
 
 
 def test_a_default_is_compared() -> None:
-    change = the_one(edited(lambda types: types["Tool"]["properties"]["title"].update(default="x")))
+    change = the_one(
+        compare_edited(lambda types: types["Tool"]["properties"]["title"].update(default="x"))
+    )
     assert (change.code, change.before, change.after) == ("field-default-changed", "", '"x"')
 
 
@@ -126,8 +132,8 @@ def test_a_default_of_a_type_is_compared() -> None:
         for name in names:
             types[name]["default"] = "x"
 
-    changes = edited(edit).changes
-    found = sorted((one.item, one.before, one.after) for one in changes)
+    changes = compare_edited(edit).changes
+    found = sorted((change.item, change.before, change.after) for change in changes)
     assert found == [(name, "", '"x"') for name in names]
 
 
@@ -149,29 +155,29 @@ def test_the_keyword_of_what_is_deprecated_is_compared() -> None:
         for path, *_ in rows:
             jsonpointer.get(types, jsonpointer.join(*path))["deprecated"] = True
 
-    found = {(one.code, one.item) for one in edited(edit).changes}
+    found = {(change.code, change.item) for change in compare_edited(edit).changes}
     assert found == {(code, item) for _, code, item in rows}
 
 
-def test_what_facts_call_deprecated_already_is_no_news_in_the_schema() -> None:
+def test_deprecation_known_from_facts_is_not_reported_again() -> None:
     """https://modelcontextprotocol.io/specification/2026-07-28/deprecated: logging, for one."""
 
     def edit(types: Json) -> None:
         types["LoggingLevel"]["deprecated"] = True
         types["CreateMessageRequestParams"]["properties"]["includeContext"]["deprecated"] = True
 
-    assert edited(edit).changes == ()
+    assert compare_edited(edit).changes == ()
 
 
 def test_a_name_that_no_message_holds_is_compared_for_who_writes_code() -> None:
     def edit(types: Json) -> None:
         types["Cursor"]["type"] = "integer"
         types["MultiSelectEnumSchema"]["anyOf"].pop()
-        # These are lists, and of each message on them there is something to be told by itself.
+        # Lists of messages, each with its own differences.
         types["ServerResult"]["anyOf"].pop()
 
-    changes = edited(edit).changes
-    assert [(one.code, one.item, one.before, one.after) for one in changes] == [
+    changes = compare_edited(edit).changes
+    assert [(change.code, change.item, change.before, change.after) for change in changes] == [
         ("type-changed-unsent", "Cursor", "string", "integer"),
         (
             "type-changed-unsent",
@@ -180,7 +186,7 @@ def test_a_name_that_no_message_holds_is_compared_for_who_writes_code() -> None:
             "UntitledMultiSelectEnumSchema",
         ),
     ]
-    assert {str(one.severity[Reader.SDK]) for one in changes} == {"warning"}
+    assert {str(change.severity[Reader.SDK]) for change in changes} == {"warning"}
 
 
 def test_an_intersection_of_one_is_that_one() -> None:
@@ -191,7 +197,7 @@ def test_an_intersection_of_one_is_that_one() -> None:
             schema.clear()
             schema["allOf"] = [alone]
 
-    assert edited(edit).changes == ()
+    assert compare_edited(edit).changes == ()
 
 
 def test_an_object_behind_a_name_is_the_same_object() -> None:
@@ -199,11 +205,13 @@ def test_an_object_behind_a_name_is_the_same_object() -> None:
         types["BaseIcon"] = types["Icon"]
         types["Icon"] = ref("BaseIcon")
 
-    assert the_one(edited(edit)).code == "type-added"
+    assert the_one(compare_edited(edit)).code == "type-added"
 
 
-def test_what_others_may_write_into_a_schema_of_theirs_is_compared_as_a_whole() -> None:
-    schema = edited(lambda types: types["Tool"]["properties"]["inputSchema"].update(required=["a"]))
+def test_free_form_schema_is_compared_as_whole() -> None:
+    schema = compare_edited(
+        lambda types: types["Tool"]["properties"]["inputSchema"].update(required=["a"])
+    )
     assert (the_one(schema).code, the_one(schema).item) == (
         "field-schema-changed",
         "Tool.inputSchema",
@@ -211,12 +219,12 @@ def test_what_others_may_write_into_a_schema_of_theirs_is_compared_as_a_whole() 
 
 
 def test_a_bound_beside_a_reference_leaves_it_a_reference() -> None:
-    comparison = edited(
+    comparison = compare_edited(
         lambda types: types["Tool"]["properties"].update(
             annotations={**ref("ToolAnnotations"), "deprecated": True, "minProperties": 1}
         )
     )
-    assert [(one.code, one.item) for one in comparison.changes] == [
+    assert [(change.code, change.item) for change in comparison.changes] == [
         ("bound-tightened", "Tool.annotations"),
         ("field-deprecated", "Tool.annotations"),
     ]
@@ -227,7 +235,7 @@ def test_a_required_member_of_an_envelope_breaks_everybody() -> None:
         types["JSONRPCRequest"]["properties"]["trace"] = {"type": "string"}
         types["JSONRPCRequest"]["required"].append("trace")
 
-    change = the_one(edited(edit))
+    change = the_one(compare_edited(edit))
     assert (change.code, change.item) == ("field-added-required", "JSONRPCRequest.trace")
     assert {*change.severity.values()} == {"breaking"}
 
@@ -241,8 +249,8 @@ def test_a_method_that_no_fact_knows_is_found_and_noted() -> None:
         }
         types["ClientRequest"]["anyOf"].append(ref("NapRequest"))
 
-    comparison = edited(edit)
-    assert {(one.code, one.item) for one in comparison.changes} == {
+    comparison = compare_edited(edit)
+    assert {(change.code, change.item) for change in comparison.changes} == {
         ("method-added", "nap/take"),
         ("type-added", "NapRequest"),
     }
@@ -254,13 +262,13 @@ def test_a_method_that_facts_know_and_the_file_does_not_is_removed() -> None:
         arms = types["ClientRequest"]["anyOf"]
         types["ClientRequest"]["anyOf"] = [arm for arm in arms if "Complete" not in arm["$ref"]]
 
-    change = the_one(edited(edit))
+    change = the_one(compare_edited(edit))
     assert (change.code, change.item) == ("method-removed", "completion/complete")
 
 
 def test_a_new_capability_is_told_once() -> None:
     change = the_one(
-        edited(
+        compare_edited(
             lambda types: types["ServerCapabilities"]["properties"].update(naps={"type": "object"})
         )
     )
@@ -268,14 +276,14 @@ def test_a_new_capability_is_told_once() -> None:
 
 
 def test_patches_that_were_done_upstream_do_not_stand_in_the_way() -> None:
-    """The file of 2025-11-25 with one of its mistakes mended as our ledger mends it."""
+    """The file of 2025-11-25 with one of its mistakes fixed as in our patches."""
 
     def edit(types: Json) -> None:
         types["ElicitResult"]["properties"]["content"]["additionalProperties"]["anyOf"][1][
             "type"
         ] = ["string", "number", "boolean"]
 
-    comparison = edited(edit, "2025-11-25")
+    comparison = compare_edited(edit, "2025-11-25")
     assert comparison.changes == ()
     assert [(note.code, note.level) for note in comparison.notes] == [
         ("stale-patch", Level.WARNING)
@@ -288,7 +296,7 @@ def test_without_patches_what_they_mend_is_a_difference() -> None:
     types["ElicitResult"]["properties"]["content"]["additionalProperties"]["anyOf"][1]["type"] = [
         *("string", "number", "boolean")
     ]
-    comparison = given(json.dumps(document).encode(), "2025-11-25", as_published=True)
+    comparison = compare_given(json.dumps(document).encode(), "2025-11-25", as_published=True)
     change = the_one(comparison)
     assert (change.code, change.item) == ("field-type-widened", "ElicitResult.content")
 
@@ -308,14 +316,14 @@ def test_a_file_that_is_no_schema_of_the_protocol_is_named() -> None:
     for content, code in rows:
         with tables.case(content):
             with pytest.raises(ProblemError) as caught:
-                given(content)
+                compare_given(content)
             (problem,) = caught.value.problems
             assert (problem.code, problem.place) == (code, "draft.json")
 
 
 def test_a_reference_that_leads_nowhere_is_named() -> None:
     with pytest.raises(ProblemError) as caught:
-        edited(lambda types: types["Tool"]["properties"].update(title=ref("Nothing")))
+        compare_edited(lambda types: types["Tool"]["properties"].update(title=ref("Nothing")))
     (problem,) = caught.value.problems
     assert problem.code == "dangling-ref"
     assert problem.pointer == "/$defs/Tool/properties/title"
@@ -327,7 +335,7 @@ def test_types_that_contain_themselves_come_to_an_end() -> None:
         types["Tool"]["properties"]["tree"] = ref("Tree")
         types["Tree"] = {"type": "array", "items": ref("Tree")}
 
-    codes = [change.code for change in edited(edit).changes]
+    codes = [change.code for change in compare_edited(edit).changes]
     assert sorted(codes) == ["field-added-optional", "field-added-optional", "type-added"]
 
 
@@ -336,7 +344,7 @@ def test_a_pointer_leads_to_the_member_whatever_it_is_called() -> None:
         with tables.case(member):
             document = json.loads(read_snapshot(NEWEST))
             document["$defs"]["RequestMetaObject"]["properties"][member] = {"type": "string"}
-            change = the_one(given(json.dumps(document).encode()))
+            change = the_one(compare_given(json.dumps(document).encode()))
             assert change.item == f"RequestMetaObject.{member}"
             assert jsonpointer.get(document, change.pointer) == {"type": "string"}
 

@@ -1,4 +1,4 @@
-"""Whom a change matters to: the one who sends what has changed, and the one who receives it."""
+"""The affected sides of a change: senders and receivers."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,7 +9,7 @@ from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.revisions import ComparedRevision
 from mcp_protogen.pipeline.reports.change import Reader, ReportedChange, Severity
 from support import tables
-from support.compare.made_up import (
+from support.compare.code_cases import (
     ASK,
     RULES,
     STRING,
@@ -32,7 +32,7 @@ BOTH = replace(ASK, senders=("client", "server"))
 
 
 def the_one(before: ComparedRevision, after: ComparedRevision, code: str) -> ReportedChange:
-    (change,) = (one for one in compare_revisions(before, after).changes if one.code == code)
+    (change,) = (found for found in compare_revisions(before, after).changes if found.code == code)
     return change
 
 
@@ -52,14 +52,14 @@ def test_a_new_required_member_of_a_result_breaks_who_answers() -> None:
     assert change.item == "AskResult.value"
 
 
-def test_what_both_send_counts_for_both() -> None:
+def test_type_sent_by_both_counts_for_both() -> None:
     before = side(methods=(BOTH,))
     after = side({"AskResult": record(("value",), value=STRING)}, methods=(BOTH,))
     change = the_one(before, after, "field-added-required")
     assert to_client_and_server(change) == (BREAKING, BREAKING)
 
 
-def test_what_stands_deep_inside_a_result_travels_with_it() -> None:
+def test_type_nested_in_result_is_judged_as_result() -> None:
     def version(required: tuple[str, ...]) -> ComparedRevision:
         inner = record(required, a=STRING)
         return result(
@@ -112,7 +112,7 @@ def test_the_type_of_an_error_is_sent_by_whom_the_error_is() -> None:
 
 
 def no_thing(code: int, **facts: Any) -> ComparedRevision:
-    """A version whose schema has an error of a code, as a response and by itself."""
+    """Return a version whose schema has an error code, as a response and alone."""
     inner = record(("code",), code={"const": code}, message=STRING)
     types = {"NoThing": record(error=inner), "NoThingError": inner}
     return side(types, **facts)
@@ -123,13 +123,15 @@ def test_another_code_in_a_schema_breaks_everybody_whether_facts_know_it_or_not(
         before = no_thing(-3, errors=tuple(error(code=code) for code in was))
         after = no_thing(-21, errors=tuple(error(code=code) for code in now))
         changes = compare_revisions(before, after).changes
-        assert [(one.code, one.item, one.before, one.after) for one in changes] == [
+        assert [(change.code, change.item, change.before, change.after) for change in changes] == [
             ("error-renumbered", "NoThing", "-3", "-21"),
             ("error-renumbered", "NoThingError", "-3", "-21"),
         ]
-        assert {level for one in changes for level in one.severity.values()} == {BREAKING}
+        assert {level for change in changes for level in change.severity.values()} == {BREAKING}
         where = {"$defs": after.definitions}
-        assert [jsonpointer.get(where, one.pointer) for one in changes] == [{"const": -21}] * 2
+        assert [jsonpointer.get(where, change.pointer) for change in changes] == [
+            {"const": -21}
+        ] * 2
 
 
 def test_a_code_that_a_schema_alone_has_comes_and_goes() -> None:
@@ -142,7 +144,7 @@ def test_a_code_that_a_schema_alone_has_comes_and_goes() -> None:
         assert NONE not in change.severity.values()
     known = (error(code=-3),)
     before, after = side(errors=known), no_thing(-3, errors=known)
-    codes = [one.code for one in compare_revisions(before, after).changes]
+    codes = [found.code for found in compare_revisions(before, after).changes]
     assert codes == ["type-added", "type-added"]
 
 
@@ -270,7 +272,7 @@ def test_bounds_of_one_member_in_two_params_are_both_reported() -> None:
         return side({**types, "AskRequestParams": {"anyOf": [ref("A"), ref("B")]}})
 
     changes = compare_revisions(version(1, 9), version(2, 8)).changes
-    assert {(one.code, one.item, one.after, one.pointer) for one in changes} == {
+    assert {(change.code, change.item, change.after, change.pointer) for change in changes} == {
         ("bound-tightened", "AskRequest.params.v", f"{keyword} {limit}", f"{place}/{keyword}")
         for keyword, limit, place in (
             ("minLength", 2, "/$defs/A/properties/v"),
@@ -306,7 +308,7 @@ def test_new_member_that_one_of_several_params_requires_breaks_the_sender() -> N
     change = the_one(version(), version("c", c=STRING), "field-added-required")
     assert to_client_and_server(change) == (BREAKING, INFO)
     assert (change.item, change.after) == ("AskRequest.params.c", "required string")
-    # What a new alternative requires is not required of those who send the old one.
+    # Senders of the old alternative need not send the members of a new one.
     alone = side({"A": record(a=STRING), "AskRequestParams": {"anyOf": [ref("A")]}})
     changes = compare_revisions(alone, version("c", c=STRING)).changes
     assert "field-added-required" not in {change.code for change in changes}

@@ -1,4 +1,4 @@
-"""The differences of adjacent revisions, held row for row against a reference list of them."""
+"""The differences of adjacent revisions, compared row for row with a reference list."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from support.revisions import NEIGHBOURS
 Json = dict[str, Any]
 Row = tuple[str, ...]
 
-# Of the traits of methods it follows these, by names of its own.
+# The list has these traits of methods, under its own names.
 TRAITS = {"task augmentable": "supports_task_augmentation", "cacheable": "cacheable"}
 KINDS = {"request": "jsonrpc-request", "embedded": "mrtr-input-request"}
 
@@ -39,11 +39,11 @@ def changes(older: str, newer: str) -> tuple[ReportedChange, ...]:
     return compare_revisions(side(older), side(newer)).changes
 
 
-# The rows of the list as they are compared.
+# The rows of the list for comparison.
 
 
-def listed(delta: Json) -> Row:
-    """A row of the list: category, item, change, and what it says of both sides."""
+def row_of(delta: Json) -> Row:
+    """Return a row of the list: category, item, change, and both sides."""
     category, item, change = delta["cat"], delta["item"], delta["change"]
     if category == "union":
         return ("union", item, "type", delta["before"], delta["after"])
@@ -73,12 +73,12 @@ def _listed_method(delta: Json) -> Row:
 # Our changes in the same form.
 
 
-def projected(older: str, newer: str) -> Iterator[Row]:
-    """Our changes, as far as the list speaks of such things."""
+def project_changes(older: str, newer: str) -> Iterator[Row]:
+    """Yield our changes, as far as the list covers them."""
     for change in changes(older, newer):
         if change.code in UNLISTED or _of_params_meta(change):
             continue
-        # Of gates the list has the capabilities alone, which are compared below.
+        # Of gates the list has only the capabilities, which are compared below.
         if change.code.startswith("gate-"):
             continue
         yield from _row(change)
@@ -145,7 +145,7 @@ def _method(change: ReportedChange) -> Iterator[Row]:
         case "method-trait-removed" if change.before in TRAITS:
             yield (TRAITS[change.before], "True", "False")
         case "method-trait-added" | "method-trait-removed":
-            # Other traits are told in prose.
+            # Prose describes other traits.
             return
         case "method-deprecated":
             yield ("deprecated_in", "None", change.after.removeprefix("since "))
@@ -163,15 +163,15 @@ def _names(text: str) -> str:
 
 
 def _requires(older: str, newer: str) -> Iterator[Row]:
-    """The gates of a method as the list has them: capabilities, but for those of tasks."""
+    """Yield the gates of a method as in the list: capabilities, except those of tasks."""
     was, now = (
         {
             method.method: " ".join(
                 sorted(
                     {
-                        ".".join(one.path)
-                        for one in method.requires
-                        if one.path[0] != "tasks" and one.role != one.sender
+                        ".".join(require.path)
+                        for require in method.requires
+                        if require.path[0] != "tasks" and require.role != require.sender
                     }
                 )
             )
@@ -189,9 +189,9 @@ def test_the_differences_are_those_of_the_list(
     reference: Mapping[str, Sequence[Json]], older: str, newer: str
 ) -> None:
     if newer not in reference:
-        missing.untested(f"differences to {newer} in ../shared", "that they are those we have")
-    wanted = sorted(listed(one) for one in reference[newer] if one["cat"] != "behaviour")
-    found = sorted(projected(older, newer))
+        missing.skip_untested(f"differences to {newer} in ../shared", "that they are those we have")
+    wanted = sorted(row_of(delta) for delta in reference[newer] if delta["cat"] != "behaviour")
+    found = sorted(project_changes(older, newer))
     assert {"missing": sorted({*wanted} - {*found}), "extra": sorted({*found} - {*wanted})} == {
         "missing": [],
         "extra": [],
@@ -201,7 +201,7 @@ def test_the_differences_are_those_of_the_list(
 
 def test_each_kind_that_the_list_has_no_words_for_is_found_somewhere() -> None:
     met = {change.code for pair in NEIGHBOURS for change in changes(*pair)}
-    # Those that no pair of revisions shows are here because they could not be listed either.
+    # Those that no pair of revisions shows could not be listed either.
     assert UNLISTED - met <= {
         "base-member-removed",
         "error-data-changed",

@@ -1,9 +1,9 @@
-"""Types that are called otherwise now, found by what they look like."""
+"""Renamed types, found by their structure."""
 
 from typing import Any
 
 from mcp_protogen.instep.compare.renames import renames
-from support.compare.made_up import STRING, record
+from support.compare.code_cases import STRING, record
 
 Json = dict[str, Any]
 

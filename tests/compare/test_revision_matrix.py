@@ -2,18 +2,18 @@
 
 from mcp_protogen.instep.compare.matrix import matrix_of
 from mcp_protogen.pipeline.reports.change import Category, Matrix, MatrixRow
-from support.compare.made_up import ASK, STRING, asking, record, side
+from support.compare.code_cases import ASK, STRING, asking, record, side
 
 
 def row(matrix: Matrix, category: Category, name: str) -> MatrixRow:
-    (found,) = (one for one in matrix.rows if (one.category, one.name) == (category, name))
+    (found,) = (row for row in matrix.rows if (row.category, row.name) == (category, name))
     return found
 
 
 def test_each_side_is_a_column_in_the_order_given() -> None:
     matrix = matrix_of([side(), asking(deprecated="2"), side()])
     assert matrix.revisions == ("made-up",) * 3
-    assert all(len(one.cells) == 3 for one in matrix.rows)
+    assert all(len(row.cells) == 3 for row in matrix.rows)
 
 
 def test_a_cell_says_whether_there_is_anything() -> None:

@@ -1,4 +1,4 @@
-"""A comparison as far as somebody wants to see it."""
+"""A comparison narrowed for a reader."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ def change(levels: str) -> ReportedChange:
 EVERYTHING = Comparison("a", "b", tuple(map(change, ("bnnn", "wiii", "ibww", "nnin", "nnnn"))))
 
 
-def test_what_matters_less_is_left_out_and_the_worst_comes_first() -> None:
+def test_lesser_changes_are_left_out_and_worst_come_first() -> None:
     rows: list[tuple[Reader | None, Severity | None, list[str]]] = [
         (None, None, ["bnnn", "ibww", "wiii", "nnin"]),
         (None, Severity.WARNING, ["bnnn", "ibww", "wiii"]),
@@ -39,11 +39,11 @@ def test_what_matters_less_is_left_out_and_the_worst_comes_first() -> None:
     ]
     for reader, least, expected in rows:
         with tables.case(expected):
-            assert [one.item for one in EVERYTHING.narrowed(reader, least).changes] == expected
+            assert [change.item for change in EVERYTHING.narrow(reader, least).changes] == expected
 
 
-def test_nothing_else_of_a_comparison_is_touched() -> None:
-    shown = EVERYTHING.narrowed(Reader.CLIENT, Severity.BREAKING)
+def test_narrowing_keeps_other_fields() -> None:
+    shown = EVERYTHING.narrow(Reader.CLIENT, Severity.BREAKING)
     assert (shown.before, shown.after, shown.notes) == ("a", "b", ())
 
 
@@ -61,15 +61,15 @@ def test_a_comparison_reaches_what_one_of_its_changes_is() -> None:
 
 
 def test_how_many_are_left_out_is_told_and_none_is_not_no_change() -> None:
-    some = EVERYTHING.narrowed(Reader.SDK, Severity.WARNING)
+    some = EVERYTHING.narrow(Reader.SDK, Severity.WARNING)
     assert 0 < some.left_out == len(EVERYTHING.changes) - len(some.changes)
     assert summary(some, Reader.SDK).endswith(f", {some.left_out} left out")
     assert summary(replace(some, changes=()), None) == (
         f"{some.left_out} changes, all of them left out"
     )
-    again = some.narrowed(Reader.SDK, Severity.BREAKING)
+    again = some.narrow(Reader.SDK, Severity.BREAKING)
     assert again.left_out == len(EVERYTHING.changes) - len(again.changes)
 
 
-def test_what_concerns_nobody_reaches_nothing() -> None:
+def test_irrelevant_changes_reach_no_severity() -> None:
     assert not Comparison("a", "b", (change("nnnn"),)).reaches(None, Severity.INFO)

@@ -9,7 +9,7 @@ from mcp_protogen.pipeline.reports.change import PROTOCOL, Severity
 from mcp_protogen.pipeline.reports.severities import severities
 from support import tables
 from support.compare.cases import CASES
-from support.compare.made_up import result
+from support.compare.code_cases import result
 
 
 def test_each_kind_of_change_is_found_as_its_row_says_and_nothing_else() -> None:
@@ -17,7 +17,7 @@ def test_each_kind_of_change_is_found_as_its_row_says_and_nothing_else() -> None
         with tables.case(case.code):
             changes = compare_revisions(case.before, case.after).changes
             assert sorted(change.code for change in changes) == sorted(case.codes)
-            change, *_ = (one for one in changes if one.code == case.code)
+            change, *_ = (reported for reported in changes if reported.code == case.code)
             row = severities()[case.code]
             said = (change.category, change.message, change.why)
             assert said == (row.category, row.message, row.why)
@@ -39,7 +39,7 @@ def test_choices_in_place_of_a_type_change_the_type() -> None:
             assert [change.code for change in compare_revisions(before, after).changes] == [code]
 
 
-def test_nothing_has_changed_between_a_version_and_itself() -> None:
+def test_identical_revisions_have_no_changes() -> None:
     for case in CASES:
         with tables.case(case.code):
             assert compare_revisions(case.before, case.before).changes == ()
@@ -62,7 +62,7 @@ def test_every_reason_is_a_sentence_and_no_message_is() -> None:
         assert re.fullmatch(r"[a-z].*[^.]", row.message), row.code
 
 
-def test_what_breaks_one_of_the_two_is_no_mere_note_to_those_who_serve_both() -> None:
+def test_breaking_change_for_one_side_warns_both_roles() -> None:
     for row in severities().values():
         worst = min(row.sender.rank, row.receiver.rank)
         if worst == Severity.BREAKING.rank:

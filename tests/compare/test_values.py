@@ -5,7 +5,7 @@ from typing import Any
 from mcp_protogen.instep.compare.members import members
 from mcp_protogen.instep.compare.values import Relation, Values
 from support import tables
-from support.compare.made_up import record, ref
+from support.compare.code_cases import record, ref
 
 Json = dict[str, Any]
 
@@ -67,7 +67,7 @@ SAME = [
     (STRING, STRING),
     (STRING, ref("Name")),
     (STRING, {"type": ["string"]}),
-    (STRING, {"type": ["string", "null"]}),  # whether null is one of them is told apart from this
+    (STRING, {"type": ["string", "null"]}),  # whether null is allowed is compared separately
     (any_of(STRING, NUMBER), {"type": ["number", "string"]}),
     ({"enum": ["a", "b"]}, any_of({"const": "b"}, {"const": "a"})),
     (any_of(ref("A"), ref("B")), ref("AOrB")),
@@ -104,17 +104,17 @@ def test_more_values_make_a_schema_wider_and_fewer_narrower() -> None:
 
 
 def test_the_same_values_in_other_words_are_the_same() -> None:
-    for one, other in SAME:
-        with tables.case((one, other)):
-            assert relation(one, other) is Relation.SAME
-            assert relation(other, one) is Relation.SAME
+    for left, right in SAME:
+        with tables.case((left, right)):
+            assert relation(left, right) is Relation.SAME
+            assert relation(right, left) is Relation.SAME
 
 
 def test_schemas_that_each_accept_what_the_other_does_not_differ() -> None:
-    for one, other in OTHER:
-        with tables.case((one, other)):
-            assert relation(one, other) is Relation.OTHER
-            assert relation(other, one) is Relation.OTHER
+    for left, right in OTHER:
+        with tables.case((left, right)):
+            assert relation(left, right) is Relation.OTHER
+            assert relation(right, left) is Relation.OTHER
 
 
 def test_types_of_one_name_count_as_one_however_they_have_changed() -> None:
@@ -149,7 +149,7 @@ def test_alternatives_without_names_cannot_be_told_apart_by_name() -> None:
     assert Values(ALIKE, ALIKE, {}).of_names(any_of(ref("A"), STRING), ref("A")) is None
 
 
-def test_what_one_alternative_has_failed_by_fails_the_next_one_too() -> None:
+def test_failure_of_alternative_is_shared_with_next() -> None:
     definitions = {
         "N": record(("x",), x=NUMBER),
         "K": record(("x",), x=STRING),
@@ -162,8 +162,8 @@ def test_what_one_alternative_has_failed_by_fails_the_next_one_too() -> None:
     assert values.relation(ref("Other"), ref("Either")) is Relation.OTHER
 
 
-def test_what_was_settled_by_an_assumption_falls_with_it() -> None:
-    """`LeafA` leads back to `RootA`, and what stands between is fine only if the roots are."""
+def test_verdicts_based_on_failed_assumption_are_dropped() -> None:
+    """`LeafA` leads back to `RootA`, and the types between are fine only if the roots are."""
     definitions = {
         "RootA": record(down=ref("StemA"), x=NUMBER),
         "StemA": record(down=ref("LeafA")),

@@ -1,4 +1,4 @@
-"""The official conformance suite finds nothing wrong, and the README says what it found."""
+"""The official conformance suite finds nothing wrong, and its page has the results."""
 
 import asyncio
 import re
@@ -19,10 +19,10 @@ from support.conformance.legs import (
 from support.conformance.scenarios import OTHERS, STATELESS_SERVER
 from support.conformance.suite import row, run
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "conformance.md"
 
 
-# Side by side they would keep each other from answering in time.
+# In parallel they would keep each other from answering in time.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("conformance")]
 
 AUTHORIZATION = [leg for leg in LEGS if leg.topic is not None and "authorization" in leg.topic]
@@ -58,7 +58,7 @@ def test_the_suite_finds_nothing_wrong_with_a_server_of_one_old_revision(
 
 
 def test_the_official_python_sdk_has_no_tasks_for_the_suite_to_find(tmp_path: Path) -> None:
-    tasks = [one for one in STATELESS_SERVER if one.startswith("tasks-")]
+    tasks = [scenario for scenario in STATELESS_SERVER if scenario.startswith("tasks-")]
     assert len(tasks) == 9
     few = tables.some(tasks, 2, "tasks of the official SDK")
     leg = Leg("server", "2026-07-28", tuple(few), topic="tasks")
@@ -71,11 +71,13 @@ def test_every_scenario_that_the_suite_lists_is_played_or_is_named_as_not_ours()
     listed = set(re.findall(r"^  - (\S+) \[", said, re.MULTILINE))
     played = {scenario for leg in LEGS for scenario in leg.scenarios}
     assert played <= listed
-    assert [one for one in listed - played if not one.startswith(OTHERS)] == []
+    assert [
+        scenario_name for scenario_name in listed - played if not scenario_name.startswith(OTHERS)
+    ] == []
 
 
 def part_of(leg: Leg, few: int) -> Leg:
-    """Return a leg with a few of its scenarios, or with `--all` as it is."""
+    """Return a leg with a few of its scenarios, or with `--all` unchanged."""
     scenarios = tables.some(leg.scenarios, few, leg.name)
     if len(scenarios) == len(leg.scenarios):
         return leg
@@ -84,8 +86,8 @@ def part_of(leg: Leg, few: int) -> Leg:
 
 
 def assert_sound(leg: Leg, tmp_path: Path, serve: Serve = serving) -> None:
-    """Whether a leg finds nothing wrong and, if it is whole, what the README says it finds."""
+    """Check that a leg finds nothing wrong and, if it is whole, that the page has its row."""
     (result,) = asyncio.run(run([leg], kit(), tmp_path, serve))
     assert not result.faults, "\n".join(result.faults)
-    shown = leg not in LEGS or row(result) in README.read_text(encoding="utf-8")
+    shown = leg not in LEGS or row(result) in PAGE.read_text(encoding="utf-8")
     assert shown, "run make conformance"

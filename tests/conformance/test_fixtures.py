@@ -9,7 +9,7 @@ from mcp_revisions import REVISIONS, McpError, connect
 from support.conformance.everything_client import Everything as Client
 from support.conformance.everything_server import TOOLS, Everything
 
-# Without HTTP there is no stream to end.
+# Without HTTP no stream can end.
 OVER_HTTP = {"test_reconnection"}
 
 ELICITING = {
@@ -43,7 +43,7 @@ async def failing_in(revision: Revision) -> set[str]:
     return failing
 
 
-@pytest.mark.parametrize("revision", REVISIONS, ids=[one.id for one in REVISIONS])
+@pytest.mark.parametrize("revision", REVISIONS, ids=[spoken.id for spoken in REVISIONS])
 def test_every_tool_answers_unless_it_asks_who_cannot_be_asked(revision: Revision) -> None:
     expected = ELICITING if revision.id < "2025-06-18" else set[str]()
     assert asyncio.run(failing_in(revision)) == expected

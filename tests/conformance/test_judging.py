@@ -1,17 +1,17 @@
-"""The runner passes nothing by: neither what the suite lets pass, nor what it did not look at."""
+"""The runner is stricter than the suite: warnings and scenarios without checks are faults."""
 
 import json
 from pathlib import Path
 
 import pytest
-from support.conformance.judging import Check, faults, found_in
+from support.conformance.judging import Check, faults, read_found
 from support.conformance.scenarios import Excuse
 
 GOOD = Check("a", "SUCCESS", "")
 STAMP = "2026-11-21T10-02-36-129Z"
 
 
-def test_what_is_as_it_should_be_is_no_fault() -> None:
+def test_expected_results_are_not_faults() -> None:
     noted = Check("b", "INFO", "")
     assert not list(faults({"ping": (GOOD, noted)}, ["ping"], {}))
 
@@ -71,4 +71,4 @@ def test_scenarios_are_found_where_the_suite_writes_them(
     (tmp_path / folder).mkdir(parents=True)
     written = [{"id": "a", "status": "SUCCESS"}]
     (tmp_path / folder / "checks.json").write_text(json.dumps(written))
-    assert found_in(tmp_path, side) == {scenario: (GOOD,)}
+    assert read_found(tmp_path, side) == {scenario: (GOOD,)}

@@ -1,4 +1,4 @@
-"""What the page about questions shows: a server in a process of its own and over HTTP, and more."""
+"""The page about questions: a server as a process and over HTTP, and more."""
 
 import asyncio
 import sys
@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from mcp_revisions import v2025_11_25
 from pydantic import BaseModel
-from support.docs.pages import beside_package, page, run, shown
-from support.http.serving import booted
+from support.docs.pages import beside_package, block_texts, page, run
+from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, models, pkg, tools
@@ -40,8 +40,8 @@ def user(revision: str, **entered: Any) -> Any:
     return client(revision, on_elicit=on_elicit)
 
 
-async def booked(connecting: Any, revision: str) -> str:
-    """What the server says when a table is to be booked."""
+async def book_table(connecting: Any, revision: str) -> str:
+    """Return the server's answer to a booking."""
     async with connecting as connected:
         result = await connected.call_tool("book")
         return str(content_of(result)[0].text)
@@ -50,10 +50,10 @@ async def booked(connecting: Any, revision: str) -> str:
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The server of the page, beside the package and nothing else."""
-    beside_package(tmp_path, {"tables.py": shown(NAME)[0]})
+    beside_package(tmp_path, {"tables.py": block_texts(NAME)[0]})
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield import_module("tables")
-    for name in [one for one in sys.modules if one.partition(".")[0] in ("pkg", "tables")]:
+    for name in [module for module in sys.modules if module.partition(".")[0] in ("pkg", "tables")]:
         del sys.modules[name]
 
 
@@ -61,7 +61,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_the_server_of_the_page_asks_in_every_era_over_every_transport(server: Any) -> None:
     async def talk() -> None:
         app = import_module("pkg").http_app(server.Tables(), revisions=server.REVISIONS)
-        async with booted(app) as port:
+        async with run_app(app) as port:
             for revision in (FIRST, OLD, STATELESS):
                 opening = pkg.stdio_client([sys.executable, server.__file__])
                 ways = {
@@ -70,7 +70,7 @@ def test_the_server_of_the_page_asks_in_every_era_over_every_transport(server: A
                 }
                 for way, connecting in ways.items():
                     with case((way, revision)):
-                        assert await booked(connecting, revision) == BOOKED
+                        assert await book_table(connecting, revision) == BOOKED
             await app.close()
 
     asyncio.run(talk())
@@ -84,17 +84,17 @@ async def test_the_server_of_the_page_takes_no_for_an_answer(server: Any) -> Non
         ("Book for 3?", {"value": False}, "Nothing was booked."),
     ]
     app = import_module("pkg").http_app(server.Tables(), revisions=server.REVISIONS)
-    async with booted(app) as port:
+    async with run_app(app) as port:
         for question, answer, expected in rows:
             with case((question, answer)):
                 asked = user(OLD, **{question: answer})
                 connecting = pkg.connect_http(f"http://127.0.0.1:{port}/mcp", asked)
-                assert await booked(connecting, OLD) == expected
+                assert await book_table(connecting, OLD) == expected
         await app.close()
 
 
 async def test_the_other_blocks_of_the_page_work() -> None:
-    _, *others = shown(NAME)
+    _, *others = block_texts(NAME)
     found = run("".join(others))
     asked: list[str] = []
 
@@ -110,18 +110,18 @@ async def test_the_other_blocks_of_the_page_work() -> None:
         assert content_of(await ours.call_tool("x"))[0].text == "OSL"
     wrong = "String should match pattern '^[A-Z]{3}$'. Which airport?"
     assert asked == ["Which airport?", wrong]
-    form = found["SIZE"].fitted(pkg.load(OLD).methods.ELICIT, OLD)["properties"]["value"]
-    assert [one["title"] for one in form["oneOf"]] == ["Small", "Large"]
+    form = found["SIZE"].schema_for(pkg.load(OLD).methods.ELICIT, OLD)["properties"]["value"]
+    assert [choice["title"] for choice in form["oneOf"]] == ["Small", "Large"]
 
 
 class Address(BaseModel):
-    """What a form cannot have inside."""
+    """A type that a form cannot contain."""
 
     town: str
 
 
 class Booking(BaseModel):
-    """What no form can show."""
+    """A type without a form."""
 
     address: Address
 

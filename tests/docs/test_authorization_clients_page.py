@@ -1,4 +1,4 @@
-"""What the page about authorization of clients shows works as it stands there."""
+"""The code on the page about authorization of clients works."""
 
 import asyncio
 import re
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import httpx2
 import pytest
-from support.auth.visited import User, guarded
-from support.docs.pages import defined, page
+from support.auth.guarded_server import User, serve_guarded
+from support.docs.pages import page, run_page
 from support.revisions import STATELESS
 from support.sessions.talking import pkg
 
@@ -15,10 +15,10 @@ PAGE = "authorization-clients.md"
 
 
 async def test_the_programs_of_the_page_run(tmp_path: Path) -> None:
-    shown = defined(PAGE)
+    shown = run_page(PAGE)
     user = User()
     auth = pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=user.open))
-    async with guarded(STATELESS) as guard:
+    async with serve_guarded(STATELESS) as guard:
         assert await shown["ask"](guard.url, auth) == "whoami"
         assert await shown["status"](guard.url, auth) == 405
         assert len(user.pages) == 1

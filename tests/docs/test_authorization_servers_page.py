@@ -1,4 +1,4 @@
-"""The page on servers that want tokens: its programs run, and its tables are those of the code."""
+"""The page on servers that want tokens: its programs run, and its tables match the code."""
 
 import re
 from dataclasses import fields
@@ -7,10 +7,10 @@ from typing import Any
 
 import mcp_revisions as package
 import pytest
-from support.auth.guarding import bearing, challenged
+from support.auth.guarding import bearing, read_challenges
 from support.auth.issuing import KEY
 from support.docs.pages import example, page
-from support.http.serving import booted, calling, text_in
+from support.http.serving import calling, run_app, text_in
 
 NAME = "authorization-servers.md"
 
@@ -30,7 +30,7 @@ async def test_the_server_lets_in_who_may_call_and_challenges_others(
         "expired": KEY.sign({**writing, "exp": 1}),
         "for another server": KEY.sign({**writing, "aud": "https://other.example/mcp"}),
     }
-    async with booted(program["asgi"]) as port, calling(port) as site:
+    async with run_app(program["asgi"]) as port, calling(port) as site:
 
         async def call(token: str, tool: str, **arguments: str) -> Any:
             fields = {"host": "mcp.example.com", **bearing(known.get(token, token))}
@@ -39,19 +39,19 @@ async def test_the_server_lets_in_who_may_call_and_challenges_others(
         assert text_in(await call("reader", "count")) == "0"
         refused = await call("reader", "add", text="x")
         assert refused.status_code == 403
-        assert 'scope="notes notes:write"' in challenged(refused)[0]
+        assert 'scope="notes notes:write"' in read_challenges(refused)[0]
         assert text_in(await call("writer", "add", text="x")) == f"{program['ISSUER']}|ben"
         for token in ("expired", "for another server", "unknown"):
             assert (await call(token, "count")).status_code == 401
         where = "/.well-known/oauth-protected-resource/mcp"
-        assert f'resource_metadata="https://mcp.example.com{where}"' in challenged(refused)[0]
+        assert f'resource_metadata="https://mcp.example.com{where}"' in read_challenges(refused)[0]
         document = (await site.http.get(where, headers={"host": "mcp.example.com"})).json()
         assert document["authorization_servers"] == [program["ISSUER"]]
 
 
 async def test_the_server_below_a_path_says_where_to_get_a_token() -> None:
     async with (
-        booted(example(NAME, "mounted")["site"]) as port,
+        run_app(example(NAME, "mounted")["site"]) as port,
         calling(port, "/notes/mcp") as site,
     ):
         refused = await site.modern("tools/list")

@@ -1,4 +1,4 @@
-"""The page on verifying tokens: its programs run, and its tables have the options of the code."""
+"""The page on verifying tokens: its programs run, and its tables match the code."""
 
 import inspect
 import re
@@ -13,7 +13,7 @@ NAME = "authorization-verifiers.md"
 
 
 def options(cls: str) -> dict[str, str]:
-    """The options of a class in a table of the page, with what stands beside them."""
+    """Return the options of a class in a table of the page, with their descriptions."""
     table = page(NAME).split(f"| option of `{cls}` |")[1].split("\n\n")[0]
     rows = [line.split("|") for line in table.splitlines()[2:]]
     cells = [(row[1], row[2].strip()) for row in rows if len(row) > 2]

@@ -1,4 +1,4 @@
-"""Every block that a page shows is run, or checked, or compared, by a test."""
+"""A test runs, checks or compares every block on a page."""
 
 import json
 import re
@@ -11,9 +11,9 @@ from typing import Final
 import pytest
 import yaml
 from mcp_protogen.pipeline.settings import load_settings
-from support.docs.accounting import PAGES, taken, taken_by
+from support.docs.accounting import PAGES, all_taken_blocks, blocks_taken_by
 from support.docs.commands import faults, is_shell
-from support.docs.pages import Block, blocks, indented, page
+from support.docs.pages import Block, blocks, indented_block, page
 from support.folders import ROOT
 from support.generated.package_copy import copied_package
 from support.running import Run
@@ -21,23 +21,25 @@ from support.tables import case
 from website.drawings.drawn import DRAWN
 from website.drawings.graphs import mermaid
 
-# What has no kind and is no command, by its page and how it begins: the test that compares it with
-# what it shows, or why none can.
+ARCHITECTURE: Final = "docs/contributing/architecture.md"
+# Blocks without a kind that are not commands, by page and beginning: the test that compares each,
+# or the reason why none can.
 COMPARED: Final[Mapping[tuple[str, str], str]] = {
-    ("CONTRIBUTING.md", "auth "): "tests/unit/test_architecture.py",
-    ("CONTRIBUTING.md", "a revision: schema, mended"): "a drawing",
     ("CONTRIBUTING.md", "base "): "tests/unit/test_architecture.py",
-    ("CONTRIBUTING.md", "connect "): "tests/unit/test_architecture.py",
-    ("CONTRIBUTING.md", "drafts "): "tests/unit/test_architecture.py",
     ("CONTRIBUTING.md", "core "): "tests/unit/test_architecture.py",
-    ("CONTRIBUTING.md", "ir "): "tests/unit/test_architecture.py",
-    ("CONTRIBUTING.md", "schema/<revision>"): "a drawing",
-    ("CONTRIBUTING.md", "transports/"): "a drawing",
+    ("README.md", "$ mcp-gen call server.py greet"): "tests/docs/test_readme.py",
     ("README.md", "pkg/\n"): "tests/docs/test_blocks.py",
     ("asking.md", "book: Booking.address"): "tests/docs/test_asking.py",
-    ("call.md", "$ mcp-gen call server.py greet"): "tests/call/test_call_page.py",
+    ("command-call.md", "$ mcp-gen call server.py greet"): "tests/call/test_call_page.py",
     ("command.md", "error[wrong-usage]"): "tests/docs/test_blocks.py",
     ("connecting.md", "mcp.json#/mcpServers/maps"): "tests/docs/test_connecting_page.py",
+    (ARCHITECTURE, "a revision: schema, patches"): "a drawing",
+    (ARCHITECTURE, "auth "): "tests/unit/test_architecture.py",
+    (ARCHITECTURE, "connect "): "tests/unit/test_architecture.py",
+    (ARCHITECTURE, "drafts "): "tests/unit/test_architecture.py",
+    (ARCHITECTURE, "ir "): "tests/unit/test_architecture.py",
+    (ARCHITECTURE, "schema/<revision>"): "a drawing",
+    (ARCHITECTURE, "transports/"): "a drawing",
     ("diff.md", "2026-07-28 against"): "tests/docs/test_blocks.py",
     ("extensions.md", "$ mcp-gen extensions"): "tests/docs/test_blocks.py",
     ("extensions.md", "mcp-gen --revision 2026-07-28"): "tests/docs/test_blocks.py",
@@ -48,72 +50,72 @@ COMPARED: Final[Mapping[tuple[str, str], str]] = {
     ("toolkit.md", "Invalid arguments for forecast"): "tests/toolkit/test_toolkit_page.py",
     ("vectors.md", "→ {"): "tests/vectors/test_vectors_docs.py",
 }
-# What was printed once: by others, for a server or a release that no test has, or on a terminal.
+# Output that tests cannot reproduce: of foreign programs, of other releases, or on a terminal.
 RECORDED: Final = {
     ("bridge.md", "2026-11-23 20:11:49"),
-    ("call.md", "$ mcp-gen list server.py"),
-    ("call.md", "$ mcp-gen call server.py choose"),
+    ("command-call.md", "$ mcp-gen list server.py"),
+    ("command-call.md", "$ mcp-gen call server.py choose"),
     ("examples/python-sdk/README.md", "schema-moved"),
     ("releasing.md", "$ git clone"),
     ("typed-clients.md", "arguments\n  get_forecast(city)"),
 }
 
 
-def parsed(text: str) -> None:
-    """Read TOML; what is said to `mcp-gen` has to be settings that it has."""
+def parse_toml(text: str) -> None:
+    """Parse TOML; settings for `mcp-gen` must exist."""
     if "mcp-gen" in tomllib.loads(text).get("tool", {}):
         Path("pyproject.toml").write_text(text)
         load_settings(Path("pyproject.toml"))
 
 
-def typed(text: str) -> None:
-    """Have all lines be commands that can be typed."""
+def check_commands(text: str) -> None:
+    """Check that all lines are valid commands."""
     assert list(faults(text)) == []
 
 
 def values(text: str) -> None:
     """Read JSON; a record of traffic has a value on each line."""
-    for one in text.splitlines() if text.startswith('{"traffic"') else [text]:
-        json.loads(one)
+    for line in text.splitlines() if text.startswith('{"traffic"') else [text]:
+        json.loads(line)
 
 
 def drawn(text: str) -> None:
-    """Have a drawing be one of those that are made from the rules."""
+    """Check that a drawing is one of those made from the rules."""
     assert text in {mermaid(drawing()) for drawing in DRAWN.values()}
 
 
-# Kinds of which all blocks are checked here, whoever else uses them.
+# Kinds whose blocks are all checked here.
 CHECKS: Final[Mapping[str, Callable[[str], object]]] = {
     "json": values,
     "mermaid": drawn,
-    "sh": typed,
-    "toml": parsed,
+    "sh": check_commands,
+    "toml": parse_toml,
     "yaml": yaml.safe_load,
 }
 
 
-def named(block: Block) -> list[tuple[str, str]]:
-    """Where the two tables have a block without a kind that is no command."""
+def table_entries(block: Block) -> list[tuple[str, str]]:
+    """Return the entries of both tables for a block."""
     known = (*COMPARED, *RECORDED)
-    return [one for one in known if one[0] == block.page and block.text.startswith(one[1])]
+    return [entry for entry in known if entry[0] == block.page and block.text.startswith(entry[1])]
 
 
 def test_every_block_is_run_or_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = taken()
+    run = all_taken_blocks()
     unused = {*COMPARED, *RECORDED}
     for block in chain(*map(blocks, PAGES)):
         with case(block.place):
             if check := CHECKS.get(block.kind):
                 check(block.text)
-            elif not block.kind and (places := named(block)):
+            elif not block.kind and (places := table_entries(block)):
                 unused.difference_update(places)
             elif not block.kind and is_shell(block.text):
-                typed(block.text)
+                check_commands(block.text)
             else:
                 assert block in run, "no test takes this block from support.docs.pages"
     assert unused == set()
-    for file in {one for one in COMPARED.values() if one != "a drawing"}:
+    for file in {reason for reason in COMPARED.values() if reason != "a drawing"}:
         assert (ROOT / file).exists()
 
 
@@ -126,14 +128,14 @@ def test_commands_in_sentences_have_the_options_that_there_are() -> None:
 
 
 def test_a_block_that_nobody_takes_is_found() -> None:
-    some = list(taken_by('PAGE: Final = "http.md"\nexample(PAGE, "routes")'))
+    some = list(blocks_taken_by('PAGE: Final = "http.md"\nexample(PAGE, "routes")'))
     assert [(block.kind, block.label) for block in some] == [("python", "routes")]
-    assert list(taken_by("for name in PAGES: programs(name)")) == []
-    assert len(list(taken_by('defined("http.md")'))) > 3
-    (config,) = taken_by('shown("connecting.md", "json")')
+    assert list(blocks_taken_by("for name in PAGES: programs(name)")) == []
+    assert len(list(blocks_taken_by('run_page("http.md")'))) > 3
+    (config,) = blocks_taken_by('block_texts("connecting.md", "json")')
     assert config.kind == "json"
     with pytest.raises(ValueError, match="does not say which"):
-        list(taken_by('example("http.md", name)'))
+        list(blocks_taken_by('example("http.md", name)'))
 
 
 def test_commands_that_cannot_be_typed_are_found() -> None:
@@ -150,22 +152,26 @@ def test_commands_that_cannot_be_typed_are_found() -> None:
     for line, fault in rows.items():
         with case(line):
             assert is_shell(line)
-            assert [one.partition(": ")[2] for one in faults(line) if fault in one]
+            assert [
+                found_fault.partition(": ")[2]
+                for found_fault in faults(line)
+                if fault in found_fault
+            ]
     assert not is_shell("What comes\nof it")
 
 
-def test_what_commands_are_shown_to_print_is_what_they_print(mcp_gen: Run) -> None:
-    command, _, listed = indented("extensions.md", "$ mcp-gen ext").partition("\n")
+def test_shown_output_of_commands_is_real(mcp_gen: Run) -> None:
+    command, _, listed = indented_block("extensions.md", "$ mcp-gen ext").partition("\n")
     assert mcp_gen(*command.split()[2:]).out == listed
-    assert mcp_gen("new").err == indented("command.md", "error[")
+    assert mcp_gen("new").err == indented_block("command.md", "error[")
     printed = " ".join(mcp_gen("diff", "2025-11-25", "2026-07-28").out.split())
-    headline = indented("diff.md", "2026-07-28 against").partition("\n\n")[0]
+    headline = indented_block("diff.md", "2026-07-28 against").partition("\n\n")[0]
     for part in " ".join(headline.split()).split(" … and "):
         assert part in printed
 
 
 def test_the_names_that_are_shown_are_read(mcp_gen: Run) -> None:
-    Path("names.json").write_text(indented("targets.md", "{"))
+    Path("names.json").write_text(indented_block("targets.md", "{"))
     said = ("--revision", "2025-11-25", "--only", "models", "--names", "names.json")
     assert mcp_gen(*said, "--out", "types").code == 0
     assert "class Argument" in Path("types/_v2025_11_25.py").read_text()
@@ -183,9 +189,9 @@ def paths(tree: str) -> Iterator[str]:
 
 
 def test_the_files_that_are_shown_are_in_a_package() -> None:
-    command, _, tree = indented("extensions.md", "mcp-gen --rev").partition("\n\n")
+    command, _, tree = indented_block("extensions.md", "mcp-gen --rev").partition("\n\n")
     assert list(faults(command)) == []
-    for shown in (tree, indented("README.md", "pkg/\n")):
+    for shown in (tree, indented_block("README.md", "pkg/\n")):
         found = [path.removeprefix("pkg/") for path in paths(shown)]
         assert len(found) > 5
         for path in found:

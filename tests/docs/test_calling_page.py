@@ -1,4 +1,4 @@
-"""What the page about calls shows works as it stands there, in the revisions that it names."""
+"""The code on the page about calls works in the revisions that it names."""
 
 import asyncio
 import re
@@ -14,11 +14,9 @@ from mcp_revisions import (
     ProtocolError,
     RemoteError,
     RequestTimeout,
-    TaskOptions,
     ToolError,
     ToolFailed,
     Toolkit,
-    client_of,
     connect,
     load,
     prompt,
@@ -28,11 +26,11 @@ from mcp_revisions import (
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions import v2026_07_28 as newest
 from mcp_revisions.v2025_11_25 import models as m
-from support.docs.pages import defined, page
+from support.docs.pages import page, run_page
 from support.revisions import REVISIONS as NAMES
 from support.tables import case
 
-PAGE = page("calling.md")
+PAGE = page("client-calls.md")
 
 
 class Server(Toolkit, mcp.Server):
@@ -80,28 +78,28 @@ class Server(Toolkit, mcp.Server):
 
 
 @pytest.fixture(scope="module")
-def shown() -> dict[str, Any]:
-    return defined("calling.md")
+def page_names() -> dict[str, Any]:
+    return run_page("client-calls.md")
 
 
 async def test_the_programs_that_call_run(
-    shown: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    page_names: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     async with connect(Server, as_=mcp) as client:
-        await shown["use"](client)
-        await shown["both"](client)
-        assert await shown["typed"](client) == [3, 1, 2]
-        assert await shown["patient"](client) == "treasure"
+        await page_names["use"](client)
+        await page_names["both"](client)
+        assert await page_names["typed"](client) == [3, 1, 2]
+        assert await page_names["patient"](client) == "treasure"
     said = capsys.readouterr().out
     assert said.startswith("Hello, Ada {'result': 'Hello, Ada'}")
     assert "memo of today" in said
     assert "numbers" in said
     assert "1 2 half\n" in said
-    await shown["main"](Server)
+    await page_names["main"](Server)
 
 
 class Failing(Server):
-    """Fails, and takes long, where the other does not."""
+    """A sibling that fails slowly."""
 
     @tool
     def numbers(self) -> list[int]:
@@ -113,50 +111,30 @@ class Failing(Server):
         return ""
 
 
-async def test_the_program_with_types_is_told_of_a_failure(shown: dict[str, Any]) -> None:
+async def test_the_program_with_types_is_told_of_a_failure(page_names: dict[str, Any]) -> None:
     async with connect(Failing, as_=mcp) as client:
-        assert await shown["typed"](client) == [len("out of luck")]
+        assert await page_names["typed"](client) == [len("out of luck")]
 
 
 @pytest.mark.skips_time
-async def test_the_program_with_a_limit_of_time_waits_no_longer(shown: dict[str, Any]) -> None:
+async def test_the_program_with_a_limit_of_time_waits_no_longer(page_names: dict[str, Any]) -> None:
     async with connect(Failing, as_=mcp) as client:
-        assert await shown["patient"](client) == "It took too long."
+        assert await page_names["patient"](client) == "It took too long."
 
 
-async def test_a_task_is_waited_for_by_another_call(
-    shown: dict[str, Any], capsys: pytest.CaptureFixture[str]
-) -> None:
-    app = mcp.App("patience")
-
-    @app.tool(task=True)
-    async def fast() -> str:
-        return "at once"
-
-    @app.tool(task=True)
-    async def slow(n: int) -> str:
-        return f"after {n} days"
-
-    options = Options(tasks=TaskOptions(poll_interval=0.01))
-    async with client_of(app, shown["Patient"](), options=options) as patient:
-        stored = await shown["start"](patient)
-        assert await shown["go_on"](patient, stored) == "after 3 days"
-    assert capsys.readouterr().out == "at once\n"
-
-
-async def test_the_client_that_answers_does_so_in_all_revisions(shown: dict[str, Any]) -> None:
+async def test_the_client_that_answers_does_so_in_all_revisions(page_names: dict[str, Any]) -> None:
     expected = "{'name': 'Ada'} a-model file:///home/ada/notes"
-    async with connect(Server, shown["Desktop"](), revisions=REVISIONS) as client:
+    async with connect(Server, page_names["Desktop"](), revisions=REVISIONS) as client:
         assert (await client.call_tool("ask")).text == expected
 
 
 async def test_clients_are_told_of_changes_as_shown(
-    shown: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    page_names: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = Server()
-    before, since = shown["Before"](), shown["Since"]()
+    before, since = page_names["Before"](), page_names["Since"]()
     async with connect(server, before), connect(server, since, revisions=REVISIONS):
-        following = asyncio.create_task(shown["follow"](before, since))
+        following = asyncio.create_task(page_names["follow"](before, since))
         printed = ""
         while printed.count("memo of today") < 2:
             await server.resource_updated("memo://today")
@@ -226,7 +204,7 @@ def test_the_last_table_names_the_revisions_that_have_a_call() -> None:
 
 
 async def test_a_cache_keeps_what_the_page_says(
-    shown: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    page_names: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     app = newest.App("one")
 
@@ -234,8 +212,8 @@ async def test_a_cache_keeps_what_the_page_says(
     def forecast() -> str:
         return "sun"
 
-    await shown["often"](app)
+    await page_names["often"](app)
     assert capsys.readouterr().out == "forecast\n" * 10
-    assert isinstance(shown["Careful"](), newest.Client)
+    assert isinstance(page_names["Careful"](), newest.Client)
     with pytest.raises(LocalError):
         mcp.Client().cache = Cache()

@@ -1,4 +1,4 @@
-"""What the pages for users of other packages say is true of those packages, and of ours."""
+"""The pages for users of other packages are right about those packages, and about ours."""
 
 import json
 import subprocess
@@ -8,10 +8,9 @@ from typing import Final, NamedTuple
 
 import pytest
 from support.docs import names
-from support.docs.pages import find_pieces, programs, shown
+from support.docs.pages import block_texts, find_pieces, programs
 from support.folders import environment
 from support.peers.places import python_with
-from support.tables import case
 
 PACKAGE: Final = "mcp_revisions"
 # Classes of the reader, in the examples.
@@ -94,10 +93,10 @@ SDK_2: Final = Other(
     ],
 )
 OTHERS: Final = (FASTMCP, SDK_1, SDK_2)
-# Ours, and theirs, of which the newest is shown first.
+# Ours, and theirs.
 PROGRAMS: Final = {
-    "from-fastmcp.md": (programs("from-fastmcp.md"), shown("from-fastmcp.md", "py")),
-    "from-mcp-sdk.md": (programs("from-mcp-sdk.md"), shown("from-mcp-sdk.md", "py")),
+    "from-fastmcp.md": (programs("from-fastmcp.md"), block_texts("from-fastmcp.md", "py")),
+    "from-mcp-sdk.md": (programs("from-mcp-sdk.md"), block_texts("from-mcp-sdk.md", "py")),
 }
 
 
@@ -127,7 +126,7 @@ def run(program: str, python: str | Path = sys.executable) -> subprocess.Complet
     )
 
 
-def printed(done: subprocess.CompletedProcess[str]) -> list[str]:
+def output_lines(done: subprocess.CompletedProcess[str]) -> list[str]:
     assert done.returncode == 0, done.stderr
     return done.stdout.splitlines()
 
@@ -137,18 +136,17 @@ def printed(done: subprocess.CompletedProcess[str]) -> list[str]:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_programs_do_the_same(name: str) -> None:
     (ours,), theirs = PROGRAMS[name]
-    expected = printed(run(ours))
+    expected = output_lines(run(ours))
     assert len(expected) >= 4
-    peers = [other for other in reversed(OTHERS) if other.page == name]
-    for other, program in zip(peers, theirs, strict=True):
-        with case(other.requirements):
-            python = python_with(other.requirements)
-            assert printed(run(program, python)) == expected
-            modern = program.replace(', mode="legacy"', "")
-            # Where there are clients of 2026-07-28, they cannot be asked there.
-            assert (modern == program) == (other is SDK_1)
-            assert modern == program or run(modern, python).returncode != 0
+    (peer,) = [page for page in (FASTMCP, SDK_2) if page.page == name]
+    (program,) = theirs
+    python = python_with(peer.requirements)
+    assert output_lines(run(program, python)) == expected
+    # Their clients of 2026-07-28 cannot be asked there.
+    modern = program.replace(', mode="legacy"', "")
+    assert modern != program
+    assert run(modern, python).returncode != 0
     modern = ours.replace("User())", f"User(), revisions={PACKAGE}.REVISIONS)")
     assert modern != ours
     # There the handler runs again, up to the question.
-    assert [*dict.fromkeys(printed(run(f"import {PACKAGE}\n{modern}")))] == expected
+    assert [*dict.fromkeys(output_lines(run(f"import {PACKAGE}\n{modern}")))] == expected

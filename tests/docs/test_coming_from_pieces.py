@@ -25,7 +25,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
 from pydantic import BaseModel
 from support.docs.pages import find_pieces
 from support.folders import environment
-from support.http.serving import booted
+from support.http.serving import run_app
 
 TOKEN: Final = "0123456789abcdef"
 ELSEWHERE: Final = re.compile(r"example\.|\burl\b")
@@ -39,13 +39,13 @@ WORD: Final = re.compile("[a-z]+")
 
 
 class Age(BaseModel):
-    """What users are asked for."""
+    """The answer of a user."""
 
     years: int = 36
 
 
 class Db:
-    """What tools need."""
+    """The dependency of tools."""
 
 
 def order(fruit: str = "apples", number: int = 1) -> str:
@@ -77,7 +77,7 @@ class Program(NamedTuple):
         return app
 
     def served_app(self) -> Any:
-        """Return an app with all that pieces ask a server for."""
+        """Return an app with everything that pieces request."""
         app = self.new_app()
         app.add_resource(stock, uri="a://b")
         for name in ("a", "recipe"):
@@ -85,7 +85,7 @@ class Program(NamedTuple):
         return app
 
     def names(self) -> dict[str, Any]:
-        """Return what the pieces use: all names of the package, and variables of readers."""
+        """Return all names of the package, and the reader's variables."""
         m, uri = self.mcp.models, "a://b"
         text = m.TextContent(text="text")
         return {
@@ -181,11 +181,11 @@ PROGRAMS: Final = (
 
 
 async def evaluate(piece: str, names: dict[str, Any]) -> None:
-    """Run a piece of code; enter what it makes if that is a connection."""
+    """Run a piece of code; enter its value if that is a connection."""
     if endless := ENDLESS.match(piece):
         names["_bind"] = inspect.signature(eval(endless[1], names)).bind
         piece = f"_bind({piece[endless.end() :]}"
-    source = completed(piece)
+    source = complete_piece(piece)
     code = compile(source, piece, "exec", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     ran = eval(code, names)
     if inspect.iscoroutine(ran):
@@ -196,8 +196,8 @@ async def evaluate(piece: str, names: dict[str, Any]) -> None:
             pass
 
 
-def completed(piece: str) -> str:
-    """Return a piece as a program: a decorator needs a function, a parameter a tool."""
+def complete_piece(piece: str) -> str:
+    """Complete a piece to a program: a decorator needs a function, a parameter a tool."""
     if piece.startswith("@"):
         parameters = re.findall(r"{\+?(\w+)}", piece) + re.findall(r'completions={"(\w+)"', piece)
         first = ["request"] if "route(" in piece else [f"{name}: str" for name in parameters]
@@ -241,7 +241,7 @@ async def run_pieces(program: Program, pieces: list[str]) -> dict[str, BaseExcep
     app.middleware = [note_call]
     verify = pkg.static_tokens({TOKEN: pkg.Principal("ada")})
     http = app.http(http=pkg.HttpOptions(authentication=pkg.Authentication(verify=verify)))
-    async with booted(http) as port:
+    async with run_app(http) as port:
         authorized = {"Authorization": f"Bearer {TOKEN}"}
         url = f"http://127.0.0.1:{port}/mcp"
         async with pkg.connect_http(url, program.client(), headers=authorized) as client:

@@ -1,17 +1,17 @@
-"""What the page about connecting shows works as it stands there."""
+"""The code on the page about connecting works."""
 
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
-from support.docs.pages import defined, page, shown
+from support.docs.pages import block_texts, page, run_page
 from support.http.serving import serving
 from support.revisions import STATELESS
 from support.sessions.talking import pkg
 
 PAGE = page("connecting.md")
-(CONFIG,) = shown("connecting.md", "json")
+(CONFIG,) = block_texts("connecting.md", "json")
 m = pkg.load(STATELESS).models
 
 
@@ -26,7 +26,7 @@ async def test_the_programs_of_the_page_run(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    programs: dict[str, Any] = defined("connecting.md")
+    programs: dict[str, Any] = run_page("connecting.md")
     async with serving(Weather, pkg.REVISIONS) as site:
         url = f"http://127.0.0.1:{site.port}/mcp"
         assert await programs["ask"](url) == "Ulm: sun"

@@ -1,4 +1,4 @@
-"""The program of the page serves, and what others read has the settings of the code."""
+"""The program of the page serves, and its settings match the code."""
 
 import re
 import shutil
@@ -11,27 +11,27 @@ import mcp_revisions as package
 import pytest
 import yaml
 from support import missing
-from support.docs.pages import example, page, shown
-from support.http.serving import booted, calling, text_in
+from support.docs.pages import block_texts, example, page
+from support.http.serving import calling, run_app, text_in
 from support.tables import case
 
 NAME = "deployment.md"
 PAGE = page(NAME)
-(PROGRAM,) = shown(NAME)
-(DOCKERFILE,) = shown(NAME, "dockerfile")
-(UNIT,) = shown(NAME, "ini")
-(NGINX,) = shown(NAME, "nginx")
-(CADDY,) = shown(NAME, "caddyfile")
-(HAPROXY,) = shown(NAME, "haproxy")
-COMPOSE, TRAEFIK, KUBERNETES = map(yaml.safe_load, shown(NAME, "yaml"))
+(PROGRAM,) = block_texts(NAME)
+(DOCKERFILE,) = block_texts(NAME, "dockerfile")
+(UNIT,) = block_texts(NAME, "ini")
+(NGINX,) = block_texts(NAME, "nginx")
+(CADDY,) = block_texts(NAME, "caddyfile")
+(HAPROXY,) = block_texts(NAME, "haproxy")
+COMPOSE, TRAEFIK, KUBERNETES = map(yaml.safe_load, block_texts(NAME, "yaml"))
 READ = set(re.findall(r'environ\.get\("(\w+)"', PROGRAM))
 
 
 async def test_the_program_serves_under_its_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ALLOWED_HOSTS", "mcp.example.com,other.example")
     monkeypatch.setenv("STATE_KEYS", "k" * 16)
-    served: Any = example(NAME, "serve")["served"]()
-    async with booted(served) as port, calling(port) as site:
+    app: Any = example(NAME, "serve")["build_app"]()
+    async with run_app(app) as port, calling(port) as site:
         for host, status in (
             ("mcp.example.com", 200),
             ("other.example", 200),
@@ -46,16 +46,16 @@ async def test_the_program_serves_under_its_own_names(monkeypatch: pytest.Monkey
                 assert status != 200 or text_in(answer) == "counted to 3"
         for path in ("/health", "/ready"):
             assert (await site.http.get(path)).status_code == 200
-    assert (served.options.drain, served.options.state_keys) == (20, [b"k" * 16])
+    assert (app.options.drain, app.options.state_keys) == (20, [b"k" * 16])
 
 
 def test_a_worker_with_an_engine_shares_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REDIS_URL", "redis://127.0.0.1:1")
-    shared = example(NAME, "serve")["served"]().http.shared
+    shared = example(NAME, "serve")["build_app"]().http.shared
     assert isinstance(shared.engine, package.RedisEngine)
 
 
-def test_what_is_set_is_what_the_program_reads() -> None:
+def test_page_lists_variables_that_program_reads() -> None:
     table = PAGE.split("| variable |")[1].split("\n\n")[0]
     named = {name for cell in re.findall(r"^\| (`.*?) \|", table, re.M) for name in _words(cell)}
     assert named == READ | {"FORWARDED_ALLOW_IPS"}
@@ -63,7 +63,7 @@ def test_what_is_set_is_what_the_program_reads() -> None:
     (pod,) = KUBERNETES["spec"]["template"]["spec"]["containers"]
     for place, settings in (
         ("compose", {*worker["environment"]}),
-        ("Kubernetes", {one["name"] for one in pod["env"]}),
+        ("Kubernetes", {variable["name"] for variable in pod["env"]}),
         ("Dockerfile", {*re.findall(r"(\w+)=", DOCKERFILE.partition("ENV")[2].partition("\n")[0])}),
         ("systemd", {*re.findall(r"^Environment=(\w+)=", UNIT, re.M)}),
     ):
@@ -86,7 +86,7 @@ def test_health_is_asked_for_where_it_is() -> None:
 
 
 def test_whoever_stops_a_server_waits_longer_than_its_handlers_may_take() -> None:
-    drain = example(NAME, "serve")["served"]().options.drain
+    drain = example(NAME, "serve")["build_app"]().options.drain
     pod = KUBERNETES["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     pause = container["lifecycle"]["preStop"]["sleep"]["seconds"]
@@ -121,7 +121,7 @@ def test_limits_of_proxies_are_those_of_the_server() -> None:
 def test_systemd_can_read_the_unit(tmp_path: Path) -> None:
     program = shutil.which("systemd-analyze")
     if program is None:
-        missing.untested("systemd-analyze", "that it can read the unit for deployment")
+        missing.skip_untested("systemd-analyze", "that it can read the unit for deployment")
     unit = tmp_path / "clock.service"
     unit.write_text(UNIT.replace("/opt/clock/.venv/bin/python", sys.executable))
     done = subprocess.run(

@@ -1,6 +1,6 @@
 """The proxies of the page about deployment, with its configurations, before a server.
 
-HAProxy has the file of new projects, to which the page adds TLS and the addresses of workers.
+HAProxy uses the file of new projects; the page adds TLS and the addresses of workers.
 """
 
 import asyncio
@@ -17,11 +17,11 @@ import pytest
 from mcp_revisions import HttpOptions
 from mcp_revisions import v2026_07_28 as mcp
 from support.auth.certificates import certificate
-from support.docs.pages import shown
+from support.docs.pages import block_texts
 from support.engines import ending_with_us, wait_until_listening
 from support.folders import ROOT
-from support.http.serving import Site, asked, booted, posted, text_in
-from support.missing import untested
+from support.http.serving import Site, post_request, run_app, stateless_request, text_in
+from support.missing import skip_untested
 from support.ports import free_port
 from support.programs import find_program
 from support.sessions.talking import META
@@ -29,7 +29,7 @@ from support.sessions.talking import META
 NAME: Final = "localhost"
 _TEMPORARY: Final = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 _NGINX: Final = "".join(f"{kind}_temp_path t;" for kind in _TEMPORARY)
-# What a command is started with, and what stands around the configuration of the page.
+# The start commands, and the frame of the page's configuration.
 PROXIES: Final = {
     "nginx": (
         ("-p", ".", "-e", "log", "-g", "daemon off; master_process off;", "-c"),
@@ -42,9 +42,9 @@ PROXIES: Final = {
     "haproxy": (("-db", "-f"), "CONFIGURATION"),
 }
 PAGE: Final = "deployment.md"
-(NGINX,) = shown(PAGE, "nginx")
-(CADDY,) = shown(PAGE, "caddyfile")
-(HAPROXY,) = shown(PAGE, "haproxy")
+(NGINX,) = block_texts(PAGE, "nginx")
+(CADDY,) = block_texts(PAGE, "caddyfile")
+(HAPROXY,) = block_texts(PAGE, "haproxy")
 (ENTRANCE,) = re.findall(r"^ +bind .+\n(?: +http-request .+\n)*", HAPROXY, re.M)
 WORKERS: Final = "".join(re.findall(r"^ +server .+\n?", HAPROXY, re.M))
 NEW: Final = (ROOT / "templates/scaffold/server/haproxy.cfg.jinja").read_text(encoding="utf-8")
@@ -53,7 +53,7 @@ SHOWN: Final = {"nginx": NGINX, "caddy": CADDY, "haproxy": WITH_TLS}
 
 
 def configuration(proxy: str, key: Path, port: int, workers: tuple[int, int]) -> str:
-    """Return what the page has, with places of this machine."""
+    """Return the page's configuration, with local addresses."""
     text = PROXIES[proxy][1].replace("CONFIGURATION", SHOWN[proxy]).replace("mcp.example.com", NAME)
     text = re.sub(r"/etc/ssl/\S+\.(pem|key)", str(key), text)
     text = text.replace(f"{NAME} {{\n\t", f"{NAME} {{\n\ttls {key} {key}\n\t")
@@ -84,7 +84,7 @@ async def running(command: Sequence[str], port: int, folder: Path) -> AsyncGener
 
 @asynccontextmanager
 async def refusing(asked: Counter[str]) -> AsyncGenerator[int, None]:
-    """A worker that seems to be ready, and has no room for any request."""
+    """A worker that is ready but refuses every request."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = await reader.readuntil(b"\r\n\r\n")
@@ -103,16 +103,16 @@ async def refusing(asked: Counter[str]) -> AsyncGenerator[int, None]:
 
 def whole_call(name: str, **more: Any) -> bytes:
     """Return the bytes of a request that calls a tool."""
-    sent = posted(*asked("tools/call", name=name, **more))
+    sent = post_request(*stateless_request("tools/call", name=name, **more))
     fields = {b"host": NAME.encode(), b"content-length": b"%d" % len(sent["content"])}
-    lines = (b"%s: %s\r\n" % one for one in {**fields, **sent["headers"]}.items())
+    lines = (b"%s: %s\r\n" % field for field in {**fields, **sent["headers"]}.items())
     return b"".join((b"POST /mcp HTTP/1.1\r\n", *lines, b"\r\n", sent["content"]))
 
 
 def test_the_file_of_new_projects_is_that_of_the_page_but_for_tls_and_addresses() -> None:
     page, new = (set(re.findall(r"^ *([^\s#].*)", text, re.M)) for text in (HAPROXY, WITH_TLS))
     assert page - new == set()
-    assert {one.partition(" ")[0] for one in new - page} == {
+    assert {directive.partition(" ")[0] for directive in new - page} == {
         "resolvers",
         "nameserver",
         "server-template",
@@ -121,7 +121,7 @@ def test_the_file_of_new_projects_is_that_of_the_page_but_for_tls_and_addresses(
 
 @pytest.mark.parametrize("proxy", PROXIES)
 async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: Path) -> None:
-    program = find_program(proxy) or untested(proxy, "its configuration for deployment")
+    program = find_program(proxy) or skip_untested(proxy, "its configuration for deployment")
     app, cancelled = mcp.App("worker"), asyncio.Event()
 
     @app.tool
@@ -141,7 +141,7 @@ async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: 
     port, requests = free_port(), Counter[str]()
     async with (
         asyncio.timeout(30),
-        booted(app.http(http=HttpOptions(keep_alive=600))) as worker,
+        run_app(app.http(http=HttpOptions(keep_alive=600))) as worker,
         refusing(requests) as other,
         httpx2.AsyncClient(base_url=f"https://{NAME}:{port}", verify=trusting) as client,
     ):
@@ -163,9 +163,9 @@ async def test_a_proxy_does_what_the_page_asks_of_proxies(proxy: str, tmp_path: 
                 )
                 assert text_in(answer) == value, name
             reader, writer = await asyncio.open_connection(NAME, port, ssl=trusting)
-            # In one piece: if it comes in two, HAProxy still reads when the client goes.
+            # In one piece: otherwise HAProxy still reads when the client goes.
             writer.write(whole_call("hold", meta={**META, "progressToken": 1}))
-            # The stream goes on, so nobody has waited for its end.
+            # The stream is still open, so the proxy does not buffer it.
             await reader.readuntil(b"notifications/progress")
             # Otherwise it would wait for the goodbye of TLS.
             writer.transport.abort()

@@ -1,4 +1,4 @@
-"""The drawings of the page on negotiation are those of the rules, its tables those of tests."""
+"""The drawings of the page on negotiation match the rules, its tables those of tests."""
 
 from support.docs.diagrams import PAGE, with_drawings
 from support.sessions.probe_answers import TABLES, with_tables

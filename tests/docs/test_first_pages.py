@@ -1,7 +1,8 @@
-"""The first server and the first client run as their pages say, and hosts are told rightly."""
+"""The first server and the first client run as their pages say, and the hosts' settings work."""
 
 import asyncio
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -11,22 +12,21 @@ from typing import Any
 import pytest
 from mcp_revisions import connect
 from mcp_revisions import v2025_11_25 as mcp
-from support.docs.pages import beside_package, blocks, page, run, shown
+from support.docs.pages import beside_package, block_texts, page, run
 from support.folders import ROOT
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.sessions.talking import pkg
 from support.tables import case
 
-SERVER, TRY_IT = shown("first-server.md")
-CLIENT, GREETER, HOST = shown("first-client.md")
-(PRINTED,) = shown("first-client.md", "text")
-(START,) = shown("index.md")
+SERVER, TRY_IT = block_texts("first-server.md")
+CLIENT, GREETER = block_texts("first-client.md")
+(PRINTED,) = block_texts("first-client.md", "text")
+START, _ = block_texts("README.md")
 PYTHON, FILE, URL = "/path/to/.venv/bin/python", "/path/to/server.py", "http://127.0.0.1:8000/mcp"
 NOTES = {"command": PYTHON, "args": [FILE]}
-# Of these the copies of their documentation that there are have no servers over HTTP in a file.
 STDIO_ONLY = {"Claude Desktop", "JetBrains AI Assistant"}
-SERVERS = ("mcpServers", "servers", "context_servers", "mcp_servers")
-URLS = ("url", "serverUrl", "httpUrl")
+"""Hosts whose documentation has no servers over HTTP in a file."""
+HTTP_TOO = {"notes": NOTES, "notes-http": {"type": "http", "url": URL}}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return beside_package(tmp_path_factory.mktemp("first"), files)
 
 
-def printed(folder: Path, *command: str) -> str:
+def run_command(folder: Path, *command: str) -> str:
     done = subprocess.run(
         [sys.executable, *command], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -51,71 +51,57 @@ def printed(folder: Path, *command: str) -> str:
 
 
 def test_the_programs_print_what_the_pages_say(folder: Path) -> None:
-    last = printed(folder, "try_it.py").splitlines()[-1]
+    last = run_command(folder, "try_it.py").splitlines()[-1]
     assert f"the last line is `{last}`" in page("first-server.md")
-    assert printed(folder, "client.py", "greeter.py") == PRINTED
-    assert printed(folder, "client.py", "start.py") == PRINTED
+    assert run_command(folder, "client.py", "greeter.py") == PRINTED
+    assert run_command(folder, "client.py", "start.py") == PRINTED
 
 
-async def test_a_client_that_answers_is_asked() -> None:
-    app = mcp.App("remover")
-
-    @app.tool
-    async def remove(session: mcp.Session) -> str:
-        form = mcp.models.ElicitRequestFormParamsRequestedSchema(properties={})
-        answer: Any = await session.elicit("Remove it?", form)
-        return f"{answer.action} in {(await session.list_roots()).roots[0].uri}"
-
-    assert await run(HOST)["ask"](app) == "accept in file:///home/ada/notes"
-
-
-def hosts() -> dict[str, dict[str, dict[str, Any]]]:
-    """What the page tells each host, as servers by name, with one name for a URL."""
-    found: dict[str, dict[str, dict[str, Any]]] = {}
-    for block in blocks("first-server.md"):
-        if block.kind in ("json", "toml"):
-            said = (json.loads if block.kind == "json" else tomllib.loads)(block.text)
-            ((member, servers),) = said.items()
-            assert member in SERVERS
-            found[block.label] = {
-                name: {"url" if key in URLS else key: value for key, value in server.items()}
-                for name, server in servers.items()
-            }
-    return found
+def hosts() -> dict[str, tuple[str, str]]:
+    """Return the members for servers and for a URL of each host in the table."""
+    cell = r"[^|]*"
+    rows = re.findall(
+        rf"^\| \[({cell})\]\({cell} \|{cell}\| `(\w+)` \| (`\w+`)?{cell} \|$",
+        page("first-server.md"),
+        re.MULTILINE,
+    )
+    return {host: (servers, url.strip("`")) for host, servers, url in rows}
 
 
-async def test_what_hosts_are_told_reaches_the_server(folder: Path) -> None:
+async def test_hosts_reach_the_server_by_their_files(folder: Path) -> None:
+    (text,), (toml,) = block_texts("first-server.md", "json"), block_texts(
+        "first-server.md", "toml"
+    )
+    assert json.loads(text) == {"mcpServers": HTTP_TOO}
+    assert tomllib.loads(toml) == {"mcp_servers": {"notes": NOTES, "notes-http": {"url": URL}}}
     told = hosts()
-    assert len(told) == page("first-server.md").count("<!-- host: ") == 10
-    for host, servers in told.items():
-        with case(host):
-            assert NOTES.items() <= servers.pop("notes").items()
-            assert (servers == {}) == (host in STDIO_ONLY)
-            assert all(server.pop("url") == URL for server in servers.values())
-            assert all(server in ({}, {"type": "http"}) for server in servers.values())
-    async with booted(run(SERVER)["app"].http()) as port:
-        text = next(one.text for one in blocks("first-server.md") if one.label == "Claude Code")
+    assert len(told) == 9
+    assert {host for host, (_, url) in told.items() if not url} == STDIO_ONLY
+    async with run_app(run(SERVER)["app"].http()) as port:
         places = {PYTHON: sys.executable, FILE: str(folder / "server.py")}
         for old, new in {**places, URL: f"http://127.0.0.1:{port}/mcp"}.items():
             text = text.replace(old, new)
-        (folder / "mcp.json").write_text(text)
-        async with pkg.connect_config(str(folder / "mcp.json")) as several:
-            kept = {"name": "milk", "text": "Buy milk."}
-            for name in ("notes", "notes-http"):
-                assert (await several[name].call_tool("write_note", kept)).text is not None
-                answer = await several[name].call_tool("read_note", {"name": "tea"})
-                assert answer.text == "There is no note tea. There are: milk."
+        for host, (servers, url) in told.items():
+            own = text.replace("mcpServers", servers).replace('"url"', f'"{url or "url"}"')
+            (folder / "mcp.json").write_text(own)
+            with case(host):
+                async with pkg.connect_config(str(folder / "mcp.json")) as several:
+                    kept = {"name": "milk", "text": "Buy milk."}
+                    for name in ("notes", "notes-http"):
+                        assert (await several[name].call_tool("write_note", kept)).text is not None
+                        answer = await several[name].call_tool("read_note", {"name": "tea"})
+                        assert answer.text == "Unknown note tea. Known notes: milk."
 
 
-def test_what_is_needed_is_what_is_said() -> None:
+def test_page_states_real_requirements() -> None:
     said = page("install.md")
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert f"Python {project['requires-python'].removeprefix('>=')} or later" in said
     runtime = (ROOT / "codegen/mcp_protogen/runtime/pyproject.toml").read_text(encoding="utf-8")
     extras = tomllib.loads(runtime)["project"]["optional-dependencies"]
-    for one in (one for wanted in extras.values() for one in wanted):
-        assert one.partition(">")[0] in said
-    # This sentence is another one as soon as a registry has it.
+    for requirement in (requirement for wanted in extras.values() for requirement in wanted):
+        assert requirement.partition(">")[0] in said
+    # This sentence changes when a registry has it.
     assert "It is not in any package registry yet" in said
 
 
@@ -132,7 +118,7 @@ async def test_a_note_is_read_by_its_uri() -> None:
 def test_a_client_finds_the_revision_of_the_servers_of_the_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    first, again, server = shown("negotiation.md")
+    first, again, server = block_texts("negotiation.md")
     monkeypatch.chdir(beside_package(tmp_path, {"server.py": server}))
     asyncio.run(run(first)["main"]())
     asyncio.run(run(again)["again"]())

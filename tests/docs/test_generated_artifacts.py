@@ -1,4 +1,4 @@
-"""The report is what its records and the code say, and the records are of what is pinned."""
+"""The report agrees with its records and the code, and the records with the pins."""
 
 import json
 import re
@@ -48,7 +48,7 @@ def test_the_records_are_of_the_suite_and_the_peers_that_are_pinned() -> None:
     assert suite["suite"] == pinned["dependencies"], "run make conformance"
     ran = [(leg["side"], leg["held_to"], leg["speaks"], leg["topic"]) for leg in suite["legs"]]
     assert ran == [(leg.side, leg.held_to, leg.only, leg.topic) for leg in LEGS]
-    talked = {(one["name"], one["version"]) for one in records.read("peers")["peers"]}
+    talked = {(package["name"], package["version"]) for package in records.read("peers")["peers"]}
     assert talked == {(peer.name, version(peer)) for peer in PEERS}, "run make records"
     assert records.read("targets")["targets"].keys() == TARGETS.keys(), "run make records"
     assert set(REVISIONS) <= records.read("differential")["verdicts"].keys(), "run make records"
@@ -100,7 +100,7 @@ def test_each_unclear_place_says_what_settles_it_and_what_shows_what_was_chosen(
                 jsonpointer.get(read(SCHEMA / file), pointer)
 
 
-def test_what_would_help_most_names_places_of_the_list() -> None:
+def test_proposed_helps_name_listed_places() -> None:
     text = PAGE.read_text(encoding="utf-8").partition("What would help most")[2].partition("##")[0]
     named = {*re.findall(r"\(#([a-z-]+)\)", text)}
     assert len(named) > 5
@@ -110,7 +110,7 @@ def test_what_would_help_most_names_places_of_the_list() -> None:
 def test_a_revision_is_drafted_without_what_came_after_it(tmp_path: Path) -> None:
     as_before("2025-06-18", tmp_path / "schema")
     assert [*load_pins(tmp_path / "schema")] == ["2024-11-05", "2025-03-26", "2025-06-18"]
-    assert [one.name for one in (tmp_path / "schema" / "2025-06-18").iterdir()] == ["schema.json"]
+    assert [file.name for file in (tmp_path / "schema" / "2025-06-18").iterdir()] == ["schema.json"]
     texts = read(tmp_path / "schema" / "descriptions.json")
     assert "tools/call" in texts["methods"]
     assert "elicitation/create" not in texts["methods"]

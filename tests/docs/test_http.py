@@ -1,4 +1,4 @@
-"""The page on HTTP: its example runs as it stands, and its table of options is that of the code."""
+"""The page on HTTP: its example runs, and its table of options matches the code."""
 
 import asyncio
 import re
@@ -8,7 +8,7 @@ from importlib import import_module
 import mcp_revisions as package
 import pytest
 from support.docs.pages import example, page
-from support.http.serving import booted, calling, outcome
+from support.http.serving import calling, outcome, run_app
 
 NAME = "http.md"
 PAGE = page(NAME)
@@ -35,7 +35,7 @@ def test_the_example_works(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 async def test_the_example_of_a_request_works() -> None:
-    async with booted(example(NAME, "request")["app"].http()) as port, calling(port) as site:
+    async with run_app(example(NAME, "request")["app"].http()) as port, calling(port) as site:
         for fields, expected in (({"x-tenant": "one"}, (200, None)), ({}, (403, -32001))):
             answer = await site.modern("tools/call", name="whose", headers=fields)
             assert outcome(answer) == expected
@@ -43,7 +43,7 @@ async def test_the_example_of_a_request_works() -> None:
 
 
 async def test_the_example_of_routes_works() -> None:
-    async with booted(example(NAME, "routes")["asgi"]) as port, calling(port) as site:
+    async with run_app(example(NAME, "routes")["asgi"]) as port, calling(port) as site:
         assert (await site.http.get("/health")).json() == {"ok": True}
         answer = await site.http.post("/times", json={"time": "one"})
         assert (answer.status_code, answer.headers["x-count"]) == (201, "2")

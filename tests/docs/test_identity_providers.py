@@ -1,4 +1,4 @@
-"""The page on identity providers: its settings accept the tokens that those providers issue."""
+"""The page on identity providers: its settings accept their tokens."""
 
 from dataclasses import replace
 from typing import Any
@@ -9,7 +9,7 @@ from support.auth.browsing import User
 from support.auth.hosting import authorization_server
 from support.auth.issuing import KEY
 from support.docs.pages import example, page
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.ports import free_port
 from support.sessions.talking import pkg
 from support.tables import case
@@ -23,8 +23,8 @@ PLACES = {
 }
 
 
-async def accepted(program: dict[str, Any], **claims: Any) -> frozenset[str]:
-    """The scopes of a token with these claims, and what they imply."""
+async def scopes_of_token(program: dict[str, Any], **claims: Any) -> frozenset[str]:
+    """Return the scopes of a token with these claims, and their implied scopes."""
     authentication = program["authentication"]
     verify = replace(
         authentication.verify, keys=pkg.StaticKeys(KEY.public.jwk), clock=lambda: float(NOW)
@@ -47,7 +47,7 @@ async def test_tokens_as_providers_issue_them_are_accepted() -> None:
     for name, program, claims in rows:
         with case(name):
             assert name in page(NAME)
-            assert await accepted(program, **claims) >= program["authentication"].needed
+            assert await scopes_of_token(program, **claims) >= program["authentication"].needed
 
 
 async def test_tokens_for_others_are_refused() -> None:
@@ -59,7 +59,7 @@ async def test_tokens_for_others_are_refused() -> None:
     )
     for program, claims in rows:
         with case(claims), pytest.raises(pkg.TokenRefused):
-            await accepted(program, **claims)
+            await scopes_of_token(program, **claims)
 
 
 async def test_metadata_of_the_server_itself_lists_what_the_provider_does_not() -> None:
@@ -70,12 +70,12 @@ async def test_metadata_of_the_server_itself_lists_what_the_provider_does_not() 
     origin = f"http://127.0.0.1:{port}"
     async with authorization_server("/tenant", behaviour=unlisted) as issuer:
         others = {"server": origin, "host": "127.0.0.1", "issuer": issuer.issuer}
-        changes = {f'"{PLACES[name]}"': f'"{other}"' for name, other in others.items()}
+        changes = {f'"{PLACES[name]}"': f'"{value}"' for name, value in others.items()}
         program = example(NAME, "listed", changes)
-        async with booted(program["asgi"], port=port):
+        async with run_app(program["asgi"], port=port):
             agent = pkg.LoopbackReceiver(open=User().open)
             url, oauth = program["URL"], pkg.OAuth(user_agent=agent)
             async with pkg.connect_http(url, auth=oauth) as client:
                 assert client.server_info is not None
-        (request,) = issuer.asked("token")
+        (request,) = issuer.requests_to("token")
         assert request.form["resource"] == url

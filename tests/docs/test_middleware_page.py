@@ -1,4 +1,4 @@
-"""What the page about middleware shows works as it stands there."""
+"""The code on the page about middleware works."""
 
 import asyncio
 import re
@@ -10,14 +10,14 @@ from mcp_protogen.runtime.features import telemetry
 from mcp_revisions import REVISIONS, McpError, connect_in_memory, v2025_11_25
 from mcp_revisions import v2026_07_28 as mcp
 from opentelemetry.trace import get_current_span
-from support.docs.pages import defined, page
+from support.docs.pages import page, run_page
 
 PAGE = page("middleware.md")
 m = mcp.models
 
 
 async def test_the_programs_of_the_page_run() -> None:
-    names: dict[str, Any] = defined("middleware.md")
+    names: dict[str, Any] = run_page("middleware.md")
     async with connect_in_memory(
         names["Patient"](), names["Weather"](), revisions=REVISIONS
     ) as one:
@@ -41,7 +41,7 @@ async def test_the_programs_of_the_page_run() -> None:
 @pytest.mark.skips_time
 async def test_a_list_that_takes_too_long_is_asked_for_again() -> None:
     class Slow(mcp.Server):
-        """Does not answer the first time."""
+        """A tool that does not answer the first call."""
 
         asked = 0
 
@@ -51,7 +51,7 @@ async def test_a_list_that_takes_too_long_is_asked_for_again() -> None:
                 await asyncio.Event().wait()
             return m.ListToolsResult(tools=[])
 
-    async with connect_in_memory(defined("middleware.md")["Patient"](), slow := Slow()) as client:
+    async with connect_in_memory(run_page("middleware.md")["Patient"](), slow := Slow()) as client:
         assert (await client.list_tools()).tools == []
     assert slow.asked == 2
 

@@ -1,13 +1,13 @@
-"""The names that pages have in code are those of the package, and the package has no others."""
+"""Names in code on pages are exactly those of the package."""
 
 import re
 from typing import Final
 
 import mcp_revisions as package
-from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection, missing_names, parts_named
+from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection, missing_names, parse_parts
 from support.docs import accounting
 from support.docs.names import NO_PYTHON, bound, problems
-from support.docs.pages import DOCS, page, programs, renamed, shown
+from support.docs.pages import DOCS, block_texts, page, programs, rename_package
 from support.folders import ROOT
 from support.tables import case
 
@@ -15,24 +15,24 @@ NAME: Final = package.__name__
 REVISIONS: Final = [f"{NAME}.v2025_11_25", f"{NAME}.v2026_07_28"]
 EXTENSIONS: Final = ("apps", "skills", "tasks")
 
-# Those with programs that use a package, but for what is said of packages of others.
+# Pages with programs that use a package, except those about other packages.
 PAGES: Final = tuple(
     name
     for name in accounting.PAGES
-    if any("from pkg" in program for program in shown(name)) and not name.startswith("from-")
+    if any("from pkg" in program for program in block_texts(name)) and not name.startswith("from-")
 )
 ROOTS: Final = {
-    "app": [*(f"{one}:App" for one in REVISIONS), f"{NAME}:HttpApp"],
-    "session": [f"{one}:Session" for one in REVISIONS],
+    "app": [*(f"{revision}:App" for revision in REVISIONS), f"{NAME}:HttpApp"],
+    "session": [f"{revision}:Session" for revision in REVISIONS],
     "client": [
-        *(f"{one}:Client" for one in REVISIONS),
+        *(f"{revision}:Client" for revision in REVISIONS),
         *(f"{REVISIONS[-1]}.ext.{name}:{name.title()}Client" for name in EXTENSIONS),
     ],
-    "server": [f"{one}:App" for one in REVISIONS],
+    "server": [f"{revision}:App" for revision in REVISIONS],
     "call": [f"{NAME}:MethodCall"],
     "host": [f"{REVISIONS[-1]}.ext.apps:AppsClient", f"{REVISIONS[-1]}:Client"],
     "mcp": REVISIONS,
-    "m": [f"{one}.models" for one in REVISIONS],
+    "m": [f"{revision}.models" for revision in REVISIONS],
     "models": [f"{REVISIONS[-1]}.models", f"{REVISIONS[-1]}.ext.apps.models"],
     "resource": [f"{NAME}:resource", f"{NAME}:ProtectedResource"],
     "http": [f"{NAME}:HttpApp"],
@@ -41,18 +41,17 @@ ROOTS: Final = {
     "pkg": [NAME],
 }
 SPACES: Final = [
-    *(NAME, *REVISIONS, *(f"{one}.models" for one in REVISIONS)),
+    *(NAME, *REVISIONS, *(f"{revision}.models" for revision in REVISIONS)),
     *(f"{REVISIONS[-1]}.ext.{name}" for name in EXTENSIONS),
     *(f"{REVISIONS[-1]}.ext.{name}.models" for name in EXTENSIONS),
-    # Methods are also named without what they belong to.
-    *(f"{one}:{cls}" for one in REVISIONS for cls in ("App", "Client", "Session")),
+    # Methods also occur without their class.
+    *(f"{revision}:{cls}" for revision in REVISIONS for cls in ("App", "Client", "Session")),
     *(f"{NAME}:{cls}" for cls in ("ProtectedResource", "TaskHandle", "Transport")),
     *("asyncio", "enum", "pathlib", "pydantic", "typing"),
     *("starlette.applications", "starlette.routing"),
 ]
-# What is no name of the package: fields of headers, JSON, and what stands for the reader's own.
+# Names outside the package: header fields, JSON, and the reader's own.
 OTHERS: Final[dict[str, set[str]]] = {
-    "README.md": {"Greeter", "MCPServer", "Params1"},
     "authorization-clients.md": {"Authorization", "Authorizer", "authorizer"},
     "authorization-servers.md": {"Authorization", "Bearer", "DPoP"},
     "authorization-verifiers.md": {"Bearer"},
@@ -60,10 +59,8 @@ OTHERS: Final[dict[str, set[str]]] = {
     "bridge.md": {"Host", "Origin"},
     "deployment.md": {"Authorization"},
     "inspect.md": {"Origin"},
-    # The interfaces of engines are not among the names of a package.
-    "many-machines.md": {
-        *("Bus", "Change", "Engine", "EventStore", "GAP", "Letter", "Mail", "SessionStore"),
-    },
+    # The interface of engines is not among the names of a package.
+    "many-machines.md": {"Engine"},
     "first-client.md": {"Forecast"},
     "http.md": {
         *("Accept", "Authorization", "Host", "Origin", "Vary", "json"),
@@ -87,7 +84,7 @@ NO_CODE: Final = re.compile(
 
 def spans(name: str) -> list[str]:
     """The pieces of code within the sentences of a page."""
-    text = re.sub(r"```.*?```", "", renamed(page(name)), flags=re.DOTALL)
+    text = re.sub(r"```.*?```", "", rename_package(page(name)), flags=re.DOTALL)
     found: list[str] = re.findall(r"`([^`\n]+)`", text)
     return [span for span in found if not NO_CODE.fullmatch(span)]
 
@@ -100,7 +97,7 @@ def test_every_name_in_the_code_of_a_page_is_there() -> None:
             found = problems([*spans(name), *shown], ROOTS, SPACES, examples)
             # Sentences also name members of messages, options of commands and the like.
             others = {f"{span}: {NO_PYTHON}" for span in spans(name)}
-            assert [one for one in found if one not in others] == []
+            assert [found_name for found_name in found if found_name not in others] == []
 
 
 def test_names_that_are_not_there_are_found() -> None:
@@ -130,7 +127,7 @@ def test_the_package_of_a_page_has_what_its_programs_import() -> None:
         parts = re.search(r"--with (\S+)", options)
         missing = missing_names(
             PartSelection(
-                parts_named([parts[1]]) if parts else DEFAULT,
+                parse_parts([parts[1]]) if parts else DEFAULT,
                 several=options.count("--revision") > 1 or "--revision all" in options,
                 extensions=re.findall(r"--extension (\S+)", options),
             )

@@ -1,4 +1,4 @@
-"""The lists of requirements say what the tests say, and leave out none."""
+"""The lists of requirements agree with the marks of tests, and are complete."""
 
 import ast
 import json
@@ -62,8 +62,8 @@ def rows(page: Page) -> Mapping[str, Row]:
     return found
 
 
-def marked(page: Page) -> Mapping[str, set[str]]:
-    """Return the tests that are marked to show a row, by its id."""
+def find_marked_tests(page: Page) -> Mapping[str, set[str]]:
+    """Return the tests marked for each row, by its id."""
     found: dict[str, set[str]] = defaultdict(set)
     for ids, test in all_marks():
         for id in re.findall(page.ids, ids):
@@ -73,12 +73,12 @@ def marked(page: Page) -> Mapping[str, set[str]]:
 
 @cache
 def all_marks() -> tuple[tuple[str, str], ...]:
-    """Return what `marks` yields, which takes a while to read."""
+    """Return all marks; reading them is slow."""
     return tuple(marks())
 
 
 def marks() -> Iterator[tuple[str, str]]:
-    """Yield each mark `shows` as it is written, and the test that has it."""
+    """Yield each mark `shows` as written, and its test."""
     for path in sorted(TESTS.rglob("test_*.py")):
         text = path.read_bytes()
         for node in ast.walk(ast.parse(text)) if b"pytest.mark.shows(" in text else ():
@@ -90,7 +90,7 @@ def marks() -> Iterator[tuple[str, str]]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.file)
 def test_each_row_is_shown_by_a_test_that_says_so_or_is_a_duty(page: Page) -> None:
-    showing = marked(page)
+    showing = find_marked_tests(page)
     shown = {id: row.where for id, row in rows(page).items() if row.where.startswith("`")}
     assert set(shown) == set(showing)
     for id, tests in shown.items():

@@ -1,4 +1,4 @@
-"""The page on security names tests that there are and duties of the lists, and its program runs."""
+"""The page on security names existing tests and listed duties, and its program runs."""
 
 import re
 from pathlib import Path

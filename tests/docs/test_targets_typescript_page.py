@@ -1,11 +1,11 @@
-"""The programs of the page about TypeScript pass tsc, and print what they say."""
+"""The programs of the page about TypeScript pass tsc, and print the shown output."""
 
 import re
 
 import pytest
-from support.docs.pages import shown
+from support.docs.pages import block_texts
 from support.tables import case
-from support.targets.typescript import compile_project, complaints, project, run, written
+from support.targets.typescript import compile_project, complaints, project, run, write_program
 
 pytestmark = pytest.mark.long
 
@@ -14,11 +14,11 @@ CONSOLE = "declare const console: { log(...values: unknown[]): void };\n"
 
 
 def test_programs_of_the_page_are_checked_and_run() -> None:
-    programs = shown("targets-typescript.md", "typescript")
+    programs = block_texts("targets-typescript.md", "typescript")
     assert len(programs) == 2
     for number, program in enumerate(programs):
         with case(number):
-            name = written(project(), f"page_{number}.ts", CONSOLE + program)
+            name = write_program(project(), f"page_{number}.ts", CONSOLE + program)
             assert complaints(project(), name) == []
             (said,) = re.findall(r"console\.log\(.*\); // (.*)", program)
             assert run(compile_project(), name) == f"{said}\n"

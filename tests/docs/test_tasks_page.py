@@ -1,4 +1,4 @@
-"""What the page about tasks shows works as it stands there."""
+"""The code on the page about tasks works."""
 
 import re
 from dataclasses import fields
@@ -16,7 +16,7 @@ from mcp_revisions import (
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2025_11_25 import Client
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
-from support.docs.pages import defined, page
+from support.docs.pages import page, run_page
 from support.tables import case
 
 PAGE = page("tasks.md")
@@ -24,21 +24,21 @@ OPTIONS = Options(tasks=TaskOptions(poll_interval=0.01))
 
 
 @pytest.fixture(scope="module")
-def shown() -> dict[str, Any]:
-    return defined("tasks.md")
+def page_names() -> dict[str, Any]:
+    return run_page("tasks.md")
 
 
 async def test_books_are_counted_by_a_call_and_by_a_handle(
-    shown: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    page_names: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with client_of(shown["library"], shown["Reader"](), options=OPTIONS) as reader:
-        assert await shown["count"](reader) == 120
+    async with client_of(page_names["library"], page_names["Reader"](), options=OPTIONS) as reader:
+        assert await page_names["count"](reader) == 120
     first, *statuses = capsys.readouterr().out.split()
     assert first == "120" and statuses[-1] == "completed"
     assert {*statuses} <= {"working", "input_required", "completed"}
 
 
-async def test_a_decision_comes_before_the_task(shown: dict[str, Any]) -> None:
+async def test_a_decision_comes_before_the_task(page_names: dict[str, Any]) -> None:
     class Deciding(TasksClient, mcp.Client):
         """A client that says yes or no."""
 
@@ -47,7 +47,9 @@ async def test_a_decision_comes_before_the_task(shown: dict[str, Any]) -> None:
         async def on_elicit(self, params: mcp.models.ElicitRequestParams) -> Any:
             return mcp.models.ElicitResult(action="accept", content={"value": self.sure})
 
-    async with client_of(shown["Archive"](), client := Deciding(), options=OPTIONS) as deciding:
+    async with client_of(
+        page_names["Archive"](), client := Deciding(), options=OPTIONS
+    ) as deciding:
         handle = await deciding.start_task("empty")
         assert handle.id is not None
         assert await handle.result(as_=str) == "It is empty."
@@ -57,15 +59,15 @@ async def test_a_decision_comes_before_the_task(shown: dict[str, Any]) -> None:
         assert await handle.result(as_=str) == "Nothing was thrown away."
 
 
-async def test_a_story_is_told_with_and_without_tasks(shown: dict[str, Any]) -> None:
+async def test_a_story_is_told_with_and_without_tasks(page_names: dict[str, Any]) -> None:
     class Plain(Client):
         """A client without tasks."""
 
-        on_create_message = shown["Host"].on_create_message
+        on_create_message = page_names["Host"].on_create_message
 
-    for host in (shown["Host"](), Plain()):
+    for host in (page_names["Host"](), Plain()):
         with case(type(host).__name__):
-            async with client_of(shown["Storyteller"](), host) as client:
+            async with client_of(page_names["Storyteller"](), host) as client:
                 assert (await client.call_tool("tell")).text == "a model"
 
 

@@ -5,11 +5,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.docs.pages import beside_package, shown
+from support.docs.pages import beside_package, block_texts
 from support.peers.places import python_with
 from support.tables import case, some
 
-SERVER, TESTS, FIXTURES, SNAPSHOT = shown("testing.md")
+SERVER, TESTS, FIXTURES, SNAPSHOT = block_texts("testing.md")
 BACKEND = """
 import pytest
 

@@ -4,9 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.docs.pages import beside_package, shown
+from support.docs.pages import beside_package, block_texts
 
-SERVER, HOST = shown("user-interfaces.md")
+SERVER, HOST = block_texts("user-interfaces.md")
 
 
 def test_the_host_of_the_page_reads_the_user_interface_of_its_server(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the pages about models and translation show works as it stands there."""
+"""The code on the pages about models and translation works."""
 
 import asyncio
 from pathlib import Path
@@ -8,7 +8,7 @@ import pytest
 from mcp_revisions import REVISIONS, connect, in_memory, load
 from mcp_revisions import v2026_07_28 as newest
 from mcp_revisions.v2025_11_25 import models as m
-from support.docs.pages import beside_package, defined, example, shown
+from support.docs.pages import beside_package, block_texts, example, run_page
 from support.revisions import NEWEST, OLD
 from support.revisions import REVISIONS as NAMES
 from support.sessions.talking import client
@@ -28,14 +28,14 @@ run_stdio(Greeter())
 
 
 def test_the_programs_about_models_run() -> None:
-    models = defined("models.md")
+    models = run_page("models.md")
     assert models["tool"] == models["same"] == m.Tool.from_json(models["data"])
     assert models["one"] == m.CallToolResult(content=[], is_error=True)
     assert (models["result"].ttl_ms, models["result"].cache_scope) == (0, "private")
 
 
 async def test_the_programs_about_translation_run(capsys: pytest.CaptureFixture[str]) -> None:
-    programs: dict[str, Any] = defined("translation.md")
+    programs: dict[str, Any] = run_page("translation.md")
     said = capsys.readouterr().out
     assert "structuredContent" in said
     assert said.splitlines()[-1] == "{'name': 'forecast', 'inputSchema': {'type': 'object'}}"
@@ -51,7 +51,7 @@ async def test_the_programs_about_translation_run(capsys: pytest.CaptureFixture[
 def test_a_client_reaches_servers_of_others_also_behind_the_bridge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (bridge,) = shown("translation.md", label="bridge")
+    (bridge,) = block_texts("translation.md", label="bridge")
     bridge = bridge.replace('["server"]', '["python", "server.py"]')
     files = {
         "server.py": OLDER,
@@ -80,8 +80,8 @@ class User:
         return self.models.ElicitResult(action="accept", content={"value": True})
 
 
-async def test_what_is_done_once_is_done_once_in_every_era() -> None:
-    programs: dict[str, Any] = defined("translation.md")
+async def test_single_effects_happen_once_in_every_era() -> None:
+    programs: dict[str, Any] = run_page("translation.md")
     for name in (OLD, NEWEST):
         with case(name):
             user = User(load(name).models)

@@ -33,7 +33,7 @@ def test_a_token_of_the_provider_is_accepted(peers: Peers, notes: Notes) -> None
     peers.run(script())
 
 
-def test_what_is_told_leads_to_the_provider(peers: Peers, notes: Notes) -> None:
+def test_challenge_leads_to_provider(peers: Peers, notes: Notes) -> None:
     async def script() -> None:
         async with httpx2.AsyncClient() as client:
             refused = await client.post(notes.url, json={})
@@ -72,7 +72,7 @@ def signed_in(notes: Notes, user: User, **chosen: Any) -> Any:
     return pkg.connect_http(notes.url, auth=pkg.OAuth(user_agent=agent, **chosen))
 
 
-def asked_for(page: str) -> set[str]:
+def requested_scopes(page: str) -> set[str]:
     """The scopes that the page of an authorization request is about."""
     return set(parse_qs(urlsplit(page).query)["scope"][0].split())
 
@@ -82,14 +82,14 @@ def test_a_user_agrees_again_only_to_what_is_new(peers: Peers, notes: Notes) -> 
         user = User("bob")
         async with signed_in(notes, user) as client:
             assert (await client.call_tool("list_notes")).data == []
-            assert [asked_for(page) & {"notes:read", "notes:write"} for page in user.pages] == [
-                {"notes:read"}
-            ]
+            assert [
+                requested_scopes(page) & {"notes:read", "notes:write"} for page in user.pages
+            ] == [{"notes:read"}]
             for number in (1, 2):
                 added = await client.call_tool("add_note", {"text": "tea"})
                 assert added.text == f"This is note {number}."
             assert len(user.pages) == 2
-            assert asked_for(user.pages[1]) >= {"notes:read", "notes:write"}
+            assert requested_scopes(user.pages[1]) >= {"notes:read", "notes:write"}
 
     peers.run(script())
 

@@ -11,13 +11,13 @@ from support.examples.ported import (
     EXAMPLES,
     SERVERS,
     code_lines,
-    loaded,
-    placed,
+    copy_servers,
+    load_server,
     source,
     using,
 )
 from support.folders import ROOT
-from support.http.serving import started
+from support.http.serving import start_module
 from support.revisions import NEWEST, REVISIONS
 from support.sessions.talking import pkg
 from support.tables import case
@@ -42,16 +42,16 @@ ASKED: dict[str, tuple[str, dict[str, Any], str]] = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the servers, the package, and nothing else."""
-    return placed(tmp_path_factory.mktemp("ported"))
+    return copy_servers(tmp_path_factory.mktemp("ported"))
 
 
 async def check(name: str, client: Any) -> None:
     tool, given, part = ASKED[name]
-    app = loaded(f"{name}_server").app
+    app = load_server(f"{name}_server").app
     assert client.server_info.name == name == app.info.name
     async with using(app, NEWEST) as near:
-        expected = [one.name async for one in near.iter_tools()]
-    assert [one.name async for one in client.iter_tools()] == expected
+        expected = [listed.name async for listed in near.iter_tools()]
+    assert [listed.name async for listed in client.iter_tools()] == expected
     assert part in (await client.call_tool(tool, given)).text
 
 
@@ -68,7 +68,7 @@ async def test_each_server_runs_over_http(folder: Path) -> None:
     for name in ASKED:
         environment = {"PYTHONPATH": str(folder)}
         command = (f"{name}_server", "--http", "PORT")
-        async with started(*command, environment=environment) as served:
+        async with start_module(*command, environment=environment) as served:
             for revision in (REVISIONS[1], NEWEST):
                 url = f"http://127.0.0.1:{served.port}/mcp"
                 async with pkg.connect_http(url, pkg.load(revision).Client()) as client:

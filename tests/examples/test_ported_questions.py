@@ -1,4 +1,4 @@
-"""What the servers of `examples/` do that ask others: sites of the web, and the user."""
+"""The servers of `examples/` that use web sites or ask the user."""
 
 import http.server
 import threading
@@ -7,7 +7,7 @@ from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from support.examples.ported import EDGES, failure, loaded, using
+from support.examples.ported import EDGES, failure, load_server, using
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, NEWEST, OLD
 from support.sessions.talking import models, pkg
@@ -41,7 +41,7 @@ ROBOTS = "User-agent: *\nDisallow: /private\n"
 
 
 class Site(http.server.ThreadingHTTPServer):
-    """A site of the web, which remembers who came."""
+    """A web site that records requests."""
 
     robots: tuple[int, str] = (200, ROBOTS)
 
@@ -58,7 +58,7 @@ class Visit(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.site.seen.append((self.path, self.headers["user-agent"]))
-        status, kind, text = self.found(urlsplit(self.path))
+        status, kind, text = self.find_page(urlsplit(self.path))
         body = text.encode("latin-1" if "latin" in kind else "utf-8")
         self.send_response(status)
         if 300 <= status < 400:
@@ -68,7 +68,7 @@ class Visit(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body)
 
-    def found(self, url: Any) -> tuple[int, str, str]:
+    def find_page(self, url: Any) -> tuple[int, str, str]:
         match url.path:
             case "/robots.txt":
                 status, text = self.site.robots
@@ -104,11 +104,11 @@ def site() -> Generator[Site, None, None]:
 
 @pytest.fixture
 def fetcher(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The server, which may reach this machine, and knows of no proxy."""
+    """Return the server, which may reach this machine, and has no proxy."""
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.upper(), raising=False)
-    module = loaded("fetch_server")
+    module = load_server("fetch_server")
     module.settings.private = True
     return module
 
@@ -130,10 +130,10 @@ async def test_pages_are_shown_as_markdown(fetcher: Any, site: Site) -> None:
 
 async def test_the_rest_is_shown_as_it_came(fetcher: Any, site: Site) -> None:
     cases: dict[str, tuple[dict[str, Any], str]] = {
-        "/json": ({}, 'This is application/json as it came.\nContents of SITE/json:\n{"a": 1}'),
+        "/json": ({}, 'This is application/json, unchanged.\nContents of SITE/json:\n{"a": 1}'),
         "/latin": (
             {},
-            "This is text/plain; charset=latin-1 as it came.\nContents of SITE/latin:\né",
+            "This is text/plain; charset=latin-1, unchanged.\nContents of SITE/latin:\né",
         ),
         "/tea": ({"raw": True, "max_length": 15}, "<!doctype html>\n\n<error>Go on at"),
         f"/to?url={site.url}/json": ({}, '{"a": 1}'),
@@ -160,13 +160,13 @@ async def test_long_pages_come_in_parts(fetcher: Any, site: Site) -> None:
     assert "".join(parts[:-1]) == "0123456789" * 2000
 
 
-async def test_what_cannot_be_fetched_says_why(
+async def test_failed_fetch_says_why(
     fetcher: Any, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fetcher, "BYTES", 10_000)
     cases = {
-        "/private/x": "keeps programs away from SITE/private/x. The user can still",
-        "/to?url=/private": "keeps programs away from SITE/private.",
+        "/private/x": "forbids programs to fetch SITE/private/x. The user can still",
+        "/to?url=/private": "forbids programs to fetch SITE/private.",
         "/to?url=ftp://127.0.0.1/x": "leads to ftp://127.0.0.1/x",
         "/to?url=file:///etc/passwd": "answers 302",
         "/none": "/none answers 404",
@@ -217,7 +217,7 @@ async def test_addresses_that_are_not_public_are_not_reached(fetcher: Any, site:
     assert not site.seen
 
 
-async def test_what_no_proxy_is_asked_for_is_public(
+async def test_address_without_proxy_must_be_public(
     fetcher: Any, site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetcher.settings.private = False
@@ -265,7 +265,7 @@ BOOKINGS: tuple[tuple[Any, str], ...] = (
 
 
 class User:
-    """Answers questions, and remembers what it was asked."""
+    """A user with fixed answers, who records questions."""
 
     def __init__(self) -> None:
         self.answer: Any = None
@@ -285,11 +285,11 @@ class User:
 
 async def test_a_table_is_booked_on_the_day_that_the_user_wants() -> None:
     free = {**BOOKING, "date": "2024-12-24"}
-    async with using(loaded("elicitation_server").app, EDGES[0]) as client:
+    async with using(load_server("elicitation_server").app, EDGES[0]) as client:
         booked = await client.call_tool("book_table", free, check=True)
         assert booked.text == "A table is booked on 2024-12-24 at 19:00."
     for revision in (*ASKING, NEWEST):
-        user, module = User(), loaded("elicitation_server")
+        user, module = User(), load_server("elicitation_server")
         async with using(module.app, revision, **user.members(revision)) as client:
             booked = await client.call_tool("book_table", free, as_=str)
             assert (booked, user.asked) == ("A table is booked on 2024-12-24 at 19:00.", [])
@@ -297,7 +297,7 @@ async def test_a_table_is_booked_on_the_day_that_the_user_wants() -> None:
                 with case((revision, expected)):
                     booked = await client.call_tool("book_table", BOOKING, as_=str)
                     assert booked == expected
-            assert {one.message for one in user.asked} == {
+            assert {question.message for question in user.asked} == {
                 "There is no table for 2 on 2024-12-25. Try another day?"
             }
             user.answer = {**ACCEPT, "content": {"other_day": True, "day": "soon"}}
@@ -307,20 +307,20 @@ async def test_a_table_is_booked_on_the_day_that_the_user_wants() -> None:
 
 async def test_a_payment_is_confirmed_on_a_page() -> None:
     for revision in (OLD, NEWEST):
-        user, module = User(), loaded("elicitation_server")
+        user, module = User(), load_server("elicitation_server")
         async with using(module.app, revision, **user.members(revision, "url")) as client:
             for action, outcome in module.OUTCOMES.items():
                 user.answer = {"action": action}
                 paid = await client.call_tool("secure_payment", {"amount": 2.5}, as_=str)
                 assert paid == f"The payment of $2.50 {outcome}."
-        urls = [one.url for one in user.asked]
+        urls = [question.url for question in user.asked]
         assert len({*urls}) == len(module.OUTCOMES)
         assert all(url.startswith("https://payments.example.com/confirm?") for url in urls)
 
 
 async def test_the_user_signs_in_before_a_service_is_connected() -> None:
     given = {"service_name": "hub"}
-    module = loaded("elicitation_server")
+    module = load_server("elicitation_server")
     async with using(module.app, OLD) as client:
         with pytest.raises(pkg.McpError) as raised:
             await client.call_tool("connect_service", given)
@@ -343,12 +343,12 @@ async def test_the_user_signs_in_before_a_service_is_connected() -> None:
         assert said == f"Sign in to hub. {user.asked.pop().url}"
         user.answer = sign_in
         assert await client.call_tool("connect_service", given, as_=str) == "Connected to hub."
-        assert [one.message for one in user.asked] == ["Sign in to hub."]
+        assert [question.message for question in user.asked] == ["Sign in to hub."]
         assert "/service_name" in await failure(client, "connect_service", service_name="a.b/")
 
 
 async def test_clients_that_cannot_ask_are_told_so() -> None:
-    module = loaded("elicitation_server")
+    module = load_server("elicitation_server")
     for revision in EDGES:
         async with using(module.app, revision) as client:
             for tool, given in (("book_table", BOOKING), ("secure_payment", {"amount": 1})):

@@ -1,4 +1,4 @@
-"""What the servers of `examples/` do that ask nobody else."""
+"""The servers of `examples/` that need nothing else."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.examples.ported import EDGES, failure, loaded, using
+from support.examples.ported import EDGES, failure, load_server, using
 from support.json_types import JsonObject
 from support.revisions import NEWEST, OLD
 from support.sessions.talking import pkg
@@ -28,7 +28,7 @@ class Fixed(datetime):
 
 
 def clock() -> Any:
-    module = loaded("time_server")
+    module = load_server("time_server")
     module.datetime = Fixed
     return module
 
@@ -86,10 +86,10 @@ async def test_zones_and_times_that_do_not_exist_are_refused() -> None:
 
 
 async def test_models_learn_the_zone_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for zone, named in (("Asia/Tokyo", "Asia/Tokyo"), (":no/such", loaded("time_server"))):
+    for zone, named in (("Asia/Tokyo", "Asia/Tokyo"), (":no/such", load_server("time_server"))):
         monkeypatch.setenv("TZ", zone)
         expected = named if isinstance(named, str) else named.local_zone()
-        async with using(loaded("time_server").app, NEWEST) as client:
+        async with using(load_server("time_server").app, NEWEST) as client:
             first, _ = [tool async for tool in client.iter_tools()]
             described = first.input_schema["properties"]["timezone"]["description"]
             assert described.endswith(f"If the user names none: {expected}.")
@@ -129,7 +129,7 @@ MEMORIES: tuple[tuple[str, Any, Any], ...] = (
     ("open_nodes", {"names": ["Ada", "Eve"]}, {"entities": [ADA], "relations": [LIKES, KNOWS]}),
     (
         "delete_observations",
-        {"deletions": [{"entityName": one, "observations": [TALL]} for one in ("Bob", "Eve")]},
+        {"deletions": [{"entityName": name, "observations": [TALL]} for name in ("Bob", "Eve")]},
         {"success": True, "message": "The observations are deleted"},
     ),
     ("read_graph", {}, ALL),
@@ -149,16 +149,16 @@ MEMORIES: tuple[tuple[str, Any, Any], ...] = (
 
 @pytest.fixture
 def memory(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """The server, with a file of its own."""
+    """The server, with its own file."""
     monkeypatch.setenv("MEMORY_FILE_PATH", str(tmp_path / "graph.jsonl"))
-    return loaded("memory_server")
+    return load_server("memory_server")
 
 
-async def test_what_is_learned_is_kept(memory: Any) -> None:
+async def test_memory_is_kept_between_connections(memory: Any) -> None:
     for revision in EDGES:
         memory.FILE.unlink(missing_ok=True)
         for tool, given, expected in MEMORIES:
-            # What one connection learns, the next one knows.
+            # One connection's memories are known to the next.
             async with using(memory.app, revision) as client:
                 with case((revision, tool, given)):
                     assert await client.call_tool(tool, given, as_=dict[str, Any]) == expected
@@ -200,10 +200,10 @@ async def test_a_call_that_fails_changes_nothing(
 async def test_calls_at_one_time_do_not_lose_what_others_learn(memory: Any) -> None:
     named = [{**BOB, "name": f"Bob {number}"} for number in range(20)]
     async with using(memory.app, NEWEST) as client:
-        adding = (client.call_tool("create_entities", {"entities": [one]}) for one in named)
+        adding = (client.call_tool("create_entities", {"entities": [entity]}) for entity in named)
         await asyncio.gather(*adding)
         read = await client.call_tool("read_graph", as_=dict[str, Any])
-    assert {one["name"] for one in read["entities"]} == {one["name"] for one in named}
+    assert {entity["name"] for entity in read["entities"]} == {entity["name"] for entity in named}
 
 
 async def test_subscribers_hear_of_changes(memory: Any) -> None:
@@ -257,7 +257,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-# The steps of one story: a tool, its arguments, and parts of what it says.
+# The steps of one story: a tool, its arguments, and parts of its answer.
 COMMANDS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
     ("git_status", {}, ("Status of the repository:\nOn branch topic", "modified:   a.txt")),
     ("git_diff_unstaged", {}, ("Changes not staged:\n", "-one\n+two")),
@@ -291,7 +291,7 @@ COMMANDS: tuple[tuple[str, Any, tuple[str, ...]], ...] = (
 
 
 async def test_git_is_run(repository: Path) -> None:
-    module = loaded("git_server")
+    module = load_server("git_server")
     for revision in EDGES:
         (repository / "a.txt").write_text("two\n")
         async with using(module.app, revision) as client:
@@ -305,7 +305,7 @@ async def test_git_is_run(repository: Path) -> None:
             subprocess.run(["git", "-C", repository, *command.split()], check=True)
 
 
-# Arguments that would do what no tool does, if they reached git as they are, and the refusal.
+# Arguments that would be harmful if git got them unchanged, and their refusals.
 ATTACKS: tuple[tuple[str, Any, str], ...] = (
     ("git_diff", {"target": "--output=stolen"}, "/target: String should match"),
     ("git_diff", {"target": "no-such-branch"}, "bad revision"),
@@ -332,7 +332,7 @@ ATTACKS: tuple[tuple[str, Any, str], ...] = (
 
 
 async def test_git_gets_no_options_and_leaves_no_repository(repository: Path) -> None:
-    module = loaded("git_server")
+    module = load_server("git_server")
     module.allowed.append(repository)
     (repository.parent / "outside").write_text("")
     (repository / ".git" / "info" / "exclude").write_text("link\n")
@@ -349,14 +349,14 @@ async def test_git_gets_no_options_and_leaves_no_repository(repository: Path) ->
 
 
 async def test_dates_of_commits_are_no_options(repository: Path) -> None:
-    async with using(loaded("git_server").app, OLD) as client:
+    async with using(load_server("git_server").app, OLD) as client:
         call = {"repo_path": str(repository), "start_timestamp": "--output=stolen"}
         await client.call_tool("git_log", call, check=True)
     assert not (repository / "stolen").exists()
 
 
 async def test_two_servers_are_one_with_prefixes() -> None:
-    module = loaded("mounted_server")
+    module = load_server("mounted_server")
     weather = {"celsius": 21.5, "conditions": "sunny", "humidity": 45, "wind_speed": 2.5}
     for revision in EDGES:
         async with using(module.app, revision) as client:
@@ -365,7 +365,7 @@ async def test_two_servers_are_one_with_prefixes() -> None:
                 "weather_get_weather_forecast",
                 "news_get_news_headlines",
             ]
-            assert [one.uri async for one in client.iter_resources()] == [
+            assert [resource.uri async for resource in client.iter_resources()] == [
                 "weather://weather/forecast",
                 "news://news/headlines",
             ]
@@ -380,6 +380,6 @@ async def test_two_servers_are_one_with_prefixes() -> None:
             assert json.loads(read.contents[0].text) == weather
             read = await client.read_resource("news://news/headlines")
             assert json.loads(read.contents[0].text)["top_story"] == module.HEADLINES[0]
-        # Each is still a server by itself.
+        # Each still works alone.
         async with using(module.news, revision) as client:
             assert [tool.name async for tool in client.iter_tools()] == ["get_news_headlines"]

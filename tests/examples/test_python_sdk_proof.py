@@ -48,7 +48,7 @@ def checkout(folder: Path, tests: str = TESTS) -> Path:
         str(TYPES / "_wire_base.py"): WIRE_BASE,
         str(TYPES / "_v2025_11_25/__init__.py"): OF_A_TOOL,
         str(TYPES / "_v2026_07_28/__init__.py"): "",
-        **{f"schema/{revision}.json": json.dumps(older(revision)) for revision in configured()},
+        **{f"schema/{revision}.json": json.dumps(older(revision)) for revision in read_patches()},
         **{f".venv/bin/{name}": program(name) for name in ("python", "pyright", "ruff")},
     }
     for name, text in files.items():
@@ -64,7 +64,7 @@ def program(name: str) -> str:
     return f'#!/bin/sh\nexec {started} "$@"\n'
 
 
-def configured() -> dict[str, Any]:
+def read_patches() -> dict[str, Any]:
     """The patches of the configuration, by revision."""
     table = tomllib.loads((EXAMPLE / "mcp-gen.toml").read_text())
     patches: dict[str, Any] = table["tool"]["mcp-gen"]["patches"]
@@ -74,13 +74,13 @@ def configured() -> dict[str, Any]:
 def older(revision: str) -> Any:
     """The pinned schema of a revision, in the form that the copies of the SDK have."""
     schema = json.loads(read_snapshot(revision, schema_folder()))
-    for one in reversed(configured()[revision]):
-        *above, last = jsonpointer.split(one["pointer"])
-        if "NumberSchema" in above or "SubscriptionsListenResult" in one["pointer"]:
+    for patch in reversed(read_patches()[revision]):
+        *above, last = jsonpointer.split(patch["pointer"])
+        if "NumberSchema" in above or "SubscriptionsListenResult" in patch["pointer"]:
             holder = jsonpointer.get(schema, jsonpointer.join(*above))
             holder.pop(last, None)
-            if "was" in one:
-                holder[last] = one["was"]
+            if "was" in patch:
+                holder[last] = patch["was"]
     return schema
 
 
@@ -126,7 +126,7 @@ def proof(monkeypatch: pytest.MonkeyPatch) -> Any:
 @pytest.mark.long
 def test_a_proof_fails_with_a_test_that_ends_differently(tmp_path: Path, proof: Any) -> None:
     sdk = checkout(tmp_path / "sdk", TESTS + OF_A_PACKAGE)
-    report = proof.proved(proof.copied(sdk, tmp_path / "copy"), ())
+    report = proof.prove(proof.copy_checkout(sdk, tmp_path / "copy"), ())
     assert (sdk / "scripts/gen_surface_types.py").exists()
     assert report["differing"] == [
         {
@@ -145,10 +145,10 @@ def test_a_proof_does_not_take_the_results_from_before_for_those_from_after(
     sdk = checkout(tmp_path / "sdk")
     (sdk / "conftest.py").write_text("from mcp_types import _v2025_11_25 as v\n\nv.__path__\n")
     with pytest.raises(SystemExit, match=r"(?s)pytest ended with 4 .*__path__"):
-        proof.proved(sdk, ())
+        proof.prove(sdk, ())
 
 
-def test_what_is_no_checkout_is_one_clear_error(
+def test_invalid_checkout_is_single_clear_error(
     tmp_path: Path, proof: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.argv", ["prove.py", str(tmp_path)])

@@ -1,4 +1,4 @@
-"""The extension apps as it is generated: which of its types, for which revisions."""
+"""The generated extension apps: its types in each revision."""
 
 import json
 from dataclasses import replace
@@ -26,7 +26,7 @@ def ext_of(revision: str) -> Any:
     return load(f"{revision}+apps")
 
 
-def test_it_is_there_for_each_revision_whose_tools_have_metadata() -> None:
+def test_apps_extension_exists_for_revisions_with_tool_metadata() -> None:
     for revision in ("2025-06-18", "2025-11-25", "2026-07-28"):
         ext = ext_of(revision)
         assert ext.EXTENSION.identifier == "io.modelcontextprotocol/ui"
@@ -57,7 +57,7 @@ def test_models_accept_what_the_published_schema_accepts() -> None:
         published = schema["$defs"][name]
         accepts = validators.Draft202012Validator(published).is_valid
         members: Any = published.get("properties", {}).items()
-        known = {member for member, one in members if one != {"not": {}}}
+        known = {member for member, member_schema in members if member_schema != {"not": {}}}
         for value in values:
             if isinstance(value, dict) and value.keys() - known:
                 continue  # further members, which only ours let through

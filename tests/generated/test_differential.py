@@ -1,8 +1,8 @@
-"""Every generated type accepts what its part of the schema accepts, and writes back what it read.
+"""Every generated type accepts the same values as its schema, and writes them back.
 
-Definitions and nameless objects of all revisions and extensions are covered, with instances that
-Hypothesis makes and with mutations of them. The examples are the same in every run; with `--all`
-there are more.
+Definitions and nameless objects of all revisions and extensions are covered, with instances by
+Hypothesis and with mutations of them. The examples are the same in every run; with `--all` there
+are more.
 """
 
 from collections.abc import Callable, Generator
@@ -30,8 +30,8 @@ SETTINGS = settings(
 
 
 @pytest.fixture(autouse=True)
-def counted(record_property: Callable[[str, object], None]) -> Generator[None, None, None]:
-    """Tell who records a run how many verdicts a test compared."""
+def count_verdicts(record_property: Callable[[str, object], None]) -> Generator[None, None, None]:
+    """Report to the recorder of a run how many verdicts a test compared."""
     verdicts.clear()
     yield
     record_property("counted", dict(verdicts))
@@ -61,7 +61,11 @@ def test_type_and_schema_accept_the_same_values(revision: str) -> None:
 
 def test_an_undeclared_member_is_no_declared_one_though_it_is_called_like_its_attribute() -> None:
     tried = 0
-    subjects = [(one, subject) for one in REVISIONS for subject in oracle.subjects(one).values()]
+    subjects = [
+        (any_revision, subject)
+        for any_revision in REVISIONS
+        for subject in oracle.subjects(any_revision).values()
+    ]
     for revision, subject in subjects:
         model = getattr(load(revision).models, subject.name)
         for attribute, field in getattr(model, "model_fields", {}).items():
@@ -69,8 +73,10 @@ def test_an_undeclared_member_is_no_declared_one_though_it_is_called_like_its_at
             if wire_name == attribute:
                 continue
             tried += 1
-            least = oracle.required(revision, subject)
-            without = {member: one for member, one in least.items() if member != wire_name}
+            least = oracle.smallest_request(revision, subject)
+            without = {
+                member: least_value for member, least_value in least.items() if member != wire_name
+            }
             for value in ({**least, attribute: 5}, {**without, attribute: None}):
                 assert disagreement(revision, subject, value, exact=True) is None
             read = model.from_wire({**least, attribute: 5})
@@ -116,5 +122,5 @@ def test_there_is_a_type_for_every_definition_and_nameless_object(revision: str)
     exported = set(models.__all__)
     subjects = oracle.subjects(revision).keys()
     assert subjects <= exported
-    # Nameless unions with a tag get names too, so that the tag is said once.
+    # Nameless unions with a tag get names too, so that the tag appears once.
     assert not [name for name in exported - subjects if isinstance(getattr(models, name), type)]

@@ -1,4 +1,4 @@
-"""Extensions: what is generated for them, how classes have them, and wrong input."""
+"""Extensions: their generated code, their use in classes, and wrong input."""
 
 import asyncio
 import json
@@ -48,7 +48,7 @@ def package_of(*names: str) -> Package:
 
 
 @pytest.fixture(scope="module")
-def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
+def extended_package(tmp_path_factory: pytest.TempPathFactory) -> Extended:
     folder = tmp_path_factory.mktemp("extended")
     for file in package_of("tasks").files:
         path = folder / "with_extension" / file.path
@@ -63,16 +63,16 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Extended:
 def test_the_rest_of_the_package_is_the_same_with_an_extension() -> None:
     without = {file.path: file.content for file in package_of().files}
     with_it = {file.path: file.content for file in package_of("tasks").files}
-    # Whoever asks a revision for an extension gets it.
+    # A revision gives its extension on request.
     gives = b'    if name == "tasks":\n        from .ext import tasks\n\n        return tasks\n'
     before, given, after = with_it["v2026_07_28/__init__.py"].partition(gives)
     assert given
     with_it["v2026_07_28/__init__.py"] = before + after
-    assert without == {path: one for path, one in with_it.items() if "/ext/" not in path}
+    assert without == {path: content for path, content in with_it.items() if "/ext/" not in path}
 
 
 def test_integers_have_no_limits_that_are_those_of_what_wrote_the_schema(
-    extended: Extended,
+    extended_package: Extended,
 ) -> None:
     file = reference("published/extensions/tasks.schema.json", "models of tasks fit their schema")
     schema = json.loads(file.read_bytes())
@@ -87,11 +87,13 @@ def test_integers_have_no_limits_that_are_those_of_what_wrote_the_schema(
     own = {**schema, "$ref": "#/$defs/CreateTaskResult"}
     assert not validators.Draft202012Validator(own).is_valid(large)
     assert validators.Draft202012Validator(own).is_valid({**large, "ttlMs": 2**53 - 1})
-    assert extended.ext.models.CreateTaskResult.from_wire(large).ttl_ms == 2**53
+    assert extended_package.ext.models.CreateTaskResult.from_wire(large).ttl_ms == 2**53
 
 
-def test_an_intersection_is_a_subclass_of_what_it_does_not_restrict(extended: Extended) -> None:
-    own, core = extended.ext.models, extended.mcp.models
+def test_an_intersection_is_a_subclass_of_what_it_does_not_restrict(
+    extended_package: Extended,
+) -> None:
+    own, core = extended_package.ext.models, extended_package.mcp.models
     assert issubclass(own.CreateTaskResult, own.Task)
     assert own.CreateTaskResult.__annotations__.keys() == {"result_type", "meta"}
     assert issubclass(own.GetTaskResultFailed, own.FailedTask)
@@ -101,8 +103,10 @@ def test_an_intersection_is_a_subclass_of_what_it_does_not_restrict(extended: Ex
     assert not issubclass(own.CancelTaskResult, core.Result)
 
 
-def test_members_that_an_extension_adds_are_read_checked_and_written(extended: Extended) -> None:
-    _, mcp, ext = extended
+def test_members_that_an_extension_adds_are_read_checked_and_written(
+    extended_package: Extended,
+) -> None:
+    _, mcp, ext = extended_package
     server: Any = type("Server", (ext.TasksServer, mcp.Server), {})
     core, table = mcp.Server.TABLE, server.TABLE
     listen = core.requests["subscriptions/listen"]
@@ -118,15 +122,15 @@ def test_members_that_an_extension_adds_are_read_checked_and_written(extended: E
     assert read.notifications.task_ids == ["7"]
     assert table.serialise_request(listen, 1, read) == written
     wrong = written.replace(b'["7"]', b"[7]")
-    with pytest.raises(extended.package.InvalidParams) as refused:
+    with pytest.raises(extended_package.package.InvalidParams) as refused:
         table.parse_request(wrong, sender="client")
     assert refused.value.data["problems"][0]["pointer"] == "/params/notifications/taskIds/0"
-    # Without the extension nobody knows the member.
+    # Without the extension, the member is unknown.
     assert core.parse_request(wrong, sender="client").params.notifications.taskIds == [7]
 
 
-def test_a_class_has_its_extension_in_either_order_of_bases(extended: Extended) -> None:
-    _, mcp, ext = extended
+def test_a_class_has_its_extension_in_either_order_of_bases(extended_package: Extended) -> None:
+    _, mcp, ext = extended_package
 
     async def on_get_task(self: Any, session: Any, params: Any) -> Any:
         return ext.models.GetTaskResultWorking(**TASK)
@@ -141,7 +145,7 @@ def test_a_class_has_its_extension_in_either_order_of_bases(extended: Extended) 
     for server in servers:
         assert server().capabilities().extensions == {IDENTIFIER: {}}
         assert issubclass(server.SESSION, ext.TasksSession)
-        assert server().__mcp_runtime__.handled() == {"tasks/get"}
+        assert server().__mcp_runtime__.handled_methods() == {"tasks/get"}
     app: Any = type("App", (ext.TasksServer, mcp.App), members)("app")
     assert app.TABLE is servers[0].TABLE
     # With nothing to answer, nothing is declared; a client only asks.
@@ -151,8 +155,10 @@ def test_a_class_has_its_extension_in_either_order_of_bases(extended: Extended) 
     assert asking().capabilities().extensions == {IDENTIFIER: {}}
 
 
-def test_requests_and_results_of_an_extension_need_its_declaration(extended: Extended) -> None:
-    package, mcp, ext = extended
+def test_requests_and_results_of_an_extension_need_its_declaration(
+    extended_package: Extended,
+) -> None:
+    package, mcp, ext = extended_package
 
     async def on_get_task(self: Any, session: Any, params: Any) -> Any:
         return ext.models.GetTaskResultWorking(**{**TASK, "task_id": params.task_id})
@@ -170,7 +176,7 @@ def test_requests_and_results_of_an_extension_need_its_declaration(extended: Ext
             params = mcp.models.CallToolRequestParams(name="slow", arguments={})
             answer = await client.request_once(mcp.methods.CALL_TOOL, params)
             assert type(answer) is ext.models.CreateTaskResult
-            with pytest.raises(package.RemoteError, match="CreateTaskResult came"):
+            with pytest.raises(package.RemoteError, match="returned CreateTaskResult"):
                 await client.call_tool("slow", {})
             with pytest.raises(package.McpError) as failed:
                 await client.update_task("8", {})
@@ -186,9 +192,9 @@ def test_requests_and_results_of_an_extension_need_its_declaration(extended: Ext
 
 
 def test_a_request_without_the_declaration_is_answered_with_what_it_lacks(
-    extended: Extended,
+    extended_package: Extended,
 ) -> None:
-    _, mcp, ext = extended
+    _, mcp, ext = extended_package
     runtime = import_module("with_extension._runtime.connection")
     reading = import_module("with_extension._runtime.messages.reading")
 
@@ -231,8 +237,11 @@ def test_a_copy_that_differs_from_the_core_stops_the_run_with_its_place() -> Non
 
 def test_wrong_facts_are_one_problem_with_their_place(tmp_path: Path) -> None:
     right = json.loads((ROOT / "schema/extensions/tasks/facts.json").read_bytes())
-    for one in (right, json.loads((ROOT / "schema/extensions/skills/facts.json").read_bytes())):
-        assert not [*wrong_form(one, "extension-facts", "facts.json")]
+    for document in (
+        right,
+        json.loads((ROOT / "schema/extensions/skills/facts.json").read_bytes()),
+    ):
+        assert not [*wrong_form(document, "extension-facts", "facts.json")]
     right["types"] = {"names": [], "source": "page"}
     wrong: list[tuple[tuple[str | int, ...], Any, str]] = [
         (("identifier",), "", "/identifier"),

@@ -1,4 +1,4 @@
-"""What has to be declared, computed from methods, and checked before a message goes out."""
+"""Required capabilities: computed from methods, and checked before sending."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 def _missing(
     revision: str, method: str, params: Any, *, sender: str, **declared: Json
 ) -> str | None:
-    """The path that `check` misses where the roles declare so much, or None if nothing is."""
+    """Return the path that `check` misses for these declarations; None if all is declared."""
     both: Json = {"client": {}, "server": {}, **declared}
     try:
         load(revision).capabilities.check(method, params, sender=sender, declared=both)
@@ -36,7 +36,7 @@ def test_a_server_declares_what_its_methods_need() -> None:
             assert declare(reversed(methods)).to_wire() == expected
 
 
-def test_nothing_to_answer_is_nothing_to_declare() -> None:
+def test_empty_methods_declare_empty_capabilities() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
             capabilities = load(revision).capabilities
@@ -57,7 +57,7 @@ def test_a_client_declares_what_it_answers_and_sends() -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_what_is_declared_for_a_method_is_what_its_check_asks(revision: str) -> None:
+def test_declared_capability_satisfies_check_of_method(revision: str) -> None:
     """Every method of the table, from each side that may send it, with nothing and with enough."""
     package = load(revision)
     tables = (
@@ -127,7 +127,7 @@ def test_sampling_with_tools_needs_the_capability_for_tools() -> None:
 
 
 @pytest.mark.parametrize("revision", ERAS)
-def test_what_only_should_be_declared_is_not_enforced(revision: str) -> None:
+def test_recommended_capability_is_not_enforced(revision: str) -> None:
     params: Json = {"messages": [], "maxTokens": 1, "includeContext": "allServers"}
     sampling: Json = {"sampling": {}}
     assert (
@@ -172,7 +172,7 @@ def test_a_call_as_a_task_needs_the_capability_for_it() -> None:
     path = "server.tasks.requests.tools.call"
     tools: Json = {"tools": {}}
     assert _missing("2025-11-25", "tools/call", params, sender="client", server=tools) == path
-    # The condition is part of what is said, for without it the message reads like a riddle.
+    # The message includes the condition, because it is unclear without it.
     declared: Json = {"client": {}, "server": tools}
     with pytest.raises(MissingCapability, match="task"):
         load("2025-11-25").capabilities.check(

@@ -16,7 +16,7 @@ Talk = Callable[[Any, Any], Awaitable[None]]
 
 
 def _meta(revision: str) -> Json:
-    """What every request of a stateless revision carries."""
+    """Return the metadata of every request of a stateless revision."""
     if revision in HANDSHAKE:
         return {}
     version = {"io.modelcontextprotocol/protocolVersion": revision}
@@ -40,14 +40,14 @@ def _server(revision: str) -> Any:
 
 
 def _with(stub: Any, *handlers: Any) -> Any:
-    """An instance of a subclass of `stub` that overrides `handlers`."""
+    """Return an instance of a subclass of `stub` with these handlers."""
     return type("Overridden", (stub,), {handler.__name__: handler for handler in handlers})()
 
 
 def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json]]:
-    """Let `talk` use a client and the server; gives what travelled, with its sender.
+    """Run `talk` with a client and the server; return the messages with their senders.
 
-    What it takes to agree on a revision is left out.
+    The messages of the handshake are left out.
     """
     travelled: list[tuple[str, Json]] = []
 
@@ -60,7 +60,7 @@ def _talk(revision: str, talk: Talk, client: Any = None) -> list[tuple[str, Json
             server = _server(revision)
             async with connect_in_memory(client_side, server, tap=tap):
                 if revision in HANDSHAKE:
-                    # Whatever came before a ping has been read when it is answered.
+                    # All messages before a ping are read when it is answered.
                     await client_side.ping()
                 travelled.clear()
                 await talk(client_side, server)
@@ -85,7 +85,7 @@ def test_a_client_advertises_what_it_overrides() -> None:
                 raise NotImplementedError
 
             client = _with(load(revision).Client, on_create_message)
-            assert client.__mcp_runtime__.handled() == {"sampling/createMessage"}
+            assert client.__mcp_runtime__.handled_methods() == {"sampling/createMessage"}
             assert client.capabilities().to_wire() == {"sampling": {}}
 
 
@@ -133,7 +133,7 @@ def test_a_handler_that_fails_tells_nothing(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-def test_what_is_not_declared_is_not_sent(revision: str) -> None:
+def test_undeclared_request_is_not_sent(revision: str) -> None:
     async def talk(client: Any, server: Any) -> None:
         with pytest.raises(MissingCapability, match=r"server\.prompts"):
             await client.request(
@@ -164,7 +164,7 @@ def test_a_method_left_alone_is_not_found() -> None:
         with tables.case(revision):
             methods = load(revision).methods
             server = _server(revision)
-            handled: frozenset[str] = server.__mcp_runtime__.handled()
+            handled: frozenset[str] = server.__mcp_runtime__.handled_methods()
             assert handled == {"tools/list", "tools/call"}
             for method, (spec, name) in server.REQUESTS.items():
                 assert methods.REQUESTS[method] is spec

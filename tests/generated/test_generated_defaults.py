@@ -1,4 +1,4 @@
-"""What callers of the stateless revision need not say, and what a receiver of it forgives."""
+"""Defaults for callers of the stateless revision, and the leniency of receivers."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.core.errors import InvalidAnswer
-from mcp_protogen.runtime.core.models.base import required_members, supplied
+from mcp_protogen.runtime.core.models.base import is_supplied, required_members
 from support import tables
 from support.generated.golden_package import load
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS
@@ -28,7 +28,7 @@ LISTS = {
 }
 
 
-def _required(cls: Any) -> set[str]:
+def _required_names(cls: Any) -> set[str]:
     names = list(required_members(cls))
     return set(names)
 
@@ -51,9 +51,9 @@ def test_params_and_results_are_made_of_what_callers_know() -> None:
 
 def test_every_request_needs_metadata_on_the_wire_and_none_from_callers() -> None:
     for spec in _requests():
-        assert "_meta" in _required(spec.params), spec.method
+        assert "_meta" in _required_names(spec.params), spec.method
         default = spec.params.model_construct()
-        assert supplied(default.meta), spec.method
+        assert is_supplied(default.meta), spec.method
         assert default.meta.to_wire() == META, spec.method
 
 
@@ -63,7 +63,7 @@ def test_every_result_that_may_be_kept_has_the_narrowest_time_and_scope() -> Non
         cls.__name__
         for spec in _requests()
         for cls in spec.results
-        if {"ttlMs", "cacheScope"} <= _required(cls)
+        if {"ttlMs", "cacheScope"} <= _required_names(cls)
     }
     assert found == set(CACHEABLE)
     for name in CACHEABLE:
@@ -78,9 +78,9 @@ def test_earlier_revisions_fill_in_constants_only() -> None:
         assert m.ListToolsResult(tools=[]).to_wire() == {"tools": []}
 
 
-def test_what_a_receiver_forgives_is_in_the_rules() -> None:
+def test_leniency_of_receiver_is_in_rules() -> None:
     rules = load(STATELESS).methods.TABLE.rules
-    assert {(one.member, one.rule): one.value for one in rules.leniency} == {
+    assert {(leniency.member, leniency.rule): leniency.value for leniency in rules.leniency} == {
         ("resultType", "absent"): "complete",
         ("ttlMs", "absent"): 0,
         ("ttlMs", "negative"): 0,
@@ -107,7 +107,7 @@ def test_results_are_read_without_what_a_receiver_forgives(name: str) -> None:
         **{list_: [] for list_ in ("contents", "prompts", "resources", "resourceTemplates")},
         "tools": [],
     }
-    wire = {member: values[member] for member in _required(whole) & values.keys()}
+    wire = {member: values[member] for member in _required_names(whole) & values.keys()}
     found = package.methods.TABLE.read_result(spec, {**wire, "ttlMs": -1})
     assert type(found) is whole
     assert (found.ttl_ms, found.cache_scope, found.result_type) == (0, "private", "complete")
@@ -115,11 +115,15 @@ def test_results_are_read_without_what_a_receiver_forgives(name: str) -> None:
         package.methods.TABLE.read_result(spec, {**wire, "resultType": "task"})
 
 
-def _needed(stub: Callable[..., Any]) -> list[str]:
+def _mandatory_arguments(stub: Callable[..., Any]) -> list[str]:
     """Return the names of the arguments without which a stub cannot be called."""
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     _, *given = inspect.signature(stub).parameters.values()
-    return [one.name for one in given if one.kind in kinds and one.default is one.empty]
+    return [
+        parameter.name
+        for parameter in given
+        if parameter.kind in kinds and parameter.default is parameter.empty
+    ]
 
 
 def test_every_list_can_be_walked_by_whoever_may_ask_for_it() -> None:
@@ -135,7 +139,7 @@ def test_every_list_can_be_walked_by_whoever_may_ask_for_it() -> None:
                     walk = getattr(senders[role], name)
                     returned = str(inspect.signature(walk).return_annotation)
                     assert returned.endswith(f".{item}]"), (role, method)
-                    assert _needed(walk) == []
+                    assert _mandatory_arguments(walk) == []
 
 
 def test_params_without_anything_to_say_may_be_left_out() -> None:
@@ -145,5 +149,5 @@ def test_params_without_anything_to_say_may_be_left_out() -> None:
             for method in ("ping", "server/discover", "prompts/list", "tools/list"):
                 if method in package.methods.REQUESTS:
                     name = "_".join(reversed(method.replace("server/", "").split("/")))
-                    assert _needed(getattr(package.Client, name)) == []
-            assert _needed(package.Client.call_tool) == ["name"]
+                    assert _mandatory_arguments(getattr(package.Client, name)) == []
+            assert _mandatory_arguments(package.Client.call_tool) == ["name"]

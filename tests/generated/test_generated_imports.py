@@ -1,7 +1,7 @@
-"""What importing the package costs in modules, seen from fresh interpreters.
+"""The modules that importing the package loads, seen from fresh interpreters.
 
-A program pays for what it uses: the package itself for nothing, messages for Pydantic, stubs for
-asyncio, and nothing ever for what only the generator needs.
+A program pays for its use: the package itself needs nothing, messages need Pydantic, stubs need
+asyncio, and modules of the generator are never loaded.
 """
 
 import json
@@ -15,7 +15,7 @@ from support import tables
 from support.generated.golden_package import REVISIONS
 from support.generated.package_copy import copy_folder
 
-# What the package may need: itself, Pydantic and what Pydantic needs.
+# The possible imports of the package: itself, Pydantic, and Pydantic's dependencies.
 ALLOWED = {
     "annotated_types",
     "mcp_revisions",
@@ -27,7 +27,7 @@ ALLOWED = {
 
 
 def _run(program: str) -> Any:
-    """What `program` prints as JSON, run with the copied package added to the path."""
+    """Run `program` with the copied package on the path; return its output, parsed as JSON."""
     path = f"import sys; sys.path.insert(0, {str(copy_folder())!r}); at_start = set(sys.modules)\n"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", path + textwrap.dedent(program)],
@@ -40,8 +40,8 @@ def _run(program: str) -> Any:
     return json.loads(done.stdout)
 
 
-def _imported(program: str) -> set[str]:
-    """The modules that `program` imports on top of the interpreter's own."""
+def _imports_of(program: str) -> set[str]:
+    """Return the modules that `program` imports beyond the interpreter's own."""
     tail = "\nloaded = sorted(set(sys.modules) - at_start)\nimport json; print(json.dumps(loaded))"
     return set(_run(textwrap.dedent(program) + tail))
 
@@ -57,7 +57,7 @@ def _foreign(modules: set[str]) -> set[str]:
 
 
 def test_importing_the_package_imports_next_to_nothing() -> None:
-    modules = _imported("import mcp_revisions; mcp_revisions.REVISIONS[0].id")
+    modules = _imports_of("import mcp_revisions; mcp_revisions.REVISIONS[0].id")
     core = "mcp_revisions._runtime.core"
     expected = {"mcp_revisions", "mcp_revisions._runtime", core, f"{core}.revision"}
     assert {module for module in modules if module.startswith("mcp_revisions")} == expected
@@ -67,7 +67,7 @@ def test_importing_the_package_imports_next_to_nothing() -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_loading_a_revision_imports_that_one_without_stubs(revision: str) -> None:
-    modules = _imported(f"import mcp_revisions; mcp_revisions.load({revision!r}).models")
+    modules = _imports_of(f"import mcp_revisions; mcp_revisions.load({revision!r}).models")
     folder = "mcp_revisions.v" + revision.replace("-", "_")
     parts = {module for module in modules if module.startswith("mcp_revisions.v")}
     expected = {folder, *(f"{folder}.{part}" for part in ("models", "methods", "capabilities"))}
@@ -80,7 +80,7 @@ def test_loading_a_revision_imports_that_one_without_stubs(revision: str) -> Non
 def test_reading_and_writing_messages_needs_no_asyncio() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
-            modules = _imported(f"""
+            modules = _imports_of(f"""
         import mcp_revisions
         package = mcp_revisions.load({revision!r})
         text = b'{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":1}}}}'
@@ -95,7 +95,7 @@ def test_reading_and_writing_messages_needs_no_asyncio() -> None:
 def test_stubs_come_on_first_use() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
-            modules = _imported(f"""
+            modules = _imports_of(f"""
         import mcp_revisions
         package = mcp_revisions.load({revision!r})
         assert "asyncio" not in sys.modules
@@ -108,7 +108,7 @@ def test_stubs_come_on_first_use() -> None:
             assert not _foreign(modules)
 
 
-def test_what_is_not_there_is_a_clear_error() -> None:
+def test_missing_module_is_clear_error() -> None:
     messages = _run("""
         import json, mcp_revisions
         messages = []
@@ -136,7 +136,7 @@ def test_threads_may_read_at_first_use() -> None:
         with tables.case(revision):
             members: dict[str, object] = {"protocolVersion": "x", "clientCapabilities": {}}
             meta = json.dumps(
-                {f"io.modelcontextprotocol/{name}": one for name, one in members.items()}
+                {f"io.modelcontextprotocol/{name}": member for name, member in members.items()}
             )
             found = _run(f"""
         import json, threading

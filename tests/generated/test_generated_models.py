@@ -1,4 +1,4 @@
-"""Models are loaded when something needs them, and nobody notices."""
+"""Models are loaded on demand, invisibly."""
 
 import ast
 import copy
@@ -17,8 +17,8 @@ from support.generated.golden_package import PACKAGE, REVISIONS, load
 MODELS = "mcp_revisions.v2025_11_25.models"
 
 
-def _loaded(program: str) -> set[str]:
-    """The modules of models that a program has loaded at its end."""
+def _modules_loaded_by(program: str) -> set[str]:
+    """Return the modules of models that a program has loaded at its end."""
     shown = f"import sys\n{program}\nprint(*(n for n in sys.modules if n.startswith('{MODELS}.')))"
     done = subprocess.run(
         [sys.executable, "-c", shown],
@@ -43,7 +43,7 @@ def test_only_the_models_in_use_are_loaded() -> None:
         (f"import {MODELS}.tools", {"shared", "tools"}),
     ):
         with tables.case(program):
-            assert _loaded(program) == loaded
+            assert _modules_loaded_by(program) == loaded
 
 
 def test_modules_of_models_import_each_other_in_one_direction() -> None:
@@ -105,7 +105,7 @@ def test_a_model_goes_to_a_process_that_has_not_loaded_it() -> None:
     tool = models.Tool(name="x", input_schema={"type": "object"}, icons=[models.Icon(src="u")])
     assert pickle.loads(pickle.dumps(tool)) == copy.deepcopy(tool) == tool
     program = f"import pickle; assert pickle.loads({pickle.dumps(tool)!r}).icons[0].src == 'u'"
-    assert _loaded(program) == {"shared"}
+    assert _modules_loaded_by(program) == {"shared"}
 
 
 def test_threads_may_load_models_at_the_same_time() -> None:
@@ -118,4 +118,4 @@ def make(name):
 with ThreadPoolExecutor(16) as pool:
     assert len([*pool.map(make, names)]) == len(names)
 """
-    assert "messages" in _loaded(program)
+    assert "messages" in _modules_loaded_by(program)

@@ -1,6 +1,6 @@
-"""The generated package under the strictest checks there are, alone in an empty folder.
+"""The generated package under the strictest checks, alone in an empty folder.
 
-Nothing of this checkout's configuration is in force there: what is found is what users find.
+Without this checkout's configuration, as for users.
 """
 
 import json
@@ -32,32 +32,32 @@ PROGRAMS = {
     "connecting.py": user_programs.CONNECTING,
     "wrong.py": user_programs.WRONG,
     "toolkit.py": user_programs.TOOLKIT,
-    "tables.py": user_programs.shown_in("asking.md"),
+    "tables.py": user_programs.page_program("asking.md"),
     "asking.py": user_programs.ASKING,
     "middleware.py": user_programs.MIDDLEWARE,
-    "middleware_page.py": user_programs.shown_in("middleware.md"),
-    "greeter.py": user_programs.shown_in("app.md"),
+    "middleware_page.py": user_programs.page_program("middleware.md"),
+    "greeter.py": user_programs.page_program("app.md"),
     "app.py": user_programs.APP,
     **{
-        name: user_programs.shown_in("testing.md", place)
+        name: user_programs.page_program("testing.md", place)
         for place, name in enumerate(("welcome.py", "calls_tests.py", "fixtures.py", "snapshot.py"))
     },
-    "request_page.py": user_programs.shown_in("http.md", 2),
-    "routes_page.py": user_programs.shown_in("http.md", 3),
-    "workers_page.py": user_programs.shown_in("http.md", 5),
+    "request_page.py": user_programs.page_program("http.md", 2),
+    "routes_page.py": user_programs.page_program("http.md", 3),
+    "workers_page.py": user_programs.page_program("http.md", 5),
     "mounting.py": user_programs.MOUNTING,
     "extended.py": user_programs.EXTENSIONS,
-    "metadata_page.py": user_programs.shown_in("authorization-servers.md", 1),
+    "metadata_page.py": user_programs.page_program("authorization-servers.md", 1),
     "weather_client.py": contracts.text_of(
         *contracts.USUAL, prompts=[contracts.ASK], templates=[contracts.PLACE]
     ),
     "weather.py": contracts.USED,
     "weather_page.py": programs("typed-clients.md")[0],
-    "travel.py": user_programs.shown_in("mounting.md"),
+    "travel.py": user_programs.page_program("mounting.md"),
     **{f"{name}.py": ported.source(name) for name in ported.SERVERS},
 } | user_programs.of_pages(
     *(
-        "calling.md",
+        "client-calls.md",
         "extensions.md",
         "tasks.md",
         "from-fastmcp.md",
@@ -66,14 +66,14 @@ PROGRAMS = {
         "negotiation.md",
     ),
     *("sessions.md", "state.md", "toolkit.md", "translation.md"),
-    *("deployment.md", "first-client.md", "first-server.md", "index.md", "security.md"),
+    *("deployment.md", "first-client.md", "first-server.md", "README.md", "security.md"),
 )
 EXPECTED = {
     (name, line)
     for name, program in PROGRAMS.items()
     for line in user_programs.wrong_lines(program)
 }
-# The code that it is a copy of is checked as our own.
+# Its original is checked with our own code.
 RUNTIME = f"{PACKAGE.name}/_runtime"
 
 Finding = tuple[str, int]

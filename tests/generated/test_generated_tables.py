@@ -1,4 +1,4 @@
-"""The method tables say what the reference facts say, read from the specification's pages."""
+"""The method tables agree with the reference facts from the specification's pages."""
 
 from collections.abc import Iterator
 from importlib import import_module
@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 FACTS = "spec/spec-facts.json"
 
-# What the facts say in words, as conditions on members of the params.
+# Conditions on members of the params, which the facts state in words.
 CONDITIONS: dict[str | None, frozenset[str]] = {
     None: frozenset(),
     "params.mode absent or form": frozenset({"params.mode is form or absent"}),
@@ -43,7 +43,7 @@ Gate = tuple[str, str, str, str, frozenset[str]]
 def _facts(revision: str) -> Json:
     facts: dict[str, Json] = shared_json(FACTS, "what the tables of methods say")["revisions"]
     if revision not in facts:
-        missing.untested(f"facts of {revision} in ../shared", "what the tables of methods say")
+        missing.skip_untested(f"facts of {revision} in ../shared", "what the tables of methods say")
     return facts[revision]
 
 
@@ -203,12 +203,11 @@ def test_era_and_batching() -> None:
             facts, table = _facts(revision), load(revision).methods.TABLE
             assert table.revision == revision == load(revision).REVISION
             assert table.rules.batching == bool(facts["jsonrpc"]["batching"])
-            # Streams that are closed and come back to belong to one revision (its changelog, "Minor
+            # Only one revision has streams that close and are resumed (its changelog, "Minor
             # changes", item 6).
             assert table.rules.polling == (revision == "2025-11-25")
             assert table.rules.unnamed_over_http == (revision == "2025-03-26")
-            # The ledgers let errors go without an id everywhere: an id that was not readable has
-            # no echo.
+            # The patches allow errors without an id everywhere: an unreadable id has no echo.
             assert table.rules.error_id_optional
 
 
@@ -241,7 +240,7 @@ def test_message_types_of_the_facts_exist() -> None:
             assert {fact["message_type"] for fact in _methods(revision)} <= known
 
 
-# What users find beside the stubs of the methods; everything else is behind `__mcp_runtime__`.
+# Visible members beside the stubs of methods; everything else is behind `__mcp_runtime__`.
 _OF_BOTH_SIDES = {"ROLE", "TABLE", "notify", "request", "request_once", "revision"}
 _HANDLING = {
     "around",
@@ -286,8 +285,8 @@ TOOLKIT = {"disable", "enable", "max_threads", "mount", "page_size", "tool_schem
 }
 
 
-def _found(cls: type[Any]) -> set[str]:
-    """All names of a class but those that Python itself looks for."""
+def _names_of(cls: type[Any]) -> set[str]:
+    """Return all names of a class except special ones."""
     return {name for name in dir(cls) if not name.startswith("__")} - {"_is_protocol"}
 
 
@@ -304,15 +303,15 @@ def test_users_find_nothing_of_the_runtime_in_the_classes_they_use(revision: str
         expected = usual | (IN_RESULTS[side] if asks_in_results else set[str]())
         # The docstring of a stub names its method in the first line.
         first = {name: (getattr(cls, name).__doc__ or "").split("\n")[0] for name in vars(cls)}
-        stubs = {name for name, line in first.items() if any(one in line for one in methods)}
+        stubs = {name for name, line in first.items() if any(method in line for method in methods)}
         assert stubs.isdisjoint(expected), side
-        assert _found(cls) - stubs == expected, side
+        assert _names_of(cls) - stubs == expected, side
 
 
 def test_marked_functions_share_a_class_with_few_other_names() -> None:
     handlers = {name for name in dir(load(REVISIONS[-1]).Server) if name.startswith("on_")}
-    assert _found(mcp_revisions.Toolkit) - handlers == TOOLKIT
-    assert _found(mcp_revisions.CheckedResults) == {"request"}
+    assert _names_of(mcp_revisions.Toolkit) - handlers == TOOLKIT
+    assert _names_of(mcp_revisions.CheckedResults) == {"request"}
 
 
 def test_a_stub_is_called_otherwise_only_if_its_class_has_the_name_already() -> None:
@@ -323,4 +322,4 @@ def test_a_stub_is_called_otherwise_only_if_its_class_has_the_name_already() -> 
             assert names.stub("", stem) == f"{name}_"
     for side in PUBLIC:
         cls = getattr(load(REVISIONS[0]), side)
-        assert not any(name.endswith("_") for name in _found(cls)), side
+        assert not any(name.endswith("_") for name in _names_of(cls)), side

@@ -1,4 +1,4 @@
-"""What generated classes do with members: names, nulls, constants, unknowns, numbers and errors."""
+"""Members in generated classes: names, nulls, constants, unknowns, numbers and errors."""
 
 import ast
 import copy
@@ -66,7 +66,7 @@ def _request(revision: str, method: str, params: Json) -> Json:
 
 
 def _result(revision: str, **members: Any) -> Json:
-    """A result on the wire; since 2026-07-28 each says what it is."""
+    """Return a result on the wire; since 2026-07-28 each has a type."""
     return {"resultType": "complete", **members} if revision not in HANDSHAKE else members
 
 
@@ -84,7 +84,7 @@ def test_undeclared_members_survive_with_their_nulls() -> None:
                 assert json.loads(result.to_json()) == wire
 
 
-# What a member may be called that no class declares: attributes, methods and slots of the class.
+# Names for undeclared members: attributes, methods and slots of the class.
 NAMES = (
     *("structured_content", "is_error", "result_type", "meta", "_private", "self", "copy"),
     *("model_fields", "model_extra", "model_fields_set", "from_json", "to_wire", "ANY_OF_REQUIRED"),
@@ -101,11 +101,21 @@ def test_an_undeclared_member_is_kept_apart_whatever_it_is_called(value: Any) ->
         read = result.from_wire(wire)
         copies = [read.model_copy(), read.model_copy(deep=True), copy.copy(read)]
         copies += [copy.deepcopy(read), pickle.loads(pickle.dumps(read))]
-        for one in (read, result.from_json(json.dumps(wire)), *copies):
-            assert (one, one.to_wire(), json.loads(one.to_json())) == (read, wire, wire), name
-            assert one.model_extra == {name: value}
-            assert (one.content, one.structured_content, one.is_error) == ([], None, None)
-            assert one.model_fields_set.isdisjoint({"structured_content", "is_error", "meta"})
+        for result_copy in (read, result.from_json(json.dumps(wire)), *copies):
+            assert (result_copy, result_copy.to_wire(), json.loads(result_copy.to_json())) == (
+                read,
+                wire,
+                wire,
+            ), name
+            assert result_copy.model_extra == {name: value}
+            assert (result_copy.content, result_copy.structured_content, result_copy.is_error) == (
+                [],
+                None,
+                None,
+            )
+            assert result_copy.model_fields_set.isdisjoint(
+                {"structured_content", "is_error", "meta"}
+            )
         assert translate(read, "2026-07-28", "2025-11-25").value.to_wire()[name] == value
         read.is_error = True
         assert read.to_wire() == {**wire, "isError": True}, name
@@ -287,7 +297,7 @@ def test_constants_are_written_unasked_and_required_on_the_wire() -> None:
                     text.from_wire(wrong)
 
 
-def test_what_python_makes_of_the_required_arguments_is_a_whole_message() -> None:
+def test_required_arguments_make_whole_message() -> None:
     """Constants and usual values are filled in: nothing the schema requires goes unwritten."""
     for revision in REVISIONS:
         with tables.case(revision):
@@ -295,7 +305,7 @@ def test_what_python_makes_of_the_required_arguments_is_a_whole_message() -> Non
                 model: Any = getattr(_models(revision), name)
                 if not isinstance(model, type):
                     continue
-                least = oracle.required(revision, subject)
+                least = oracle.smallest_request(revision, subject)
                 fields: Json = _fields(model)
                 filled_in = {
                     field.alias or member
@@ -369,10 +379,10 @@ def test_no_type_can_have_a_name_that_its_module_imports() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
             imported = {
-                one.name
+                alias.name
                 for node in ast.walk(_tree(revision))
                 if isinstance(node, ast.ImportFrom) and node.level != 1
-                for one in node.names
+                for alias in node.names
             }
             assert "ToolResult" in imported
             assert imported <= RESERVED_TYPES

@@ -1,4 +1,4 @@
-"""Schemas that were hard to read: models that accept what they say, or errors with a place."""
+"""Schemas that were hard to read: correct models, or errors with a place."""
 
 import json
 from importlib import import_module
@@ -34,7 +34,7 @@ def test_models_accept_what_the_schema_accepts(name: str, tmp_path: Path) -> Non
     schema = document(name)
     package = "given_" + name.replace("-", "_")
     made = schemas.make_models(schema)
-    with schemas.imported(made, tmp_path, package):
+    with schemas.import_package(made, tmp_path, package):
         models = import_module(f"{package}.models.all")
         read = import_module(f"{package}._runtime.core.models.base").validator_of
         for definition in schema["$defs"]:
@@ -53,5 +53,5 @@ def test_refused_schemas_are_refused_at_their_places() -> None:
     for name, places in REFUSED.items():
         with tables.case(name), pytest.raises(ProblemError) as caught:
             schemas.read(document(name))
-        errors = [one for one in caught.value.problems if one.level is Level.ERROR]
-        assert {one.pointer for one in errors} == places
+        errors = [problem for problem in caught.value.problems if problem.level is Level.ERROR]
+        assert {error.pointer for error in errors} == places

@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.reports.report import RunStatus
 from mcp_protogen.pipeline.settings import Settings
 from support.generated.golden_package import EXTENSIONS, PACKAGE, REVISIONS
 
-# What is generated here takes long, and is made for all of them at once.
+# Generation is slow here, and done once for all of them.
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("golden")]
 
 
@@ -24,7 +24,7 @@ def package() -> Package:
     return generate(options._replace(runtime="mcp_protogen.runtime"))
 
 
-def test_it_holds_every_pinned_revision() -> None:
+def test_golden_package_has_every_pinned_revision() -> None:
     assert tuple(load_pins()) == REVISIONS
 
 

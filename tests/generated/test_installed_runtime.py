@@ -1,4 +1,4 @@
-"""Packages without a runtime of their own: they stand on one that is installed."""
+"""Packages without their own runtime use an installed one."""
 
 import ast
 import json
@@ -75,8 +75,8 @@ asyncio.run(main())
 """
 
 
-def named(monkeypatch: pytest.MonkeyPatch, name: str, version: str) -> None:
-    """Give the runtime another name and version, as its check of versions sees them."""
+def rename_runtime(monkeypatch: pytest.MonkeyPatch, name: str, version: str) -> None:
+    """Change the name and version of the runtime, as the check of versions sees them."""
     monkeypatch.setattr(version_check, "__name__", f"{name}.core.version_check")
     monkeypatch.setattr(version_check, "__version__", version)
 
@@ -84,7 +84,7 @@ def named(monkeypatch: pytest.MonkeyPatch, name: str, version: str) -> None:
 def test_a_runtime_serves_packages_of_its_version_and_of_those_before_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    named(monkeypatch, NAME, "0.10.2")
+    rename_runtime(monkeypatch, NAME, "0.10.2")
     monkeypatch.setattr(version_check, "SERVES_FROM", "0.9")
     for made_for in ("0.9", "0.9.0", "0.9.12", "0.10.0rc1", "0.10.2"):
         version_check.require_version(made_for, "pkg")
@@ -100,14 +100,14 @@ def test_a_runtime_serves_packages_of_its_version_and_of_those_before_it(
 def test_a_runtime_of_another_name_is_not_looked_for_at_an_index(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    named(monkeypatch, "ours.runtime", "0.1.0")
-    with pytest.raises(ImportError, match=r"ours\.runtime 0\.2\.0, .*: put version 0\.2\.0 in its"):
+    rename_runtime(monkeypatch, "ours.runtime", "0.1.0")
+    with pytest.raises(ImportError, match=r"ours\.runtime 0\.2\.0, .*: install version 0\.2\.0"):
         version_check.require_version("0.2.0", "pkg")
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with the runtime as it is installed, and a package and programs beside."""
+    """Return a folder with an installed runtime, a package, and programs."""
     folder = tmp_path_factory.mktemp("installed")
     shutil.copytree(runtime_folder(), folder / NAME, ignore=shutil.ignore_patterns("__pycache__"))
     for file in generated_once(OPTIONS).files:
@@ -119,7 +119,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def ran(place: Path, *command: str | Path) -> list[str]:
-    """Return the lines that Python prints where package and runtime are found."""
+    """Run Python with package and runtime; return the printed lines."""
     done = subprocess.run(
         [sys.executable, *command],
         cwd=place,
@@ -133,24 +133,24 @@ def ran(place: Path, *command: str | Path) -> list[str]:
 
 
 def as_copied(text: str, path: str) -> str:
-    """Return a module with the imports that it would have beside a copy of the runtime."""
+    """Return a module with the imports it would have beside a copy of the runtime."""
     text = text.replace(f"from {NAME}.", f"from {'.' * (path.count('/') + 1)}_runtime.")
     return text.replace(f'f"{NAME}.', 'f"{__name__}._runtime.')
 
 
 def without_extensions(text: str) -> str:
-    """Return a revision's module that gives its extensions as it is without any."""
+    """Return a revision's module as it is without extensions."""
     tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name == "__mcp_part__":
-            node.body = [one for one in node.body if not isinstance(one, ast.If)]
+            node.body = [statement for statement in node.body if not isinstance(statement, ast.If)]
     return ast.unparse(tree)
 
 
-def dumped(text: str) -> list[str]:
-    """Return the statements of a module, its imports in one order: they are sorted by name."""
+def dump_statements(text: str) -> list[str]:
+    """Return the statements of a module, with its imports sorted by name."""
     body = ast.parse(text).body
-    for block in (body, *(one.body for one in body if isinstance(one, ast.If))):
+    for block in (body, *(statement.body for statement in body if isinstance(statement, ast.If))):
         block.sort(key=lambda node: ast.dump(node) if isinstance(node, ast.ImportFrom) else "")
     return [*map(ast.dump, body)]
 
@@ -164,19 +164,21 @@ def test_modules_are_the_same_as_with_a_copy_but_for_imports(place: Path) -> Non
         installed = as_copied((place / "pkg" / path).read_text(), path)
         copied = (copied_package() / path).read_text()
         # The copy has extensions, and the other package none.
-        assert dumped(installed) == dumped(without_extensions(copied))
+        assert dump_statements(installed) == dump_statements(without_extensions(copied))
     eras: dict[str, Era] = {"2025-11-25": "handshake", "2026-07-28": "stateless"}
     listed = tuple(ListedRevision(id, era, module_name(id)) for id, era in eras.items())
     renderer = Renderer(templates_folder())
     made = layout.package_modules(listed, OPTIONS.selection, renderer)
-    offered = {module.path: dumped(module.text) for module in made}
+    offered = {module.path: dump_statements(module.text) for module in made}
     check = f"from {NAME}.core.version_check import require_version\n\n"
     check += f'require_version("{__version__}", __name__)\n'
     top = (place / "pkg" / "__init__.py").read_text()
     assert top.count(check) == 1
     others = {"__init__.py": top.replace(check, "")}
     others["app.py"] = (place / "pkg" / "app.py").read_text()
-    assert offered == {path: dumped(as_copied(text, path)) for path, text in others.items()}
+    assert offered == {
+        path: dump_statements(as_copied(text, path)) for path, text in others.items()
+    }
 
 
 def test_parts_decide_what_a_package_offers_of_the_installed_runtime(place: Path) -> None:
@@ -266,7 +268,7 @@ def generate_with_runtime(options: GenerationOptions, tell: object = None) -> Pa
 
 @pytest.fixture
 def switching(little: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: Run) -> Run:
-    """Return what runs `mcp-gen` on one package, with a generator that takes no time."""
+    """Return a function that runs `mcp-gen` on one package, with a fast generator."""
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate_with_runtime)
     return lambda *arguments: mcp_gen(*arguments, "--out", "pkg")
 
@@ -310,7 +312,7 @@ def test_parts_and_runtime_change_each_without_the_other(switching: Run) -> None
 
 
 def options_of(package: Path = Path("pkg")) -> Mapping[str, Any]:
-    """Return the options that a lock has."""
+    """Return the options in a lock."""
     lock = read_lock(package)
     assert lock is not None
     return lock.inputs.options
@@ -328,7 +330,7 @@ def test_an_edited_copy_of_the_runtime_goes_by_force_only(switching: Run) -> Non
 
 
 def lay_out_as_before() -> Path:
-    """Make the copy that of an earlier version, which had a module elsewhere; return its place."""
+    """Make the copy that of an earlier version with a module elsewhere; return its place."""
     module = Path("pkg/_runtime/core/errors.py")
     old = module.parents[1] / "before" / module.name
     old.parent.mkdir()
@@ -366,15 +368,15 @@ def test_modules_that_have_moved_since_an_earlier_version_leave_nothing_behind(
 def test_a_revision_that_cannot_be_made_anew_keeps_its_runtime(switching: Run) -> None:
     draft = ("--revision", "2025-12-01", "--schema", str(snapshot_file("2025-11-25")))
     assert switching(*draft, "--runtime", NAME).code == 0
-    for other in ("copy", "ours.runtime"):
-        refused = switching("--revision", "2025-11-25", "--runtime", other)
+    for module in ("copy", "ours.runtime"):
+        refused = switching("--revision", "2025-11-25", "--runtime", module)
         assert refused.code == 2 and "error[needs-schema]" in refused.err
         assert runtime_of() == (NAME, False)
     assert switching(*draft, "--runtime", "ours.runtime").code == 0
     assert runtime_of() == ("ours.runtime", False)
 
 
-def test_what_is_no_module_of_a_runtime_is_one_clear_error(switching: Run) -> None:
+def test_invalid_runtime_module_is_single_clear_error(switching: Run) -> None:
     reasons = {
         "mcp-protogen-runtime": "is not the name of a module",
         ".runtime": "is not the name of a module",
@@ -382,8 +384,8 @@ def test_what_is_no_module_of_a_runtime_is_one_clear_error(switching: Run) -> No
         "os; import x": "is not the name of a module",
         "rüntime": "is not the name of a module",
         "ours.class": "has the keyword class in it",
-        "json.runtime": "is in json, which is no runtime",
-        "pydantic": "is in pydantic, which is no runtime",
+        "json.runtime": "is in json, which is not a runtime",
+        "pydantic": "is in pydantic, which is not a runtime",
     }
     for name, reason in reasons.items():
         refused = switching("--revision", "2025-11-25", "--runtime", name)

@@ -1,4 +1,4 @@
-"""Whatever form a definition has, its type accepts what it does, and writes back what it read."""
+"""Types of all forms accept the same values as their definitions, and write them back."""
 
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -15,20 +15,22 @@ from support.generated.made_up_forms import FORMS, schemas, values
 
 
 @pytest.fixture(scope="module")
-def made() -> Package:
+def form_models() -> Package:
     document = schemas.schema()
     document["$defs"] |= FORMS
     return schemas.make_models(document)
 
 
 @pytest.fixture(scope="module")
-def package(made: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    with schemas.imported(made, tmp_path_factory.mktemp("forms"), "forms") as module:
+def package(form_models: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    with schemas.import_package(form_models, tmp_path_factory.mktemp("forms"), "forms") as module:
         yield module
 
 
-def test_nothing_of_it_is_loosened(made: Package) -> None:
-    assert [str(one) for one in made.warnings if one.code == "loosened-schema"] == []
+def test_made_up_schema_is_not_loosened(form_models: Package) -> None:
+    assert [
+        str(warning) for warning in form_models.warnings if warning.code == "loosened-schema"
+    ] == []
 
 
 def read_by(package: ModuleType, name: str) -> Reader:

@@ -1,4 +1,4 @@
-"""Messages that break the schema, as lenient clients read them: held against the schema itself."""
+"""Messages that break the schema, as lenient clients read them: compared with the schema itself."""
 
 from collections.abc import Callable, Iterator
 from copy import deepcopy
@@ -13,9 +13,9 @@ from mcp_protogen.runtime.core.errors import InvalidParams
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.core.models.base import validator_of
 from mcp_protogen.runtime.messages.codec import Request
-from mcp_protogen.runtime.messages.forgiving import reinterpret
 from mcp_protogen.runtime.messages.jsonrpc import Call, message_of
-from mcp_protogen.runtime.messages.mending import mend
+from mcp_protogen.runtime.messages.lenient_params import reinterpret
+from mcp_protogen.runtime.messages.lenient_results import mend
 from mcp_protogen.runtime.messages.method_table import MethodTable
 from support import tables
 from support.generated import oracle
@@ -135,7 +135,7 @@ def test_mended_result_fits_schema_and_lacks_only_what_was_reported(revision: st
         assert broken == before
         assert accepts(mended) is (accepts(broken) or bool(losses))
         dropped = [loss.pointer for loss in losses if loss.what == "dropped"]
-        # Of entries that are too many, only the first is named.
+        # Of too many entries, only the first is named.
         shortened = any("allows" in loss.why for loss in losses)
         if dropped and len(dropped) == len(losses) and not shortened:
             mended_ones += 1

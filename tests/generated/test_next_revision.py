@@ -1,6 +1,6 @@
-"""A revision that does not exist yet is generated and tested as those are that do.
+"""A revision that does not exist yet is generated and tested like the real ones.
 
-What runs on the copy are the tests that are there; none of them is told of the new revision.
+The copy runs the existing tests, which do not know the new revision.
 """
 
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from support.folders import GENERATED, ROOT, TESTS
 from support.generated.golden_package import PACKAGE
-from support.generated.next_revision import METHOD, NEXT, Checkout, add_next, copied
+from support.generated.next_revision import METHOD, NEXT, Checkout, add_next, copy_checkout
 from support.revisions import NEWEST, OLD, REVISIONS
 from support.tables import case, some
 
@@ -90,7 +90,7 @@ app.run()
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
-    made = copied(tmp_path_factory.mktemp("next"))
+    made = copy_checkout(tmp_path_factory.mktemp("next"))
     add_next(made)
     package = made.generated / PACKAGE.name
     everything = ("--revision", "all", "--with", "all", "--extension", "all")
@@ -103,15 +103,15 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Checkout:
 
 
 def mcp_gen(checkout: Checkout, command: str, target: str, *options: str, code: int = 0) -> str:
-    """Run a command on a server, which finds the same code as the command does."""
+    """Run a command on a server that finds the same code as the command."""
     run = ("-m", "mcp_protogen", command, target, *options)
     return checkout.run(*run, "--env", f"PYTHONPATH={checkout.path}", code=code)
 
 
-def test_nothing_but_its_own_files_has_to_be_written(checkout: Checkout) -> None:
+def test_next_revision_needs_only_its_own_files(checkout: Checkout) -> None:
     said = json.loads(checkout.run("-m", "mcp_protogen", "revisions", "--format", "json"))
-    assert [one["revision"] for one in said["revisions"]] == [*REVISIONS, NEXT]
-    # What was there stays as it is, but for the lists of what there is.
+    assert [entry["revision"] for entry in said["revisions"]] == [*REVISIONS, NEXT]
+    # Existing files stay the same, except for the lists of revisions.
     changed = {
         path.relative_to(PACKAGE).as_posix()
         for path in PACKAGE.rglob("*")
@@ -124,8 +124,8 @@ def test_nothing_but_its_own_files_has_to_be_written(checkout: Checkout) -> None
 def test_the_tests_of_all_revisions_hold_for_it(
     checkout: Checkout, pytestconfig: pytest.Config
 ) -> None:
-    # Elsewhere any revision of an era will do, and the newest is taken. What takes longest is left
-    # to --all: values made up for its types, and for its tables, of which sessions use some.
+    # Elsewhere any revision of an era will do, and the newest is taken. The slowest is left to
+    # --all: made-up values for its types and tables, some of which sessions use.
     cheap = ("--of", NEXT, "-k", "not test_differential and not test_translations")
     chosen = () if pytestconfig.getoption("--all") else cheap
     options = ("-n0", "-p", "no:cacheprovider", *chosen)
@@ -138,7 +138,7 @@ def test_processes_speak_it_over_their_standard_streams(checkout: Checkout) -> N
     assert said == [f"{NEXT} 9", f"{NEXT} {ungated}", f"{NEWEST} {ungated}"]
 
 
-def test_its_modules_are_typed(checkout: Checkout) -> None:
+def test_next_revision_is_typed(checkout: Checkout) -> None:
     options = ("--strict", "--config-file=", "--python-version=3.11", "--no-incremental")
     checkout.run("-m", "mypy", *options, "program.py", folder="generated")
 
@@ -146,7 +146,7 @@ def test_its_modules_are_typed(checkout: Checkout) -> None:
 def test_a_server_of_it_is_inspected_by_the_rules_without_an_end(checkout: Checkout) -> None:
     report = json.loads(mcp_gen(checkout, "inspect", "server.py", "--format", "json"))
     assert report["findings"] == []
-    spoken = {one["revision"] for one in report["server"]["spoken"] if one["spoken"]}
+    spoken = {entry["revision"] for entry in report["server"]["spoken"] if entry["spoken"]}
     assert NEXT in spoken
 
     loud = f"{sys.executable} server.py loud"
@@ -164,7 +164,7 @@ def test_a_server_of_it_is_called_and_bridged(checkout: Checkout) -> None:
     for target, revision in (("server.py", NEXT), (bridged, NEXT), (bridged, OLD)):
         with case(f"{target} {revision}"):
             said = mcp_gen(checkout, "call", target, *call, "--revision", revision)
-            assert [one["text"] for one in json.loads(said)["content"]] == ["9"]
+            assert [entry["text"] for entry in json.loads(said)["content"]] == ["9"]
 
 
 def test_projects_are_written_in_it(checkout: Checkout) -> None:

@@ -1,4 +1,4 @@
-"""An extension of our own: all that one can add, in both directions, beside another extension."""
+"""A made-up extension with every feature, in both directions, beside another extension."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from mcp_protogen.base.problems import ProblemError
 from support.coroutines import until
 from support.generated.own_extension import IDENTIFIER, REVISIONS, package_with_it
 from support.generated.type_checkers import assert_nothing_found
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.tables import case
 
 HANDSHAKE, STATELESS = REVISIONS
@@ -22,7 +22,7 @@ Json = Any
 
 
 class Own(NamedTuple):
-    """One revision of the package: it, the extension, and a server and a client that have both."""
+    """One revision of the package: it, the extension, and a server and a client with both."""
 
     package: Any
     mcp: Any
@@ -43,7 +43,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def members_of_server(mcp: Json, ext: Json) -> dict[str, Any]:
-    """What a server with the extension does; it notes what it hears in `heard`."""
+    """Return the handlers of a server with the extension; they record into `heard`."""
     folder = ext.models.Folder(uri=URI, kind="plain", audience=["user"])
 
     async def on_count_folder(self: Json, session: Json, params: Json) -> Json:
@@ -68,7 +68,7 @@ def members_of_server(mcp: Json, ext: Json) -> dict[str, Any]:
         return mcp.models.CallToolResult(content=[])
 
     handlers = (on_count_folder, on_folder_opened, on_list_tools, on_call_tool)
-    return {one.__name__: one for one in handlers} | {"heard": []}
+    return {handler.__name__: handler for handler in handlers} | {"heard": []}
 
 
 def members_of_client(mcp: Json, ext: Json) -> dict[str, Any]:
@@ -115,7 +115,7 @@ def in_memory(own: Own, run: Callable[[Any, Any], Any], client: Any = None) -> N
     asyncio.run(main())
 
 
-def test_what_a_schema_repeats_is_one_type(stateless: Own) -> None:
+def test_repeated_schema_is_single_type(stateless: Own) -> None:
     models = stateless.ext.models
     assert set(models.FolderKind.__value__.__args__) == {"plain", "shared"}
     audience = get_args(models.Folder.model_fields["audience"].annotation)[0]
@@ -158,7 +158,7 @@ def test_added_members_and_a_claimed_result_are_typed_on_both_sides(own: Own) ->
     in_memory(own, run)
 
 
-def test_nothing_goes_to_a_client_that_has_not_declared_the_extension(own: Own) -> None:
+def test_client_without_extension_receives_no_extension_request(own: Own) -> None:
     async def run(client: Any, server: Any) -> None:
         with pytest.raises(own.package.MissingCapability):
             await own.ext.FoldersClient.count_folder(client, URI)
@@ -167,7 +167,7 @@ def test_nothing_goes_to_a_client_that_has_not_declared_the_extension(own: Own) 
 
 
 def answer_to(own: Own, declared: dict[str, Any], method: str) -> Any:
-    """What comes of a request of a client that declares some extensions."""
+    """Return the answer to a request of a client with some extensions."""
     runtime = import_module(f"{own.package.__name__}._runtime.connection")
     reading = import_module(f"{own.package.__name__}._runtime.messages.reading")
     server = own.server()
@@ -193,7 +193,7 @@ def test_each_request_is_judged_by_what_it_declares(stateless: Own) -> None:
 
 
 def test_a_class_declares_each_of_its_extensions_with_its_settings(stateless: Own) -> None:
-    # Of tasks it answers nothing.
+    # It does not answer about tasks.
     assert stateless.server().capabilities().extensions == {IDENTIFIER: {"count": True}}
     both: dict[str, Any] = {IDENTIFIER: {}, "io.modelcontextprotocol/tasks": {}}
     assert stateless.client().capabilities().extensions == both
@@ -205,7 +205,7 @@ def test_http_repeats_the_name_and_a_server_refuses_a_wrong_one(stateless: Own) 
     httpx2: Any = import_module("httpx2")
     seen: dict[str, Any] = {}
 
-    async def sent(post: Any) -> None:
+    async def record_post(post: Any) -> None:
         seen[json.loads(post.content)["method"]] = post
 
     async def on_get_task(self: Json, session: Json, params: Json) -> Json:
@@ -217,8 +217,8 @@ def test_http_repeats_the_name_and_a_server_refuses_a_wrong_one(stateless: Own) 
     async def main() -> None:
         app = package.http_app(server())
         async with (
-            booted(app) as port,
-            httpx2.AsyncClient(verify=False, event_hooks={"request": [sent]}) as http,
+            run_app(app) as port,
+            httpx2.AsyncClient(verify=False, event_hooks={"request": [record_post]}) as http,
         ):
             url = f"http://127.0.0.1:{port}/mcp"
             async with package.connect_http(url, stateless.client(), http=http) as client:
@@ -245,7 +245,7 @@ def test_http_repeats_the_name_and_a_server_refuses_a_wrong_one(stateless: Own) 
 
 
 async def again(http: Any, post: Any, named: dict[str, str]) -> Any:
-    """The answer to the same POST with another name, or none."""
+    """Return the answer to the same POST with another name, or without one."""
     fields = {name: value for name, value in post.headers.items() if name != "mcp-name"}
     return await http.post(post.url, content=post.content, headers=fields | named)
 
@@ -366,14 +366,16 @@ REFUSED: list[tuple[Edit, str, str, str]] = [
 ]  # fmt: skip
 
 
-def test_what_cannot_be_is_refused_with_its_file_and_place(tmp_path: Path) -> None:
+def test_invalid_extension_is_refused_with_file_and_place(tmp_path: Path) -> None:
     for edit, code, place, pointer in REFUSED:
         with case(f"{place}#{pointer} {code}"):
             with pytest.raises(ProblemError) as stopped:
                 package_with_it(tmp_path, (STATELESS,), change=edit)
-            found = [(one.code, one.place, one.pointer) for one in stopped.value.problems]
+            found = [
+                (problem.code, problem.place, problem.pointer) for problem in stopped.value.problems
+            ]
             assert (code, place, pointer) in found
-            assert all(one.hint for one in stopped.value.problems)
+            assert all(problem.hint for problem in stopped.value.problems)
 
 
 def test_a_name_with_a_hyphen_is_a_folder_that_can_be_imported(tmp_path: Path) -> None:
@@ -392,7 +394,7 @@ def test_a_schema_may_be_true_wherever_one_may_be(tmp_path: Path) -> None:
         }
 
     package = package_with_it(tmp_path, (STATELESS,), change=edit)
-    [models] = (one for one in package.files if one.path.endswith("folders/models/folders.py"))
+    [models] = (file for file in package.files if file.path.endswith("folders/models/folders.py"))
     assert b"class Loose(" in models.content and b"Whatever" in models.content
 
 

@@ -1,4 +1,4 @@
-"""Parts of packages: each has what it needs and nothing else, and says what it was made without."""
+"""Parts of packages: each has exactly what it needs, and names the parts it lacks."""
 
 import ast
 import asyncio
@@ -28,9 +28,9 @@ from support.generated.package_copy import copied_package
 if str(ROOT / "tests" / "http") not in sys.path:
     sys.path.insert(0, str(ROOT / "tests" / "http"))
 
-from support.http.serving import booted
+from support.http.serving import run_app
 
-REVISION, FOLDER = "2024-11-05", "v2024_11_05"  # the one that is generated soonest
+REVISION, FOLDER = "2024-11-05", "v2024_11_05"  # the fastest to generate
 SETS = {**{part: (part,) for part in PARTS}, "none": (), "default": DEFAULT, "all": tuple(PARTS)}
 SELECTIONS = {
     (name, several): PartSelection(parts, several=several)
@@ -52,7 +52,7 @@ def runtime_of(selection: PartSelection) -> dict[Path, bytes]:
 
 
 def modules_of(selection: PartSelection) -> set[Path]:
-    """Return the modules among them, which are all but the terms."""
+    """Return the modules among them, without the licence files."""
     return {path for path in runtime_of(selection) if path.name not in TERMS}
 
 
@@ -60,7 +60,7 @@ LISTED = ListedRevision("2025-11-25", "handshake", module_name("2025-11-25"))
 
 
 def generated_of(selection: PartSelection) -> dict[Path, str]:
-    """Return the other modules of a package, but for those that list what there is."""
+    """Return the other modules of a package, without the lists of contents."""
     own = ((copied_package() / FOLDER / module).with_suffix(".py") for module in selection.modules)
     models = (copied_package() / FOLDER / "models").glob("*.py")
     found = {path: path.read_text() for path in (*own, *models) if path.is_file()}
@@ -70,7 +70,11 @@ def generated_of(selection: PartSelection) -> dict[Path, str]:
         (text,) = (file.content.decode() for file in bare.files if file.path == of_messages)
         found[copied_package() / of_messages] = text
     renderer = Renderer(templates_folder())
-    apps = [one for one in package_modules((LISTED,), selection, renderer) if one.path == "app.py"]
+    apps = [
+        generated_module
+        for generated_module in package_modules((LISTED,), selection, renderer)
+        if generated_module.path == "app.py"
+    ]
     for module in (*apps, *shared_modules((), selection, renderer)):
         found[copied_package() / module.path] = module.text
     if "translate" in selection.modules:
@@ -80,7 +84,7 @@ def generated_of(selection: PartSelection) -> dict[Path, str]:
 
 
 @cache
-def imported(path: Path, text: str | None = None) -> frozenset[Path]:
+def imports_of(path: Path, text: str | None = None) -> frozenset[Path]:
     """Return the modules of the package that a module imports, at any time."""
     found = {
         folder / "__init__.py" for folder in path.parents if folder.is_relative_to(copied_package())
@@ -99,17 +103,19 @@ def _module(place: Path) -> Path | None:
     return next((path for path in known if path.is_file()), None)
 
 
-def needed(selection: PartSelection) -> set[Path]:
-    """Return all modules to which the generated and exported ones of a package lead."""
+def modules_reached(selection: PartSelection) -> set[Path]:
+    """Return all modules reachable from the generated and exported ones of a package."""
     runtime, generated = copied_package() / "_runtime", generated_of(selection)
     exported = {"core.revision", *(module for module, _ in selection.exports)}
-    found, left = set[Path](), [runtime.joinpath(*one.split(".")) for one in exported]
+    found, left = set[Path](), [
+        runtime.joinpath(*module_name.split(".")) for module_name in exported
+    ]
     left = [_module(place) or place for place in left] + [*generated]
     while left:
         path = left.pop()
         if path not in found:
             found.add(path)
-            left += imported(path, generated.get(path))
+            left += imports_of(path, generated.get(path))
     return found
 
 
@@ -117,8 +123,8 @@ def test_a_package_has_every_module_that_it_imports_and_no_other() -> None:
     for case, selection in SELECTIONS.items():
         with tables.case(case):
             there = {*modules_of(selection), *generated_of(selection)}
-            assert needed(selection) - there == set(), "imported, and not in the package"
-            assert there - needed(selection) == set(), "in the package, and never imported"
+            assert modules_reached(selection) - there == set(), "imported, and not in the package"
+            assert there - modules_reached(selection) == set(), "in the package, and never imported"
 
 
 def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
@@ -127,7 +133,7 @@ def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
             more = {*runtime_of(selection)} - {*runtime_of(SELECTIONS[name, False])}
             found = {path.relative_to(copied_package() / "_runtime").as_posix() for path in more}
             halves = {"client": "host", "app": "items"}
-            expected = {halves[one] for one in selection.modules & halves.keys()}
+            expected = {halves[covered] for covered in selection.modules & halves.keys()}
             modules = {"__init__", "constants", *expected} if expected else set[str]()
             of_extensions = {"core/extensions.py"} - {
                 path.relative_to(copied_package() / "_runtime").as_posix()
@@ -137,7 +143,7 @@ def test_a_package_has_the_modules_of_its_extensions_and_no_others() -> None:
             assert found - TOP == of_ui | of_extensions
             there = {*runtime_of(selection), *generated_of(selection)}
             for path in more:
-                assert imported(path) <= there, path
+                assert imports_of(path) <= there, path
 
 
 def test_copied_runtime_is_the_installed_one_byte_for_byte_but_for_parts_left_out() -> None:
@@ -179,8 +185,8 @@ def test_a_name_is_exported_or_said_to_be_missing() -> None:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """Return what makes a package of one revision by the name of its parts, once for each."""
+def make_package(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Return a function that makes a package of one revision by its parts, once for each."""
     place = tmp_path_factory.mktemp("parts")
 
     def make(name: str) -> Path:
@@ -196,7 +202,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
     return make
 
 
-def loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def load_package(folder: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.setattr(sys, "path", [str(folder.parent), *sys.path])
     return import_module(folder.name)
 
@@ -210,10 +216,10 @@ MISSING = {
 
 @pytest.mark.parametrize("name", MISSING)
 def test_a_package_gives_what_it_has_and_says_what_would_bring_the_rest(
-    name: str, made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    name: str, make_package: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder = made(name)
-    package = loaded(folder, monkeypatch)
+    folder = make_package(name)
+    package = load_package(folder, monkeypatch)
     selection = SELECTIONS[name, False]
     for exported in package.__all__:
         assert getattr(package, exported) is not None
@@ -225,12 +231,12 @@ def test_a_package_gives_what_it_has_and_says_what_would_bring_the_rest(
     assert all(getattr(revision, exported) is not None for exported in revision.__all__)
     missing = missing_names(selection)
     for of, names in ((package, MISSING[name]), (revision, ("Server", "server", "Client"))):
-        for one in names:
-            if one in missing:
-                with pytest.raises(ImportError, match=missing[one]):
-                    getattr(of, one)
-                with pytest.raises(ImportError, match=missing[one]):
-                    exec(f"from {of.__name__} import {one}")
+        for public_name in names:
+            if public_name in missing:
+                with pytest.raises(ImportError, match=missing[public_name]):
+                    getattr(of, public_name)
+                with pytest.raises(ImportError, match=missing[public_name]):
+                    exec(f"from {of.__name__} import {public_name}")
         with pytest.raises(AttributeError):
             _ = of.nothing_at_all
 
@@ -242,11 +248,11 @@ TARGETS: tuple[tuple[str, str, str], ...] = (
 
 
 def test_connect_names_the_part_that_would_bring_the_transport(
-    made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    make_package: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name, target, message in TARGETS:
         with tables.case(name):
-            package = loaded(made(name), monkeypatch)
+            package = load_package(make_package(name), monkeypatch)
             with pytest.raises(ImportError, match=message):
                 package.connect(target)
             assert package.connect is package.connect
@@ -256,45 +262,52 @@ WRONG = "from {0} import http_app, Bridge\nprint(http_app, Bridge)\n"
 UNKNOWN = "reportAttributeAccessIssue"
 
 
-def test_what_is_mounted_from_elsewhere_needs_the_part_that_is_named(
-    made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+def test_mounting_foreign_server_needs_named_part(
+    make_package: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    package = loaded(made("default"), monkeypatch)
+    package = load_package(make_package("default"), monkeypatch)
     app = package.load(REVISION).App("above")
     with pytest.raises(ImportError, match=r"without Bridge: generate it with --with bridge"):
         app.mount("x", connect_to="https://example.org/mcp")
     app.mount("x", package.load(REVISION).App("below"))
 
 
-def test_type_checkers_see_what_is_there_alone(made: Callable[[str], Path]) -> None:
+def test_type_checkers_see_what_is_there_alone(make_package: Callable[[str], Path]) -> None:
     *others, last = (name for name in SETS if name != "all")
-    folders = {name: made(name) for name in (*tables.some(others, 1, "checked parts"), last)}
+    folders = {
+        name: make_package(name) for name in (*tables.some(others, 1, "checked parts"), last)
+    }
     wrong = {name: folder.with_name(f"wrong_{folder.name}.py") for name, folder in folders.items()}
     for name, folder in folders.items():
         wrong[name].write_text(WRONG.format(folder.name))
     place = folders[last].parent
     checked = [path.name for path in (*folders.values(), *wrong.values())]
-    # Modules of the runtime are checked as our own, and here have all that they import.
+    # Modules of the runtime are checked elsewhere, and have all their imports here.
     settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": checked}
     settings["exclude"] = ["**/_runtime"]
     (place / "pyrightconfig.json").write_text(json.dumps(settings))
     pyright = ("pyright", "--outputjson", "--pythonpath", sys.executable)
-    report = json.loads(_checked(place, *pyright))
-    found = [(Path(one["file"]).name, one["rule"]) for one in report["generalDiagnostics"]]
+    report = json.loads(_run_checker(place, *pyright))
+    found = [
+        (Path(diagnostic["file"]).name, diagnostic["rule"])
+        for diagnostic in report["generalDiagnostics"]
+    ]
     mypy = ("mypy", "--strict", "--config-file=", "--python-version=3.11", "--no-error-summary")
-    said = _checked(place, *mypy, *checked).splitlines()
+    said = _run_checker(place, *mypy, *checked).splitlines()
     assert {file for file, _ in found} <= {path.name for path in wrong.values()}
     assert [line for line in said if not line.startswith("wrong_")] == []
     for name, path in wrong.items():
         with tables.case(name):
             missing = missing_names(SELECTIONS[name, False])
-            lacking = len([one for one in ("http_app", "Bridge") if one in missing])
+            lacking = len(
+                [missing_name for missing_name in ("http_app", "Bridge") if missing_name in missing]
+            )
             assert found.count((path.name, UNKNOWN)) == lacking
             refused = [line for line in said if line.startswith(f"{path.name}:")]
             assert len([line for line in refused if "[attr-defined]" in line]) == lacking
 
 
-def _checked(folder: Path, *command: str) -> str:
+def _run_checker(folder: Path, *command: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", *command], cwd=folder, capture_output=True, text=True, check=False
     )
@@ -318,13 +331,14 @@ if __name__ == "__main__":
 
 
 def test_a_package_of_one_part_does_its_work_alone(
-    made: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    make_package: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stdio = made("stdio")
+    stdio = make_package("stdio")
     program = stdio.parent / "clock.py"
     program.write_text(PROGRAM.format(package=stdio.name, module=FOLDER))
     by_stdio, server, client = (
-        loaded(made(name), monkeypatch) for name in ("stdio", "http-server", "http-client")
+        load_package(make_package(name), monkeypatch)
+        for name in ("stdio", "http-server", "http-client")
     )
     served = PROGRAM.replace("run_stdio, ", "").format(package=server.__name__, module=FOLDER)
     names: dict[str, Any] = {"__name__": "served"}
@@ -333,18 +347,18 @@ def test_a_package_of_one_part_does_its_work_alone(
     async def talk() -> None:
         opener = by_stdio.stdio_client([sys.executable, str(program)])
         async with by_stdio.connect(opener, by_stdio.load(REVISION).Client()) as caller:
-            assert await said(caller, by_stdio) == "noon"
+            assert await call_time(caller, by_stdio) == "noon"
         app = server.http_app(names["Clock"]())
-        async with booted(app) as port:
+        async with run_app(app) as port:
             mine = client.load(REVISION).Client()
             async with client.connect_http(f"http://127.0.0.1:{port}/mcp", mine) as caller:
-                assert await said(caller, client) == "noon"
+                assert await call_time(caller, client) == "noon"
             await app.close()
 
     asyncio.run(talk())
 
 
-async def said(caller: Any, package: ModuleType) -> str:
+async def call_time(caller: Any, package: ModuleType) -> str:
     """Return the text that a tool gives."""
     result = await caller.call_tool("time")
     text: str = result.content[0].text

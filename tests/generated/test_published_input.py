@@ -1,4 +1,4 @@
-"""A package made from the published files themselves is the committed one in other words."""
+"""A package made from the published files equals the committed one except for its texts."""
 
 import ast
 import json
@@ -20,12 +20,14 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("published_input")]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `pkg` alone, the package made from the published files that are there."""
+    """Return a folder with only `pkg`, the package made from the available published files."""
     found = missing.reference("published", "what becomes of published files")
-    published = {one: found / f"{one}.schema.json" for one in REVISIONS}
-    schemas = given(published)
-    files = {one: found / "extensions" / f"{one}.schema.json" for one in EXTENSIONS}
-    extensions = {**EXTENSIONS, **given(files)}
+    published = {revision: found / f"{revision}.schema.json" for revision in REVISIONS}
+    schemas = schemas_given(published)
+    files = {
+        extension: found / "extensions" / f"{extension}.schema.json" for extension in EXTENSIONS
+    }
+    extensions = {**EXTENSIONS, **schemas_given(files)}
     options = GenerationOptions(REVISIONS, schemas, parts=tuple(PARTS), extensions=extensions)
     options = options._replace(runtime="mcp_protogen.runtime")
     place = tmp_path_factory.mktemp("published")
@@ -36,8 +38,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def given(files: Mapping[str, Path]) -> dict[str, GivenFile]:
-    """The schemas of those that are published."""
+def schemas_given(files: Mapping[str, Path]) -> dict[str, GivenFile]:
+    """Return the published schemas."""
     return {
         name: GivenFile(file.name, file.read_bytes())
         for name, file in files.items()
@@ -46,19 +48,19 @@ def given(files: Mapping[str, Path]) -> dict[str, GivenFile]:
 
 
 def code(path: Path) -> str:
-    """What a module says to Python and to type checkers: everything but its docstrings."""
+    """Return everything in a module that Python and type checkers see, without docstrings."""
     return ast.dump(_WithoutTexts().visit(ast.parse(path.read_bytes())))
 
 
 class _WithoutTexts(ast.NodeTransformer):
-    """Leaves out texts that stand alone, as docstrings do."""
+    """A transformer that removes texts that stand alone, as docstrings do."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.Expr | None:
         alone = isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
         return None if alone else node
 
 
-def test_it_is_the_committed_code_in_other_words(folder: Path) -> None:
+def test_package_from_published_input_equals_committed_package(folder: Path) -> None:
     made = {path.relative_to(folder / "pkg"): path for path in (folder / "pkg").rglob("*.py")}
     assert made.keys() == {path.relative_to(PACKAGE) for path in PACKAGE.rglob("*.py")}
     differing = [str(name) for name, path in made.items() if code(path) != code(PACKAGE / name)]
@@ -66,7 +68,7 @@ def test_it_is_the_committed_code_in_other_words(folder: Path) -> None:
 
 
 def test_black_would_change_nothing(folder: Path) -> None:
-    # Modules that are the committed ones are looked at with those.
+    # Modules equal to the committed ones are checked with those.
     found = [(path, path.relative_to(folder / "pkg")) for path in folder.glob("pkg/**/*.py")]
     others = [path for path, at in found if path.read_bytes() != (PACKAGE / at).read_bytes()]
     assert others

@@ -26,28 +26,32 @@ def test_a_package_says_each_public_name_once_to_programs_and_once_to_type_check
             tree = ast.parse(path.read_text())
             module = import_module(".".join(path.parent.relative_to(GENERATED).parts))
             public = {*module.__dict__.get("__all__", ())}
-            assert duplicates(name for name in said_to_programs(tree) if name in public) == []
-            assert {name for name in seen_by_checkers(tree) if name[0] != "_"} == public
+            assert duplicates(name for name in texts_for_programs(tree) if name in public) == []
+            assert {name for name in names_for_checkers(tree) if name[0] != "_"} == public
 
 
-def said_to_programs(tree: ast.Module) -> Iterator[str]:
-    """The texts in lists, and those that are keys of tables."""
+def texts_for_programs(tree: ast.Module) -> Iterator[str]:
+    """Yield the texts in lists, and the keys of tables."""
     for node in ast.walk(tree):
         match node:
             case ast.Dict(keys=said) | ast.List(elts=said):
-                values = (one.value for one in said if isinstance(one, ast.Constant))
+                values = (constant.value for constant in said if isinstance(constant, ast.Constant))
                 yield from (value for value in values if isinstance(value, str))
             case _:
                 pass
 
 
-def seen_by_checkers(tree: ast.Module) -> Iterator[str]:
-    """What other modules get by a wildcard: what is imported by its own name, or defined."""
-    blocks = [one.body for one in tree.body if isinstance(one, ast.If) and is_for_checkers(one)]
+def names_for_checkers(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a wildcard import gets: imports by their own name, and definitions."""
+    blocks = [
+        statement.body
+        for statement in tree.body
+        if isinstance(statement, ast.If) and is_for_checkers(statement)
+    ]
     for node in chain(tree.body, *blocks):
         match node:
             case ast.ImportFrom(names=names):
-                yield from (one.name for one in names if one.name == one.asname)
+                yield from (alias.name for alias in names if alias.name == alias.asname)
             case ast.FunctionDef(name=name) | ast.AnnAssign(target=ast.Name(id=name)):
                 yield name
             case _:

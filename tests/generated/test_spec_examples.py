@@ -1,4 +1,4 @@
-"""The messages printed in the specification's pages are read, and refused, as their index says."""
+"""The messages printed in the specification's pages are read, or refused, as their index says."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ def _read(kind: Any, value: Any) -> Any:
     return validator_of(kind)(value)
 
 
-def _encoded(message: Json) -> bytes:
+def _encode(message: Json) -> bytes:
     return json.dumps(message).encode()
 
 
@@ -59,17 +59,17 @@ def test_requests_are_read_by_method_and_sender() -> None:
             methods, message = load(example.revision).methods, example.whole()
             if message["method"] == "some_method":  # the progress page shows any request at all
                 with pytest.raises(MethodNotFound, match="some_method"):
-                    methods.parse_request(_encoded(message), sender="client")
+                    methods.parse_request(_encode(message), sender="client")
                 continue
             spec = methods.REQUESTS[message["method"]]
             for sender in spec.senders:
-                found = methods.parse_request(_encoded(message), sender=sender)
+                found = methods.parse_request(_encode(message), sender=sender)
                 assert (found.id, found.spec) == (message["id"], spec)
                 assert same(found.params.to_wire(), message.get("params", {}), exact=True)
                 written = methods.serialise_request(spec, found.id, found.params)
                 assert same(
                     _without_empty_params(written),
-                    _without_empty_params(_encoded(message)),
+                    _without_empty_params(_encode(message)),
                     exact=True,
                 )
 
@@ -80,12 +80,12 @@ def test_notifications_are_read_by_method_and_sender() -> None:
             methods, message = load(example.revision).methods, example.whole()
             spec = methods.NOTIFICATIONS[message["method"]]
             for sender in spec.senders:
-                found = methods.parse_notification(_encoded(message), sender=sender)
+                found = methods.parse_notification(_encode(message), sender=sender)
                 assert found.spec is spec
                 written = methods.serialise_notification(spec, found.params)
                 assert same(
                     _without_empty_params(written),
-                    _without_empty_params(_encoded(message)),
+                    _without_empty_params(_encode(message)),
                     exact=True,
                 )
 
@@ -95,8 +95,8 @@ def test_results_are_read_by_the_request_they_answer() -> None:
     for example in examples("response"):
         with tables.case(example.name):
             package, message = load(example.revision), example.whole()
-            spec = _answered(package.methods, example.entry)
-            found = package.methods.parse_answer(_encoded(message), spec=spec)
+            spec = _find_request(package.methods, example.entry)
+            found = package.methods.parse_answer(_encode(message), spec=spec)
             expected = _type(example.revision, example.entry["definition"])
             assert type(found.value) is expected
             assert found.id == message["id"]
@@ -108,7 +108,9 @@ def test_errors_are_read_as_answers() -> None:
     for example in examples("error"):
         with tables.case(example.name):
             methods, message = load(example.revision).methods, example.whole()
-            found = methods.parse_answer(_encoded(message), spec=_answered(methods, example.entry))
+            found = methods.parse_answer(
+                _encode(message), spec=_find_request(methods, example.entry)
+            )
             error = message["error"]
             assert (found.id, found.code, found.message) == (
                 message.get("id"),
@@ -125,7 +127,7 @@ def test_a_request_without_id_is_no_request() -> None:
         with tables.case(example.name):
             methods = load(example.revision).methods
             with pytest.raises(RemoteError):
-                methods.parse_request(_encoded(example.message()), sender="client")
+                methods.parse_request(_encode(example.message()), sender="client")
 
 
 def test_no_example_is_left_out() -> None:
@@ -135,8 +137,8 @@ def test_no_example_is_left_out() -> None:
     assert covered == len(all_examples()) == 262
 
 
-def _answered(methods: Any, entry: Json) -> Any:
-    """The request that an answer is for; any that may be answered so where the page has none."""
+def _find_request(methods: Any, entry: Json) -> Any:
+    """Return the request of an answer; any fitting one if the page has none."""
     if entry["method"] is not None:
         return {**methods.REQUESTS, **methods.INPUT_REQUESTS}[entry["method"]]
     for spec in methods.REQUESTS.values():
@@ -148,6 +150,6 @@ def _answered(methods: Any, entry: Json) -> Any:
 
 
 def _without_empty_params(data: bytes) -> Json:
-    # An absent object of params and an empty one say the same.
+    # An absent object of params and an empty one are the same.
     message: Json = json.loads(data)
     return {key: value for key, value in message.items() if key != "params" or value != {}}

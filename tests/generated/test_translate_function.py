@@ -1,4 +1,4 @@
-"""`translate` of a generated package: what becomes of single values, and what is said about it."""
+"""`translate` of a generated package: results for single values, and its errors."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ m = load(NEW).models
 
 
 def losses(outcome: Any) -> list[tuple[str, str, bool]]:
-    return [(one.pointer, one.what, one.harmless) for one in outcome.losses]
+    return [(loss.pointer, loss.what, loss.harmless) for loss in outcome.losses]
 
 
 def test_audio_becomes_a_resource_that_holds_the_same_bytes() -> None:
@@ -73,16 +73,16 @@ def test_output_schemas_that_no_object_fits_are_wrapped() -> None:
     dialect = "https://json-schema.org/draft/2020-12/schema"
     points = {"type": "array", "items": {"$ref": "#/$defs/P"}}
     kept = {"$defs": definitions, "$schema": dialect}
-    # A schema, and what becomes of it.
+    # A schema, and the result.
     cases: tuple[tuple[Any, Any], ...] = (
         ({"type": "object", "properties": {}}, {"type": "object", "properties": {}}),
         ({"type": "string"}, {"properties": {"result": {"type": "string"}}}),
         ({"type": ["string", "null"]}, {"properties": {"result": {"type": ["string", "null"]}}}),
         ({**points, **kept}, {"properties": {"result": points}, **kept}),
-        # Objects are sent as they are, so that one schema would not fit all values.
+        # Objects are sent unchanged, so one schema would not fit all values.
         ({"type": ["object", "null"]}, None),
         ({"anyOf": [{"type": "object"}, {"type": "null"}]}, None),
-        # What these lead to is elsewhere then.
+        # These move elsewhere.
         ({"type": "array", "items": {"$ref": "#"}}, None),
         ({"type": "array", "items": {"$dynamicRef": "#node"}}, None),
         ({"type": "array", "$id": "https://a/b", "items": {"$ref": "#/$defs/P"}}, None),
@@ -122,12 +122,15 @@ def test_several_blocks_become_several_messages_or_one_text() -> None:
         messages=[m.SamplingMessage(role="user", content=two)], max_tokens=1
     )
     split = pkg.translate(asked, NEW, "2025-06-18").value.messages
-    assert [(one.role, one.content.text) for one in split] == [("user", "a"), ("user", "b")]
+    assert [(message.role, message.content.text) for message in split] == [
+        ("user", "a"),
+        ("user", "b"),
+    ]
     answer = m.CreateMessageResult(role="assistant", model="m", content=two)
     assert pkg.translate(answer, NEW, "2025-06-18").value.content.text == "a\nb"
 
 
-def test_what_has_no_carrier_is_refused_with_a_place_and_a_code() -> None:
+def test_untranslatable_member_is_refused_with_place_and_code() -> None:
     rows: list[tuple[dict[str, Any], str, str]] = [
         (
             {"message": "?", "mode": "url", "url": "https://a", "elicitationId": "1"},
@@ -165,7 +168,7 @@ def test_an_elicitation_gets_the_same_id_for_the_same_question() -> None:
     assert first["elicitationId"] != other.value["elicitationId"]
 
 
-@pytest.mark.parametrize("target", [one for one in REVISIONS if one != NEW])
+@pytest.mark.parametrize("target", [revision for revision in REVISIONS if revision != NEW])
 def test_where_both_agree_nothing_is_done(target: str) -> None:
     value = {"name": "a", "value": "b", "x": {"y": 1}}
     assert pkg.translate(value, NEW, target, type="CompleteRequestParamsArgument").value is value
@@ -190,7 +193,7 @@ def test_revisions_are_named_or_given_as_modules() -> None:
     assert pkg.translate(value, NEW, NEW, type="ListRootsResult").value is value
 
 
-def test_what_cannot_be_translated_at_all_is_said() -> None:
+def test_missing_translation_is_reported() -> None:
     with pytest.raises(LookupError, match="has no equivalent of Task"):
         pkg.translate({}, NEW, LAST, type="Task")
     with pytest.raises(LookupError, match="no table between"):

@@ -19,7 +19,7 @@ from support.generated.translations import (
     bare,
     names,
     translator,
-    unnamed,
+    unnamed_losses,
     without,
 )
 
@@ -32,7 +32,7 @@ SETTINGS = settings(
 
 @cache
 def values_of(revision: str, name: str) -> list[Any]:
-    """Values of a type, as its patched schema has it; making them takes longer than using them."""
+    """Return values of a type by its patched schema; making them takes longer than using them."""
     made: list[Any] = []
 
     @SETTINGS
@@ -46,7 +46,7 @@ def values_of(revision: str, name: str) -> list[Any]:
 
 @cache
 def _instances(revision: str) -> Instances:
-    return Instances(oracle.patched(revision))
+    return Instances(oracle.patch_snapshot(revision))
 
 
 def for_all_values(revision: str, name: str, holds: Callable[[Any], None]) -> None:
@@ -56,7 +56,7 @@ def for_all_values(revision: str, name: str, holds: Callable[[Any], None]) -> No
 
 
 @pytest.mark.parametrize(("source", "target"), PAIRS)
-def test_what_comes_out_is_valid_and_every_loss_is_named(source: str, target: str) -> None:
+def test_translation_is_valid_and_names_every_loss(source: str, target: str) -> None:
     def holds(value: Any) -> None:
         before = deepcopy(value)
         try:
@@ -65,7 +65,7 @@ def test_what_comes_out_is_valid_and_every_loss_is_named(source: str, target: st
             return
         assert value == before, f"{name}: the input was changed"
         assert accepts(target, becomes)(outcome.value), f"{name}: {value}, {outcome}"
-        assert unnamed(value, outcome) == [], f"{name}: {value}, {outcome}"
+        assert unnamed_losses(value, outcome) == [], f"{name}: {value}, {outcome}"
 
     for pair in names(source, target):
         name, becomes = pair
@@ -73,7 +73,7 @@ def test_what_comes_out_is_valid_and_every_loss_is_named(source: str, target: st
 
 
 @pytest.mark.parametrize(("older", "newer"), list(combinations(REVISIONS, 2)))
-def test_what_is_lifted_comes_back_as_it_was(older: str, newer: str) -> None:
+def test_lifted_value_comes_back_unchanged(older: str, newer: str) -> None:
     up, down = translator(older, newer), translator(newer, older)
     back = dict(names(newer, older))
 
@@ -84,7 +84,7 @@ def test_what_is_lifted_comes_back_as_it_was(older: str, newer: str) -> None:
             return
         again = down.translate(lifted.value, becomes)
         lost = [loss.pointer for loss in lifted.losses]
-        # An empty `_meta` says as much as none.
+        # An empty `_meta` counts as none.
         left = bare(without(value, lost))
         assert bare(without(again.value, lost)) == left, f"{name}: {lifted}, {again}"
 
@@ -95,9 +95,7 @@ def test_what_is_lifted_comes_back_as_it_was(older: str, newer: str) -> None:
 
 @pytest.mark.parametrize(("oldest", "middle", "newest"), list(combinations(REVISIONS, 3)))
 @pytest.mark.parametrize("way", ["up", "down"])
-def test_one_table_does_what_its_steps_do_one_after_the_other(
-    way: str, oldest: str, middle: str, newest: str
-) -> None:
+def test_direct_table_equals_its_steps(way: str, oldest: str, middle: str, newest: str) -> None:
     source, target = (oldest, newest) if way == "up" else (newest, oldest)
     first, second = dict(names(source, middle)), dict(names(middle, target))
 

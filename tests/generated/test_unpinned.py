@@ -1,4 +1,4 @@
-"""Any schema of the specification's history makes a package that runs, whatever it is called."""
+"""Any schema of the specification's history makes a working package, under any name."""
 
 import asyncio
 import importlib
@@ -20,36 +20,36 @@ from support.tables import some
 pytestmark = pytest.mark.long
 
 DRAFTS = ("142b3c3c", "2f2c60d6", "6f2c22a8", "7519d64b", "880d3112", "a1b65dc8", "14043ad9")
-# File under ../shared/published, and what it is called here.
+# Files under ../shared/published, and their names here.
 CASES = [
     *((f"drafts/{name}", "draft") for name in (*DRAFTS, "2025-11-25")),
-    # A revision to come was a state of the draft before.
+    # A future revision is an earlier state of the draft.
     *zip(REVISIONS, ("2099-01-01", "2024-01-01", "draft", "2025-07-01", "draft"), strict=False),
 ]
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the packages are."""
+    """The folder of the packages."""
     missing.reference("published", "what becomes of published files")
     return tmp_path_factory.mktemp("unpinned")
 
 
 @cache
-def made(file: str, revision: str, folder: Path) -> Path:
-    """The package of a published file under the name of a revision."""
+def make_package(file: str, revision: str, folder: Path) -> Path:
+    """Return the package of a published file under the name of a revision."""
     content = (missing.SHARED / "published" / f"{file}.schema.json").read_bytes()
     given = GivenFile(f"{file}.json", content)
     place = folder / f"of_{module_name(file.rpartition('/')[2])}_as_{module_name(revision)}"
-    for one in generate(GenerationOptions((revision,), {revision: given})).files:
-        path = place / one.path
+    for generated_file in generate(GenerationOptions((revision,), {revision: given})).files:
+        path = place / generated_file.path
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(one.content)
+        path.write_bytes(generated_file.content)
     return place
 
 
 def params(spec: Any, models: Any, **members: Any) -> Any:
-    """Params, with what only some drafts require: who asks."""
+    """Return params, with the client's name that only some drafts require."""
     try:
         return spec.params(**members)
     except ValidationError:
@@ -62,8 +62,8 @@ def greet(self: Any, name: str) -> str:
     return f"Hello, {name}"
 
 
-async def called(package: Any, revision: str) -> tuple[list[str], dict[str, Any]]:
-    """The tools that a server lists, and what one says when it is called."""
+async def call_server(package: Any, revision: str) -> tuple[list[str], dict[str, Any]]:
+    """Return the listed tools of a server, and the text of one call."""
     module = package.load(revision)
     greeter: Any = type("Greeter", (package.Toolkit, module.Server), {"greet": package.tool(greet)})
     async with package.connect_in_memory(module.Client(), greeter()) as client:
@@ -80,7 +80,7 @@ async def called(package: Any, revision: str) -> tuple[list[str], dict[str, Any]
 def test_every_module_is_imported_and_a_tool_is_called(
     file: str, revision: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    place = made(file, revision, folder)
+    place = make_package(file, revision, folder)
     monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
     package = importlib.import_module(place.name)
     for path in sorted(place.rglob("*.py")):
@@ -88,12 +88,12 @@ def test_every_module_is_imported_and_a_tool_is_called(
         importlib.import_module(".".join(parts).removesuffix(".__init__"))
     handshake = "initialize" in package.load(revision).methods.REQUESTS
     assert package.REVISIONS[0].era == ("handshake" if handshake else "stateless")
-    tools, result = asyncio.run(called(package, revision))
+    tools, result = asyncio.run(call_server(package, revision))
     assert tools == ["greet"]
     assert result["content"] == [{"type": "text", "text": "Hello, Ada"}]
 
 
 def test_type_checkers_find_nothing(folder: Path) -> None:
-    places = [made(file, revision, folder) for file, revision in some(CASES, 1, "checked")]
-    modules = [f"{one.name}/v{path.name[1:]}" for one in places for path in one.glob("v*/")]
+    places = [make_package(file, revision, folder) for file, revision in some(CASES, 1, "checked")]
+    modules = [f"{place.name}/v{path.name[1:]}" for place in places for path in place.glob("v*/")]
     assert_nothing_found(folder, modules, "drafts")

@@ -1,4 +1,4 @@
-"""Bodies of requests as no client writes them: each gets its status and code, and harms nobody."""
+"""Abnormal request bodies: each gets its status and code, and harms no other client."""
 
 import json
 from collections.abc import Callable
@@ -6,7 +6,16 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
-from support.http.fire import Fields, attacked, call, http, modern, of_modern, on_each_stack, wire
+from support.http.fire import (
+    Fields,
+    call,
+    http,
+    modern,
+    of_modern,
+    on_each_stack,
+    serve_under_attack,
+    wire,
+)
 from support.json_types import JsonObject
 from support.revisions import STATELESS
 from support.sessions.talking import hello
@@ -36,7 +45,7 @@ def argument(value: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%b}' % params
 
 
-def nested(depth: int) -> bytes:
+def nest_arrays(depth: int) -> bytes:
     return b"[" * depth + b"]" * depth
 
 
@@ -62,9 +71,9 @@ NOT_JSON = [
     Case("an id of 5000 digits", ping(id=b"1" * 5000), 400, PARSE),
     Case("a number in hexadecimal", argument(b"0x10"), 400, PARSE),
     Case("a number with a zero before it", argument(b"007"), 400, PARSE),
-    Case("nested 100,000 times", nested(100_000), 400, PARSE),
+    Case("nested 100,000 times", nest_arrays(100_000), 400, PARSE),
     Case("nested objects", b'{"a":' * 5000 + b"1" + b"}" * 5000, 400, PARSE),
-    Case("nested 300 times in an argument", argument(nested(300)), 400, PARSE),
+    Case("nested 300 times in an argument", argument(nest_arrays(300)), 400, PARSE),
 ]
 
 WITHOUT_ID = {
@@ -115,7 +124,7 @@ SERVED = [
     Case("a lone surrogate", argument(rb'"\ud800"'), 200),
     Case("a pair of surrogates", argument(rb'"\ud83d\ude00"'), 200),
     Case("a number that is too large to hold", argument(b"1e400"), 200),
-    Case("nested 150 times", argument(nested(150)), 200),
+    Case("nested 150 times", argument(nest_arrays(150)), 200),
     Case(
         "a member of 100,000 others",
         argument(json.dumps(dict.fromkeys(map(str, range(100_000)))).encode()),
@@ -153,7 +162,7 @@ ALL = [*NOT_JSON, *NO_MESSAGE, *SERVED]
 
 
 async def test_an_odd_body_gets_its_status_in_a_session() -> None:
-    async with attacked() as site:
+    async with serve_under_attack() as site:
         for case in ALL:
             answer = await site.ask(http(case.body, **await site.session()))
             assert answer.status == case.status, (case.name, answer)
@@ -165,8 +174,8 @@ async def test_an_odd_body_gets_its_status_in_a_session() -> None:
             await site.is_fine()
 
 
-async def test_what_is_no_json_is_refused_in_the_stateless_era_too() -> None:
-    async with attacked() as site:
+async def test_invalid_json_is_refused_in_stateless_era() -> None:
+    async with serve_under_attack() as site:
         for case in NOT_JSON:
             answer = await site.ask(http(case.body, **of_modern("ping")))
             code = answer.message["error"]["code"]
@@ -194,7 +203,7 @@ KEYS = (VERSION, CLIENT, "progressToken", "io.modelcontextprotocol/logLevel")
 
 
 async def test_an_odd_meta_is_refused_or_served_but_never_a_failure() -> None:
-    async with attacked() as site:
+    async with serve_under_attack() as site:
         for key, value in product(KEYS, ODD):
             fields = of_modern("tools/call", "echo")
             answer = await site.ask(http(meta(**{key: value}), **fields))
@@ -219,7 +228,7 @@ async def test_an_odd_name_field_is_refused() -> None:
         (None, 400),
     ]:
         with case((name, status)):
-            async with attacked() as site:
+            async with serve_under_attack() as site:
                 answer = await site.ask(http(meta(), **of_modern("tools/call", name)))
                 assert answer.status == status
                 assert status == 200 or answer.message["error"]["code"] == -32020
@@ -241,7 +250,7 @@ async def test_an_odd_batch_gets_its_status() -> None:
         "nothing to answer": (b'[{"jsonrpc":"2.0","method":"notifications/no/such"}]', 202),
     }.items():
         with case(name):
-            async with attacked() as site:
+            async with serve_under_attack() as site:
                 answer = await site.ask(http(body, **await site.session(BATCHING)))
                 assert answer.status == status, answer
                 await site.is_fine()
@@ -250,7 +259,7 @@ async def test_an_odd_batch_gets_its_status() -> None:
 LIMIT = 1000
 
 
-def declared(size: int) -> Callable[[Fields], bytes]:
+def declare_size(size: int) -> Callable[[Fields], bytes]:
     return lambda mine: http(b"", **{**mine, "content-length": str(size)})
 
 
@@ -261,14 +270,14 @@ def chunks(mine: Fields) -> bytes:
 
 @pytest.mark.parametrize(
     "data",
-    [declared(LIMIT + 1), declared(10**18), chunks],
+    [declare_size(LIMIT + 1), declare_size(10**18), chunks],
     ids=["too much by one", "far too much", "chunks without end"],
 )
 @on_each_stack
 async def test_a_body_that_is_too_large_is_refused_before_it_has_come(
     data: Callable[[Fields], bytes], stack: str
 ) -> None:
-    async with attacked(stack, max_body=LIMIT) as site:
+    async with serve_under_attack(stack, max_body=LIMIT) as site:
         answer = await site.ask(data(await site.session()))
         assert answer.status == 413
         await site.is_fine()
@@ -276,11 +285,11 @@ async def test_a_body_that_is_too_large_is_refused_before_it_has_come(
 
 @on_each_stack
 async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_said(stack: str) -> None:
-    async with attacked(stack, body_timeout=0.1) as site:
+    async with serve_under_attack(stack, body_timeout=0.1) as site:
         mine = await site.session()
-        assert (await site.ask(declared(10)(mine))).status == 408
+        assert (await site.ask(declare_size(10)(mine))).status == 408
         async with wire(site.port) as slow:
-            await slow.send(declared(10)(mine) + b"123")
+            await slow.send(declare_size(10)(mine) + b"123")
             assert (await slow.answer()).status == 408
         await site.is_fine()
 
@@ -290,7 +299,7 @@ async def test_a_body_that_does_not_come_is_waited_for_no_longer_than_said(stack
 async def test_who_leaves_in_the_middle_of_a_body_leaves_nothing_behind(
     era: str, stack: str
 ) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session() if era != STATELESS else of_modern("tools/call", "echo")
         for _ in range(20):
             async with wire(site.port) as one:

@@ -1,4 +1,4 @@
-"""Clients that leave in the middle, stop reading, or close half of the connection."""
+"""Clients that leave in the middle, stop reading, or half-close the connection."""
 
 import asyncio
 from typing import Any
@@ -7,7 +7,6 @@ import pytest
 from support.http.fire import (
     Site,
     Wire,
-    attacked,
     call,
     http,
     leftovers,
@@ -15,6 +14,7 @@ from support.http.fire import (
     modern_call,
     of_modern,
     on_each_stack,
+    serve_under_attack,
     until,
     wire,
 )
@@ -24,18 +24,18 @@ LISTEN = modern("subscriptions/listen", 7, notifications={"toolsListChanged": Tr
 MANY = 20
 
 
-async def begun(site: Site, number: int) -> None:
+async def wait_for_calls(site: Site, number: int) -> None:
     await until(lambda: site.target.begun >= number)
 
 
 @pytest.mark.parametrize("tool", ["wait", "talk"])
 @on_each_stack
 async def test_to_leave_a_call_of_the_stateless_era_is_to_cancel_it(stack: str, tool: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         for number in range(1, MANY + 1):
             async with wire(site.port) as one:
                 await one.send(modern_call(tool))
-                await begun(site, number)
+                await wait_for_calls(site, number)
                 if tool == "talk":
                     await one.head()
                 one.vanish()
@@ -46,12 +46,12 @@ async def test_to_leave_a_call_of_the_stateless_era_is_to_cancel_it(stack: str, 
 @pytest.mark.parametrize("tool", ["wait", "talk"])
 @on_each_stack
 async def test_to_leave_a_call_of_a_session_cancels_nothing(stack: str, tool: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         for number in range(1, MANY + 1):
             async with wire(site.port) as one:
                 await one.send(http(call(tool, number), **mine))
-                await begun(site, number)
+                await wait_for_calls(site, number)
                 if tool == "talk":
                     await one.head()
                 one.vanish()
@@ -67,7 +67,7 @@ async def test_to_leave_a_call_of_a_session_cancels_nothing(stack: str, tool: st
 
 @on_each_stack
 async def test_who_leaves_a_stream_of_a_session_can_come_back_to_its_answer(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         async with wire(site.port) as one:
             await one.send(http(call("talk"), **mine))
@@ -85,14 +85,14 @@ async def test_who_leaves_a_stream_of_a_session_can_come_back_to_its_answer(stac
 @on_each_stack
 async def test_a_connection_closed_by_half_counts_as_closed(stack: str) -> None:
     """ASGI servers tell of either in the same way: `http.disconnect`."""
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         for number, data in enumerate(
             [http(call("wait"), **mine), modern_call("wait"), modern_call("talk")], 1
         ):
             async with wire(site.port) as one:
                 await one.send(data)
-                await begun(site, number)
+                await wait_for_calls(site, number)
                 one.writer.write_eof()
                 await one.is_closed()
         await until(lambda: site.target.cancelled == 2)
@@ -102,7 +102,7 @@ async def test_a_connection_closed_by_half_counts_as_closed(stack: str) -> None:
 
 @on_each_stack
 async def test_streams_of_changes_that_are_left_are_let_go(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         for data in (http(b"", "GET", **mine), http(LISTEN, **of_modern("subscriptions/listen"))):
             for _ in range(MANY):
@@ -116,7 +116,7 @@ async def test_streams_of_changes_that_are_left_are_let_go(stack: str) -> None:
         await site.is_fine()
 
 
-# More than the buffers of both ends of a connection on this machine take in.
+# More than the buffers of both ends of a local connection hold.
 FLOOD = {"times": 300, "size": 100_000}
 
 
@@ -130,7 +130,7 @@ async def unread(site: Site, one: Wire, data: bytes) -> None:
 @pytest.mark.parametrize("era", ["a session", "stateless"])
 @on_each_stack
 async def test_who_does_not_read_its_stream_is_given_up_after_a_time(stack: str, era: str) -> None:
-    async with attacked(stack, send_timeout=0.2) as site:
+    async with serve_under_attack(stack, send_timeout=0.2) as site:
         data = modern_call("flood", **FLOOD)
         if era == "a session":
             data = http(call("flood", **FLOOD), **await site.session())
@@ -142,22 +142,22 @@ async def test_who_does_not_read_its_stream_is_given_up_after_a_time(stack: str,
 
 @on_each_stack
 async def test_who_does_not_read_its_answers_takes_up_no_place_for_long(stack: str) -> None:
-    async with attacked(stack, send_timeout=0.2, max_requests=1) as site:
+    async with serve_under_attack(stack, send_timeout=0.2, max_requests=1) as site:
         mine = await site.session()
         big = http(call("big", 1, size=20_000_000), **mine)
         async with wire(site.port) as one:
-            # The second is worked on once the first was written, and cannot be.
+            # The second is handled after the first was written, and cannot be written.
             await unread(site, one, big + http(call("echo", 2), **mine))
-            await begun(site, 2)
+            await wait_for_calls(site, 2)
             await site.is_fine()
 
 
-# What uvicorn says of a response that is cut off.
+# The log entry of uvicorn for a response that is cut off.
 CUT = "ASGI callable returned without completing response."
 
 
-async def stalled(site: Site, one: Wire, mine: Any) -> None:
-    """Open the stream of a session, and stop reading when it cannot be written to any more."""
+async def stall_stream(site: Site, one: Wire, mine: Any) -> None:
+    """Open the stream of a session, and stop reading when writes to it block."""
     await one.send(http(b"", "GET", **mine))
     await one.head()
     one.read(False)
@@ -171,10 +171,10 @@ async def stalled(site: Site, one: Wire, mine: Any) -> None:
 
 @on_each_stack
 async def test_a_client_can_open_its_stream_anew_while_the_one_before_is_stuck(stack: str) -> None:
-    async with attacked(stack, send_timeout=0.2, keep_alive=60) as site:
+    async with serve_under_attack(stack, send_timeout=0.2, keep_alive=60) as site:
         mine = await site.session()
         async with wire(site.port) as stuck, wire(site.port) as anew:
-            await stalled(site, stuck, mine)
+            await stall_stream(site, stuck, mine)
             await anew.send(http(b"", "GET", **mine))
             assert (await anew.head()).status == 200
             assert (await anew.event()).startswith(b"id: ")
@@ -183,20 +183,20 @@ async def test_a_client_can_open_its_stream_anew_while_the_one_before_is_stuck(s
 
 @on_each_stack
 async def test_a_session_can_be_ended_while_its_stream_is_stuck(stack: str) -> None:
-    async with attacked(stack, send_timeout=0.2, keep_alive=60) as site:
+    async with serve_under_attack(stack, send_timeout=0.2, keep_alive=60) as site:
         mine = await site.session()
         async with wire(site.port) as stuck:
-            await stalled(site, stuck, mine)
+            await stall_stream(site, stuck, mine)
             assert (await site.ask(http(b"", "DELETE", **mine))).status == 204
         await site.is_fine()
 
 
 @on_each_stack
 async def test_a_server_can_be_closed_while_a_client_does_not_read(stack: str) -> None:
-    async with attacked(stack, CUT, send_timeout=60, keep_alive=60, drain=0.1) as site:
+    async with serve_under_attack(stack, CUT, send_timeout=60, keep_alive=60, drain=0.1) as site:
         mine = await site.session()
         async with wire(site.port) as stuck, asyncio.timeout(PATIENCE):
-            await stalled(site, stuck, mine)
+            await stall_stream(site, stuck, mine)
             await site.app.close()
 
 
@@ -204,12 +204,12 @@ async def test_a_server_can_be_closed_while_a_client_does_not_read(stack: str) -
 async def test_a_session_that_ends_while_its_answer_cannot_be_written_is_no_failure(
     stack: str,
 ) -> None:
-    async with attacked(stack, send_timeout=60) as site:
+    async with serve_under_attack(stack, send_timeout=60) as site:
         mine = await site.session()
         big = http(call("big", 1, size=20_000_000), **mine)
         async with wire(site.port) as one:
             await unread(site, one, big + http(call("echo", 2), **mine))
-            await begun(site, 2)
+            await wait_for_calls(site, 2)
             assert (await site.ask(http(b"", "DELETE", **mine))).status == 204
             one.read(True)
             assert (await one.answer()).status == 200

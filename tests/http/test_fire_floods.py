@@ -1,4 +1,4 @@
-"""More of everything than anybody needs: bounded while it lasts, and gone when it is over."""
+"""Floods of everything: bounded while they last, and gone afterwards."""
 
 import asyncio
 import gc
@@ -11,7 +11,6 @@ from support.http.fire import (
     Answer,
     Target,
     app_of,
-    attacked,
     call,
     http,
     leftovers,
@@ -21,8 +20,9 @@ from support.http.fire import (
     on_each_stack,
     quiet,
     run,
-    settled,
+    serve_under_attack,
     until,
+    wait_until_idle,
     wire,
 )
 from support.json_types import JsonObject
@@ -36,7 +36,7 @@ BEGIN = http(hello())
 
 
 async def bare(app: Any, data: bytes) -> Answer:
-    """The response to one request, without a socket."""
+    """Return the response to one request, without a socket."""
     head, _, body = data.partition(b"\r\n\r\n")
     first, *lines = head.split(b"\r\n")
     method, target, _ = first.decode().split(" ")
@@ -58,18 +58,18 @@ async def bare(app: Any, data: bytes) -> Answer:
 
     await app({**scope, "query_string": b""}, receive, send)
     fields = [b"%b: %b" % pair for pair in said[0]["headers"]]
-    whole = b"".join(one.get("body", b"") for one in said[1:])
+    whole = b"".join(reply_part.get("body", b"") for reply_part in said[1:])
     return Answer(said[0]["status"], b"\r\n".join([b"", *fields]), whole)
 
 
 def ours() -> Counter[str]:
-    """The objects of the package there are, by type."""
+    """Return the existing objects of the package, by type."""
     gc.collect()
-    kinds: list[Any] = [type(one) for one in gc.get_objects()]
+    kinds: list[Any] = [type(value) for value in gc.get_objects()]
     return Counter(
-        one.__qualname__
-        for one in kinds
-        if str(one.__module__).startswith(("mcp_revisions", "mcp_protogen"))
+        kind.__qualname__
+        for kind in kinds
+        if str(kind.__module__).startswith(("mcp_revisions", "mcp_protogen"))
     )
 
 
@@ -89,7 +89,7 @@ def test_many_sessions_that_are_left_lapse_and_leave_nothing_behind() -> None:
         for _ in range(2):
             await flood(app, MANY)
             await until(lambda: not service.sessions)
-            await settled(app)
+            await wait_until_idle(app)
             assert not target.server.sessions
             more = ours() - before
             assert sum(more.values()) < 50, more
@@ -119,7 +119,7 @@ def test_there_are_never_more_sessions_than_said_and_the_idlest_goes_first() -> 
 
 
 async def test_sessions_in_use_are_not_ended_to_make_room() -> None:
-    async with attacked(max_sessions=3) as site, AsyncExitStack() as stack:
+    async with serve_under_attack(max_sessions=3) as site, AsyncExitStack() as stack:
         for _ in range(3):
             one = await stack.enter_async_context(wire(site.port))
             await one.send(http(b"", "GET", **await site.session()))
@@ -132,7 +132,7 @@ async def test_sessions_in_use_are_not_ended_to_make_room() -> None:
 
 @on_each_stack
 async def test_many_streams_that_are_dropped_leave_nothing_behind(stack: str) -> None:
-    async def one_of(port: int, data: bytes) -> None:
+    async def hold_stream(port: int, data: bytes) -> None:
         async with wire(port) as one:
             await one.send(data)
             assert (await one.head()).status == 200
@@ -142,7 +142,7 @@ async def test_many_streams_that_are_dropped_leave_nothing_behind(stack: str) ->
             one.vanish()
 
     opened, drop = asyncio.Semaphore(0), asyncio.Event()
-    async with attacked(stack, max_streams=STREAMS) as site:
+    async with serve_under_attack(stack, max_streams=STREAMS) as site:
         listen = modern("subscriptions/listen", 7, notifications={"toolsListChanged": True})
         dropped: list[asyncio.Task[None]] = []
         for _ in range(STREAMS // 2):
@@ -151,7 +151,7 @@ async def test_many_streams_that_are_dropped_leave_nothing_behind(stack: str) ->
                 http(b"", "GET", **mine),
                 http(listen, **of_modern("subscriptions/listen")),
             ):
-                dropped.append(asyncio.create_task(one_of(site.port, data)))
+                dropped.append(asyncio.create_task(hold_stream(site.port, data)))
                 await opened.acquire()
         service = site.app._running.state
         assert len(service.keep_alive) == STREAMS
@@ -160,7 +160,7 @@ async def test_many_streams_that_are_dropped_leave_nothing_behind(stack: str) ->
         await site.target.server.tools_list_changed()
         drop.set()
         await asyncio.gather(*dropped)
-        await settled(site.app)
+        await wait_until_idle(site.app)
         await until(lambda: len(site.app._running.state.sessions) == STREAMS // 2 + 1)
         await site.is_fine()
 
@@ -170,7 +170,7 @@ async def test_many_streams_that_are_dropped_leave_nothing_behind(stack: str) ->
 async def test_requests_beyond_the_limit_are_sent_away_and_the_others_served(
     era: str, stack: str
 ) -> None:
-    async with attacked(stack, max_requests=50) as site:
+    async with serve_under_attack(stack, max_requests=50) as site:
         sessions = [await site.session() for _ in range(10)]
         asked = [
             (
@@ -185,13 +185,13 @@ async def test_requests_beyond_the_limit_are_sent_away_and_the_others_served(
         assert site.target.begun == 50
         site.target.go.set()
         answers = [await task for task in answering]
-        statuses = Counter((one.status, one.field("retry-after")) for one in answers)
+        statuses = Counter((answer.status, answer.field("retry-after")) for answer in answers)
         assert statuses == {(200, None): 50, (503, "1"): 150}
         await site.is_fine()
 
 
 async def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_pass() -> None:
-    async with attacked(max_in_flight=5) as site:
+    async with serve_under_attack(max_in_flight=5) as site:
         mine, other = await site.session(), await site.session()
         answering = [asyncio.create_task(site.ask(http(call("ask", n), **mine))) for n in range(4)]
         answering.append(asyncio.create_task(site.ask(http(call("wait", 4), **mine))))
@@ -210,8 +210,8 @@ async def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_p
         note = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": cancel}
         assert (await site.ask(http(note, **mine))).status == 202
         answers = [await task for task in answering]
-        assert [one.status for one in answers] == [200] * 5
-        assert all(one.message["result"] for one in answers[:4])
+        assert [reply.status for reply in answers] == [200] * 5
+        assert all(reply.message["result"] for reply in answers[:4])
         assert b"data: {" not in answers[4].body
         await site.is_fine()
 
@@ -219,13 +219,13 @@ async def test_a_session_has_a_limit_of_its_own_that_answers_and_cancellations_p
 async def test_the_events_of_many_streams_are_kept_up_to_a_bound() -> None:
     engine = pkg.MemoryEngine(max_events=10, max_bytes=100_000)
     store: Any = engine.events
-    async with attacked(shared=pkg.Shared(engine=engine)) as site:
+    async with serve_under_attack(shared=pkg.Shared(engine=engine)) as site:
         mine = await site.session()
         for number in range(100):
             data = call("flood", number, times=20, size=1000)
             assert (await site.ask(http(data, **mine))).status == 200
-        streams = [one for session in store._sessions.values() for one in session.values()]
-        kept = [event for one in streams for event in one.events]
+        streams = [stream for session in store._sessions.values() for stream in session.values()]
+        kept = [event for stream in streams for event in stream.events]
         assert 0 < sum(len(event.message) for event in kept) <= 100_000
         assert store._quota.used <= 100_000
         await site.ask(http(b"", "DELETE", **mine))
@@ -234,11 +234,11 @@ async def test_the_events_of_many_streams_are_kept_up_to_a_bound() -> None:
 
 
 async def test_initialize_has_no_use_for_the_id_of_another_request() -> None:
-    async with attacked() as site:
+    async with serve_under_attack() as site:
         answers = await asyncio.gather(*[site.ask(BEGIN) for _ in range(50)])
-        ids = {one.field("mcp-session-id") for one in answers}
+        ids = {answer.field("mcp-session-id") for answer in answers}
         assert len(ids) == 50 and None not in ids
-        assert all(one.message["result"]["protocolVersion"] == OLD for one in answers)
+        assert all(answer.message["result"]["protocolVersion"] == OLD for answer in answers)
         for id in ids:
             mine = {"mcp-session-id": id}
             assert (await site.ask(http(INITIALIZED, **mine))).status == 202

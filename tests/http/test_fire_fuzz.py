@@ -1,4 +1,4 @@
-"""Valid requests, bent in many ways at once: each answer is one of those that are documented."""
+"""Valid requests, bent in many ways at once: each answer is a documented one."""
 
 import asyncio
 import json
@@ -11,14 +11,14 @@ from support.http.fire import (
     STACKS,
     Answer,
     Site,
-    attacked,
     call,
     http,
     loop_of,
     modern,
     of_modern,
     quiet,
-    settled,
+    serve_under_attack,
+    wait_until_idle,
     wire,
 )
 from support.json_types import JsonObject
@@ -110,7 +110,7 @@ def bent(draw: st.DrawFn, value: Any) -> Any:
 
 @st.composite
 def requests(draw: st.DrawFn) -> tuple[str, dict[str, str | None], bytes, int]:
-    """A method, header fields, a body, and how much of all that is sent."""
+    """Yield a method, header fields, a body, and the sent share of it."""
     message, base = draw(st.sampled_from(BASES))
     fields: JsonObject = dict(base)
     for _ in range(draw(st.integers(0, 3))):
@@ -124,14 +124,14 @@ def requests(draw: st.DrawFn) -> tuple[str, dict[str, str | None], bytes, int]:
     return draw(METHODS), fields, body, draw(st.sampled_from([100] * 9 + [50]))
 
 
-async def sent(
+async def send_bent(
     site: Site, mine: str, request: tuple[str, dict[str, str | None], bytes, int]
 ) -> None:
-    """Send a bent request, and judge what comes back."""
+    """Send a bent request, and check the response."""
     method, fields, body, share = request
     fields = {name: mine if value == SESSION else value for name, value in fields.items()}
     data = http(body, method, **fields)
-    # More may be announced than is sent, which the server waits for.
+    # More may be announced than is sent; the server waits for the rest.
     announced = share < 100 or bool({"content-length", "transfer-encoding"} & set(fields))
     async with wire(site.port) as one:
         await one.send(data[: len(data) * share // 100])
@@ -147,7 +147,7 @@ async def sent(
         except TimeoutError:
             assert announced
         except asyncio.IncompleteReadError:
-            # A connection that is closed before a head was complete.
+            # The connection was closed before a complete head.
             assert share < 100
 
 
@@ -159,19 +159,19 @@ async def rest(one: Any, answer: Answer, method: str) -> Answer:
 
 
 def judge(method: str, answer: Answer) -> None:
-    """Whether an answer is one of those that are documented."""
+    """Require a documented answer."""
     assert answer.status in STATUSES, answer
     assert answer.status != 503 or answer.field("retry-after")
     if answer.field("content-type") == "application/json" and method != "HEAD":
         said = answer.message
-        for one in said if answer.body.startswith(b"[") else [said]:
-            assert one["jsonrpc"] == "2.0"
-            assert ("result" in one) != ("error" in one), answer
-            if "error" in one:
-                assert isinstance(one["error"]["code"], int) and one["error"]["message"]
+        for message in said if answer.body.startswith(b"[") else [said]:
+            assert message["jsonrpc"] == "2.0"
+            assert ("result" in message) != ("error" in message), answer
+            if "error" in message:
+                assert isinstance(message["error"]["code"], int) and message["error"]["message"]
         assert answer.status == 200 or "error" in said
     else:
-        # What the parser refuses by itself.
+        # Refusals of the parser itself.
         assert not answer.body or answer.body == b"Invalid HTTP request received.", answer
 
 
@@ -183,7 +183,7 @@ def test_a_bent_request_gets_an_answer_that_is_documented() -> None:
 
 def bend(stack: str) -> None:
     with asyncio.Runner(loop_factory=partial(loop_of, stack)) as loop, quiet():
-        entered = attacked(stack, body_timeout=0.1, max_waiting=10)
+        entered = serve_under_attack(stack, body_timeout=0.1, max_waiting=10)
         site = loop.run(entered.__aenter__())
         mine: JsonObject = {"mcp-session-id": ""}
 
@@ -202,12 +202,12 @@ def bend(stack: str) -> None:
                 again = http(call("echo"), **mine)
                 if not mine["mcp-session-id"] or (await site.ask(again)).status == 404:
                     mine.update(await site.session())
-                await sent(site, mine["mcp-session-id"], request)
+                await send_bent(site, mine["mcp-session-id"], request)
                 assert (await site.ask(http(call("echo"), **mine))).status in (200, 404)
 
             loop.run(once())
 
         attack()
-        loop.run(settled(site.app))
+        loop.run(wait_until_idle(site.app))
         loop.run(site.is_fine())
         loop.run(entered.__aexit__(None, None, None))

@@ -1,15 +1,15 @@
-"""Heads of requests as no client writes them: each gets its status, and harms nobody else."""
+"""Abnormal request heads: each gets its status, and harms no other client."""
 
 from collections.abc import Callable
 from typing import NamedTuple
 
-from support.http.fire import Fields, attacked, http, on_each_stack, wire
+from support.http.fire import Fields, http, on_each_stack, serve_under_attack, wire
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
 
 class Case(NamedTuple):
-    """What is sent, given the fields of a session, and the status by parser."""
+    """The bytes to send for the fields of a session, and the status by parser."""
 
     name: str
     data: Callable[[Fields], bytes]
@@ -52,7 +52,7 @@ def pieces(mine: Fields, length: str | None = None) -> bytes:
 
 
 def both(mine: Fields) -> bytes:
-    """The same with a length that says something else."""
+    """Return the request with a contradicting length."""
     return pieces(mine, "40")
 
 
@@ -92,7 +92,7 @@ PATHS = [
 ]
 
 LINES = [
-    # To the one parser this is HTTP/0.9, which needs no version.
+    # One parser takes this for HTTP/0.9, which needs no version.
     Case("no version", swap(b" HTTP/1.1", b""), 200, 400),
     same("a version that is none", 400, swap(b"HTTP/1.1", b"HTTP/x.y")),
     same("HTTP/2 by name only", 200, swap(b"HTTP/1.1", b"HTTP/2.0")),
@@ -198,7 +198,7 @@ ALL = [*METHODS, *PATHS, *LINES, *OLD_HTTP, *LENGTHS, *DOUBLES, *KINDS, *VERSION
 
 @on_each_stack
 async def test_an_odd_head_gets_its_status(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         for case in ALL:
             answer = await site.ask(case.data(await site.session()))
             assert answer.status == getattr(case, stack), (case.name, answer)
@@ -207,7 +207,7 @@ async def test_an_odd_head_gets_its_status(stack: str) -> None:
 
 @on_each_stack
 async def test_head_is_no_method_of_the_endpoint_and_gets_no_body(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         async with wire(site.port) as one:
             await one.send(http(b"", "HEAD", **mine) + http(PING, **mine))

@@ -1,9 +1,9 @@
-"""Names by which a server is called, and pages that call it: DNS rebinding and its relatives."""
+"""Host names and calling pages: DNS rebinding and similar attacks."""
 
 from itertools import product
 
 import pytest
-from support.http.fire import attacked, call, http, modern_call, on_each_stack, wire
+from support.http.fire import call, http, modern_call, on_each_stack, serve_under_attack, wire
 from support.revisions import STATELESS
 from support.tables import case
 
@@ -94,7 +94,7 @@ ORIGINS = [
 
 @on_each_stack
 async def test_only_its_own_names_reach_a_server(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         got = [
             (host, (await site.ask(http(call("echo"), **{**mine, "host": host}))).status)
@@ -108,7 +108,7 @@ async def test_only_its_own_names_reach_a_server(stack: str) -> None:
 
 @on_each_stack
 async def test_only_pages_at_its_own_names_may_call_a_server(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         got = [
             (origin, (await site.ask(http(call("echo"), origin=origin, **mine))).status)
@@ -123,7 +123,7 @@ async def test_a_strange_page_is_refused_whatever_it_asks_for() -> None:
         ["/mcp", "/sse", "/messages?session_id=x"], ["GET", "DELETE", "OPTIONS", "PUT"]
     ):
         with case((path, method)):
-            async with attacked(old_sse=True) as site:
+            async with serve_under_attack(old_sse=True) as site:
                 mine = await site.session()
                 for strange in ({"origin": f"http://{EVIL}"}, {"host": EVIL}):
                     answer = await site.ask(http(b"", method, path, **{**mine, **strange}))
@@ -133,7 +133,9 @@ async def test_a_strange_page_is_refused_whatever_it_asks_for() -> None:
 
 
 async def test_where_any_host_is_allowed_pages_still_have_to_be_named() -> None:
-    async with attacked(allowed_hosts=["*"], allowed_origins=["https://app.example"]) as site:
+    async with serve_under_attack(
+        allowed_hosts=["*"], allowed_origins=["https://app.example"]
+    ) as site:
         for origin, status in [
             ("https://app.example", 200),
             ("https://app.example.", 403),
@@ -171,7 +173,7 @@ async def test_where_any_host_is_allowed_pages_still_have_to_be_named() -> None:
 async def test_a_target_with_a_host_of_its_own_gives_no_way_past_the_guard(
     target: str, httptools: int, h11: int, stack: str
 ) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         status = {"httptools": httptools, "h11": h11}[stack]
         data = http(call("echo"), "POST", target, **mine)
@@ -181,8 +183,8 @@ async def test_a_target_with_a_host_of_its_own_gives_no_way_past_the_guard(
         await site.is_fine()
 
 
-async def test_what_the_guard_remembers_of_its_callers_is_little() -> None:
-    async with attacked() as site:
+async def test_guard_memory_is_bounded() -> None:
+    async with serve_under_attack() as site:
         for number in range(50):
             long = "0" * 30_000 + str(number)
             await site.ask(http(b"", host=f"localhost:{long}", origin=f"http://[::1]:{long}"))
@@ -200,10 +202,10 @@ ECHOED = [
 ]
 
 
-async def test_nothing_a_client_says_comes_back_in_a_head() -> None:
+async def test_response_heads_do_not_echo_client_input() -> None:
     for value in ECHOED:
         with case(value):
-            async with attacked() as site:
+            async with serve_under_attack() as site:
                 mine = await site.session()
                 for name in (
                     "origin",
@@ -231,7 +233,7 @@ async def test_nothing_a_client_says_comes_back_in_a_head() -> None:
 
 @on_each_stack
 async def test_a_websocket_is_not_opened(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         for fields in (mine, {**mine, "origin": f"http://{EVIL}"}):
             data = http(

@@ -1,4 +1,4 @@
-"""Bodies that take memory: so much for all of them, and given back however they end."""
+"""Bodies that take memory: bounded in total, and released however they end."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ FIELDS = {
 
 
 class Sender:
-    """A request without a socket, whose body is sent by hand, and what comes back for it."""
+    """A request without a socket; its body is sent by hand, and the response is recorded."""
 
     def __init__(self, app: Any, length: int | None = None, **fields: Any) -> None:
         self.read = 0
@@ -55,7 +55,7 @@ class Sender:
         self._pieces.put_nowait({"type": "http.disconnect"})
 
     async def status(self) -> int:
-        """The status of the answer, when it is there."""
+        """Return the status of the answer, once it has come."""
         await self.task
         return int(self._said[0]["status"])
 
@@ -65,12 +65,12 @@ class Sender:
 
 
 async def rest() -> None:
-    """Let others have some turns."""
+    """Let other tasks run a few times."""
     for _ in range(5):
         await asyncio.sleep(0)
 
 
-async def sent(app: Any, message: Json, **fields: Any) -> Sender:
+async def send_request(app: Any, message: Json, **fields: Any) -> Sender:
     """A request that was sent as a whole."""
     body = json.dumps(message).encode()
     one = Sender(app, len(body), **fields)
@@ -78,19 +78,19 @@ async def sent(app: Any, message: Json, **fields: Any) -> Sender:
     return one
 
 
-async def begun(app: Any) -> JsonObject:
-    """The fields of a session that has begun."""
-    one = await sent(app, hello(OLD))
+async def begin_session(app: Any) -> JsonObject:
+    """Begin a session; return its header fields."""
+    one = await send_request(app, hello(OLD))
     assert await one.status() == 200
     id = one.field(b"mcp-session-id")
     assert id is not None
     mine = {"mcp_session_id": id.decode()}
-    assert await (await sent(app, INITIALIZED, **mine)).status() == 202
+    assert await (await send_request(app, INITIALIZED, **mine)).status() == 202
     return mine
 
 
-def taken(app: Any) -> int:
-    """How many bytes are taken for bodies."""
+def bytes_in_use(app: Any) -> int:
+    """Return the number of bytes used for bodies."""
     return int(app._running.state.bodies.quota.used)
 
 
@@ -115,13 +115,13 @@ async def end_cancelled(one: Sender) -> int | None:
 
 
 async def check_bound(app: Any, mine: JsonObject) -> None:
-    """See that bodies of 150 KiB leave no room for 51 more."""
-    assert taken(app) == 150 * KIB
+    """Check that bodies of 150 KiB leave no room for 51 more."""
+    assert bytes_in_use(app) == 150 * KIB
     refused = Sender(app, 51 * KIB, **mine)
     assert await refused.status() == 503
     assert (refused.field(b"retry-after"), refused.read) == (b"1", 0)
-    # What is small has room at any time.
-    assert await (await sent(app, call("echo"), **mine)).status() == 200
+    # A small request always has room.
+    assert await (await send_request(app, call("echo"), **mine)).status() == 200
 
 
 @pytest.mark.parametrize(
@@ -133,17 +133,17 @@ def test_bodies_that_are_read_have_a_bound_and_give_back_what_they_took(
     async def script() -> None:
         seconds = 0.02 if end is end_late else 30
         app = app_of(Target().server, **LIMITS, body_timeout=seconds)
-        mine = await begun(app)
-        # One says how long it is, the other does not.
+        mine = await begin_session(app)
+        # One states its length, the other does not.
         slow = Sender(app, 100 * KIB, **mine), Sender(app, **mine)
-        for one in slow:
-            await one.send(b" " * 50 * KIB)
+        for sender in slow:
+            await sender.send(b" " * 50 * KIB)
         if end is not end_late:
-            # Else time may be up before that.
+            # Otherwise the time may be up before that.
             await check_bound(app, mine)
-        assert [await end(one) for one in slow] == [status, status]
-        assert taken(app) == 0
-        large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
+        assert [await end(sender) for sender in slow] == [status, status]
+        assert bytes_in_use(app) == 0
+        large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
         assert await large.status() == 200
         await app.close()
 
@@ -158,13 +158,13 @@ def test_who_sends_nothing_any_more_makes_room_however_much_has_come(
 
     async def script() -> None:
         app = app_of(Target().server, **LIMITS, body_timeout=1000)
-        mine = await begun(app)
+        mine = await begin_session(app)
         stuck, going = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
-        for one in (stuck, going):
-            await one.send(b" " * (90 * KIB))
+        for sender in (stuck, going):
+            await sender.send(b" " * (90 * KIB))
         await asyncio.sleep(0.006)
         await going.send(b" ")
-        large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
+        large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
         assert [await large.status(), await stuck.status()] == [200, 503]
         assert await end_left(going) == 400
         await app.close()
@@ -180,21 +180,21 @@ def test_who_is_too_slow_makes_room_and_who_is_not_keeps_it(
 
     async def script() -> None:
         app = app_of(Target().server, **LIMITS, body_timeout=1000)
-        mine = await begun(app)
+        mine = await begin_session(app)
         slow, quick = Sender(app, 100 * KIB, **mine), Sender(app, 100 * KIB, **mine)
         await slow.send(b"")
         await quick.send(b" " * 90 * KIB)
         await asyncio.sleep(0.001)
-        large = await sent(app, call("echo", text="x" * 90 * KIB), **mine)
+        large = await send_request(app, call("echo", text="x" * 90 * KIB), **mine)
         assert [await large.status(), await slow.status()] == [200, 503]
         assert slow.field(b"retry-after") == b"1"
-        # Without any that is slow, whoever comes last has to come again.
+        # If none is slow, the latest must retry.
         again = Sender(app, 100 * KIB, **mine)
         await again.send(b" " * 90 * KIB)
         assert await Sender(app, 100 * KIB, **mine).status() == 503
-        for one in (quick, again):
-            assert await end_left(one) == 400
-        assert taken(app) == 0
+        for sender in (quick, again):
+            assert await end_left(sender) == 400
+        assert bytes_in_use(app) == 0
         await app.close()
 
     with quiet():
@@ -219,17 +219,17 @@ def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -
             server = stub(pkg.load(OLD).Server, on_roots_list_changed=on_roots_list_changed)
             limits = {"max_requests": 3, "sessions": sessions}
             app = app_of(server, **LIMITS, **limits)
-            mine = await begun(app) if sessions else {"mcp_protocol_version": OLD}
+            mine = await begin_session(app) if sessions else {"mcp_protocol_version": OLD}
             for message, status in (
                 *((changed, 202), (changed, 202), (changed, 503)),
                 *((small, 202), (small, 503), (gone, 202)),
             ):
-                assert await (await sent(app, message, **mine)).status() == status
-            assert (len(began), taken(app) > 180 * KIB) == (3, True)
+                assert await (await send_request(app, message, **mine)).status() == status
+            assert (len(began), bytes_in_use(app) > 180 * KIB) == (3, True)
             go.set()
             await rest()
-            assert (taken(app), app._running.state.working) == (0, 0)
-            assert await (await sent(app, changed, **mine)).status() == 202
+            assert (bytes_in_use(app), app._running.state.working) == (0, 0)
+            assert await (await send_request(app, changed, **mine)).status() == 202
             await app.close()
             go.clear()
             began.clear()
@@ -239,11 +239,11 @@ def test_a_notification_counts_until_its_handler_ends_though_it_was_taken_in() -
 
 
 @pytest.mark.parametrize("ends", ["answered", "cancelled", "left"])
-def test_what_is_worked_on_counts_until_it_ends(ends: str) -> None:
+def test_running_work_counts_until_its_end(ends: str) -> None:
     async def script() -> None:
         target = Target()
         app = app_of(target.server, **LIMITS)
-        mine = await begun(app)
+        mine = await begin_session(app)
         text = "x" * 90 * KIB
         if ends == "left":
             message: Any = modern("tools/call", name="wait", arguments={"text": text})
@@ -253,19 +253,19 @@ def test_what_is_worked_on_counts_until_it_ends(ends: str) -> None:
             }
         else:
             message, fields = call("wait", text=text), mine
-        working = [await sent(app, {**message, "id": id}, **fields) for id in (1, 2)]
-        assert taken(app) > 180 * KIB
+        working = [await send_request(app, {**message, "id": id}, **fields) for id in (1, 2)]
+        assert bytes_in_use(app) > 180 * KIB
         assert await Sender(app, 90 * KIB, **mine).status() == 503
-        for id, one in enumerate(working, 1):
+        for id, sender in enumerate(working, 1):
             if ends == "answered":
                 target.go.set()
             elif ends == "left":
-                one.leave()
+                sender.leave()
             else:
                 gone = {"method": "notifications/cancelled", "params": {"requestId": id}}
-                await (await sent(app, {"jsonrpc": "2.0", **gone}, **mine)).status()
-            await one.task
-        assert (taken(app), target.finished) == (0, 2)
+                await (await send_request(app, {"jsonrpc": "2.0", **gone}, **mine)).status()
+            await sender.task
+        assert (bytes_in_use(app), target.finished) == (0, 2)
         await app.close()
 
     with quiet():
@@ -281,10 +281,12 @@ def test_a_listen_stream_keeps_nobody_from_asking() -> None:
             name.replace("-", "_"): value
             for name, value in of_modern("subscriptions/listen").items()
         }
-        # The whole of what is kept while it is open has a bound, not its params alone.
-        assert await (await sent(app, {**wanted, "x": [{}] * 2200}, **fields)).status() == 413
-        stream = await sent(app, wanted, **fields)
-        assert (taken(app), stream.task.done()) == (0, False)
+        # The whole memory of an open session is bounded, not only its params.
+        assert (
+            await (await send_request(app, {**wanted, "x": [{}] * 2200}, **fields)).status() == 413
+        )
+        stream = await send_request(app, wanted, **fields)
+        assert (bytes_in_use(app), stream.task.done()) == (0, False)
         stream.leave()
         assert await stream.status() == 200
         await app.close()
@@ -294,14 +296,14 @@ def test_a_listen_stream_keeps_nobody_from_asking() -> None:
 
 
 class Deaf(Sender):
-    """One whom no answer reaches."""
+    """A client that answers do not reach."""
 
     async def _send(self, message: JsonObject) -> None:
         raise OSError("gone")
 
 
 class Asking(Target):
-    """Its tools ask the client something, and get no answer."""
+    """A server whose tools ask the client, and get no answer."""
 
     async def _do(self, session: Any, name: str, arguments: Any) -> str:
         if name == "ask":
@@ -309,7 +311,7 @@ class Asking(Target):
         return await super()._do(session, name, arguments)
 
 
-def test_what_clients_may_do_without_end_is_logged_a_few_times(
+def test_repeatable_client_actions_are_logged_sparingly(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def script() -> None:
@@ -320,7 +322,7 @@ def test_what_clients_may_do_without_end_is_logged_a_few_times(
                     field.replace("-", "_"): value
                     for field, value in of_modern("tools/call", name).items()
                 }
-                one = await sent(app, modern("tools/call", name=name), **fields)
+                one = await send_request(app, modern("tools/call", name=name), **fields)
                 one.leave()
                 await one.task
             deaf = Deaf(app, 0)
@@ -331,8 +333,8 @@ def test_what_clients_may_do_without_end_is_logged_a_few_times(
     caplog.set_level("INFO", "mcp_protogen.runtime")
     run(script())
     logged = Counter(entry.module for entry in caplog.records)
-    # The module has two kinds: who does not read, and who has gone.
-    assert [logged[one] for one in ("jobs", "asgi")] == [5, 10]
+    # The module has two kinds: clients that do not read, and clients that have gone.
+    assert [logged[logger] for logger in ("jobs", "asgi")] == [5, 10]
 
 
 def guarded_app(**chosen: Any) -> Any:

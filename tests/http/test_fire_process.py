@@ -1,4 +1,4 @@
-"""A server in a process of its own, started by `run_http`, against those who want it to hang."""
+"""A server as a process by `run_http`, against clients that want it to hang."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ class Process:
 
     @property
     def connections(self) -> int:
-        """How many connections it has not closed."""
+        """Return the number of connections that it has not closed."""
         lines = Path("/proc/net/tcp").read_text().splitlines()[1:]
         ends = [(words[1], words[3]) for words in (line.split() for line in lines)]
         return sum((end, state) in self._kept for end, state in ends)
@@ -49,8 +49,8 @@ class Process:
 
 
 @asynccontextmanager
-async def served(**options: Any) -> AsyncGenerator[Process, None]:
-    """Serve until the end of the block: then it stops by itself, and has reported no failure."""
+async def run_server(**options: Any) -> AsyncGenerator[Process, None]:
+    """Serve until the end of the block; require a clean end without reported failures."""
     port = free_port()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "support.http.fire", str(port), json.dumps(options)),
@@ -78,7 +78,7 @@ async def served(**options: Any) -> AsyncGenerator[Process, None]:
 
 
 async def test_heads_that_do_not_come_are_waited_for_no_longer_than_said() -> None:
-    async with served(head_timeout=2) as site:
+    async with run_server(head_timeout=2) as site:
         async with wire(site.port) as silent, wire(site.port) as slow, wire(site.port) as second:
             await slow.send(b"POST /mcp HTTP/1.1\r\nhost: local")
             await second.send(http(b""))
@@ -94,8 +94,8 @@ async def test_heads_that_do_not_come_are_waited_for_no_longer_than_said() -> No
 
 def test_many_who_send_a_head_byte_by_byte_do_not_stay() -> None:
     async def drip(port: int) -> int:
-        # Not through a transport of asyncio: what is written once the server has closed is answered
-        # by a reset, and a transport then drops what was still to be read.
+        # Not through a transport of asyncio: after the server has closed, writes are answered by a
+        # reset, and a transport then drops unread data.
         loop = asyncio.get_running_loop()
         with socket.socket() as one:
             one.setblocking(False)
@@ -109,7 +109,7 @@ def test_many_who_send_a_head_byte_by_byte_do_not_stay() -> None:
             return int(answer.result().split(b" ", 2)[1])
 
     async def script() -> None:
-        async with served(head_timeout=0.5) as site:
+        async with run_server(head_timeout=0.5) as site:
             statuses = await asyncio.gather(*[drip(site.port) for _ in range(300)])
             assert set(statuses) == {408}
             await site.has(0)
@@ -119,13 +119,13 @@ def test_many_who_send_a_head_byte_by_byte_do_not_stay() -> None:
 
 
 async def test_a_head_without_end_is_refused() -> None:
-    async with served(max_headers=10_000) as site:
+    async with run_server(max_headers=10_000) as site:
         for piece in (b"a" * 1000, b"x-a: b\r\n" * 100):
             async with wire(site.port) as one:
                 await one.send(b"POST /mcp HTTP/1.1\r\nhost: localhost\r\nx-b: ")
                 for _ in range(15):
                     await one.send(piece)
-                # What comes after the limit is answered by a reset, which may be faster.
+                # Data beyond the limit causes a reset, which may be faster.
                 with suppress(ConnectionError, asyncio.IncompleteReadError):
                     assert (await one.answer()).status in (400, 431)
                 assert await one.is_closed()
@@ -133,7 +133,7 @@ async def test_a_head_without_end_is_refused() -> None:
 
 
 async def test_who_does_not_read_loses_the_connection() -> None:
-    async with served(send_timeout=0.3, max_requests=2, head_timeout=300) as site:
+    async with run_server(send_timeout=0.3, max_requests=2, head_timeout=300) as site:
         flood, big = {"times": 100, "size": 200_000}, {"size": 20_000_000}
         async with wire(site.port) as one, wire(site.port) as two, wire(site.port) as three:
             for stuck in (one, two, three):
@@ -147,7 +147,7 @@ async def test_who_does_not_read_loses_the_connection() -> None:
 
 
 async def test_a_server_stops_though_a_client_does_not_read() -> None:
-    async with served(send_timeout=60) as site, wire(site.port) as one:
+    async with run_server(send_timeout=60) as site, wire(site.port) as one:
         one.read(False)
         await one.send(modern_call("flood", times=100, size=200_000))
         await asyncio.sleep(0.2)
@@ -157,7 +157,7 @@ async def test_a_server_stops_though_a_client_does_not_read() -> None:
 
 
 async def test_a_body_that_was_refused_is_not_read_without_end() -> None:
-    async with served(max_body=1000, head_timeout=2) as site:
+    async with run_server(max_body=1000, head_timeout=2) as site:
         head = http(b"", **{"content-length": None, "transfer-encoding": "chunked"})
         async with wire(site.port) as one:
             await one.send(head + b"400\r\n" + b" " * 1024 + b"\r\n" * 2)
@@ -170,7 +170,7 @@ async def test_a_body_that_was_refused_is_not_read_without_end() -> None:
 
 
 async def test_to_leave_with_requests_queued_behind_a_slow_one_is_no_failure() -> None:
-    async with served(max_requests=3) as site:
+    async with run_server(max_requests=3) as site:
         for _ in range(10):
             async with wire(site.port) as one:
                 await one.send(modern_call("wait", 1) + modern_call("echo", 2) * 3)

@@ -1,4 +1,4 @@
-"""Things that happen at the same time: one id twice, streams twice, cancellation beside answers."""
+"""Concurrency: one id twice, streams twice, cancellation beside answers."""
 
 import asyncio
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from support.http.fire import (
     Fields,
-    attacked,
     call,
     http,
     leftovers,
@@ -15,6 +14,7 @@ from support.http.fire import (
     of_modern,
     on_each_stack,
     run,
+    serve_under_attack,
     until,
     wire,
 )
@@ -23,13 +23,13 @@ from support.json_types import JsonObject
 CUT = "ASGI callable returned without completing response."
 
 
-def cancelled(id: object) -> JsonObject:
+def cancellation(id: object) -> JsonObject:
     return {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}
 
 
 @on_each_stack
 async def test_an_id_that_is_in_use_is_refused_and_the_first_request_served(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine, other = await site.session(), await site.session()
         first = asyncio.create_task(site.ask(http(call("wait", 1), **mine)))
         await until(lambda: site.target.begun == 1)
@@ -46,12 +46,12 @@ async def test_an_id_that_is_in_use_is_refused_and_the_first_request_served(stac
 
 
 async def test_requests_of_the_stateless_era_do_not_share_their_ids() -> None:
-    async with attacked() as site:
+    async with serve_under_attack() as site:
         asked = [asyncio.create_task(site.ask(modern_call("wait", 1))) for _ in range(50)]
         await until(lambda: site.target.begun == 50)
         site.target.go.set()
-        answers = [await one for one in asked]
-        assert all(one.status == 200 and one.message["id"] == 1 for one in answers)
+        answers = [await request for request in asked]
+        assert all(answer.status == 200 and answer.message["id"] == 1 for answer in answers)
         await site.is_fine()
 
 
@@ -66,16 +66,16 @@ async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
             await asyncio.sleep(0)
         if tool in ("wait", "talk") and id % 2:
             site.target.go.set()
-        assert (await site.ask(http(cancelled(id), **mine))).status == 202
+        assert (await site.ask(http(cancellation(id), **mine))).status == 202
         if tool != "echo":
-            # The first may have come too late to be taken for what it was.
+            # The first may have come too late to count as the first.
             await until(lambda: site.target.begun >= 1)
-            await site.ask(http(cancelled(id), **mine))
+            await site.ask(http(cancellation(id), **mine))
         answer = await asked
         assert answer.status == 200
         return bytes(answer.body)
 
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         for steps in range(25):
             body = await both(site, mine, steps, steps)
@@ -89,13 +89,13 @@ async def test_a_cancellation_beside_the_answer_leaves_one_or_the_other(
 async def test_of_two_streams_of_a_session_the_new_one_speaks_and_the_old_one_ends(
     stack: str,
 ) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         async with wire(site.port) as old, wire(site.port) as new:
-            for one in (old, new):
-                await one.send(http(b"", "GET", **mine))
-                assert (await one.head()).status == 200
-                await one.event()
+            for stream in (old, new):
+                await stream.send(http(b"", "GET", **mine))
+                assert (await stream.head()).status == 200
+                await stream.event()
             assert [piece async for piece in old.pieces()] == []
             await site.target.server.tools_list_changed()
             assert b"list_changed" in await new.event()
@@ -104,30 +104,30 @@ async def test_of_two_streams_of_a_session_the_new_one_speaks_and_the_old_one_en
 
 @on_each_stack
 async def test_many_streams_of_a_session_at_once_end_all_but_one(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         asked = [asyncio.create_task(site.ask(http(b"", "GET", **mine))) for _ in range(20)]
-        await until(lambda: sum(one.done() for one in asked) == 19)
+        await until(lambda: sum(task.done() for task in asked) == 19)
         assert (await site.ask(http(b"", "DELETE", **mine))).status == 204
-        assert {(await one).status for one in asked} <= {200, 404}
+        assert {(await task).status for task in asked} <= {200, 404}
         await site.is_fine()
 
 
 @on_each_stack
 async def test_streams_that_begin_while_their_session_ends_end_with_it(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         for number in range(20):
             mine = await site.session()
             asked = [http(b"", "GET", **mine)] * 20
             asked.insert(number, http(b"", "DELETE", **mine))
             answers = await asyncio.gather(*map(site.ask, asked))
-            assert {one.status for one in answers} <= {200, 204, 404}
+            assert {answer.status for answer in answers} <= {200, 204, 404}
         await site.is_fine()
 
 
 @on_each_stack
 async def test_pipelined_requests_are_answered_in_their_order(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         asked = [
             http(call("echo", n), **mine) if n % 2 else modern_call("echo", n) for n in range(40)
@@ -147,8 +147,8 @@ async def test_pipelined_requests_are_answered_in_their_order(stack: str) -> Non
 async def test_to_leave_with_requests_queued_behind_a_slow_one_leaves_nothing_behind(
     stack: str,
 ) -> None:
-    # The one parser does not tell the slow one that its client has gone, and complains then.
-    async with attacked(stack, CUT) as site:
+    # One parser does not tell the slow one that its client has gone, and complains then.
+    async with serve_under_attack(stack, CUT) as site:
         async with wire(site.port) as one:
             await one.send(modern_call("wait", 1) + modern_call("echo", 2) * 20)
             await until(lambda: site.target.begun == 1)
@@ -160,7 +160,7 @@ async def test_to_leave_with_requests_queued_behind_a_slow_one_leaves_nothing_be
 
 @on_each_stack
 async def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) -> None:
-    async with attacked(stack) as site:
+    async with serve_under_attack(stack) as site:
         mine = await site.session()
         asked = [
             asyncio.create_task(site.ask(http(call(tool, n), **mine)))
@@ -169,16 +169,16 @@ async def test_a_session_that_ends_ends_all_that_is_under_way_in_it(stack: str) 
         asked.append(asyncio.create_task(site.ask(http(b"", "GET", **mine))))
         await until(lambda: site.target.begun == 15 and leftovers(site.app).get("streams", 0) > 10)
         ended = await asyncio.gather(*[site.ask(http(b"", "DELETE", **mine)) for _ in range(5)])
-        assert sorted(one.status for one in ended) == [204, 404, 404, 404, 404]
-        for one in asked:
-            assert (await one).status == 200
+        assert sorted(answer.status for answer in ended) == [204, 404, 404, 404, 404]
+        for task in asked:
+            assert (await task).status == 200
         assert site.target.finished == 15
         assert (await site.ask(http(call("echo", 99), **mine))).status == 404
         await site.is_fine()
 
 
 async def test_listen_streams_with_one_id_stand_side_by_side() -> None:
-    async with attacked() as site:
+    async with serve_under_attack() as site:
         listen = modern("subscriptions/listen", 7, notifications={"toolsListChanged": True})
         data = http(listen, **of_modern("subscriptions/listen"))
         async with wire(site.port) as one, wire(site.port) as two:
@@ -198,7 +198,7 @@ def test_a_server_whose_list_of_tools_fails_still_serves_them() -> None:
         raise RuntimeError("no list today")
 
     async def script() -> None:
-        async with attacked() as site:
+        async with serve_under_attack() as site:
             type(site.target.server).on_list_tools = fails
             assert (await site.ask(modern_call("echo"))).status == 200
             listed = await site.ask(http(modern("tools/list"), **of_modern("tools/list")))

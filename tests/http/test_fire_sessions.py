@@ -1,8 +1,8 @@
-"""Ids of sessions and events that were guessed, forged, or belong to somebody else."""
+"""Ids of sessions and events that are guessed, forged, or foreign."""
 
 from typing import Any
 
-from support.http.fire import Answer, Fields, Site, attacked, call, http
+from support.http.fire import Answer, Fields, Site, call, http, serve_under_attack
 from support.sessions.talking import pkg
 from support.sharing.faults import Engine
 from support.tables import case
@@ -30,8 +30,8 @@ FORGED = [
 ]
 
 
-async def streamed(site: Site, mine: Fields) -> list[str]:
-    """The ids of the events of a call that was answered by a stream."""
+async def stream_ids(site: Site, mine: Fields) -> list[str]:
+    """Return the ids of the events of a call answered by a stream."""
     answer = await site.ask(http(call("flood", times=3), **mine))
     return ids_of(answer)
 
@@ -41,8 +41,8 @@ def ids_of(answer: Answer) -> list[str]:
     return [line.removeprefix("id: ") for line in lines if line.startswith("id: ")]
 
 
-async def tried(site: Site, mine: Fields) -> list[Answer]:
-    """What every way to use a session gets."""
+async def try_session(site: Site, mine: Fields) -> list[Answer]:
+    """Use a session in every way; return the answers."""
     return [
         await site.ask(http(call("echo"), **mine)),
         await site.ask(http({"jsonrpc": "2.0", "id": 1, "result": {}}, **mine)),
@@ -55,9 +55,9 @@ async def tried(site: Site, mine: Fields) -> list[Answer]:
 async def test_a_forged_session_is_not_found_whatever_is_asked_of_it() -> None:
     for id in FORGED:
         with case(id):
-            async with attacked() as site:
+            async with serve_under_attack() as site:
                 await site.session()
-                for answer in await tried(site, {"mcp-session-id": id}):
+                for answer in await try_session(site, {"mcp-session-id": id}):
                     assert answer.status in ((404, 400) if id == "" else (404,))
                     assert answer.message["error"]["code"] == -32600
                 await site.is_fine()
@@ -65,16 +65,18 @@ async def test_a_forged_session_is_not_found_whatever_is_asked_of_it() -> None:
 
 async def test_a_session_of_somebody_else_looks_like_none() -> None:
     authentication = pkg.Authentication(verify=pkg.static_tokens(TOKENS))
-    async with attacked(authentication=authentication) as site:
+    async with serve_under_attack(authentication=authentication) as site:
         alices = await site.session(authorization=ALICE)
         bobs = {**alices, "authorization": BOB}
         unknown = {"mcp-session-id": "x" * 43, "authorization": BOB}
-        for foreign, none in zip(await tried(site, bobs), await tried(site, unknown), strict=True):
+        for foreign, none in zip(
+            await try_session(site, bobs), await try_session(site, unknown), strict=True
+        ):
             assert foreign == none
             assert foreign.status == 404
         assert (await site.ask(http(call("echo"), **alices))).status == 200
         assert site.target.begun == 1
-        for answer in await tried(site, {**alices, "authorization": None}):
+        for answer in await try_session(site, {**alices, "authorization": None}):
             assert answer.status == 401
         await site.is_fine(authorization=ALICE)
 
@@ -82,7 +84,7 @@ async def test_a_session_of_somebody_else_looks_like_none() -> None:
 async def test_trying_the_sessions_of_others_does_not_keep_them_alive() -> None:
     authentication = pkg.Authentication(verify=pkg.static_tokens(TOKENS))
     chosen: Any = {"max_sessions": 2, "max_sessions_per_principal": 2}
-    async with attacked(authentication=authentication, **chosen) as site:
+    async with serve_under_attack(authentication=authentication, **chosen) as site:
         alices = await site.session(authorization=ALICE)
         bobs = await site.session(authorization=BOB)
         assert (
@@ -96,7 +98,7 @@ async def test_trying_the_sessions_of_others_does_not_keep_them_alive() -> None:
 
 async def test_engines_are_not_asked_for_what_cannot_be_an_id() -> None:
     engine: Any = Engine()
-    async with attacked(shared=pkg.Shared(engine=engine)) as site:
+    async with serve_under_attack(shared=pkg.Shared(engine=engine)) as site:
         for id in FORGED:
             await site.ask(http(call("echo"), **{"mcp-session-id": id}))
         assert engine.calls == ["sessions.open"]
@@ -109,9 +111,9 @@ async def test_engines_are_not_asked_for_what_cannot_be_an_id() -> None:
 
 
 async def test_events_are_given_out_in_their_own_session_only() -> None:
-    async with attacked() as site:
+    async with serve_under_attack() as site:
         mine, other = await site.session(), await site.session()
-        ids = await streamed(site, mine)
+        ids = await stream_ids(site, mine)
         assert len(ids) == 5
         for id in ids:
             foreign = await site.ask(http(b"", "GET", **{**other, "last-event-id": id}))
@@ -122,9 +124,9 @@ async def test_events_are_given_out_in_their_own_session_only() -> None:
 
 
 async def test_forged_events_are_not_known() -> None:
-    async with attacked() as site:
+    async with serve_under_attack() as site:
         mine = await site.session()
-        id = (await streamed(site, mine))[-1]
+        id = (await stream_ids(site, mine))[-1]
         name, _, number = id.rpartition(".")
         for forged in [
             *FORGED,
@@ -147,9 +149,9 @@ async def test_forged_events_are_not_known() -> None:
 
 
 async def test_a_stream_can_be_read_again_from_each_of_its_events() -> None:
-    async with attacked() as site:
+    async with serve_under_attack() as site:
         mine = await site.session()
-        first, second = await streamed(site, mine), await streamed(site, mine)
+        first, second = await stream_ids(site, mine), await stream_ids(site, mine)
         assert not set(first) & set(second)
         for ids in (first, second):
             for place, id in enumerate(ids):

@@ -1,4 +1,4 @@
-"""What authorizes the requests of a client: when it is asked, and what its answers do."""
+"""The authorization of a client's requests: its calls, and the effect of its answers."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from support.http.serving import app_of, booted
+from support.http.serving import app_of, run_app
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import client, content_of, pkg, tools
 from support.tables import case
@@ -15,7 +15,7 @@ KEY = "letmein"
 
 
 class Guard:
-    """An ASGI application before another that lets in who shows a key, and notes who came."""
+    """An ASGI application in front of another that requires a key, and records requests."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -26,17 +26,17 @@ class Guard:
         fields = dict(scope["headers"])
         shown = fields.get(b"authorization")
         self.seen.append((scope["method"], shown and shown.decode()))
-        # Old servers look at the method first.
+        # Old servers check the method first.
         if shown == self.key.encode() or (scope["method"], scope["path"]) == ("POST", "/sse"):
             await self.app(scope, receive, send)
             return
-        challenges = [(b"www-authenticate", one) for one in (b"A", b'B realm="x"')]
+        challenges = [(b"www-authenticate", value) for value in (b"A", b'B realm="x"')]
         await send({"type": "http.response.start", "status": 401, "headers": challenges})
         await send({"type": "http.response.body", "body": b"no"})
 
 
 class KeyRing:
-    """Authorizes by a key that it has, or that it gets when it is refused."""
+    """An authorizer by a key that it has, or gets when it is refused."""
 
     def __init__(self, key: str | None = None, get: Callable[[], Awaitable[str]] | None = None):
         self.key = key
@@ -79,17 +79,17 @@ async def echo(session: Any, params: Any) -> str:
 
 
 @asynccontextmanager
-async def guarded(revision: str, **chosen: Any) -> AsyncGenerator[tuple[Guard, str], None]:
+async def serve_guarded(revision: str, **chosen: Any) -> AsyncGenerator[tuple[Guard, str], None]:
     """A server in one revision behind a guard, and its URL."""
     app = app_of(tools(revision, echo), **chosen)
     guard = Guard(app)
-    async with booted(guard, lifespan="off") as port:
+    async with run_app(guard, lifespan="off") as port:
         yield guard, f"http://127.0.0.1:{port}/mcp"
         await app.close()
 
 
-async def called(url: str, revision: str, auth: Any, name: str = "x", **settings: Any) -> str:
-    """What a tool says to a client that is authorized."""
+async def call_tool(url: str, revision: str, auth: Any, name: str = "x", **settings: Any) -> str:
+    """Call a tool with an authorized client; return its text."""
     async with pkg.connect_http(url, client(revision), auth=auth, **settings) as ours:
         return str(content_of(await ours.call_tool(name))[0].text)
 
@@ -98,9 +98,9 @@ async def called(url: str, revision: str, auth: Any, name: str = "x", **settings
 async def test_each_request_of_a_connection_is_authorized() -> None:
     for revision, verbs in ((OLD, {"POST", "GET", "DELETE"}), (STATELESS, {"POST"})):
         with case(revision):
-            async with guarded(revision) as (guard, url):
+            async with serve_guarded(revision) as (guard, url):
                 ring = KeyRing(KEY)
-                assert await called(url, revision, ring) == "x"
+                assert await call_tool(url, revision, ring) == "x"
             assert {verb for verb, _ in guard.seen} == verbs
             assert {shown for _, shown in guard.seen} == {KEY}
             assert ring.url == url
@@ -109,9 +109,9 @@ async def test_each_request_of_a_connection_is_authorized() -> None:
 async def test_a_refused_request_is_sent_once_more_with_what_was_got_meanwhile() -> None:
     for revision in (OLD, STATELESS):
         with case(revision):
-            async with guarded(revision) as (_, url):
+            async with serve_guarded(revision) as (_, url):
                 ring = KeyRing(get=gives)
-                assert await called(url, revision, ring, "echo") == "echo"
+                assert await call_tool(url, revision, ring, "echo") == "echo"
                 first = ring.exchanges[0]
                 assert (first.status, first.fields, first.url) == (401, {}, url)
                 assert list(first.values("WWW-Authenticate")) == ["A", 'B realm="x"']
@@ -125,12 +125,12 @@ async def test_a_refused_request_is_sent_once_more_with_what_was_got_meanwhile()
 async def test_a_refusal_that_stands_is_an_error_of_http() -> None:
     for revision in (OLD, STATELESS):
         with case(revision):
-            async with guarded(revision) as (_, url):
+            async with serve_guarded(revision) as (_, url):
                 with pytest.raises(pkg.HttpError, match="401"):
-                    await called(url, revision, KeyRing())
+                    await call_tool(url, revision, KeyRing())
 
 
-async def test_what_is_raised_while_a_user_logs_in_ends_the_request() -> None:
+async def test_login_exception_ends_request() -> None:
     class Denied(Exception):
         pass
 
@@ -140,18 +140,18 @@ async def test_what_is_raised_while_a_user_logs_in_ends_the_request() -> None:
     for revision in (OLD, STATELESS):
         for prepared in (True, False):
             with case((revision, prepared)):
-                async with guarded(revision) as (_, url):
+                async with serve_guarded(revision) as (_, url):
                     ring = KeyRing(get=denies)
                     ring.prepared = prepared
                     with pytest.raises(Denied):
-                        await called(url, revision, ring)
+                        await call_tool(url, revision, ring)
 
 
 SHORT = pkg.Options(timeout=1, timeouts={}, max_timeout=1, initialize_timeout=1)
 
 
 def late(monkeypatch: pytest.MonkeyPatch, seconds: float = 2) -> Callable[[], Awaitable[str]]:
-    """Give the key only after these seconds; all timers that are due by then get their turn."""
+    """Give the key only after these seconds; all due timers run."""
     loop = asyncio.get_running_loop()
     real, ahead = loop.time, 0.0
     monkeypatch.setattr(loop, "time", lambda: real() + ahead)
@@ -173,7 +173,7 @@ async def test_the_time_of_a_login_is_none_of_the_requests(
     for revision in (OLD, STATELESS):
         for prepared in (True, False):
             with case((revision, prepared)), monkeypatch.context() as patch:
-                async with guarded(revision) as (_, url):
+                async with serve_guarded(revision) as (_, url):
                     ring = KeyRing(get=late(patch))
                     ring.prepared = prepared
                     connecting = pkg.connect_http(url, client(revision), auth=ring, options=SHORT)
@@ -187,10 +187,10 @@ async def test_the_time_of_a_login_is_none_of_the_requests(
 async def test_the_time_of_a_login_is_none_of_the_older_transports(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with guarded("2024-11-05", old_sse=True) as (guard, url):
+    async with serve_guarded("2024-11-05", old_sse=True) as (guard, url):
         ring = KeyRing(get=late(monkeypatch, 6))
         old = url.replace("/mcp", "/sse")
-        assert await called(old, "2024-11-05", ring, options=SHORT) == "x"
+        assert await call_tool(old, "2024-11-05", ring, options=SHORT) == "x"
     assert guard.seen[1:3] == [("GET", None), ("GET", KEY)]
 
 
@@ -203,7 +203,7 @@ async def test_a_request_that_waits_for_its_answer_after_a_login_can_be_late() -
 
     app = app_of(tools(STATELESS, silent))
     guard = Guard(app)
-    async with booted(guard, lifespan="off") as port:
+    async with run_app(guard, lifespan="off") as port:
         ring = KeyRing(KEY, gives)
         url = f"http://127.0.0.1:{port}/mcp"
         async with pkg.connect_http(url, client(STATELESS), auth=ring) as ours:

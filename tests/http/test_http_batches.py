@@ -1,4 +1,4 @@
-"""Arrays of messages, which 2025-03-26 has and no other revision."""
+"""Batches, which only 2025-03-26 has."""
 
 import asyncio
 from typing import Any
@@ -28,25 +28,27 @@ def ours(revision: str = REVISION) -> Any:
     return tools(revision, call, SENDS={"notifications/message"})
 
 
-def called(name: str, id: object) -> JsonObject:
+def tool_call(name: str, id: object) -> JsonObject:
     return request("tools/call", id, name=name)
 
 
 async def test_RJ04_a_batch_is_answered_with_one() -> None:
     async with serving(ours()) as site:
         session = await site.initialize(REVISION)
-        batch = [called("a", 1), notification("notifications/x"), called("b", "2")]
+        batch = [tool_call("a", 1), notification("notifications/x"), tool_call("b", "2")]
         answer = await session.post(batch)
         assert answer.status_code == 200
         assert answer.headers["content-type"] == JSON
-        assert sorted(str(one["id"]) for one in answer.json()) == ["1", "2"]
+        assert sorted(str(message["id"]) for message in answer.json()) == ["1", "2"]
 
 
 async def test_members_that_fail_are_answered_beside_those_that_do_not() -> None:
     async with serving(ours()) as site:
         session = await site.initialize(REVISION)
-        answer = await session.post([called("a", 1), request("no/such", 2), {"id": 3}, 4])
-        codes = {one.get("id"): one.get("error", {}).get("code") for one in answer.json()}
+        answer = await session.post([tool_call("a", 1), request("no/such", 2), {"id": 3}, 4])
+        codes = {
+            message.get("id"): message.get("error", {}).get("code") for message in answer.json()
+        }
         assert answer.status_code == 200
         assert codes[1] is None
         assert codes[2] == -32601
@@ -82,30 +84,34 @@ async def test_HS05_RJ04_initialize_cannot_be_part_of_one() -> None:
                 assert "mcp-session-id" not in refused.headers
 
 
-async def test_what_is_said_on_the_way_comes_before_the_answers_in_one_stream() -> None:
+async def test_notifications_of_batch_precede_answers_in_stream() -> None:
     async with serving(ours()) as site:
         session = await site.initialize(REVISION)
-        async with site.stream([called("says", 1), called("a", 2)], session.headers) as events:
+        async with site.stream(
+            [tool_call("says", 1), tool_call("a", 2)], session.headers
+        ) as events:
             assert events.response.headers["content-type"] == EVENTS
             said = [event.message for event in await events.all()]
         assert said[0]["method"] == "notifications/message"
         answers: list[Any] = []
-        for each in said[1:]:
-            answers += each if isinstance(each, list) else [each]
-        assert {one["id"] for one in answers} == {1, 2}
+        for message in said[1:]:
+            answers += message if isinstance(message, list) else [message]
+        assert {answer["id"] for answer in answers} == {1, 2}
 
 
 async def test_answers_of_the_client_may_come_as_a_batch() -> None:
     async with serving(ours()) as site:
         session = await site.initialize(REVISION, roots={})
-        batch = [called("asks", 1), called("asks", 2)]
+        batch = [tool_call("asks", 1), tool_call("asks", 2)]
         async with site.stream(batch, session.headers) as events:
             asked = [await events.take(), await events.take()]
             roots = {"roots": [{"uri": "file:///r"}]}
-            answers = [{"jsonrpc": "2.0", "id": one["id"], "result": roots} for one in asked]
+            answers = [
+                {"jsonrpc": "2.0", "id": question["id"], "result": roots} for question in asked
+            ]
             assert (await session.post(answers)).status_code == 202
             (rest,) = [event.message for event in await events.all()]
-            texts = {one["id"]: one["result"]["content"][0]["text"] for one in rest}
+            texts = {answer["id"]: answer["result"]["content"][0]["text"] for answer in rest}
             assert texts == {1: "1", 2: "1"}
 
 
@@ -121,28 +127,28 @@ async def test_a_cancelled_member_is_left_out_of_the_answer() -> None:
 
     async with serving(tools(REVISION, waits)) as site:
         session = await site.initialize(REVISION)
-        asking = asyncio.create_task(session.post([called("waits", 1), called("x", 2)]))
+        asking = asyncio.create_task(session.post([tool_call("waits", 1), tool_call("x", 2)]))
         await begun.wait()
         await both.wait()
         await session.post(notification("notifications/cancelled", requestId=1))
-        assert [one["id"] for one in (await asking).json()] == [2]
+        assert [answer["id"] for answer in (await asking).json()] == [2]
 
 
 async def test_a_translated_server_is_talked_to_in_batches_too() -> None:
     async with serving(ours(STATELESS), pkg.REVISIONS) as site:
         session = await site.initialize(REVISION)
-        answer = await session.post([called("a", 1), request("ping", 2)])
-        assert {one["id"] for one in answer.json()} == {1, 2}
+        answer = await session.post([tool_call("a", 1), request("ping", 2)])
+        assert {reply["id"] for reply in answer.json()} == {1, 2}
 
 
 async def test_without_sessions_there_are_batches_where_the_revision_is_assumed() -> None:
     async with serving(ours(), sessions=False) as site:
         answer = await site.post([request("ping", 1), request("ping", 2)])
-        assert {one["id"] for one in answer.json()} == {1, 2}
+        assert {message["id"] for message in answer.json()} == {1, 2}
 
 
 async def test_HS06_in_no_other_revision_with_a_handshake() -> None:
-    for revision in [one for one in HANDSHAKE if one != REVISION]:
+    for revision in [revision_name for revision_name in HANDSHAKE if revision_name != REVISION]:
         with case(revision):
             async with serving(ours(revision)) as site:
                 session = await site.initialize(revision)
@@ -163,8 +169,8 @@ async def test_handlers_of_notifications_that_go_on_after_a_batch_may_ask_its_cl
 
     server = tools(REVISION, call, on_roots_list_changed=on_roots_list_changed)
     async with serving(server, sessions=False) as site:
-        batch = [notification("notifications/roots/list_changed"), called("a", 1)]
+        batch = [notification("notifications/roots/list_changed"), tool_call("a", 1)]
         answer = await site.post(batch, {"mcp-protocol-version": REVISION})
-        assert [one["id"] for one in answer.json()] == [1]
+        assert [message["id"] for message in answer.json()] == [1]
         go_on.set()
         assert isinstance(await raised, pkg.Disconnected)

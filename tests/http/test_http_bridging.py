@@ -1,4 +1,4 @@
-"""A bridge over HTTP: each session has a connection to the server of its own."""
+"""A bridge over HTTP: each session has its own connection to the server."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -9,10 +9,10 @@ import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.http.principals import ADA, BEN, GUARD
-from support.http.serving import Site, booted, calling, text_in
+from support.http.serving import Site, calling, run_app, text_in
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.bridging import ASKED, answered, form
+from support.sessions.bridging import ASKED, answer_questions, form
 from support.sessions.talking import (
     INITIALIZED,
     META,
@@ -31,7 +31,7 @@ CHANGED = "notifications/tools/list_changed"
 
 
 class Origin:
-    """The server behind the bridge: what it was called for, on which connection."""
+    """The server behind the bridge, with a record of its calls by connection."""
 
     def __init__(self, revision: str = OLD) -> None:
         self.revision = revision
@@ -61,19 +61,19 @@ class Origin:
         transport: Any = await pkg.in_memory(self.server())()
         close = transport.close
 
-        async def closed() -> None:
+        async def count_close() -> None:
             self.closed += 1
             await close()
 
-        transport.close = closed
+        transport.close = count_close
         self.transports.append(transport)
         return transport
 
 
 @asynccontextmanager
-async def bridged(opener: pkg.Opener, **chosen: Any) -> AsyncGenerator[Site, None]:
+async def serve_bridge(opener: pkg.Opener, **chosen: Any) -> AsyncGenerator[Site, None]:
     app = pkg.bridge_app(pkg.Bridge, opener, http=pkg.HttpOptions(**chosen))
-    async with booted(app) as port, calling(port) as site:
+    async with run_app(app) as port, calling(port) as site:
         site.app = app
         try:
             yield site
@@ -85,7 +85,7 @@ async def test_each_session_has_a_connection_of_its_own() -> None:
     for revision in ERAS:
         origin = Origin(revision)
         with case(revision):
-            async with bridged(origin.open) as site:
+            async with serve_bridge(origin.open) as site:
                 one, other = await site.initialize(), await site.initialize()
                 assert [text_in(await one.call("x", id)) for id in (1, 2)] == ["1", "2"]
                 assert text_in(await other.call("x")) == "1"
@@ -101,7 +101,7 @@ async def test_requests_of_clients_that_are_alike_share_a_connection() -> None:
     for revision in ERAS:
         origin = Origin(revision)
         with case(revision):
-            async with bridged(origin.open) as site:
+            async with serve_bridge(origin.open) as site:
                 assert [text_in(await site.modern("tools/call", name="x")) for _ in "ab"] == [
                     "1",
                     "2",
@@ -112,7 +112,7 @@ async def test_requests_of_clients_that_are_alike_share_a_connection() -> None:
                 found = (await site.modern("server/discover")).json()["result"]
                 other = {**META, VERSION: "v9"}
                 refused = await site.modern("tools/call", meta=other, name="x")
-                every = [one.id for one in pkg.REVISIONS]
+                every = [spoken.id for spoken in pkg.REVISIONS]
                 assert {*found["supportedVersions"]} == {*every}
                 assert {*refused.json()["error"]["data"]["supported"]} == {*every}
             assert origin.closed == 2
@@ -121,10 +121,13 @@ async def test_requests_of_clients_that_are_alike_share_a_connection() -> None:
 async def test_two_principals_share_neither_a_connection_nor_a_session() -> None:
     origin = Origin()
     tokens = pkg.static_tokens({name * 8: pkg.Principal(name) for name in ("ada", "bob")})
-    async with bridged(origin.open, authentication=pkg.Authentication(verify=tokens)) as site:
+    async with serve_bridge(origin.open, authentication=pkg.Authentication(verify=tokens)) as site:
         ada, bob = ({"authorization": f"Bearer {name * 8}"} for name in ("ada", "bob"))
-        said = [await site.modern("tools/call", name="x", headers=one) for one in (ada, bob, ada)]
-        assert [text_in(one) for one in said] == ["1", "1", "2"]
+        said = [
+            await site.modern("tools/call", name="x", headers=headers)
+            for headers in (ada, bob, ada)
+        ]
+        assert [text_in(answer) for answer in said] == ["1", "1", "2"]
         session = await site.initialize(headers=ada)
         assert text_in(await session.call("x")) == "1"
         session.headers = {**session.headers, **bob}
@@ -134,7 +137,7 @@ async def test_two_principals_share_neither_a_connection_nor_a_session() -> None
 
 async def test_a_question_reaches_the_client_of_either_era() -> None:
     origin = Origin()
-    async with bridged(origin.open) as site:
+    async with serve_bridge(origin.open) as site:
         session = await site.initialize(elicitation={})
         async with session.calling("ask") as events:
             asked = await events.take()
@@ -144,13 +147,15 @@ async def test_a_question_reaches_the_client_of_either_era() -> None:
             assert (await events.take())["result"]["content"][0]["text"] == "{'x': 'y'}"
         wanting = (await site.modern("tools/call", meta=ASKED, name="ask")).json()["result"]
         assert wanting["resultType"] == "input_required"
-        said = await site.modern("tools/call", id=2, meta=ASKED, name="ask", **answered(wanting))
+        said = await site.modern(
+            "tools/call", id=2, meta=ASKED, name="ask", **answer_questions(wanting)
+        )
         assert text_in(said) == "{'x': 'y'}"
 
 
-async def test_what_is_said_before_an_answer_comes_on_its_stream() -> None:
+async def test_notifications_before_answer_share_its_stream() -> None:
     origin = Origin()
-    async with bridged(origin.open) as site:
+    async with serve_bridge(origin.open) as site:
         session = await site.initialize()
         meta = {"progressToken": "p"}
         async with session.calling("report", _meta=meta) as events:
@@ -162,7 +167,7 @@ async def test_what_is_said_before_an_answer_comes_on_its_stream() -> None:
 
 async def test_a_session_ends_with_its_server_and_requests_get_another() -> None:
     origin = Origin()
-    async with bridged(origin.open) as site:
+    async with serve_bridge(origin.open) as site:
         session = await site.initialize()
         assert text_in(await site.modern("tools/call", name="x")) == "1"
         for transport in origin.transports:
@@ -176,7 +181,7 @@ async def test_a_session_ends_with_its_server_and_requests_get_another() -> None
 async def test_connection_that_nobody_uses_is_dropped_once_though_its_server_goes_away() -> None:
     origin, faults = Origin(), list[Any]()
     asyncio.get_running_loop().set_exception_handler(lambda _, fault: faults.append(fault))
-    async with bridged(origin.open, session_lifetime=0.2) as site:
+    async with serve_bridge(origin.open, session_lifetime=0.2) as site:
         assert text_in(await site.modern("tools/call", name="x")) == "1"
         origin.transports[0].feed_eof()
         while site.app._running.state.alike:
@@ -189,7 +194,7 @@ async def test_a_server_that_cannot_be_reached_is_an_answer_without_its_reason()
     async def open() -> pkg.Transport:
         raise pkg.Disconnected("the secret command does not start")
 
-    async with bridged(open) as site:
+    async with serve_bridge(open) as site:
         for message, send in (
             ("handshake", site.post(hello())),
             ("request", site.modern("tools/list")),
@@ -202,9 +207,9 @@ async def test_a_server_that_cannot_be_reached_is_an_answer_without_its_reason()
                 assert "secret" not in response.text
 
 
-async def test_nothing_is_opened_for_what_is_refused() -> None:
+async def test_refused_requests_open_no_origin() -> None:
     origin = Origin()
-    async with bridged(origin.open) as site:
+    async with serve_bridge(origin.open) as site:
         refused = {
             "a foreign page": (await site.post(hello(), {"origin": "https://evil.example"}), 403),
             "a foreign host": (await site.post(hello(), {"host": "evil.example"}), 421),
@@ -225,7 +230,7 @@ async def test_nothing_is_opened_for_what_is_refused() -> None:
 
 
 async def test_a_method_of_the_other_era_is_not_there() -> None:
-    async with bridged(Origin(STATELESS).open) as site:
+    async with serve_bridge(Origin(STATELESS).open) as site:
         for method in ("resources/subscribe", "resources/unsubscribe"):
             with case(method):
                 refused = await site.modern(method, uri="file:///a")
@@ -234,7 +239,7 @@ async def test_a_method_of_the_other_era_is_not_there() -> None:
 
 async def test_connections_that_nobody_uses_make_room() -> None:
     origin = Origin()
-    async with bridged(origin.open, max_sessions=1) as site:
+    async with serve_bridge(origin.open, max_sessions=1) as site:
         first = await site.initialize()
         second = await site.initialize()
         assert (await first.call("x")).status_code == 404
@@ -249,7 +254,7 @@ async def test_connections_that_nobody_uses_make_room() -> None:
 async def test_connections_of_a_bridge_make_room_for_the_same_principal() -> None:
     origin = Origin()
     chosen: JsonObject = {"max_sessions": 9, "max_sessions_per_principal": 1}
-    async with bridged(origin.open, authentication=GUARD, **chosen) as site:
+    async with serve_bridge(origin.open, authentication=GUARD, **chosen) as site:
 
         async def call(who: JsonObject, client: str) -> None:
             info = {"name": client, "version": "1"}
@@ -267,7 +272,7 @@ async def test_connections_of_a_bridge_make_room_for_the_same_principal() -> Non
 
 async def test_clients_of_the_first_transport_have_a_bridge_each() -> None:
     origin = Origin(STATELESS)
-    async with bridged(origin.open, old_sse=True) as site, site.get(path="/sse") as events:
+    async with serve_bridge(origin.open, old_sse=True) as site, site.get(path="/sse") as events:
         first = await events.event()
         assert first is not None and first.event == "endpoint"
         for message in (hello("2024-11-05"), INITIALIZED, request("tools/call", 1, name="x")):
@@ -276,10 +281,10 @@ async def test_clients_of_the_first_transport_have_a_bridge_each() -> None:
         assert (await events.take())["result"]["content"][0]["text"] == "1"
 
 
-def test_what_cannot_be_shared_is_refused() -> None:
+def test_unshareable_options_are_refused() -> None:
     shared = pkg.HttpOptions(shared=pkg.Shared(engine=pkg.MemoryEngine()))
     for chosen in (pkg.HttpOptions(sessions=False), shared):
-        with pytest.raises(ValueError, match="cannot be shared"):
+        with pytest.raises(ValueError, match="without shared"):
             pkg.bridge_app(pkg.Bridge, Origin().open, http=chosen)
 
 
@@ -291,7 +296,7 @@ async def test_server_that_does_not_answer_ends_with_the_client_that_waits_for_i
             pass
         ended.set()
 
-    async with bridged(Accepting(play)) as site:
+    async with serve_bridge(Accepting(play)) as site:
         for message in ("handshake", "request"):
             with case(message):
                 send = site.post(hello()) if message == "handshake" else site.modern("tools/list")

@@ -1,4 +1,4 @@
-"""Our client at our server: what it sends, as somebody between the two sees it."""
+"""Our client at our server: its requests, seen in between."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -9,7 +9,7 @@ import pytest
 from mcp_protogen.runtime.messages.jsonrpc import parse
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import EVENTS, JSON, Site, app_of, booted, calling
+from support.http.serving import EVENTS, JSON, Site, app_of, calling, run_app
 from support.revisions import HANDSHAKE, OLD, REVISIONS
 from support.sessions.talking import META, client, content_of, pkg, tools
 from support.tables import case
@@ -28,12 +28,12 @@ class Seen(NamedTuple):
 
     @property
     def method(self) -> str:
-        """The method of the message, or the verb if there is none."""
+        """Return the method of the message, or the verb without one."""
         return str(self.message["method"]) if self.message else self.verb
 
 
 class Between:
-    """An ASGI application in front of another: notes what comes, and may break a stream."""
+    """An ASGI application in front of another that records requests, and can break a stream."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -46,7 +46,7 @@ class Between:
             messages.append(await receive())
             while messages[-1].get("more_body"):
                 messages.append(await receive())
-            body = b"".join(one.get("body", b"") for one in messages)
+            body = b"".join(part.get("body", b"") for part in messages)
         if scope["type"] == "http":
             fields = {name.decode(): value.decode() for name, value in scope["headers"]}
             message = parse(body) if body else None
@@ -65,11 +65,11 @@ class Between:
 
     def of(self, method: str) -> list[Seen]:
         """The requests of a method."""
-        return [one for one in self.seen if one.method == method]
+        return [exchange for exchange in self.seen if exchange.method == method]
 
 
 class Call:
-    """What the tools of the server do."""
+    """A tool with a scripted behaviour."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -91,14 +91,14 @@ class Call:
 
 
 @asynccontextmanager
-async def watched(
+async def serve_watched(
     revision: str, call: Call, **chosen: Any
 ) -> AsyncGenerator[tuple[Between, Site], None]:
-    """A server in one revision, and who stands in front of it."""
+    """Serve in one revision, with a recorder in front."""
     ours = tools(revision, call, SENDS={CHANGED, "notifications/message"})
     app = app_of(ours, retry=0.01, **chosen)
     between = Between(app)
-    async with booted(between, lifespan="off") as port, calling(port) as site:
+    async with run_app(between, lifespan="off") as port, calling(port) as site:
         site.app = app
         yield between, site
         await app.close()
@@ -114,7 +114,7 @@ async def text_of(ours: Any, revision: str, name: str) -> str:
 async def test_each_message_is_a_post_that_accepts_both_kinds_of_answers() -> None:
     for revision in REVISIONS[1:]:
         with case(revision):
-            async with watched(revision, Call()) as (between, site):
+            async with serve_watched(revision, Call()) as (between, site):
                 async with pkg.connect_http(site.url, client(revision)) as ours:
                     assert await text_of(ours, revision, "x") == "x"
                     between.kinds.clear()
@@ -123,35 +123,37 @@ async def test_each_message_is_a_post_that_accepts_both_kinds_of_answers() -> No
                     result = await ours.call_tool("says", **more)
                     assert content_of(result)[0].text == "says"
                     assert between.kinds == [EVENTS]
-                posts = [one for one in between.seen if one.verb == "POST"]
-                assert all(isinstance(one.message, dict) for one in posts)
-                for one in posts:
-                    accepted = {kind.strip() for kind in one.fields["accept"].split(",")}
+                posts = [exchange for exchange in between.seen if exchange.verb == "POST"]
+                assert all(isinstance(post.message, dict) for post in posts)
+                for post in posts:
+                    accepted = {kind.strip() for kind in post.fields["accept"].split(",")}
                     assert accepted >= {JSON, EVENTS}
-                assert {one.path for one in between.seen} == {"/mcp"}
+                assert {exchange.path for exchange in between.seen} == {"/mcp"}
 
 
 @pytest.mark.shows("S1-13", "S3-28", "S3-42", "S3-46", "S3-48")
 async def test_session_and_revision_go_with_all_that_follows_the_handshake() -> None:
     for revision in STREAMABLE:
         with case(revision):
-            async with watched(revision, Call()) as (between, site):
+            async with serve_watched(revision, Call()) as (between, site):
                 async with pkg.connect_http(site.url, client(revision)) as ours:
                     await text_of(ours, revision, "x")
                 begun = next(
-                    at for at, one in enumerate(between.seen) if one.method == "initialize"
+                    at
+                    for at, exchange in enumerate(between.seen)
+                    if exchange.method == "initialize"
                 )
                 first, *later = between.seen[begun:]
                 assert "mcp-session-id" not in first.fields
-                assert {one.method for one in later} == {
+                assert {exchange.method for exchange in later} == {
                     "notifications/initialized",
                     "GET",
                     "tools/call",
                     "DELETE",
                 }
                 assert later[-1].verb == "DELETE"
-                assert len({one.fields["mcp-session-id"] for one in later}) == 1
-                assert {one.fields["mcp-protocol-version"] for one in later} == {revision}
+                assert len({exchange.fields["mcp-session-id"] for exchange in later}) == 1
+                assert {exchange.fields["mcp-protocol-version"] for exchange in later} == {revision}
                 (stream,) = between.of("GET")
                 assert stream.fields["accept"] == EVENTS
 
@@ -161,7 +163,7 @@ async def test_a_session_that_is_lost_is_begun_anew_without_an_id() -> None:
     for revision in STREAMABLE:
         with case(revision):
             async with (
-                watched(revision, Call()) as (between, site),
+                serve_watched(revision, Call()) as (between, site),
                 pkg.connect_http(site.url, client(revision)) as ours,
             ):
                 await text_of(ours, revision, "x")
@@ -170,7 +172,7 @@ async def test_a_session_that_is_lost_is_begun_anew_without_an_id() -> None:
                 first, second = between.of("initialize")
                 assert "mcp-session-id" not in first.fields
                 assert "mcp-session-id" not in second.fields
-                ids = [one.fields["mcp-session-id"] for one in between.of("tools/call")]
+                ids = [exchange.fields["mcp-session-id"] for exchange in between.of("tools/call")]
                 assert ids[0] == ids[1] != ids[2]
 
 
@@ -180,7 +182,7 @@ async def test_to_cancel_a_message_is_sent() -> None:
         with case(revision):
             call = Call()
             async with (
-                watched(revision, call) as (between, site),
+                serve_watched(revision, call) as (between, site),
                 pkg.connect_http(site.url, client(revision)) as ours,
             ):
                 asking = asyncio.create_task(text_of(ours, revision, "waits"))
@@ -196,18 +198,18 @@ async def test_to_cancel_a_message_is_sent() -> None:
 @pytest.mark.shows("S3-36")
 async def test_to_resume_the_last_event_is_named() -> None:
     async with (
-        watched(OLD, Call()) as (between, site),
+        serve_watched(OLD, Call()) as (between, site),
         pkg.connect_http(site.url, client(OLD)) as ours,
     ):
         assert await text_of(ours, OLD, "lets_go") == "lets_go"
-        resumed = [one for one in between.of("GET") if "last-event-id" in one.fields]
+        resumed = [exchange for exchange in between.of("GET") if "last-event-id" in exchange.fields]
         assert resumed
-        assert all(one.fields["accept"] == EVENTS for one in resumed)
+        assert all(exchange.fields["accept"] == EVENTS for exchange in resumed)
 
 
 @pytest.mark.shows("S3-52")
 async def test_the_url_of_either_transport_will_do() -> None:
-    async with watched("2024-11-05", Call(), old_sse=True) as (between, site):
+    async with serve_watched("2024-11-05", Call(), old_sse=True) as (between, site):
         for path in ("/mcp", "/sse"):
             between.seen.clear()
             url = site.url.replace("/mcp", path)
@@ -221,17 +223,17 @@ async def test_the_url_of_either_transport_will_do() -> None:
 
 @pytest.mark.shows("S0-41", "S3-53", "S3-54")
 async def test_where_a_post_is_refused_the_old_transport_is_found_and_kept() -> None:
-    async with watched("2024-11-05", Call(), old_sse=True) as (between, site):
+    async with serve_watched("2024-11-05", Call(), old_sse=True) as (between, site):
         url = site.url.replace("/mcp", "/sse")
         async with pkg.connect_http(url, client("2024-11-05")) as ours:
             assert await text_of(ours, "2024-11-05", "x") == "x"
             assert await text_of(ours, "2024-11-05", "y") == "y"
-        found = next(at for at, one in enumerate(between.seen) if one.verb == "GET")
+        found = next(at for at, exchange in enumerate(between.seen) if exchange.verb == "GET")
         before, after = between.seen[:found], between.seen[found + 1 :]
-        assert {one.verb for one in before} == {"POST"}
-        assert {one.path for one in before} == {"/sse"}
-        assert {one.path for one in after} == {"/messages"}
-        assert [one.method for one in after] == [
+        assert {exchange.verb for exchange in before} == {"POST"}
+        assert {exchange.path for exchange in before} == {"/sse"}
+        assert {exchange.path for exchange in after} == {"/messages"}
+        assert [exchange.method for exchange in after] == [
             "initialize",
             "notifications/initialized",
             "tools/call",

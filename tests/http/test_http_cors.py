@@ -1,4 +1,4 @@
-"""Web pages of other origins: what their browsers ask first, and what lets them read answers."""
+"""Web pages of other origins: preflight requests, and the header fields for reading answers."""
 
 import asyncio
 import json
@@ -12,7 +12,7 @@ from mcp_revisions import Cors, RateLimit, Route
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support import missing
-from support.http.serving import Site, booted, serving
+from support.http.serving import Site, run_app, serving
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import hello, pkg, request, tools
 from support.tables import case
@@ -68,7 +68,7 @@ async def preflight(
 
 
 def names(field: str) -> set[str]:
-    return {one.strip() for one in field.split(",")}
+    return {method.strip() for method in field.split(",")}
 
 
 async def test_a_preflight_is_answered_for_every_path_with_its_methods() -> None:
@@ -129,7 +129,7 @@ async def test_a_page_that_may_not_call_is_told_nothing() -> None:
                     assert answer.status_code == 403
                     assert not [name for name in answer.headers if "access-control" in name]
                     assert answer.headers["vary"] == "origin"
-        # What is of the same origin, or of no page, asks for nothing.
+        # Requests of the same origin, or without a page, need no permission.
         plain = await site.post(hello())
         assert (plain.headers["vary"], ALLOW in plain.headers) == ("origin", False)
 
@@ -176,7 +176,7 @@ async def answers(site: Site) -> dict[str, Any]:
 
 async def test_answers_errors_and_streams_can_be_read_by_the_page() -> None:
     slow = RateLimit(0.001, 1, methods={"tools/list"})
-    ours = tools(STATELESS, call, middleware=(slow,), on_list_tools=listed)
+    ours = tools(STATELESS, call, middleware=(slow,), on_list_tools=list_tools)
     async with crossing(ours) as site:
         await site.modern("tools/list")
         for name, answer in (await answers(site)).items():
@@ -197,7 +197,7 @@ async def test_answers_errors_and_streams_can_be_read_by_the_page() -> None:
             assert_readable(events.response)
 
 
-async def listed(self: object, session: Any, params: Any) -> Any:
+async def list_tools(self: object, session: Any, params: Any) -> Any:
     return pkg.load(STATELESS).models.ListToolsResult(tools=[], ttl_ms=0, cache_scope="private")
 
 
@@ -240,8 +240,8 @@ def test_credentials_are_never_for_all_pages() -> None:
             lambda: pkg.HttpOptions(cors=Cors(credentials=True), allowed_hosts=["app.example.com"]),
             "allowed_origins with scheme and port, and not hosts alone: write",
         ),
-        (lambda: Cors(headers="x-tenant"), "headers has to be a list"),
-        (lambda: Cors(expose="x-tenant"), "expose has to be a list"),
+        (lambda: Cors(headers="x-tenant"), "headers must be a list"),
+        (lambda: Cors(expose="x-tenant"), "expose must be a list"),
     ]
     for mistake, why in wrong:
         with case(why), pytest.raises(ValueError, match=why):
@@ -343,8 +343,8 @@ def page_for(port: int) -> Callable[..., Awaitable[None]]:
 async def test_a_browser_lets_a_page_of_another_origin_call(tmp_path: Path) -> None:
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if browser is None:
-        missing.untested("a browser", "that a page of another origin can call a server")
-    async with crossing() as site, booted(page_for(site.port), lifespan="off") as port:
+        missing.skip_untested("a browser", "that a page of another origin can call a server")
+    async with crossing() as site, run_app(page_for(site.port), lifespan="off") as port:
         options = ("--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path}")
         process = await asyncio.create_subprocess_exec(
             *(browser, *options, "--virtual-time-budget=20000", "--dump-dom"),

@@ -1,4 +1,4 @@
-"""How things end over HTTP: the server, what is cut off on the way, and what is idle."""
+"""Ends over HTTP: of the server, of cut-off requests, and of idle sessions."""
 
 import asyncio
 import json
@@ -10,17 +10,17 @@ import pytest
 from mcp_protogen.runtime.http.server.sessions import registry
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.fire import settled, until
+from support.http.fire import until, wait_until_idle
 from support.http.serving import (
     POSTED,
     Session,
     Site,
     app_of,
-    asked,
-    booted,
     calling,
     outcome,
+    run_app,
     serving,
+    stateless_request,
     text_in,
 )
 from support.json_types import JsonObject
@@ -32,8 +32,8 @@ PROMPTS = "notifications/prompts/list_changed"
 PROGRESS: JsonObject = {"_meta": {"progressToken": "p"}}
 
 
-class Held:
-    """A tool that says something where it is asked to, and goes on when the test lets it."""
+class HeldTool:
+    """A tool that logs on request, and continues when released."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -53,7 +53,7 @@ def ours(call: Any, revision: str = OLD) -> Any:
 
 
 class Front:
-    """In front of an application: what it does can be cut off, or its responses left unread."""
+    """A front of an application that can cut off requests, or leave responses unread."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -78,23 +78,23 @@ class Front:
             task.result()
 
     async def cut(self) -> None:
-        """Cancel what serves the newest request, as a middleware with a time limit does."""
+        """Cancel the newest request's task, as a middleware with a time limit does."""
         task = self.tasks[-1]
         task.cancel()
         await asyncio.wait([task])
 
     def leave_unread(self, number: int) -> Callable[[], None]:
-        """From now on nothing more of a response is taken in, until the result is called."""
+        """Stop reading responses until the result is called."""
         self.unread[number] = asyncio.Event()
         return self.unread[number].set
 
 
 @asynccontextmanager
-async def fronted(servers: Any, **chosen: Any) -> AsyncGenerator[tuple[Site, Front], None]:
+async def serve_with_front(servers: Any, **chosen: Any) -> AsyncGenerator[tuple[Site, Front], None]:
     """Serve all revisions over HTTP with a `Front`; `chosen` as in `app_of`."""
     app = app_of(servers, pkg.REVISIONS, **chosen)
     front = Front(app)
-    async with booted(front, lifespan="off") as port:
+    async with run_app(front, lifespan="off") as port:
         try:
             async with calling(port) as site:
                 site.app = app
@@ -104,14 +104,14 @@ async def fronted(servers: Any, **chosen: Any) -> AsyncGenerator[tuple[Site, Fro
 
 
 class TestShutdown:
-    """Whoever comes while a server closes is told so, and begins nothing that would outlive it."""
+    """Requests during the shutdown of a server are refused and start nothing."""
 
     @staticmethod
-    def refused(
+    def check_refused(
         entering: Callable[[Site, Session], Coroutine[Any, Any, int]], **chosen: Any
     ) -> None:
         async def script() -> None:
-            held = Held()
+            held = HeldTool()
             async with serving(ours(held), pkg.REVISIONS, drain=10, **chosen) as site:
                 session = await site.initialize()
                 under_way = asyncio.create_task(session.call("held"))
@@ -129,32 +129,32 @@ class TestShutdown:
         async def entering(site: Site, session: Session) -> int:
             return (await site.post(hello())).status_code
 
-        self.refused(entering)
+        self.check_refused(entering)
 
     def test_a_session_that_is_known_takes_no_request(self) -> None:
         async def entering(site: Site, session: Session) -> int:
             return (await session.call("quick", 2)).status_code
 
-        self.refused(entering)
+        self.check_refused(entering)
 
     def test_no_stream_of_a_session_opens(self) -> None:
         async def entering(site: Site, session: Session) -> int:
             async with session.get() as events:
                 return events.response.status_code
 
-        self.refused(entering)
+        self.check_refused(entering)
 
     def test_no_session_is_deleted(self) -> None:
         async def entering(site: Site, session: Session) -> int:
             return (await session.delete()).status_code
 
-        self.refused(entering)
+        self.check_refused(entering)
 
     def test_no_request_that_stands_by_itself_begins(self) -> None:
         async def entering(site: Site, session: Session) -> int:
             return (await site.modern("tools/call", name="quick")).status_code
 
-        self.refused(entering)
+        self.check_refused(entering)
 
     def test_no_listen_stream_opens(self) -> None:
         async def entering(site: Site, session: Session) -> int:
@@ -162,14 +162,14 @@ class TestShutdown:
             async with site.modern_stream("subscriptions/listen", notifications=wanted) as events:
                 return events.response.status_code
 
-        self.refused(entering)
+        self.check_refused(entering)
 
     def test_no_stream_of_the_old_transport_opens(self) -> None:
         async def entering(site: Site, session: Session) -> int:
             async with site.get(path="/sse") as events:
                 return events.response.status_code
 
-        self.refused(entering, old_sse=True)
+        self.check_refused(entering, old_sse=True)
 
     @pytest.mark.parametrize("sessions", [True, False])
     async def test_requests_outside_of_sessions_end_with_an_error_when_their_time_is_up(
@@ -202,8 +202,8 @@ class TestShutdown:
             error = (await under_way).json()["error"]
             assert error["message"] == "The server is shutting down"
 
-    async def test_it_is_told_to_come_again(self) -> None:
-        held = Held()
+    async def test_new_request_during_close_is_told_to_retry(self) -> None:
+        held = HeldTool()
         async with serving(ours(held)) as site:
             session = await site.initialize()
             under_way = asyncio.create_task(session.call("held"))
@@ -215,7 +215,7 @@ class TestShutdown:
             await asyncio.gather(under_way, closing)
 
     async def test_token_of_what_comes_is_not_verified(self) -> None:
-        held, verified = Held(), list[str]()
+        held, verified = HeldTool(), list[str]()
 
         async def verify(token: str) -> Any:
             verified.append(token)
@@ -236,8 +236,8 @@ class TestShutdown:
             await asyncio.gather(under_way, closing)
 
     async def test_a_body_that_still_comes_is_refused_at_once(self) -> None:
-        app: Any = app_of(ours(Held()))
-        async with booted(app, lifespan="off") as port:
+        app: Any = app_of(ours(HeldTool()))
+        async with run_app(app, lifespan="off") as port:
             reader, writer = await asyncio.open_connection("127.0.0.1", port)
             host = b"host: localhost\r\ncontent-type: application/json\r\n"
             writer.write(b"POST /mcp HTTP/1.1\r\n%bcontent-length: 100\r\n\r\n{" % host)
@@ -246,7 +246,7 @@ class TestShutdown:
             assert b" 503 " in await asyncio.wait_for(reader.readline(), 10)
             writer.close()
 
-    async def test_nothing_begins_whose_sender_is_known_only_then(self) -> None:
+    async def test_request_authenticated_after_close_is_not_started(self) -> None:
         asks, known = asyncio.Event(), asyncio.Event()
 
         async def verify(_: str) -> pkg.Principal:
@@ -255,7 +255,7 @@ class TestShutdown:
             return pkg.Principal("ada")
 
         guard = pkg.Authentication(verify=verify)
-        async with serving(ours(Held()), authentication=guard) as site:
+        async with serving(ours(HeldTool()), authentication=guard) as site:
             posting = asyncio.create_task(site.post(hello(), {"authorization": "Bearer t"}))
             await asks.wait()
             await site.app.close()
@@ -264,7 +264,7 @@ class TestShutdown:
 
 
 class Clock:
-    """The time of sessions, which passes as the test says."""
+    """The time of sessions, moved by the test."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -279,7 +279,7 @@ class Clock:
         return Cancel(lambda: self._later.remove(entry))
 
     def pass_by(self, seconds: float) -> None:
-        """Let time pass, and what is due be done once."""
+        """Advance the time, and run what is due once."""
         self.now += seconds
         due = [entry for entry in self._later if entry[0] <= self.now]
         for entry in due:
@@ -288,7 +288,7 @@ class Clock:
 
 
 class Cancel:
-    """What stands for a timer."""
+    """A stand-in for a timer."""
 
     def __init__(self, cancel: Callable[[], None]) -> None:
         self.cancel = cancel
@@ -303,23 +303,23 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Generator[Clock, None, None]:
 
 
 class TestLifetime:
-    """The lifetime of a session runs from the end of what was the last to be under way."""
+    """The lifetime of a session runs from the end of its latest activity."""
 
     @staticmethod
     async def pings(session: Session) -> int:
         return (await session.post(request("ping", 9))).status_code
 
-    async def test_it_runs_from_the_end_of_a_stream(self, clock: Clock) -> None:
-        async with serving(ours(Held()), session_lifetime=100) as site:
+    async def test_session_lifetime_runs_from_end_of_stream(self, clock: Clock) -> None:
+        async with serving(ours(HeldTool()), session_lifetime=100) as site:
             session = await site.initialize()
             async with session.get():
                 clock.pass_by(150)
-            await settled(site.app)
+            await wait_until_idle(site.app)
             clock.pass_by(90)
             assert await self.pings(session) == 200
 
-    async def test_it_runs_from_the_end_of_a_request(self, clock: Clock) -> None:
-        held = Held()
+    async def test_session_lifetime_runs_from_end_of_request(self, clock: Clock) -> None:
+        held = HeldTool()
         async with serving(ours(held), session_lifetime=100) as site:
             session = await site.initialize()
             under_way = asyncio.create_task(session.call("held"))
@@ -327,27 +327,30 @@ class TestLifetime:
             clock.pass_by(150)
             held.go.set()
             await under_way
-            await settled(site.app)
+            await wait_until_idle(site.app)
             clock.pass_by(90)
             assert await self.pings(session) == 200
 
-    async def test_it_does_end_after_a_stream(self, clock: Clock) -> None:
-        async with serving(ours(Held()), session_lifetime=100) as site:
+    async def test_session_expires_after_stream(self, clock: Clock) -> None:
+        async with serving(ours(HeldTool()), session_lifetime=100) as site:
             session = await site.initialize()
             async with session.get():
                 clock.pass_by(150)
-            await settled(site.app)
+            await wait_until_idle(site.app)
             clock.pass_by(150)
             assert await self.pings(session) == 404
 
     async def test_the_one_whose_stream_ended_last_does_not_make_room(self) -> None:
-        async with serving(ours(Held()), max_sessions=2) as site:
+        async with serving(ours(HeldTool()), max_sessions=2) as site:
             listens = await site.initialize()
             async with listens.get():
                 idle = await site.initialize()
-            await settled(site.app)
+            await wait_until_idle(site.app)
             await site.initialize()
-            assert [await self.pings(one) for one in (listens, idle)] == [200, 404]
+            assert [await self.pings(idle_session) for idle_session in (listens, idle)] == [
+                200,
+                404,
+            ]
 
 
 async def call(site: Site, session: Session) -> Any:
@@ -356,7 +359,7 @@ async def call(site: Site, session: Session) -> Any:
 
 async def stateless_call(site: Site, session: Session) -> Any:
     meta: JsonObject = {"progressToken": "p"}
-    message, headers = asked("tools/call", 7, name="held")
+    message, headers = stateless_request("tools/call", 7, name="held")
     message["params"]["_meta"] |= meta
     return site.stream(message, headers)
 
@@ -380,63 +383,63 @@ OPENINGS = pytest.mark.parametrize("opening", [call, stateless_call, listen, get
 
 
 class TestCutOff:
-    """A server may cancel what serves a request: nothing of it is left then."""
+    """A server may cancel a request's task: nothing of it remains."""
 
     @staticmethod
     async def cut_off(site: Site, front: Front, session: Session, opening: Opening) -> None:
-        """Open a stream, and cut it off once it has brought something."""
+        """Open a stream, and cut it off after its first event."""
         async with await opening(site, session) as events:
             assert await events.event() is not None
             await front.cut()
 
     @OPENINGS
-    async def test_nothing_is_left_open_or_under_way(self, opening: Opening) -> None:
-        async with fronted(ours(Held()), old_sse=True) as (site, front):
+    async def test_cut_off_leaves_nothing_open(self, opening: Opening) -> None:
+        async with serve_with_front(ours(HeldTool()), old_sse=True) as (site, front):
             session = await site.initialize()
             await self.cut_off(site, front, session, opening)
-            await settled(site.app)
+            await wait_until_idle(site.app)
 
     async def test_the_id_of_the_request_may_be_used_again(self) -> None:
-        async with fronted(ours(Held())) as (site, front):
+        async with serve_with_front(ours(HeldTool())) as (site, front):
             session = await site.initialize()
             await self.cut_off(site, front, session, call)
             assert text_in(await session.call("quick", 7)) == "quick"
 
     async def test_the_session_counts_as_idle(self) -> None:
-        async with fronted(ours(Held()), max_sessions=1) as (site, front):
+        async with serve_with_front(ours(HeldTool()), max_sessions=1) as (site, front):
             session = await site.initialize()
             await self.cut_off(site, front, session, call)
-            await settled(site.app)
+            await wait_until_idle(site.app)
             assert (await site.post(hello())).status_code == 200
 
-    async def test_what_is_said_after_the_stream_of_a_session_waits_for_the_next(self) -> None:
-        server = ours(Held())
-        async with fronted(server) as (site, front):
+    async def test_notification_after_session_stream_waits_for_next(self) -> None:
+        server = ours(HeldTool())
+        async with serve_with_front(server) as (site, front):
             session = await site.initialize()
             await self.cut_off(site, front, session, get)
-            await settled(site.app)
+            await wait_until_idle(site.app)
             await server.tools_list_changed()
             async with session.get() as events:
                 assert (await events.take())["method"] == CHANGED
 
     async def test_a_request_that_was_not_answered_yet_in_json_is_cut_off_as_well(self) -> None:
-        held = Held()
-        async with fronted(ours(held)) as (site, front):
+        held = HeldTool()
+        async with serve_with_front(ours(held)) as (site, front):
             session = await site.initialize()
             under_way = asyncio.create_task(session.call("held", 7))
             await held.begun.wait()
             await front.cut()
             assert (await under_way).status_code == 500
-            await settled(site.app)
+            await wait_until_idle(site.app)
             assert outcome(await session.call("quick", 7)) == (200, None)
 
 
 class TestUnread:
-    """Clients that come back while the connection they had is stuck."""
+    """Clients that resume while their old connection is stuck."""
 
     async def test_who_comes_back_twice_gets_the_answer_and_the_end_each_time(self) -> None:
-        held = Held()
-        async with fronted(ours(held)) as (site, front):
+        held = HeldTool()
+        async with serve_with_front(ours(held)) as (site, front):
             session = await site.initialize()
             async with session.calling("held", 7, **PROGRESS) as stuck:
                 first = await stuck.event()
@@ -449,36 +452,36 @@ class TestUnread:
                 async with session.get(first.id) as events:
                     again = await events.all()
                 read()
-            assert [one.message.get("id") for one in again if one.data][-1] == 7
-            assert [one.data for one in again] == [one.data for one in once]
+            assert [event.message.get("id") for event in again if event.data][-1] == 7
+            assert [event.data for event in again] == [event.data for event in once]
 
-    async def test_what_waited_goes_to_the_newest_of_two_that_open_the_stream_at_once(self) -> None:
-        server = ours(Held())
-        async with fronted(server, resumable=False) as (site, front):
+    async def test_waiting_notification_goes_to_newest_of_two_streams(self) -> None:
+        server = ours(HeldTool())
+        async with serve_with_front(server, resumable=False) as (site, front):
             session = await site.initialize()
             await server.tools_list_changed()
             read = front.leave_unread(len(front.tasks))
-            opening = asyncio.create_task(self.opened(session))
+            opening = asyncio.create_task(self.read_stream(session))
             await front.waits.wait()
             async with session.get() as events:
                 assert (await events.take())["method"] == CHANGED
                 read()
                 await opening
 
-    async def test_what_waited_comes_before_what_is_said_while_a_stream_opens(self) -> None:
-        server = ours(Held())
-        async with fronted(server, resumable=False) as (site, front):
+    async def test_waiting_notification_precedes_later_ones(self) -> None:
+        server = ours(HeldTool())
+        async with serve_with_front(server, resumable=False) as (site, front):
             session = await site.initialize()
             await server.tools_list_changed()
             read = front.leave_unread(len(front.tasks))
-            opening = asyncio.create_task(self.opened(session, 2))
+            opening = asyncio.create_task(self.read_stream(session, 2))
             await front.waits.wait()
             await server.prompts_list_changed()
             read()
-            assert [one["method"] for one in await opening] == [CHANGED, PROMPTS]
+            assert [message["method"] for message in await opening] == [CHANGED, PROMPTS]
 
     @staticmethod
-    async def opened(session: Session, messages: int = 0) -> list[Any]:
+    async def read_stream(session: Session, messages: int = 0) -> list[Any]:
         """Open the stream of a session, and take some messages or all."""
         async with session.get() as events:
             if not messages:
@@ -495,17 +498,17 @@ def test_an_application_serves_in_one_loop_after_another(revision: str) -> None:
     app = app_of(ours(quick, revision), pkg.REVISIONS)
 
     async def script() -> None:
-        async with booted(app, lifespan="off") as port, calling(port) as site:
+        async with run_app(app, lifespan="off") as port, calling(port) as site:
             session = await site.initialize()
             async with session.calling("quick", **PROGRESS) as events:
-                said = [one.message for one in await events.all() if one.data]
+                said = [event.message for event in await events.all() if event.data]
             assert said[-1]["result"]["content"][0]["text"] == "quick"
 
     run(script())
     run(script())
 
 
-async def test_nothing_begins_whose_body_comes_after_the_end() -> None:
+async def test_request_with_body_after_close_is_not_started() -> None:
     entered: list[str] = []
 
     class Counting(mcp.Server):
@@ -528,7 +531,7 @@ async def test_nothing_begins_whose_body_comes_after_the_end() -> None:
     async with serving(Counting) as site:
         slow = asyncio.create_task(site.http.post("/mcp", content=pieces(), headers=POSTED))
         await sent.wait()
-        # What comes later finds that the first piece was read.
+        # Later readers find the first piece read.
         assert (await site.post(hello())).status_code == 200
         assert site.app is not None
         await site.app.close()

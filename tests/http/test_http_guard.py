@@ -1,4 +1,4 @@
-"""Who is let in: hosts and origins, tokens, and limits."""
+"""Admission: hosts and origins, tokens, and limits."""
 
 import asyncio
 import json
@@ -35,7 +35,7 @@ def ours() -> Any:
     return tools(STATELESS, echo)
 
 
-async def tried(**given: object) -> int:
+async def status_of(**given: object) -> int:
     """The status of a request with these fields, at a server with these options."""
     fields: JsonObject = {name: given.pop(name) for name in ("host", "origin") if name in given}
     async with serving(ours(), pkg.REVISIONS, **given) as site:
@@ -75,7 +75,7 @@ class TestOrigin:
             ("http://127.0.0.1.evil.example:80", 403),
             ("http://localhost:", 403),
         ]:
-            assert await tried(origin=origin) == status
+            assert await status_of(origin=origin) == status
 
     async def test_pages_may_be_named(self) -> None:
         named = ["https://App.example.com/", "https://other.example:8443"]
@@ -88,13 +88,13 @@ class TestOrigin:
             "https://other.example": 403,
         }
         for origin, status in expected.items():
-            assert await tried(origin=origin, allowed_origins=named) == status
-        assert await tried(origin=EVIL, allowed_origins=["*"]) == 200
+            assert await status_of(origin=origin, allowed_origins=named) == status
+        assert await status_of(origin=EVIL, allowed_origins=["*"]) == 200
 
     async def test_a_server_that_answers_to_any_name_has_to_name_its_pages(self) -> None:
-        assert await tried(origin=EVIL, host="evil.example", allowed_hosts=["*"]) == 403
+        assert await status_of(origin=EVIL, host="evil.example", allowed_hosts=["*"]) == 403
 
-    async def test_what_has_passed_once_opens_no_door(self) -> None:
+    async def test_accepted_origin_does_not_admit_others(self) -> None:
         async with serving(ours(), pkg.REVISIONS) as site:
             for origin, status in ((None, 200), ("http://localhost", 200), (EVIL, 403)) * 2:
                 assert (await site.post(hello(), {"origin": origin})).status_code == status
@@ -118,7 +118,7 @@ class TestHost:
             ("0.0.0.0", 421),
             ("", 421),
         ]:
-            assert await tried(host=host) == status
+            assert await status_of(host=host) == status
 
     async def test_hosts_may_be_named(self) -> None:
         named = ["mcp.example.com", "other.example:8443"]
@@ -130,10 +130,10 @@ class TestHost:
             "localhost": 421,
         }
         for host, status in expected.items():
-            assert await tried(host=host, allowed_hosts=named) == status
-        assert await tried(host="evil.example", allowed_hosts=["*"]) == 200
+            assert await status_of(host=host, allowed_hosts=named) == status
+        assert await status_of(host="evil.example", allowed_hosts=["*"]) == 200
         page = {"host": "mcp.example.com", "origin": "https://mcp.example.com"}
-        assert await tried(**page, allowed_hosts=named) == 200
+        assert await status_of(**page, allowed_hosts=named) == 200
 
     async def test_a_request_without_one_gets_400(self) -> None:
         async with serving(ours()) as site:
@@ -148,7 +148,7 @@ class TestHost:
             pkg.run_http(ours(), host="0.0.0.0")
         chosen = chosen_of_runs(monkeypatch)
         pkg.run_http(ours())
-        assert [one.host for one in chosen] == ["127.0.0.1"]
+        assert [options.host for options in chosen] == ["127.0.0.1"]
 
 
 class TestTokens:
@@ -174,7 +174,7 @@ class TestTokens:
                     named = 'error="invalid_token"' in refused.headers["www-authenticate"]
                     assert named == (value or "").startswith("Bearer ")
                     async with site.get(fields) as events:
-                        # There is no GET in the stateless era, whoever asks.
+                        # The stateless era has no GET, for any client.
                         expected = 405 if revision not in HANDSHAKE else 401
                         assert events.response.status_code == expected
                     deleted = await site.http.delete(
@@ -350,7 +350,7 @@ class TestLimits:
             running = site.app._running.state
             while not len(running.keep_alive):
                 await asyncio.sleep(0.005)
-            # Until the buffers between the two hold no more.
+            # Until the buffers between the two are full.
             while len(running.keep_alive):
                 await open_session.log("info", "x" * 100_000)
                 await asyncio.sleep(0.001)

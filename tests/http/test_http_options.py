@@ -19,51 +19,54 @@ async def echo(session: Session, params: CallToolRequestParams) -> str:
 
 
 WRONG: list[tuple[JsonObject, str]] = [
-    ({"allowed_hosts": "mcp.example.com"}, "allowed_hosts has to be a list"),
-    ({"allowed_origins": "https://a.example"}, "allowed_origins has to be a list"),
-    ({"allowed_hosts": ["https://mcp.example.com"]}, "'https://mcp.example.com' is no name"),
-    ({"allowed_hosts": ["mcp.example.com/mcp"]}, "'mcp.example.com/mcp' is no name"),
-    ({"allowed_hosts": ["a.example", "::1"]}, "'::1' is no name"),
-    ({"allowed_origins": ["a.example"]}, "'a.example' is no origin"),
-    ({"allowed_origins": ["https://*.a.example"]}, r"'https://\*.a.example' is no origin"),
-    ({"allowed_origins": ["https://a.example/x"]}, "'https://a.example/x' is no origin"),
-    ({"allowed_origins": ["https://a.example:*"]}, r"'https://a.example:\*' is no origin"),
-    ({"allowed_origins": ["https://u@a.example"]}, "'https://u@a.example' is no origin"),
-    ({"allowed_origins": ["https://"]}, "'https://' is no origin"),
-    ({"path": "mcp"}, "path has to begin with a slash"),
-    ({"path": ""}, "path has to begin with a slash"),
-    ({"old_sse_path": "sse"}, "old_sse_path has to begin with a slash"),
-    ({"old_messages_path": "messages"}, "old_messages_path has to begin with a slash"),
-    ({"session_lifetime": 0}, "session_lifetime has to be more than 0"),
-    ({"max_sessions": 0}, "max_sessions has to be more than 0"),
-    ({"keep_alive": 0.0}, "keep_alive has to be more than 0"),
-    ({"send_timeout": -1}, "send_timeout has to be more than 0"),
-    ({"head_timeout": 0}, "head_timeout has to be more than 0"),
-    ({"body_timeout": 0}, "body_timeout has to be more than 0"),
-    ({"max_body": 0}, "max_body has to be more than 0"),
-    ({"max_bodies": 0}, "max_bodies has to be more than 0"),
-    ({"max_body": 1001, "max_bodies": 1000}, "max_bodies has to be max_body at least"),
-    ({"max_headers": 0}, "max_headers has to be more than 0"),
-    ({"max_requests": -5}, "max_requests has to be more than 0"),
-    ({"max_streams": 0}, "max_streams has to be more than 0"),
-    ({"max_sessions_per_principal": 0}, "max_sessions_per_principal has to be more than 0"),
-    ({"max_bodies_per_principal": 0}, "max_bodies_per_principal has to be more than 0"),
+    ({"allowed_hosts": "mcp.example.com"}, "allowed_hosts must be a list"),
+    ({"allowed_origins": "https://a.example"}, "allowed_origins must be a list"),
+    (
+        {"allowed_hosts": ["https://mcp.example.com"]},
+        "'https://mcp.example.com' must be a host name",
+    ),
+    ({"allowed_hosts": ["mcp.example.com/mcp"]}, "'mcp.example.com/mcp' must be a host name"),
+    ({"allowed_hosts": ["a.example", "::1"]}, "'::1' must be a host name"),
+    ({"allowed_origins": ["a.example"]}, "'a.example' must be an origin"),
+    ({"allowed_origins": ["https://*.a.example"]}, r"'https://\*.a.example' must be an origin"),
+    ({"allowed_origins": ["https://a.example/x"]}, "'https://a.example/x' must be an origin"),
+    ({"allowed_origins": ["https://a.example:*"]}, r"'https://a.example:\*' must be an origin"),
+    ({"allowed_origins": ["https://u@a.example"]}, "'https://u@a.example' must be an origin"),
+    ({"allowed_origins": ["https://"]}, "'https://' must be an origin"),
+    ({"path": "mcp"}, "path must begin with a slash"),
+    ({"path": ""}, "path must begin with a slash"),
+    ({"old_sse_path": "sse"}, "old_sse_path must begin with a slash"),
+    ({"old_messages_path": "messages"}, "old_messages_path must begin with a slash"),
+    ({"session_lifetime": 0}, "session_lifetime must be more than 0"),
+    ({"max_sessions": 0}, "max_sessions must be more than 0"),
+    ({"keep_alive": 0.0}, "keep_alive must be more than 0"),
+    ({"send_timeout": -1}, "send_timeout must be more than 0"),
+    ({"head_timeout": 0}, "head_timeout must be more than 0"),
+    ({"body_timeout": 0}, "body_timeout must be more than 0"),
+    ({"max_body": 0}, "max_body must be more than 0"),
+    ({"max_bodies": 0}, "max_bodies must be more than 0"),
+    ({"max_body": 1001, "max_bodies": 1000}, "max_bodies must be at least max_body"),
+    ({"max_headers": 0}, "max_headers must be more than 0"),
+    ({"max_requests": -5}, "max_requests must be more than 0"),
+    ({"max_streams": 0}, "max_streams must be more than 0"),
+    ({"max_sessions_per_principal": 0}, "max_sessions_per_principal must be more than 0"),
+    ({"max_bodies_per_principal": 0}, "max_bodies_per_principal must be more than 0"),
     (
         {"max_body": 1001, "max_bodies_per_principal": 1000},
-        "max_bodies_per_principal has to be max_body at least",
+        "max_bodies_per_principal must be at least max_body",
     ),
-    ({"max_requests_per_principal": 0}, "max_requests_per_principal has to be more than 0"),
-    ({"max_streams_per_principal": -1}, "max_streams_per_principal has to be more than 0"),
+    ({"max_requests_per_principal": 0}, "max_requests_per_principal must be more than 0"),
+    ({"max_streams_per_principal": -1}, "max_streams_per_principal must be more than 0"),
 ]
 
 
-def test_what_would_serve_nobody_or_anybody_is_refused() -> None:
+def test_options_that_serve_none_or_all_are_refused() -> None:
     for chosen, reason in WRONG:
         with case((chosen, reason)), pytest.raises(ValueError, match=reason):
             pkg.HttpOptions(**chosen)
 
 
-def test_what_serves_somebody_is_not_refused() -> None:
+def test_valid_options_are_accepted() -> None:
     rows: list[JsonObject] = [
         {"allowed_hosts": ["*"]},
         {"allowed_hosts": ["localhost", "mcp.example.com:8443", "[::1]", "[::1]:8080"]},
@@ -82,7 +85,7 @@ def test_what_serves_somebody_is_not_refused() -> None:
 
 
 class TestLargeBeginnings:
-    """What a client declares is kept as long as its session, so it has a limit of its own."""
+    """A client's declarations live as long as its session, so they have their own limit."""
 
     async def test_a_large_one_is_refused_and_begins_no_session(self) -> None:
         for revision in HANDSHAKE[1:]:
@@ -95,7 +98,7 @@ class TestLargeBeginnings:
                     assert (refused.json()["id"], "mcp-session-id" in refused.headers) == (5, False)
                     assert not server.sessions
 
-    async def test_one_that_is_not_so_large_begins_a_session(self) -> None:
+    async def test_initialize_within_limit_begins_session(self) -> None:
         async with serving(tools(OLD, echo)) as site:
             session = await site.initialize(experimental={"x": {"y": "z" * 31 * KIB}})
             assert text_in(await session.call("x")) == "x"
@@ -111,7 +114,7 @@ class TestServersByClass:
     """Servers that are given by their class."""
 
     @staticmethod
-    def counted(revision: str = OLD) -> tuple[Any, list[Any]]:
+    def counting_servers(revision: str = OLD) -> tuple[Any, list[Any]]:
         """A class of servers, and the servers that were made of it."""
         made: list[object] = []
 
@@ -124,19 +127,19 @@ class TestServersByClass:
     def test_none_is_made_before_it_serves(self) -> None:
         for revision in ERAS:
             with case(revision):
-                ours, made = self.counted(revision)
+                ours, made = self.counting_servers(revision)
                 made.clear()
                 app_of(ours, pkg.REVISIONS)
                 assert not made
 
     def test_two_of_one_revision_are_refused_all_the_same(self) -> None:
-        ours, _ = self.counted()
-        other, _ = self.counted()
-        with pytest.raises(ValueError, match="one for a revision"):
+        ours, _ = self.counting_servers()
+        other, _ = self.counting_servers()
+        with pytest.raises(ValueError, match="one per revision"):
             app_of([ours, other])
 
     async def test_each_session_has_one_of_its_own(self) -> None:
-        ours, made = self.counted()
+        ours, made = self.counting_servers()
         made.clear()
         async with serving(ours) as site:
             for _ in range(2):

@@ -37,7 +37,7 @@ async def echo(session: Session, params: CallToolRequestParams) -> str:
     return str(params.arguments)
 
 
-class Listed:
+class ToolList:
     """The list of tools of a server, and how often it was asked for."""
 
     def __init__(self, *names: str) -> None:
@@ -64,7 +64,7 @@ def listing(listed: Any, call: Any = echo) -> Any:
     return tools(STATELESS, call, on_list_tools=on_list_tools, SENDS=changed)
 
 
-async def called(site: Site, arguments: Any, **fields: str | None) -> tuple[int, int | None]:
+async def call_outcome(site: Site, arguments: Any, **fields: str | None) -> tuple[int, int | None]:
     """The outcome of a call with these arguments and `Mcp-Param-*`."""
     headers = {f"mcp-param-{name}": value for name, value in fields.items()}
     more = {} if arguments is None else {"arguments": arguments}
@@ -76,7 +76,7 @@ SERVED = (200, None)
 
 
 async def test_SS17_fields_that_agree_with_the_arguments_pass() -> None:
-    async with serving(listing(Listed())) as site:
+    async with serving(listing(ToolList())) as site:
         for arguments, fields in [
             ({"region": "eu"}, {"region": "eu"}),
             ({"region": "eu"}, {"region": "=?base64?ZXU=?="}),
@@ -99,11 +99,11 @@ async def test_SS17_fields_that_agree_with_the_arguments_pass() -> None:
             (None, {}),
             ({"region": "eu"}, {"region": "eu", "other": "x"}),
         ]:
-            assert await called(site, arguments, **fields) == SERVED
+            assert await call_outcome(site, arguments, **fields) == SERVED
 
 
 async def test_SS17_RJ11_fields_that_do_not_agree_are_refused() -> None:
-    async with serving(listing(Listed())) as site:
+    async with serving(listing(ToolList())) as site:
         for arguments, fields in [
             ({"region": "eu"}, {}),
             ({"region": "eu"}, {"region": "us"}),
@@ -130,11 +130,11 @@ async def test_SS17_RJ11_fields_that_do_not_agree_are_refused() -> None:
             ({"where": {"city": "Bern"}}, {}),
             ({"where": {"city": "Bern"}}, {"city": "Basel"}),
         ]:
-            assert await called(site, arguments, **fields) == REFUSED
+            assert await call_outcome(site, arguments, **fields) == REFUSED
 
 
 async def test_SS17_characters_that_no_value_can_have_are_refused() -> None:
-    async with serving(listing(Listed())) as site:
+    async with serving(listing(ToolList())) as site:
         for arguments in ({"region": "ü"}, {"region": "Ã¼"}, {"region": "\xfc"}):
             for value in (b"\xc3\xbc", b"\xfc"):
                 headers: Any = {"mcp-param-region": value}
@@ -145,27 +145,27 @@ async def test_SS17_characters_that_no_value_can_have_are_refused() -> None:
 
 
 async def test_the_refusal_names_the_field_and_echoes_the_id() -> None:
-    async with serving(listing(Listed())) as site:
+    async with serving(listing(ToolList())) as site:
         answer = await site.modern("tools/call", id="r", name="x", arguments={"region": "eu"})
         assert answer.json()["id"] == "r"
         assert "region" in answer.json()["error"]["message"].lower()
 
 
 async def test_tools_that_mark_nothing_and_unknown_ones_are_left_alone() -> None:
-    async with serving(listing(Listed("other"))) as site:
-        assert await called(site, {"region": "eu"}) == SERVED
-        assert await called(site, {}, region="us") == SERVED
+    async with serving(listing(ToolList("other"))) as site:
+        assert await call_outcome(site, {"region": "eu"}) == SERVED
+        assert await call_outcome(site, {}, region="us") == SERVED
 
 
 async def test_a_server_that_lists_no_tools_is_left_alone() -> None:
     async with serving(tools(STATELESS, echo)) as site:
-        assert await called(site, {"region": "eu"}) == SERVED
+        assert await call_outcome(site, {"region": "eu"}) == SERVED
 
 
 async def test_a_tool_on_a_later_page_is_found() -> None:
-    async with serving(listing(Listed("a", "b", "x"))) as site:
-        assert await called(site, {"region": "eu"}) == REFUSED
-        assert await called(site, {"region": "eu"}, region="eu") == SERVED
+    async with serving(listing(ToolList("a", "b", "x"))) as site:
+        assert await call_outcome(site, {"region": "eu"}) == REFUSED
+        assert await call_outcome(site, {"region": "eu"}, region="eu") == SERVED
 
 
 async def test_a_list_without_an_end_does_not_keep_a_call_from_being_answered() -> None:
@@ -174,53 +174,53 @@ async def test_a_list_without_an_end_does_not_keep_a_call_from_being_answered() 
         return m.ListToolsResult(tools=[], next_cursor="again")
 
     async with serving(listing(endless)) as site:
-        assert await called(site, {"region": "eu"}) == SERVED
+        assert await call_outcome(site, {"region": "eu"}) == SERVED
 
 
 async def test_a_tool_with_a_bad_mark_is_compared_to_nothing() -> None:
-    listed = Listed()
+    listed = ToolList()
     listed.schema = {
         "type": "object",
         "properties": {"region": {"type": "number", "x-mcp-header": "Region"}},
     }
     async with serving(listing(listed)) as site:
-        assert await called(site, {"region": 1}) == SERVED
+        assert await call_outcome(site, {"region": 1}) == SERVED
 
 
 async def test_the_list_is_not_asked_for_with_each_call() -> None:
-    listed = Listed()
+    listed = ToolList()
     async with serving(listing(listed)) as site:
         for _ in range(5):
-            assert await called(site, {"region": "eu"}, region="eu") == SERVED
-            assert await called(site, {"region": "eu"}) == REFUSED
-        many = [called(site, {"region": "eu"}, region="eu") for _ in range(5)]
+            assert await call_outcome(site, {"region": "eu"}, region="eu") == SERVED
+            assert await call_outcome(site, {"region": "eu"}) == REFUSED
+        many = [call_outcome(site, {"region": "eu"}, region="eu") for _ in range(5)]
         assert await asyncio.gather(*many) == [SERVED] * 5
         assert len(listed.asked) == 1
 
 
 async def test_calls_that_come_at_once_ask_for_it_together() -> None:
-    listed = Listed()
+    listed = ToolList()
     async with serving(listing(listed)) as site:
-        many = [called(site, {"region": "eu"}, region="eu") for _ in range(5)]
+        many = [call_outcome(site, {"region": "eu"}, region="eu") for _ in range(5)]
         assert await asyncio.gather(*many) == [SERVED] * 5
         assert len(listed.asked) == 1
 
 
-async def test_it_is_asked_for_again_after_the_server_has_published_a_change() -> None:
-    listed = Listed()
+async def test_tool_list_is_fetched_again_after_change() -> None:
+    listed = ToolList()
     server = listing(listed)
     async with serving(server) as site:
-        assert await called(site, {"region": "eu"}) == REFUSED
+        assert await call_outcome(site, {"region": "eu"}) == REFUSED
         listed.schema = {"type": "object"}
-        assert await called(site, {"region": "eu"}) == REFUSED
+        assert await call_outcome(site, {"region": "eu"}) == REFUSED
         await server.tools_list_changed()
-        assert await called(site, {"region": "eu"}) == SERVED
-        assert await called(site, {"region": "eu"}) == SERVED
+        assert await call_outcome(site, {"region": "eu"}) == SERVED
+        assert await call_outcome(site, {"region": "eu"}) == SERVED
         assert len(listed.asked) == 2
 
 
 async def test_a_change_while_it_is_asked_for_is_not_missed() -> None:
-    begun, go, listed = asyncio.Event(), asyncio.Event(), Listed()
+    begun, go, listed = asyncio.Event(), asyncio.Event(), ToolList()
 
     async def slow(self: Any, session: Session, params: CallToolRequestParams) -> object:
         page = await listed(self, session, params)
@@ -230,26 +230,26 @@ async def test_a_change_while_it_is_asked_for_is_not_missed() -> None:
 
     server = listing(slow)
     async with serving(server) as site:
-        calling = asyncio.create_task(called(site, {"region": "eu"}))
+        calling = asyncio.create_task(call_outcome(site, {"region": "eu"}))
         await begun.wait()
         listed.schema = {"type": "object"}
         await server.tools_list_changed()
         go.set()
         await calling
-        assert await called(site, {"region": "eu"}) == SERVED
+        assert await call_outcome(site, {"region": "eu"}) == SERVED
 
 
-async def test_it_is_asked_for_again_after_its_time() -> None:
-    listed = Listed()
+async def test_tool_list_is_fetched_again_after_its_lifetime() -> None:
+    listed = ToolList()
     async with serving(listing(listed), header_lifetime=0.0) as site:
         for _ in range(3):
-            await called(site, {"region": "eu"})
+            await call_outcome(site, {"region": "eu"})
         assert len(listed.asked) == 3
 
 
 async def test_each_principal_has_a_list_of_its_own() -> None:
     names = {"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")}
-    listed = Listed()
+    listed = ToolList()
 
     async def different(self: Any, session: Session, params: CallToolRequestParams) -> object:
         listed.schema = SCHEMA if whose(session) == "ada" else {"type": "object"}
@@ -270,7 +270,7 @@ async def test_each_principal_has_a_list_of_its_own() -> None:
 
 
 async def test_revisions_before_know_no_such_fields() -> None:
-    async with serving(listing(Listed()), pkg.REVISIONS) as site:
+    async with serving(listing(ToolList()), pkg.REVISIONS) as site:
         for revision in HANDSHAKE:
             session = await site.initialize(revision)
             answer = await session.call("x", arguments={"region": "eu"})
@@ -286,5 +286,5 @@ async def test_a_server_of_an_earlier_revision_may_mark_arguments_too() -> None:
 
     ours = tools("2025-11-25", echo, on_list_tools=on_list_tools)
     async with serving(ours, pkg.REVISIONS) as site:
-        assert await called(site, {"region": "eu"}) == REFUSED
-        assert await called(site, {"region": "eu"}, region="eu") == SERVED
+        assert await call_outcome(site, {"region": "eu"}) == REFUSED
+        assert await call_outcome(site, {"region": "eu"}, region="eu") == SERVED

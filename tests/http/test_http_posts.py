@@ -1,4 +1,4 @@
-"""One message in a POST of the handshake revisions, and what comes back."""
+"""One message in a POST of the handshake revisions, and its response."""
 
 import logging
 from typing import Any
@@ -104,12 +104,12 @@ def test_a_flood_of_rubbish_is_no_flood_of_log_entries(caplog: pytest.LogCapture
 
     with caplog.at_level(logging.INFO, "mcp_protogen.runtime"):
         run(script())
-    refused = [one for one in caplog.messages if "refused a request" in one]
+    refused = [message for message in caplog.messages if "refused a request" in message]
     assert len(refused) == 7
     assert "(100 of these within a minute" in refused[-1]
 
 
-async def test_what_is_no_message_gets_400() -> None:
+async def test_malformed_message_gets_400() -> None:
     async with serving(tools(OLD, call)) as site:
         for body, code in [
             (b"", -32700),
@@ -248,7 +248,7 @@ async def test_the_endpoint_knows_post_get_and_delete_alone() -> None:
                     assert events.response.status_code == 200
                 response = await site.http.request(method, site.path)
                 assert response.status_code == 405
-                allowed = {one.strip() for one in response.headers["allow"].split(",")}
+                allowed = {header.strip() for header in response.headers["allow"].split(",")}
                 assert allowed == {"POST", "GET", "DELETE"}
 
 
@@ -358,10 +358,10 @@ class TestVersionHeader:
 
     async def test_VH04_another_revision_than_that_of_the_session_gets_400(self) -> None:
         async with serving(**dual()) as site:
-            for other in [*HANDSHAKE[:3]]:
-                with case(other):
+            for spoken in [*HANDSHAKE[:3]]:
+                with case(spoken):
                     session = await site.initialize(OLD)
-                    wrong = {"mcp-protocol-version": other}
+                    wrong = {"mcp-protocol-version": spoken}
                     assert (await session.post(request("ping"), wrong)).status_code == 400
                     async with session.get(headers=wrong) as events:
                         assert events.response.status_code == 400
@@ -399,7 +399,7 @@ class TestVersionHeader:
             headers = {"mcp-session-id": session.id}
             assert (await site.modern("tools/list", headers=headers)).status_code == 400
 
-    async def test_it_may_come_with_initialize_already(self) -> None:
+    async def test_version_header_may_come_with_initialize(self) -> None:
         async with serving(**dual()) as site:
             response = await site.post(hello(), {"mcp-protocol-version": OLD})
             assert response.json()["result"]["protocolVersion"] == OLD

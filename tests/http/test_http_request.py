@@ -1,4 +1,4 @@
-"""What a handler learns of the HTTP request that carries its call: `session.http_request`."""
+"""The HTTP request of a call, for its handler: `session.http_request`."""
 
 import json
 from typing import Annotated, Any
@@ -8,8 +8,8 @@ from mcp_protogen.runtime.http.server import asgi
 from mcp_revisions import CallNext, Depends, HttpRequest, MethodCall, RateLimit, StatusError
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import POSTED, Site, outcome, posted, raw, serving, text_in
-from support.http.serving import asked as modern_call
+from support.http.serving import POSTED, Site, outcome, post_request, raw, serving, text_in
+from support.http.serving import stateless_request as modern_call
 from support.json_types import Json, JsonObject
 from support.revisions import HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import content_of, hello, pkg, request, tools
@@ -21,8 +21,8 @@ FIELDS = {"x-tenant": "one", "X-Other": "two"}
 WITH_QUERY = "/mcp?a=1&a=2&b=&c=%C3%A9"
 
 
-def told(found: HttpRequest | None) -> str:
-    """All that a request says, as JSON."""
+def describe_request(found: HttpRequest | None) -> str:
+    """Return everything about a request as JSON."""
     if found is None:
         return "none"
     who = found.principal
@@ -55,22 +55,22 @@ EXPECTED: Json = {
 async def tell(session: Session, params: CallToolRequestParams) -> str:
     if params.name == "steps":
         await session.progress(1, 2)
-    return told(session.http_request)
+    return describe_request(session.http_request)
 
 
-def known() -> Any:
+def guard_options() -> Any:
     ada = pkg.Principal("ada", frozenset({"read", "write"}))
     return pkg.Authentication(verify=pkg.static_tokens({TOKEN: ada}))
 
 
-async def asked(site: Site, era: str) -> list[str]:
-    """What handlers tell that answer at once, and in a stream, of a request with a query."""
+async def ask_twice(site: Site, era: str) -> list[str]:
+    """Return the reports of handlers about a request: in an immediate answer, and in a stream."""
     fields = {"authorization": f"Bearer {TOKEN}", **FIELDS}
     site.path = WITH_QUERY
     meta = {"progressToken": "p"}
     if era == STATELESS:
         site.path = "/mcp"
-        call = posted(*modern_call("tools/call", headers=fields, name="x"))
+        call = post_request(*modern_call("tools/call", headers=fields, name="x"))
         plain = await site.http.post(WITH_QUERY, **call)
         return [text_in(plain)]
     session = await site.initialize(era, fields)
@@ -84,12 +84,12 @@ async def test_a_handler_sees_the_request_that_carries_its_call_in_every_era() -
         for spoken in (*HANDSHAKE[1:], STATELESS):
             with case((own, spoken)):
                 server = tools(own, tell)
-                async with serving(server, pkg.REVISIONS, authentication=known()) as site:
-                    for text in await asked(site, spoken):
+                async with serving(server, pkg.REVISIONS, authentication=guard_options()) as site:
+                    for text in await ask_twice(site, spoken):
                         assert json.loads(text) == EXPECTED
 
 
-async def test_it_is_the_request_of_each_call_in_a_session() -> None:
+async def test_request_is_that_of_each_call_in_session() -> None:
     async with serving(tools(OLD, tell)) as site:
         session = await site.initialize(headers={"x-other": "first"})
         for value in ("second", "third"):
@@ -99,13 +99,13 @@ async def test_it_is_the_request_of_each_call_in_a_session() -> None:
 
 
 async def test_all_values_of_a_name_are_there() -> None:
-    async def listed(session: Session, params: CallToolRequestParams) -> str:
+    async def list_headers(session: Session, params: CallToolRequestParams) -> str:
         found = session.http_request
         assert found is not None
         given = found.headers
         return json.dumps([given["x-tag"], given.getlist("X-Tag"), given.getlist("none")])
 
-    async with serving(tools(OLD, listed), sessions=False) as site:
+    async with serving(tools(OLD, list_headers), sessions=False) as site:
         body = json.dumps(request("tools/call", name="x")).encode()
         usual = [f"{name}: {value}" for name, value in POSTED.items()]
         lines = ["POST /mcp HTTP/1.1", "Host: localhost", *usual, "MCP-Protocol-Version: " + OLD]
@@ -179,7 +179,7 @@ async def test_dependencies_middleware_and_threads_have_it() -> None:
 
 async def test_a_call_that_does_not_ask_for_it_makes_none(monkeypatch: pytest.MonkeyPatch) -> None:
     async def plain(session: Session, params: CallToolRequestParams) -> str:
-        return "" if params.name == "plain" else told(session.http_request)
+        return "" if params.name == "plain" else describe_request(session.http_request)
 
     def refuse(*_: object) -> None:
         raise AssertionError("it was made")
@@ -279,7 +279,7 @@ class TestStatuses:
 
 
 async def twice(site: Site, own: str, sessions: bool = True, **_: object) -> list[Any]:
-    """What comes for calls of each era, after one that takes all there is of the limit."""
+    """Return the outcomes of calls in each era after one that uses up the limit."""
     modern = [await site.modern("tools/call", name="x") for _ in range(2)]
     assert modern[0].status_code == 200
     call = request("tools/call", name="x")

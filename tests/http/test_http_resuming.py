@@ -1,4 +1,4 @@
-"""Clients that lose a connection, and come back for what they missed."""
+"""Clients that lose a connection, and resume their stream."""
 
 import asyncio
 from collections import defaultdict
@@ -47,7 +47,7 @@ def ours(revision: str, call: Any) -> Any:
     return tools(revision, call, SENDS=frozenset({"notifications/message", CHANGED}))
 
 
-async def said(events: Events) -> tuple[str | None, Any]:
+async def next_said(events: Events) -> tuple[str | None, Any]:
     """The id of the next event that says something, and what."""
     while True:
         event = await events.event()
@@ -59,7 +59,7 @@ async def said(events: Events) -> tuple[str | None, Any]:
 
 
 @pytest.mark.shows("S3-26", "S3-37")
-async def test_what_followed_an_event_is_sent_again_and_the_stream_goes_on() -> None:
+async def test_resumed_stream_replays_later_events_and_continues() -> None:
     for revision in STREAMABLE:
         with case(revision):
             call = Steps()
@@ -67,14 +67,14 @@ async def test_what_followed_an_event_is_sent_again_and_the_stream_goes_on() -> 
                 session = await site.initialize(revision)
                 call.go()
                 async with session.calling("a") as events:
-                    last, first = await said(events)
+                    last, first = await next_said(events)
                     assert first == "a 1"
                 call.go()
                 async with session.get(last) as events:
-                    assert (await said(events))[1] == "a 2"
+                    assert (await next_said(events))[1] == "a 2"
                     call.go()
-                    assert (await said(events))[1] == "a 3"
-                    assert (await said(events))[1] == "answer"
+                    assert (await next_said(events))[1] == "a 3"
+                    assert (await next_said(events))[1] == "answer"
                     assert await events.event() is None
 
 
@@ -86,13 +86,13 @@ async def test_an_answer_that_came_meanwhile_can_be_had() -> None:
                 session = await site.initialize(revision)
                 call.go()
                 async with session.calling("a", 5) as events:
-                    last, _ = await said(events)
+                    last, _ = await next_said(events)
                 call.go(2)
                 await call.done.wait()
                 for _ in range(2):
                     async with session.get(last) as events:
                         missed = [event.message for event in await events.all()]
-                        assert [one.get("id") for one in missed] == [None, None, 5]
+                        assert [message.get("id") for message in missed] == [None, None, 5]
 
 
 async def test_the_first_event_is_enough_to_come_back() -> None:
@@ -105,7 +105,12 @@ async def test_the_first_event_is_enough_to_come_back() -> None:
         assert first is not None
         call.go(2)
         async with session.get(first.id) as events:
-            assert [(await said(events))[1] for _ in range(4)] == ["a 1", "a 2", "a 3", "answer"]
+            assert [(await next_said(events))[1] for _ in range(4)] == [
+                "a 1",
+                "a 2",
+                "a 3",
+                "answer",
+            ]
 
 
 async def test_who_comes_back_takes_the_stream_from_the_connection_before() -> None:
@@ -114,11 +119,11 @@ async def test_who_comes_back_takes_the_stream_from_the_connection_before() -> N
         session = await site.initialize()
         call.go()
         async with session.calling("a") as before:
-            last, _ = await said(before)
+            last, _ = await next_said(before)
             async with session.get(last) as after:
                 assert await before.take() is None
                 call.go(2)
-                assert [(await said(after))[1] for _ in range(3)] == ["a 2", "a 3", "answer"]
+                assert [(await next_said(after))[1] for _ in range(3)] == ["a 2", "a 3", "answer"]
 
 
 @pytest.mark.shows("S3-35")
@@ -147,14 +152,14 @@ async def test_ids_are_unique_in_a_session() -> None:
 
 
 @pytest.mark.shows("S3-38")
-async def test_nothing_of_another_stream_is_sent_again() -> None:
+async def test_resumed_stream_omits_events_of_other_streams() -> None:
     call = Steps()
     server = ours(OLD, call)
     async with serving(server) as site:
         session = await site.initialize()
         call.go()
         async with session.calling("a", 1) as one:
-            last, _ = await said(one)
+            last, _ = await next_said(one)
             call.go(3, "b")
             async with session.calling("b", 2) as two:
                 await server.tools_list_changed()
@@ -163,7 +168,7 @@ async def test_nothing_of_another_stream_is_sent_again() -> None:
             await one.all()
         async with session.get(last) as events:
             missed = [event.message for event in await events.all() if event.data]
-            data = [one["params"]["data"] for one in missed if "params" in one]
+            data = [message["params"]["data"] for message in missed if "params" in message]
             assert data == ["a 2", "a 3"]
 
 
@@ -174,14 +179,14 @@ async def test_the_stream_of_a_session_is_gone_on_with() -> None:
         (open_session,) = server.sessions
         async with session.get() as events:
             await open_session.log("info", 1)
-            last, _ = await said(events)
+            last, _ = await next_said(events)
             await open_session.log("info", 2)
-            await said(events)
+            await next_said(events)
         await open_session.log("info", 3)
         async with session.get(last) as events:
-            assert [(await said(events))[1] for _ in range(2)] == [2, 3]
+            assert [(await next_said(events))[1] for _ in range(2)] == [2, 3]
             await open_session.log("info", 4)
-            assert (await said(events))[1] == 4
+            assert (await next_said(events))[1] == 4
 
 
 async def test_close_stream_lets_go_of_the_connection_and_the_answer_waits() -> None:
@@ -220,7 +225,7 @@ async def test_a_stream_that_cannot_be_resumed_is_not_let_go_of() -> None:
             assert [event.id for event in await events.all()] == [None] * 4
 
 
-async def refused(session: Session, last: str, **fields: str) -> int:
+async def refusal_status(session: Session, last: str, **fields: str) -> int:
     async with session.get(last, fields) as events:
         return events.response.status_code
 
@@ -231,7 +236,9 @@ async def test_an_event_that_is_not_known_gets_400() -> None:
             with case(last):
                 session = await site.initialize()
                 given = last.encode().decode("latin-1") if last == "0.²" else last
-                assert await refused(session, given.encode("ascii", "replace").decode()) == 400
+                assert (
+                    await refusal_status(session, given.encode("ascii", "replace").decode()) == 400
+                )
 
 
 async def test_an_event_of_another_session_is_not_known() -> None:
@@ -243,8 +250,8 @@ async def test_an_event_of_another_session_is_not_known() -> None:
             first = await events.event()
         assert first is not None
         assert first.id is not None
-        assert await refused(other, first.id) == 400
-        assert await refused(session, first.id) == 200
+        assert await refusal_status(other, first.id) == 400
+        assert await refusal_status(session, first.id) == 200
 
 
 async def test_events_that_were_let_go_of_cannot_be_asked_for() -> None:
@@ -256,7 +263,13 @@ async def test_events_that_were_let_go_of_cannot_be_asked_for() -> None:
         async with session.calling("a", 1) as events:
             ids = [event.id or "" for event in await events.all()]
         assert len(ids) == 5
-        assert [await refused(session, one) for one in ids] == [400, 400, 200, 200, 200]
+        assert [await refusal_status(session, event_id) for event_id in ids] == [
+            400,
+            400,
+            200,
+            200,
+            200,
+        ]
 
 
 async def test_events_go_with_their_session() -> None:
@@ -281,7 +294,7 @@ async def test_events_go_with_their_session() -> None:
         await session.delete()
         for stream in (name, "~"):
             assert await engine.events.read(key, stream, 0) == ((), False)
-        # Nothing else is kept of a session that nobody else knows.
+        # A session that is known nowhere else keeps nothing else.
         assert await engine.sessions.open(key, "s") is None
 
 
@@ -295,7 +308,7 @@ class TestMemoryEngine:
             stored = await events.read("s", stream, 0)
             assert stored is not None
             assert len(stored.events) == kept
-        # It goes on where it was.
+        # It continues where it was.
         appended = await events.append("s", "b", 2, [b"x"], lifetime=9)
         assert appended.accepted
 
@@ -311,7 +324,7 @@ class TestMemoryEngine:
         for number in range(100):
             await events.append("s", str(number), 0, [b"x" * 50] * 2, lifetime=9, end=True)
         kept = [await events.read("s", str(number), 1) for number in range(100)]
-        assert [one is not None for one in kept] == [False] * 98 + [True] * 2
+        assert [answer is not None for answer in kept] == [False] * 98 + [True] * 2
 
 
 async def test_a_cancelled_request_is_over_for_who_comes_back() -> None:
@@ -320,7 +333,7 @@ async def test_a_cancelled_request_is_over_for_who_comes_back() -> None:
         session = await site.initialize()
         call.go()
         async with session.calling("a", 1) as events:
-            last, _ = await said(events)
+            last, _ = await next_said(events)
         async with session.get(last) as events:
             await session.post(notification("notifications/cancelled", requestId=1))
             assert await events.event() is None

@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from starlette.routing import Route as Page
-from support.http.serving import Site, app_of, booted, calling, serving, text_in
+from support.http.serving import Site, app_of, calling, run_app, serving, text_in
 from support.json_types import Json
 from support.revisions import OLD, STATELESS
 from support.sessions.talking import pkg, tools
@@ -40,11 +40,11 @@ def ours() -> Any:
     return tools(STATELESS, call)
 
 
-def answered(*routes: Route, **options: Any) -> Any:
+def serve_routes(*routes: Route, **options: Any) -> Any:
     return serving(ours(), pkg.REVISIONS, routes=routes, **options)
 
 
-# What a function gives, and what comes of it: the status, the type and the content.
+# Return values of functions, and the status, type and content of their responses.
 GIVEN: dict[str, tuple[object, int, str | None, bytes]] = {
     "text": ("é", 200, TEXT, "é".encode()),
     "bytes": (b"\x00", 200, BYTES, b"\x00"),
@@ -60,7 +60,7 @@ GIVEN: dict[str, tuple[object, int, str | None, bytes]] = {
 }
 
 
-async def test_what_a_function_gives_is_the_answer() -> None:
+async def test_return_value_of_route_is_response() -> None:
     async def in_loop(request: RouteRequest) -> object:
         return GIVEN[request.query["case"][0]][0]
 
@@ -68,7 +68,7 @@ async def test_what_a_function_gives_is_the_answer() -> None:
         assert threading.current_thread() is not threading.main_thread()
         return GIVEN[request.query["case"][0]][0]
 
-    async with answered(Route("/async", in_loop), Route("/sync", in_thread)) as site:
+    async with serve_routes(Route("/async", in_loop), Route("/sync", in_thread)) as site:
         for path in ("/async", "/sync"):
             for name, (_, status, kind, content) in GIVEN.items():
                 with case((path, name)):
@@ -85,7 +85,7 @@ async def test_a_request_has_its_body_and_all_that_one_of_a_call_has() -> None:
     async def echo(request: RouteRequest) -> object:
         return [request.method, request.path, request.query, request.headers["x-a"], request.json()]
 
-    async with answered(Route("/echo", echo, methods=["POST", "PUT"])) as site:
+    async with serve_routes(Route("/echo", echo, methods=["POST", "PUT"])) as site:
         for method in ("POST", "PUT"):
             answer = await site.http.request(
                 method, "/echo?q=1", content=b'{"a": [1]}', headers={"x-a": "b"}
@@ -113,14 +113,14 @@ async def test_limits_hold_for_bodies() -> None:
             yield b"x" * 100
 
     routes = Route("/size", size, methods=["POST"]), Route("/app", app)
-    async with answered(*routes, max_body=1000) as site:
+    async with serve_routes(*routes, max_body=1000) as site:
         for path in ("/size", "/app/x"):
             with case(path):
                 whole = await site.http.post(path, content=b"x" * 1000)
                 assert (whole.status_code, whole.text) == (200, "1000")
                 assert (await site.http.post(path, content=b"x" * 1001)).status_code == 413
         assert (await site.http.post("/size", content=pieces())).status_code == 413
-        # What the application had begun to read is its own to refuse.
+        # A body that the application has begun to read is its own to refuse.
         assert (await site.http.post("/app/x", content=pieces())).is_error
         assert text_in(await site.modern("tools/call", name="x")) == "x"
     assert seen == [1000]
@@ -129,7 +129,7 @@ async def test_limits_hold_for_bodies() -> None:
 async def test_a_slow_body_takes_no_room_from_others() -> None:
     seen: list[str] = []
 
-    def saved(request: RouteRequest) -> None:
+    def record_path(request: RouteRequest) -> None:
         seen.append(request.path)
 
     sent, go = asyncio.Event(), asyncio.Event()
@@ -140,7 +140,7 @@ async def test_a_slow_body_takes_no_room_from_others() -> None:
         await go.wait()
         yield b"x"
 
-    async with answered(Route("/save", saved, methods=["POST"]), max_requests=1) as site:
+    async with serve_routes(Route("/save", record_path, methods=["POST"]), max_requests=1) as site:
         slow = asyncio.create_task(site.http.post("/save", content=pieces()))
         await sent.wait()
         for _ in range(2):
@@ -149,7 +149,7 @@ async def test_a_slow_body_takes_no_room_from_others() -> None:
         assert site.app is not None
         await site.app.close()
         go.set()
-        # What was served is no more when all of it has come.
+        # The server is gone when the whole body has arrived.
         assert (await slow).status_code == 503
     assert seen == ["/save", "/save"]
 
@@ -193,14 +193,14 @@ async def test_a_stream_without_an_end_ends_with_its_client(
             )
             assert begun == [0]
         await app.close()
-    assert not [one for one in caplog.records if one.levelname == "ERROR"]
+    assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-async def test_what_an_application_raises_tells_nothing() -> None:
+async def test_exception_of_application_is_not_disclosed() -> None:
     async def asks(scope: Any, receive: Any, send: Any) -> None:
         raise (pkg.Disconnected if scope["path"] == "/gone" else pkg.RemoteError)("secret")
 
-    async with answered(Route("/", asks)) as site:
+    async with serve_routes(Route("/", asks)) as site:
         for path in ("/gone", "/asked"):
             answer = await site.http.get(path)
             assert (answer.status_code, "secret" in answer.text) == (500, False)
@@ -223,16 +223,16 @@ def test_the_parts_of_a_long_path_are_not_tried_one_by_one() -> None:
     assert len(calls) < 100
 
 
-async def test_what_is_not_there_and_what_is_not_answered_there() -> None:
+async def test_unknown_path_gets_404_and_wrong_method_405() -> None:
     async def plain(_: RouteRequest) -> str:
         return "plain"
 
-    async def posted(_: RouteRequest) -> str:
+    async def answer_posted(_: RouteRequest) -> str:
         return "posted"
 
     routes = (
         Route("/a", plain),
-        Route("/a", posted, methods=["POST"]),
+        Route("/a", answer_posted, methods=["POST"]),
         Route("/head", plain, methods=["HEAD"]),
     )
     expected = [
@@ -247,7 +247,7 @@ async def test_what_is_not_there_and_what_is_not_answered_there() -> None:
         ("GET", "/", 404, None),
         ("HEAD", "/mcp", 405, {"POST", "GET", "DELETE"}),
     ]
-    async with answered(*routes) as site:
+    async with serve_routes(*routes) as site:
         for method, path, status, allowed in expected:
             with case((method, path)):
                 answer = await site.http.request(method, path)
@@ -288,7 +288,7 @@ async def test_an_application_has_its_path_and_all_below() -> None:
         await mounted({**scope, "root_path": "/api"}, receive, send)
 
     for asgi, root in ((mounted, ""), (outer, "/api")):
-        async with booted(asgi, lifespan="off") as port, calling(port, f"{root}/mcp") as site:
+        async with run_app(asgi, lifespan="off") as port, calling(port, f"{root}/mcp") as site:
             for method, path in (("GET", "/x"), ("PATCH", "/x/y"), ("GET", "/inner")):
                 answer = await site.http.request(method, f"{root}{path}")
                 assert answer.json() == [method, root, f"{root}{path}"]
@@ -318,7 +318,7 @@ async def test_a_route_wants_a_token_only_where_that_is_said() -> None:
         Route("/admin", app, authenticated=True),
     )
     fields = {"authorization": f"Bearer {TOKEN}"}
-    async with answered(*routes, authentication=tokens, cors=pkg.Cors()) as site:
+    async with serve_routes(*routes, authentication=tokens, cors=pkg.Cors()) as site:
         for method, path, without, with_token in [
             ("GET", "/open", 204, 204),
             ("GET", "/closed", 401, 200),
@@ -360,7 +360,7 @@ async def test_the_lifespan_is_entered_for_them() -> None:
                 entered.clear()
                 options = pkg.HttpOptions(authentication=authentication)
                 asgi = one.http(routes=[Route("/other", state)], http=options)
-                async with booted(asgi, lifespan=lifespan) as port, calling(port) as site:
+                async with run_app(asgi, lifespan=lifespan) as port, calling(port) as site:
                     assert entered == ["in"] * (lifespan == "on")
                     assert (await site.http.get("/state")).json() == ["state"]
                     assert (await site.http.get("/other")).json() == ["state"]
@@ -375,7 +375,7 @@ async def test_where_each_session_has_a_server_there_is_no_state_of_all() -> Non
         return request.state
 
     asgi = pkg.http_app(type(tools(OLD, call)), routes=[Route("/state", state)])
-    async with booted(asgi) as port, calling(port) as site:
+    async with run_app(asgi) as port, calling(port) as site:
         assert (await site.http.get("/state")).status_code == 500
 
 
@@ -393,7 +393,7 @@ async def test_a_function_that_fails_tells_nothing(caplog: pytest.LogCaptureFixt
         return RouteResponse("", headers={"x": "a\r\nset-cookie: b=c"})
 
     paths = {"/fails": fails, "/later": fails_later, "/stops": stops, "/field": no_field}
-    async with answered(*(Route(path, one) for path, one in paths.items())) as site:
+    async with serve_routes(*(Route(path, endpoint) for path, endpoint in paths.items())) as site:
         for path in paths:
             with case(path):
                 caplog.clear()
@@ -412,7 +412,7 @@ async def test_a_function_at_work_is_waited_for_at_the_end() -> None:
         return "done"
 
     app = app_of(ours(), routes=[Route("/slow", slow)], max_requests=1)
-    async with booted(app, lifespan="off") as port, calling(port) as site:
+    async with run_app(app, lifespan="off") as port, calling(port) as site:
         asking = asyncio.create_task(site.http.get("/slow"))
         await begun.wait()
         assert (await site.http.get("/slow")).status_code == 503
@@ -433,62 +433,78 @@ async def asgi_app(scope: Any, receive: Any, send: Any) -> None: ...
 def two(a: object, b: object) -> None: ...
 
 
-def served(*routes: Route, **options: Any) -> object:
+def build_app(*routes: Route, **options: Any) -> object:
     return app_of(ours(), routes=routes, **options)
 
 
 RESOURCE = pkg.ProtectedResource(url="https://a.example/mcp", authorization_servers=("https://b",))
 KNOWN = "/.well-known/oauth-protected-resource"
 
-# What is wrong with routes when they are made, and what is said of it.
+# Faulty routes, and their errors.
 MISTAKES: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
-    "no slash": (lambda: Route("x", plain), ValueError, "the route x: the path has to begin"),
-    "parameters": (lambda: Route("/{x}", plain), ValueError, "plain, .*: paths have no parameters"),
+    "no slash": (lambda: Route("x", plain), ValueError, "the route x: the path must begin"),
+    "parameters": (
+        lambda: Route("/{x}", plain),
+        ValueError,
+        "plain, .*: the path must not have parameters",
+    ),
     "one method": (lambda: Route("/x", plain, methods="GET"), TypeError, r"methods=\[.GET.\]"),
-    "no method": (lambda: Route("/x", plain, methods=["get"]), ValueError, "and not 'get'"),
+    "no method": (lambda: Route("/x", plain, methods=["get"]), ValueError, "got 'get'"),
     "preflights": (lambda: Route("/x", plain, methods=["OPTIONS"]), ValueError, "'OPTIONS'"),
     "two parameters": (
         lambda: Route("/x", cast(Any, two)),
         TypeError,
-        "two, .* is neither a function of one",
+        "two, .* expected a function of one",
     ),
-    "no function": (lambda: Route("/x", cast(Any, "x")), TypeError, "'x' is neither"),
+    "no function": (lambda: Route("/x", cast(Any, "x")), TypeError, "got 'x'"),
     "methods of an application": (
         lambda: Route("/x", asgi_app, methods=["GET"]),
         TypeError,
-        "asgi_app, .* an ASGI application answers all methods",
+        "asgi_app, .* an ASGI application takes no methods",
     ),
-    "the endpoint": (lambda: served(Route("/mcp", plain)), ValueError, "plain, the route /mcp: "),
-    "an application at it": (lambda: served(Route("/mcp", asgi_app)), ValueError, "answers there"),
-    "one below it alone": (lambda: served(Route("/mcp/", asgi_app)), ValueError, "answers there"),
+    "the endpoint": (
+        lambda: build_app(Route("/mcp", plain)),
+        ValueError,
+        "plain, the route /mcp: ",
+    ),
+    "an application at it": (
+        lambda: build_app(Route("/mcp", asgi_app)),
+        ValueError,
+        "uses this path",
+    ),
+    "one below it alone": (
+        lambda: build_app(Route("/mcp/", asgi_app)),
+        ValueError,
+        "uses this path",
+    ),
     "no tokens": (
-        lambda: served(Route("/x", plain, authenticated=True)),
+        lambda: build_app(Route("/x", plain, authenticated=True)),
         ValueError,
-        r"plain, the route /x wants a token: give HttpOptions\(authentication",
+        r"plain, the route /x requires a token: set HttpOptions\(authentication",
     ),
-    "another endpoint": (lambda: served(Route("/x", plain), path="/x"), ValueError, "choose"),
+    "another endpoint": (lambda: build_app(Route("/x", plain), path="/x"), ValueError, "choose"),
     "the old transport": (
-        lambda: served(Route("/sse", plain), old_sse=True),
+        lambda: build_app(Route("/sse", plain), old_sse=True),
         ValueError,
-        "answers there itself",
+        "uses this path itself",
     ),
     "the metadata": (
-        lambda: served(
+        lambda: build_app(
             Route(KNOWN, plain),
             authentication=pkg.Authentication(verify=pkg.static_tokens({}), resource=RESOURCE),
         ),
         ValueError,
-        "answers there itself",
+        "uses this path itself",
     ),
     "twice": (
-        lambda: served(Route("/x", plain), Route("/x", two_methods, methods=["GET", "POST"])),
+        lambda: build_app(Route("/x", plain), Route("/x", two_methods, methods=["GET", "POST"])),
         ValueError,
-        "two_methods, the route /x: there is already plain, the route /x",
+        "two_methods, the route /x: plain, the route /x already uses",
     ),
     "applications twice": (
-        lambda: served(Route("/x", asgi_app), Route("/x/", Starlette())),
+        lambda: build_app(Route("/x", asgi_app), Route("/x/", Starlette())),
         ValueError,
-        "there is already asgi_app",
+        "asgi_app.* already uses",
     ),
 }
 
@@ -536,22 +552,22 @@ class TestApps:
             "result": ["health", "save"]
         }
 
-    async def test_they_are_served_however_the_app_is(self) -> None:
+    async def test_routes_are_served_by_every_app_form(self) -> None:
         app = self.app()
         for asgi in (app.http(), app.http(), pkg.http_app(app), pkg.http_app([app])):
-            async with booted(asgi) as port, calling(port) as site:
+            async with run_app(asgi) as port, calling(port) as site:
                 await self.uses(site)
 
-    async def test_they_need_not_be_served(self) -> None:
+    async def test_routes_are_optional(self) -> None:
         app = self.app()
         async with pkg.connect_in_memory(mcp.Client(), app) as client:
-            assert [one.name async for one in client.iter_tools()] == ["paths"]
+            assert [tool.name async for tool in client.iter_tools()] == ["paths"]
 
     def test_mistakes_are_named_when_they_are_made(self) -> None:
         app = self.app()
-        with pytest.raises(ValueError, match="plain, the route /health: there is already health"):
+        with pytest.raises(ValueError, match=r"plain, the route /health: health.* already uses"):
             app.route("/health")(plain)
-        with pytest.raises(ValueError, match="health, the route /health: the server answers"):
+        with pytest.raises(ValueError, match="health, the route /health: the server uses"):
             app.http(http=pkg.HttpOptions(path="/health"))
         app.http()
         with pytest.raises(RuntimeError, match=r"plain, the route /late: .* before .*app.http\(\)"):

@@ -1,4 +1,4 @@
-"""`run_http` with several workers: what it takes, and processes that are replaced and end."""
+"""`run_http` with several workers: its options, and the replacement and end of processes."""
 
 import asyncio
 import os
@@ -29,7 +29,7 @@ from support.http.serving import (
     app_of,
     calling,
     chosen_of_runs,
-    started,
+    start_module,
     text_in,
 )
 from support.json_types import JsonObject
@@ -44,15 +44,15 @@ SAMPLING: JsonObject = {**META, "io.modelcontextprotocol/clientCapabilities": {"
 
 
 class Engine:
-    """What says that it is an engine which processes share."""
+    """An engine that claims to be shared by processes."""
 
     def connect(self, worker: str, lease: float, receive: object) -> Any:
         raise NotImplementedError
 
 
-SHARED, ALONE_IN_MEMORY = (pkg.Shared(engine=one) for one in (Engine(), pkg.MemoryEngine()))
+SHARED, ALONE_IN_MEMORY = (pkg.Shared(engine=engine) for engine in (Engine(), pkg.MemoryEngine()))
 
-# What an application has, and what is said of it; nothing if it may have several workers.
+# Applications and their errors; None if they may have several workers.
 REFUSED: dict[str, tuple[dict[str, Any], str | None]] = {
     "a session stays where it began": ({}, "shared=Shared"),
     "in memory": ({"shared": ALONE_IN_MEMORY}, "a MemoryEngine is in one process"),
@@ -68,7 +68,7 @@ def test_several_workers_need_to_share_what_is_kept(monkeypatch: pytest.MonkeyPa
     begun: list[float] = []
 
     class Noted(workers.Workers):
-        """Workers that are no processes."""
+        """Workers that are not processes."""
 
         def run(self, patience: float) -> None:
             begun.append(patience)
@@ -97,7 +97,7 @@ OURS = server(STATELESS)
 Ours = type(OURS)
 
 
-def test_what_is_shared_can_be_given_to_workers_with_its_engine() -> None:
+def test_shared_options_can_be_pickled_for_workers() -> None:
     engine = pkg.RedisEngine("redis://ada:pass@localhost:1/2", namespace="n", timeout=1.5)
     http = loads(dumps(pkg.HttpOptions(shared=pkg.Shared(engine=engine, lease=5.0))))
     assert (http.shared.lease, vars(http.shared.engine)) == (5.0, vars(engine))
@@ -108,20 +108,20 @@ def test_a_name_is_that_of_an_application_or_of_what_makes_one(
 ) -> None:
     chosen = chosen_of_runs(monkeypatch)
     options = pkg.HttpOptions(sessions=False)
-    for name in (WORKER, "support.http.worker:made"):
+    for name in (WORKER, "support.http.worker:build_app"):
         pkg.run_http(name)
         pkg.run_http(name)
     for name in ("OURS", "Ours"):
         pkg.run_http(f"{__name__}:{name}", http=options)
-    app, again, made, another, *ours = [cast(pkg.HttpApp, one.app) for one in chosen]
+    app, again, made, another, *ours = [cast(pkg.HttpApp, http.app) for http in chosen]
     assert app is again
     assert made is not another
     assert isinstance(made, pkg.HttpApp)
-    assert [one.http for one in ours] == [options, options]
+    assert [app_options.http for app_options in ours] == [options, options]
 
 
 def no_application() -> str:
-    """What makes something else."""
+    """A factory of something else."""
     return "none"
 
 
@@ -129,7 +129,7 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
     here = __name__
     cases: dict[str, tuple[Callable[[], None], type[Exception], str]] = {
         "an object": (lambda: pkg.run_http(server(OLD), workers=2), ValueError, '"module:app"'),
-        "none": (lambda: pkg.run_http(WORKER, workers=0), ValueError, "workers=0"),
+        "none": (lambda: pkg.run_http(WORKER, workers=0), ValueError, "got 0"),
         "no name": (lambda: pkg.run_http("os", workers=2), ValueError, "'module:app'"),
         "no module": (lambda: pkg.run_http("no.such:app"), ImportError, "no"),
         "nothing there": (lambda: pkg.run_http(f"{here}:no"), AttributeError, "no"),
@@ -137,14 +137,14 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
         "what is in no file": (
             lambda: pkg.run_http(OURS, workers=2, routes=[pkg.Route("/x", lambda _: "x")]),
             ValueError,
-            "workers cannot be given routes: .* name an application",
+            "routes cannot be sent to workers: .* name an application",
         ),
         "no app": (lambda: pkg.run_http(f"{here}:no_application"), TypeError, "http_app"),
         "unshared": (lambda: pkg.run_http(WORKER, workers=2, port=0), ValueError, "sessions"),
         "two options": (
             lambda: pkg.run_http(WORKER, http=pkg.HttpOptions()),
             ValueError,
-            "see http_app",
+            "give them to http_app",
         ),
         "other hosts": (lambda: pkg.run_http(WORKER, host="0.0.0.0"), ValueError, "allowed_hosts"),
     }
@@ -154,7 +154,7 @@ def test_an_application_that_cannot_be_served_so_is_refused() -> None:
 
 
 def listening(shared: Any, numbers: list[int], place: int, served: set[Any]) -> Any:
-    """What takes connections for one of the workers, which is no process here."""
+    """A listener for a worker that is not a process here."""
 
     class Served(asyncio.Protocol):
         def __init__(self, **_: Any) -> None: ...
@@ -184,7 +184,7 @@ async def test_connections_are_shared_out_and_a_worker_that_is_busy_gets_none() 
         for place, served in enumerate((one, other)):
             stack.enter_context(closing(listening(shared, numbers, place, served)))
         assert numbers == [0, 0, 99]
-        # From then on there is one that has none, and takes none.
+        # From then on one of them has none, and accepts none.
         for busy, total in ((99, 20), (0, 24)):
             numbers[2] = busy
             while len(one) + len(other) < total:
@@ -207,9 +207,9 @@ def redis() -> Generator[Redis, None, None]:
 
 
 def children(pid: int) -> set[int]:
-    """The workers of a process: those of its children that are not a helper of Python's."""
+    """Return the workers of a process: its children except helpers of Python."""
     found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return {int(one) for one in found if b"spawn_main" in command_of(one)}
+    return {int(found_pid) for found_pid in found if b"spawn_main" in command_of(found_pid)}
 
 
 def command_of(pid: str) -> bytes:
@@ -234,7 +234,7 @@ async def pids_of(site: Site) -> set[int]:
 
 @asynccontextmanager
 async def working(site: Site, name: str) -> AsyncGenerator[Events, None]:
-    """The answer to a call whose tool has begun, which it says as progress."""
+    """Return the answer to a call whose tool reports progress when it begins."""
     meta = {**META, "progressToken": name}
     async with site.modern_stream("tools/call", meta=meta, name=name) as events:
         assert (await events.take())["method"] == "notifications/progress"
@@ -271,14 +271,14 @@ async def all_hear_what_one_publishes(site: Site, pids: set[int]) -> None:
         ]
         left = set(uris)
         while left:
-            # Whoever calls does not know which of them answers.
+            # The caller does not know which of them answers.
             for pid in sorted(pids):
                 said = await site.modern(
                     "tools/call", name="publish", arguments={"pid": str(pid)}, headers=ALONE
                 )
                 if text_in(said) == str(pid):
                     left.discard(uri := f"file:///{pid}")
-                    heard = [(await one.take())["params"]["uri"] for one in streams]
+                    heard = [(await stream.take())["params"]["uri"] for stream in streams]
                     assert heard == [uri] * len(streams)
 
 
@@ -292,7 +292,7 @@ async def another_takes_the_place_of(dead: int, process: Started, site: Site) ->
 @pytest.mark.long
 def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None:
     async def script() -> None:
-        async with started("support.http.worker", "PORT", environment=redis) as process:
+        async with start_module("support.http.worker", "PORT", environment=redis) as process:
             async with calling(process.port) as site:
                 pids = await pids_of(site)
                 assert pids == children(process.process.pid)
@@ -302,7 +302,7 @@ def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None
                 await another_takes_the_place_of(min(pids), process, site)
                 workers = children(process.process.pid)
                 async with working(site, "waits") as events:
-                    code, said = await process.stopped()
+                    code, said = await process.stop()
                     answer = await events.take()
                     assert await events.take() is None
                 assert int(answer["result"]["content"][0]["text"]) in workers
@@ -318,7 +318,7 @@ def test_workers_share_a_port_and_are_replaced_and_drained(redis: Redis) -> None
 @pytest.mark.long
 def test_workers_end_with_the_process_that_started_them(redis: Redis) -> None:
     async def script() -> None:
-        async with started("support.http.worker", "PORT", environment=redis) as process:
+        async with start_module("support.http.worker", "PORT", environment=redis) as process:
             async with calling(process.port) as site:
                 pids = await pids_of(site)
             process.process.kill()
@@ -352,7 +352,7 @@ if __name__ == "__main__":
 """
 
 
-async def one_dies_and_one_is_blocked(process: Started) -> None:
+async def kill_one_and_block_another(process: Started) -> None:
     async with calling(process.port) as site:
         await another_takes_the_place_of(min(await pids_of(site)), process, site)
         pids = await pids_of(site)
@@ -364,18 +364,18 @@ async def one_dies_and_one_is_blocked(process: Started) -> None:
 
 @pytest.mark.long
 def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path) -> None:
-    # What a worker has forked holds on to all that tells of its end.
+    # A child of a worker keeps all its pipes open.
     program = tmp_path / "forking.py"
     program.write_text(FORKING)
     paths = {"PYTHONPATH": os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])}
 
     async def script() -> None:
-        async with started("forking", "PORT", environment=paths) as process:
+        async with start_module("forking", "PORT", environment=paths) as process:
             try:
-                await one_dies_and_one_is_blocked(process)
+                await kill_one_and_block_another(process)
             finally:
                 program.unlink()
-            _, said = await process.stopped()
+            _, said = await process.stop()
             assert "Timeout (0:00:05)!" in said
 
     run(script(), 40)
@@ -384,16 +384,16 @@ def test_workers_are_replaced_and_end_whatever_they_leave_running(tmp_path: Path
 @pytest.mark.long
 def test_workers_that_are_to_end_before_they_could_begin_say_nothing(redis: Redis) -> None:
     async def script() -> None:
-        # It listens before any worker is there.
-        async with started("support.http.worker", "PORT", environment=redis) as process:
-            assert await process.stopped() == (-signal.SIGTERM, "")
+        # It listens before any worker exists.
+        async with start_module("support.http.worker", "PORT", environment=redis) as process:
+            assert await process.stop() == (-signal.SIGTERM, "")
 
     run(script(), 300)
 
 
 @pytest.mark.long
 def test_workers_that_cannot_begin_are_not_replaced(redis: Redis, tmp_path: Path) -> None:
-    # Each worker imports the program, which has no guard and would start workers of its own.
+    # Each worker imports the program, which without a guard would start its own workers.
     program = tmp_path / "program.py"
     call = f"run_http({WORKER!r}, port={free_port()}, workers=2)"
     program.write_text(f"from mcp_revisions import run_http\n{call}\n")
@@ -405,7 +405,7 @@ def test_workers_that_cannot_begin_are_not_replaced(redis: Redis, tmp_path: Path
 
 
 def dies_twice(lives: Path, own: Any, _numbers: object, _place: int) -> None:
-    """Begin and die, then die at once, then begin and end the process that has started it."""
+    """Begin and die, then die at once, then begin and end the parent."""
     lives.write_text(str(life := int(lives.read_text()) + 1))
     if life != 2:
         own.send_bytes(workers.BEGUN)
@@ -468,13 +468,13 @@ def test_an_app_in_a_program_has_workers(tmp_path: Path) -> None:
     paths = {"PYTHONPATH": os.pathsep.join([environment()["PYTHONPATH"], str(tmp_path)])}
 
     async def script(command: str) -> None:
-        async with started(command, "PORT", environment=paths) as process:
+        async with start_module(command, "PORT", environment=paths) as process:
             pids: set[int] = set()
             async with calling(process.port) as site:
                 while len(pids) < 2:
                     pids.add((await site.http.get("/pid", headers=ALONE)).json())
             assert pids == children(process.process.pid)
-            assert await process.stopped() == (-signal.SIGTERM, "")
+            assert await process.stop() == (-signal.SIGTERM, "")
 
     for command in (str(tmp_path / "app_alone.py"), "app_alone", "app_beside"):
         with case(command):
@@ -483,7 +483,7 @@ def test_an_app_in_a_program_has_workers(tmp_path: Path) -> None:
 
 WITHOUT_GUARD = {
     "the call": ("if True:", "if True:", "would start workers: call run_http, or app.run, below"),
-    "the app": (GUARD, GUARD, "app: .* an import has to make it, which is not below if __name__"),
+    "the app": (GUARD, GUARD, "app: .* create it at import, not below if __name__"),
 }
 
 
@@ -503,7 +503,7 @@ def test_a_program_whose_workers_cannot_import_the_app_says_what_to_write(tmp_pa
 
 
 class DyingProcess:
-    """A worker that has ended as soon as it is started; the last one ends its parent, too."""
+    """A worker that dies at its start; the last one ends its parent, too."""
 
     pid = exitcode = 1
     left = 1100
@@ -544,18 +544,18 @@ def test_a_worker_is_replaced_however_often_it_dies(monkeypatch: pytest.MonkeyPa
     def get_context(_: str) -> Context:
         return context
 
-    def nothing(*_: object) -> None: ...
+    def do_nothing(*_: object) -> None: ...
 
     monkeypatch.setattr(workers, "get_context", get_context)
     monkeypatch.setattr(workers, "_LONGEST_PAUSE", 0.0)
     monkeypatch.setattr(workers, "_log", Log())
-    before = signal.signal(signal.SIGTERM, nothing)
+    before = signal.signal(signal.SIGTERM, do_nothing)
     try:
-        workers.Workers(nothing, 1).run(0)
+        workers.Workers(do_nothing, 1).run(0)
     finally:
         signal.signal(signal.SIGTERM, before)
     assert DyingProcess.left == 0
-    # Until it has begun, nobody leaves a connection to it.
+    # Until it has begun, no connection is left to it.
     assert {number for (number,) in numbers} == {2**31 - 1}
 
 
@@ -580,12 +580,12 @@ run_http(ours, port=int(sys.argv[1]))
 async def test_a_server_says_that_it_ends_and_what_fails_then(tmp_path: Path) -> None:
     program = tmp_path / "ending.py"
     program.write_text(ENDING)
-    async with started(str(program), "PORT") as process:
+    async with start_module(str(program), "PORT") as process:
         async with calling(process.port) as site, working(site, "waits"):
             process.process.terminate()
             while (answer := await site.http.get("/ready")).status_code == 200:
                 await asyncio.sleep(0.01)
             assert (answer.status_code, answer.json()["status"]) == (503, "closing")
-        code, said = await process.stopped()
+        code, said = await process.stop()
     assert code == 1
     assert "LifespanError" in said and "it cannot end" in said

@@ -1,4 +1,4 @@
-"""Sessions of the handshake revisions: how they begin and end, whose they are, and where."""
+"""Sessions of the handshake revisions: their beginning, their end, and their owners."""
 
 import asyncio
 from typing import Any
@@ -40,7 +40,7 @@ def ours(revision: str = OLD, **members: Any) -> Any:
 
 
 class Holding:
-    """A tool that does not end before the test lets it."""
+    """A tool that waits until released."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -58,7 +58,7 @@ class Holding:
 
 
 async def status(site: Site, id: str | None, method: str = "ping") -> int:
-    """What a request with that session id comes to."""
+    """Return the status of a request with that session id."""
     return (await site.post(request(method), {"mcp-session-id": id})).status_code
 
 
@@ -137,7 +137,8 @@ class TestWithoutOne:
                             assert events.response.status_code == 404
                         ended = await site.http.delete(site.path, headers={"mcp-session-id": id})
                         assert ended.status_code == 404
-                    # Initialize with an id is no new beginning (2025-11-25, "Session Management").
+                    # Initialize with a session id does not begin a new one (2025-11-25, "Session
+                    # Management").
                     assert (await site.post(hello(), {"mcp-session-id": "x"})).status_code == 404
 
 
@@ -183,7 +184,7 @@ class TestEnding:
                 await asyncio.sleep(0.01)
             assert await status(site, used.id) == 404
 
-    async def test_one_with_a_request_under_way_does_not_either(self) -> None:
+    async def test_session_with_running_request_does_not_expire(self) -> None:
         hold = Holding()
         server = tools(OLD, hold)
         async with serving(server, session_lifetime=1.0) as site:
@@ -199,7 +200,7 @@ class TestEnding:
             first, second = await site.initialize(), await site.initialize()
             await first.call("x")
             third = await site.initialize()
-            found = [await status(site, one.id) for one in (first, second, third)]
+            found = [await status(site, session.id) for session in (first, second, third)]
             assert found == [200, 404, 200]
 
     async def test_where_all_are_in_use_there_is_no_room(self) -> None:
@@ -270,7 +271,7 @@ class TestWithoutSessions:
                     assert text_in(await site.post(request("tools/call", name="x"), fields)) == "x"
                     async with site.stream(request("tools/call", name="log"), fields) as events:
                         said = [event.message for event in await events.all()]
-                        assert [one.get("method") for one in said] == [
+                        assert [message.get("method") for message in said] == [
                             "notifications/message"
                         ] * 2 + [None]
 

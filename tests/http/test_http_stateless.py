@@ -1,4 +1,4 @@
-"""One POST of 2026-07-28: what is checked, in which order, and what each refusal looks like."""
+"""One POST of 2026-07-28: its checks, their order, and each refusal."""
 
 import json
 from collections.abc import Callable
@@ -14,7 +14,16 @@ from mcp_revisions.v2025_11_25.models import (
 from mcp_revisions.v2026_07_28 import Server
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.conformance import everything_tasks
-from support.http.serving import JSON, POSTED, Site, asked, outcome, raw, serving, text_in
+from support.http.serving import (
+    JSON,
+    POSTED,
+    Site,
+    outcome,
+    raw,
+    serving,
+    stateless_request,
+    text_in,
+)
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
@@ -50,7 +59,7 @@ async def on_list_tools(self: object, session: Session, params: PaginatedRequest
 
 
 async def asks(session: Session, params: CallToolRequestParams) -> str:
-    """Needs the client to sample, and answers with what it said."""
+    """Require sampling of the client, and return its answer."""
     m = models(STATELESS)
     message = m.SamplingMessage(role="user", content=m.TextContent(text="?"))
     answer = await session.create_message([message], 1)
@@ -67,14 +76,14 @@ def asking() -> Any:
     return tools(STATELESS, asks, **members)
 
 
-def guarded() -> JsonObject:
+def guard_options() -> JsonObject:
     verify = pkg.static_tokens({TOKEN: pkg.Principal("ada")})
     return {"authentication": pkg.Authentication(verify=verify)}
 
 
 @dataclass
 class Call:
-    """A request that passes all checks, until it is spoilt."""
+    """A request that passes all checks until it is spoilt."""
 
     verb: str = "POST"
     message: Any = field(
@@ -104,7 +113,7 @@ class Call:
         meta: JsonObject = self.message["params"]["_meta"]
         return meta
 
-    async def made(self, site: Site) -> tuple[int, int | None]:
+    async def make_call(self, site: Site) -> tuple[int, int | None]:
         """The outcome."""
         body = json.dumps([self.message] if self.in_array else self.message).encode()[: self.cut]
         response = await site.http.request(self.verb, site.path, headers=self.fields, content=body)
@@ -215,8 +224,8 @@ ORDER: list[Check] = [
     ("SS15", unknown_level, (200, LOG_LEVEL)),
     ("SS16", unfit_params, (200, -32602)),
     ("SS17", differ_in_param, (400, -32020)),
-    # The table has these two the other way round. What a client has to be able to do is found out
-    # by the handler, which does not run on a state that somebody has forged.
+    # The table has these two in the other order. Handlers find out the capabilities that a client
+    # needs, and do not run on a forged state.
     ("SS19", forge_state, (200, -32602)),
     ("SS18", lack_capability, (400, -32021)),
 ]
@@ -226,25 +235,25 @@ async def test_each_check_alone_is_answered_in_its_way() -> None:
     for check in ORDER:
         with case(check):
             _, spoil, expected = check
-            async with serving(asking(), **guarded()) as site:
+            async with serving(asking(), **guard_options()) as site:
                 call = Call()
-                assert await call.made(site) == (200, None)
+                assert await call.make_call(site) == (200, None)
                 spoil(call)
-                assert await call.made(site) == expected
+                assert await call.make_call(site) == expected
 
 
-async def test_what_breaks_two_checks_gets_the_answer_of_the_earlier() -> None:
+async def test_earlier_of_two_failed_checks_is_answered() -> None:
     for at in range(len(ORDER) - 1):
         with case(at):
             _, spoil, expected = ORDER[at]
             got: JsonObject = {}
-            async with serving(asking(), **guarded()) as site:
+            async with serving(asking(), **guard_options()) as site:
                 for later, spoil_too, _ in ORDER[at + 1 :]:
                     call = Call()
-                    # The later ones look at what the earlier ones may have changed.
+                    # The later ones check what the earlier ones may have changed.
                     spoil(call)
                     spoil_too(call)
-                    got[later] = await call.made(site)
+                    got[later] = await call.make_call(site)
             assert got == dict.fromkeys(got, expected)
 
 
@@ -303,7 +312,7 @@ class TestFields:
         async with serving(tools(STATELESS, echo)) as site:
             for space in [b"", b"  ", b"\t"]:
                 with case(space):
-                    message, fields = asked("tools/call", name="x")
+                    message, fields = stateless_request("tools/call", name="x")
                     body = json.dumps(message).encode()
                     usual = {**POSTED, "host": "localhost", "connection": "close", **fields}
                     usual["content-length"] = str(len(body))
@@ -493,7 +502,7 @@ class TestServed:
                 )
                 assert outcome(again) == expected
 
-    async def test_what_is_said_on_the_way_makes_a_stream_of_the_answer(self) -> None:
+    async def test_notifications_turn_answer_into_stream(self) -> None:
         async def says(session: Session, params: CallToolRequestParams) -> str:
             await session.log("debug", 1)
             await session.log("warning", 2)
@@ -504,7 +513,7 @@ class TestServed:
             meta = {**META, LEVEL: "info"}
             async with site.modern_stream("tools/call", meta=meta, name="x") as events:
                 seen = [event.message for event in await events.all()]
-            assert [one.get("params", {}).get("data") for one in seen] == [2, None]
+            assert [message.get("params", {}).get("data") for message in seen] == [2, None]
             plain = await site.modern("tools/call", name="x")
             assert plain.headers["content-type"] == JSON
 
@@ -553,14 +562,14 @@ class TestNotifications:
     async def test_SS06_RJ02_answers_of_a_client_are_refused(self) -> None:
         async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
             answers: list[JsonObject] = [{"result": {}}, {"error": {"code": 1, "message": ""}}]
-            for one in answers:
-                message = {"jsonrpc": "2.0", "id": 1, **one}
+            for malformed in answers:
+                message = {"jsonrpc": "2.0", "id": 1, **malformed}
                 answer = await site.post(message, {"mcp-protocol-version": STATELESS})
                 assert outcome(answer) == (400, -32600)
 
     async def test_SS06_RJ04_arrays_are_refused(self) -> None:
         async with serving(tools(STATELESS, echo), pkg.REVISIONS) as site:
-            message, fields = asked("tools/call", name="x")
+            message, fields = stateless_request("tools/call", name="x")
             assert outcome(await site.post([message], fields)) == (400, -32600)
 
 

@@ -1,4 +1,4 @@
-"""Streams of the handshake revisions: which message goes where, how they begin, and end."""
+"""Streams of the handshake revisions: their messages, beginnings and ends."""
 
 import asyncio
 from typing import Any
@@ -21,7 +21,7 @@ SAMPLED = {"role": "assistant", "model": "m", "content": {"type": "text", "text"
 
 
 class Tools:
-    """What the tools of a server do, held up by events of the test."""
+    """Tools of a server that wait for events of the test."""
 
     def __init__(self) -> None:
         self.go = asyncio.Event()
@@ -64,7 +64,7 @@ def ours(revision: str, call: Any = None) -> Any:
 
 
 @pytest.mark.shows("S3-21", "S3-22", "S3-23")
-async def test_what_is_said_on_the_way_comes_before_the_answer_which_ends_the_stream() -> None:
+async def test_notifications_precede_answer_that_ends_stream() -> None:
     for revision in STREAMABLE:
         with case(revision):
             call = Tools()
@@ -74,7 +74,7 @@ async def test_what_is_said_on_the_way_comes_before_the_answer_which_ends_the_st
                     assert (await events.take())["params"]["progress"] == 1
                     call.go.set()
                     said = [await events.take() for _ in range(3)]
-                    assert [one.get("method") for one in said] == [
+                    assert [message.get("method") for message in said] == [
                         MESSAGE,
                         "notifications/progress",
                         None,
@@ -96,7 +96,7 @@ async def test_a_question_of_the_server_goes_out_on_the_stream_of_its_request() 
                     assert (response.status_code, response.content) == (202, b"")
                     result = (await events.take())["result"]
                     assert result["content"][0]["text"] == "yes"
-                    assert await standing.nothing()
+                    assert await standing.is_silent()
 
 
 async def test_an_error_of_the_client_ends_the_wait_for_its_answer() -> None:
@@ -187,7 +187,7 @@ async def test_each_message_goes_out_on_one_stream() -> None:
             changed = CHANGED in [event.message.get("method") for event in await second.all()]
             assert not changed
             assert (await standing.take())["method"] == CHANGED
-            assert await standing.nothing()
+            assert await standing.is_silent()
 
 
 @pytest.mark.shows("S3-33")
@@ -213,7 +213,7 @@ async def test_a_client_may_close_the_stream_of_its_session_and_open_it_again() 
         assert text_in(await session.call("plain")) == "plain"
 
 
-async def test_what_is_said_while_nobody_listens_waits_for_the_stream() -> None:
+async def test_notification_without_listener_waits_for_stream() -> None:
     server = ours(OLD)
     async with serving(server) as site:
         session = await site.initialize()
@@ -299,8 +299,8 @@ class TestCancelling:
                         await asyncio.sleep(0)
                     asking.cancel()
                     await asyncio.wait({asking})
-                    # Whatever the server makes of the end of the two connections, it does before it
-                    # serves what comes after them.
+                    # The server handles the end of both connections before it serves later
+                    # requests.
                     assert text_in(await session.call("plain", 3)) == "plain"
                     assert call.ended == []
                     call.go.set()

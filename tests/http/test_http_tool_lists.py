@@ -1,6 +1,6 @@
-"""Lists of tools that a server makes for one caller, and what others notice of it: nothing.
+"""Tool lists that a server makes for one caller stay invisible to others.
 
-They say which arguments have to be repeated in header fields.
+They say which arguments must be repeated in header fields.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
     PaginatedRequestParams,
 )
-from support.http.fire import settled, until
+from support.http.fire import until, wait_until_idle
 from support.http.serving import Site, outcome, serving
 from support.json_types import JsonObject
 from support.revisions import STATELESS
@@ -41,8 +41,8 @@ def listing(on_list_tools: Any) -> Any:
     return tools(STATELESS, echo, on_list_tools=on_list_tools, SENDS=changed)
 
 
-def marked() -> Any:
-    """A list with a tool one of whose arguments is to be repeated."""
+def list_with_header() -> Any:
+    """Return a list with a tool that repeats one of its arguments."""
     m = models(STATELESS)
     return m.ListToolsResult(tools=[m.Tool(name="x", input_schema=SCHEMA)])
 
@@ -65,7 +65,7 @@ async def lying(site: Site, meta: Any = META, token: str | None = None) -> tuple
 async def for_those_that_can_be_asked(
     self: object, session: Session, params: CallToolRequestParams
 ) -> object:
-    return marked() if session.client_capabilities.elicitation is not None else empty()
+    return list_with_header() if session.client_capabilities.elicitation is not None else empty()
 
 
 async def test_a_caller_that_declares_less_is_no_way_around_the_comparison() -> None:
@@ -87,7 +87,7 @@ async def test_callers_that_declare_the_same_share_one_list() -> None:
         self: object, session: Session, params: PaginatedRequestParams
     ) -> object:
         asked.append(session.client_capabilities)
-        return marked()
+        return list_with_header()
 
     async with serving(listing(on_list_tools)) as site:
         for meta in (META, ASKING, META, ASKING):
@@ -96,7 +96,7 @@ async def test_callers_that_declare_the_same_share_one_list() -> None:
 
 
 class Failing:
-    """A list that cannot be had until the test says so."""
+    """A list that fails until released."""
 
     def __init__(self) -> None:
         self.fails = True
@@ -107,7 +107,7 @@ class Failing:
         ) -> object:
             if self.fails:
                 raise LookupError("the list is away")
-            return marked()
+            return list_with_header()
 
         return listing(on_list_tools)
 
@@ -117,7 +117,7 @@ async def test_list_whose_cursor_does_not_advance_is_asked_for_twice() -> None:
 
     async def on_list_tools(self: object, session: Session, params: PaginatedRequestParams) -> Any:
         asked.append(params.cursor)
-        return marked().model_copy(update={"next_cursor": "again"})
+        return list_with_header().model_copy(update={"next_cursor": "again"})
 
     async with serving(listing(on_list_tools)) as site:
         assert await lying(site) == REFUSED
@@ -144,7 +144,7 @@ async def test_an_earlier_list_is_compared_with_while_a_newer_one_fails() -> Non
 
 
 class Slow:
-    """A list that takes until the test says so, for one caller alone if one is named."""
+    """A list that waits until released, perhaps for one caller only."""
 
     def __init__(self, caller: str | None = None) -> None:
         self.caller = caller
@@ -164,12 +164,12 @@ class Slow:
                     await self.go.wait()
                 finally:
                     self.ended.set()
-            return marked()
+            return list_with_header()
 
         return listing(on_list_tools)
 
 
-async def test_nobody_waits_for_the_list_of_somebody_else() -> None:
+async def test_slow_tool_list_does_not_block_other_principals() -> None:
     verify = pkg.static_tokens({token: pkg.Principal(name) for token, name in NAMES.items()})
     slow = Slow("ben")
     guard = pkg.Authentication(verify=verify)
@@ -201,7 +201,7 @@ async def test_a_list_that_nobody_waits_for_any_more_is_given_up() -> None:
         calling.cancel()
         await slow.ended.wait()
         assert not slow.go.is_set()
-        await settled(site.app)
+        await wait_until_idle(site.app)
 
 
 async def test_who_still_waits_for_a_list_has_it_made_when_another_goes_away() -> None:

@@ -1,4 +1,4 @@
-"""Several processes behind one address: what works at once, and what takes a little help."""
+"""Several processes behind one address: features that work at once, and those that need help."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -15,10 +15,10 @@ from support.http.serving import (
     Session,
     Site,
     app_of,
-    booted,
     calling,
     outcome,
-    started,
+    run_app,
+    start_module,
     text_in,
 )
 from support.json_types import JsonObject
@@ -35,7 +35,7 @@ async def pid_of(site: Site) -> str:
 
 
 async def publish(site: Site, pid: str) -> None:
-    """Have one of the processes publish a change of its own."""
+    """Make one of the processes publish its own change."""
     said = ""
     while said != pid:
         answer = await site.modern(
@@ -48,7 +48,7 @@ def test_two_workers_share_the_requests_of_the_stateless_era() -> None:
     arguments = ["uvicorn", WORKER, "--port", "PORT", "--workers", "2"]
 
     async def script() -> None:
-        async with started(*arguments) as process, calling(process.port) as site:
+        async with start_module(*arguments) as process, calling(process.port) as site:
             pids: set[str] = set()
             while len(pids) < 2:
                 pids |= set(await asyncio.gather(*(pid_of(site) for _ in range(8))))
@@ -58,9 +58,9 @@ def test_two_workers_share_the_requests_of_the_stateless_era() -> None:
 
 
 async def each_stream_hears_its_own_worker(site: Site, pids: list[str]) -> None:
-    """A listen stream hears what the process that serves it publishes, and nothing else.
+    """A listen stream only gets changes that its own process publishes.
 
-    A server with several workers has to publish in each of them, such as by a message bus.
+    A server with several workers must publish in each of them, such as by a message bus.
     """
     uris = [f"file:///{pid}" for pid in pids]
     async with AsyncExitStack() as stack:
@@ -70,14 +70,14 @@ async def each_stream_hears_its_own_worker(site: Site, pids: list[str]) -> None:
         ]
         for pid in pids * 2:
             await publish(site, pid)
-        heard = [[(await one.take())["params"]["uri"] for _ in range(2)] for one in streams]
+        heard = [[(await stream.take())["params"]["uri"] for _ in range(2)] for stream in streams]
         # One that heard of both would have heard of one, and then of the other.
         assert all(first == second for first, second in heard)
         assert {first for first, _ in heard} <= set(uris)
 
 
 class Router:
-    """Sends what belongs to a session to the application that began it, anything else in turn."""
+    """A router that sends a session to its application, and other requests in turn."""
 
     def __init__(self, *apps: Any) -> None:
         self._turn = cycle(apps)
@@ -102,7 +102,7 @@ async def test_sessions_work_behind_a_router_that_keeps_each_at_its_place() -> N
 
     servers = [tools("2025-11-25", asks, SENDS={UPDATED}) for _ in range(2)]
     apps = [app_of(server) for server in servers]
-    async with booted(Router(*apps), lifespan="off") as port, calling(port) as site:
+    async with run_app(Router(*apps), lifespan="off") as port, calling(port) as site:
         sessions = [await site.initialize(roots={}) for _ in range(4)]
         assert [len(server.sessions) for server in servers] == [2, 2]
         for session in sessions:
@@ -115,7 +115,7 @@ async def test_sessions_work_behind_a_router_that_keeps_each_at_its_place() -> N
             await app.close()
 
 
-def rooted(asked: Any, *uris: str) -> JsonObject:
+def roots_answer(asked: Any, *uris: str) -> JsonObject:
     """The answer to a question for roots."""
     roots = [{"uri": uri} for uri in uris]
     return {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": roots}}
@@ -126,7 +126,7 @@ async def two_places(call: Any) -> AsyncGenerator[tuple[Site, Site], None]:
     """Two applications that share their sessions, as two processes would."""
     shared = pkg.Shared(engine=pkg.MemoryEngine())
     apps = [app_of(tools("2025-11-25", call), shared=shared) for _ in range(2)]
-    async with booted(apps[0]) as here, booted(apps[1]) as there:
+    async with run_app(apps[0]) as here, run_app(apps[1]) as there:
         async with calling(here) as site, calling(there) as elsewhere:
             yield site, elsewhere
         for app in apps:
@@ -143,17 +143,19 @@ async def test_an_answer_that_comes_to_another_process_is_taken_to_who_has_asked
         other = Session(elsewhere, session.revision, session.id, {})
         async with session.calling("x", 1) as events, other.calling("x", 2) as others:
             asked, asked_there = await events.take(), await others.take()
-            tokens = {one["params"]["_meta"]["progressToken"] for one in (asked, asked_there)}
+            tokens = {
+                question["params"]["_meta"]["progressToken"] for question in (asked, asked_there)
+            }
             assert tokens == {asked["id"], asked_there["id"]}
             assert len(tokens) == 2
-            # Some clients make numbers of what looks like one.
+            # Some clients turn numeric strings into numbers.
             assert all(token[0].isalpha() and len(token) < 16 for token in tokens)
-            stray = await other.post(rooted(asked, "file:///1"))
+            stray = await other.post(roots_answer(asked, "file:///1"))
             assert stray.status_code == 202
             assert (await events.take())["result"]["content"][0]["text"] == "1"
-            # A second answer is for nobody.
-            await session.post(rooted(asked, "file:///1", "file:///2"))
-            await other.post(rooted(asked_there))
+            # A second answer has no receiver.
+            await session.post(roots_answer(asked, "file:///1", "file:///2"))
+            await other.post(roots_answer(asked_there))
             assert (await others.take())["result"]["content"][0]["text"] == "0"
 
 
@@ -166,8 +168,8 @@ def test_two_processes_that_share_an_engine_need_no_such_router() -> None:
 
     async def two_processes(environment: dict[str, str]) -> None:
         async with (
-            started(*arguments, environment=environment) as one,
-            started(*arguments, environment=environment) as two,
+            start_module(*arguments, environment=environment) as one,
+            start_module(*arguments, environment=environment) as two,
             calling(one.port) as here,
             calling(two.port) as there,
         ):
@@ -188,7 +190,7 @@ async def wandering(here: Site, there: Site) -> None:
     assert len({text_in(await on().call("who", id)) for id in range(4)}) == 2
     level = request("logging/setLevel", 5, level="error")
     assert outcome(await on().post(level)) == (200, None)
-    # What one has sent, the other can send again; and what was set there, holds here.
+    # Both can replay each other's events, and settings of one hold at the other.
     ids: list[str | None] = []
     for id in (6, 7):
         async with on().calling("says", id) as events:
@@ -224,8 +226,8 @@ async def test_a_question_inside_a_result_may_be_answered_at_another_process() -
     }
     apps = [app_of(tools(STATELESS, asks), state_keys=[key]) for _ in range(2)]
     async with (
-        booted(apps[0]) as here,
-        booted(apps[1]) as there,
+        run_app(apps[0]) as here,
+        run_app(apps[1]) as there,
         calling(here) as site,
         calling(there) as elsewhere,
     ):

@@ -1,4 +1,4 @@
-"""Limits of each principal beside those in all: one that takes too much is refused alone."""
+"""Limits of each principal beside the total: a greedy one is refused alone."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -21,7 +21,7 @@ from support.tables import case
 
 
 class Waiting:
-    """A handler of calls that waits until it may go on."""
+    """A handler of calls that waits until released."""
 
     def __init__(self) -> None:
         self.waiting = 0
@@ -189,7 +189,7 @@ class TestSessions:
                 404,
                 200,
             ]
-            # What has ended counts no more.
+            # Finished requests do not count.
             assert (await first.delete()).status_code == 204
             await site.initialize(headers=ADA)
             assert (await third.call("x")).status_code == 200
@@ -237,7 +237,7 @@ class TestSessions:
             second = await site.initialize(headers=ADA)
             assert len(site.app._running.state.sessions) == 2
             for session in (bens, first, second):
-                # It goes on wherever it is asked for.
+                # It continues at any worker.
                 for where in (site, other):
                     asked = Client(where, OLD, session.id, session.headers)
                     assert text_in(await asked.call("x")) == "x"
@@ -300,7 +300,7 @@ class TestStreams:
                 return int((await stack.enter_async_context(opened)).response.status_code)
 
             assert [await listen(who) for who in (ADA, ADA, BEN)] == [200, 429, 200]
-            # They are no requests in progress, of nobody.
+            # They are not requests in progress.
             requests = site.app._running.state.requests
             assert (requests.used, dict(requests._used_by)) == (0, {})
         assert (requests.used, dict(requests._used_by)) == (0, {})
@@ -392,7 +392,7 @@ class TestQuota:
         quota.give_back(None, 4)
         assert (quota.used, quota._used_by) == (0, {})  # pyright: ignore[reportPrivateUsage]
 
-    def test_what_has_no_room_is_refused_unless_room_is_made(self) -> None:
+    def test_take_beyond_quota_is_refused_without_eviction(self) -> None:
         quota, lacking = Quota(10, 6, name="max_streams"), list[tuple[str | None, int]]()
         quota.take("ada", 6)
         with pytest.raises(NoRoom) as refused:

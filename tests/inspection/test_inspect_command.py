@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.base.problems import ProblemError
-from mcp_protogen.servers.inspect.recording import read, written
+from mcp_protogen.servers.inspect.recording import format_lines, read
 from mcp_protogen.servers.inspect.rules import rules
 from support import forms
 from support.folders import ROOT
@@ -25,9 +25,9 @@ PROBLEMS = ROOT / "codegen" / "mcp_protogen" / "cli" / "explanations.md"
 def recording(tmp_path: Path) -> Path:
     """A recording of two sessions with one fault."""
     listed = tools(tool(name="add two"))
-    sessions = [session(listed, revision=one) for one in ("2025-06-18", "2025-11-25")]
+    sessions = [session(listed, revision=revision) for revision in ("2025-06-18", "2025-11-25")]
     file = tmp_path / "made-up.jsonl"
-    file.write_text("".join(written(sessions, {"target": "made-up"})), "utf-8")
+    file.write_text("".join(format_lines(sessions, {"target": "made-up"})), "utf-8")
     return file
 
 
@@ -120,13 +120,21 @@ def test_wrong_use_is_a_problem(mcp_gen: Run, tmp_path: Path) -> None:
             assert ran.err.startswith(f"error[{code}]")
 
 
-def test_each_rule_is_explained_and_in_the_page(mcp_gen: Run) -> None:
-    page = PAGE.read_text(encoding="utf-8")
-    for rule in rules().values():
-        with case(rule.code):
-            assert f"| `{rule.code}` | {rule.level} | {rule.text} |" in page
+def test_each_rule_is_explained(mcp_gen: Run) -> None:
+    listed = mcp_gen("explain").out
+    for code in rules():
+        with case(code):
+            assert re.search(rf"(?m)^{code} +(\S+, )?inspect", listed)
     explained = mcp_gen("explain", "origin-accepted").out
     assert "basic/transports/streamable-http#security--endpoint" in explained
+
+
+def test_rows_of_the_page_are_rules() -> None:
+    rows = re.findall(r"(?m)^\| `([\w-]+)` \| (.+) \| (.+) \|$", PAGE.read_text("utf-8"))
+    assert rows
+    for code, level, text in rows:
+        with case(code):
+            assert (rules()[code].level, rules()[code].text) == (level, text)
 
 
 def test_no_code_of_a_rule_is_that_of_a_problem() -> None:
@@ -140,12 +148,12 @@ def test_a_file_that_is_no_recording_is_refused_with_the_line_at_fault(tmp_path:
     rows = {
         "": ":1: it is not JSON",
         "[" * 100_000: ":1: it is not JSON",
-        '{"traffic": 1}': ":1: it is no recording of mcp-gen inspect",
+        '{"traffic": 1}': ":1: it is not a recording of mcp-gen inspect",
         head: ": it has no session",
         opened: ": it has no session, or one without an exchange",
-        head + '{"session": {"revision": 5}}': ":2: a member is missing, or not",
-        opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is missing, or not",
-        opened + '{"exchange": {"messages": []}}': ":3: a member is missing, or not",
+        head + '{"session": {"revision": 5}}': ":2: a member is missing or invalid",
+        opened + '{"exchange": {"headers": {"a": 1}}}': ":3: a member is missing or invalid",
+        opened + '{"exchange": {"messages": []}}': ":3: a member is missing or invalid",
         opened + '{"exchange": {}}': ":3: a member is missing",
         head + '{"exchange": {"probe": "open"}}': ":2: it belongs to no session",
     }
@@ -167,7 +175,7 @@ def test_texts_of_a_server_do_not_break_a_recording(tmp_path: Path) -> None:
     )
     sent = session(exchange("ping", None, *hostile))
     file = tmp_path / "hostile.jsonl"
-    text = "".join(written([sent], {"target": "hostile"}))
+    text = "".join(format_lines([sent], {"target": "hostile"}))
     file.write_text(text, "utf-8")
     _, (found,) = read(file)
     assert tuple(message.data for message in found.exchanges[-1].messages) == hostile
@@ -176,7 +184,7 @@ def test_texts_of_a_server_do_not_break_a_recording(tmp_path: Path) -> None:
 def test_recording_of_an_earlier_version_is_judged_again(tmp_path: Path) -> None:
     listed = session(tools(tool(description="x")), transport="stdio")
     file = tmp_path / "earlier.jsonl"
-    text = "".join(written([listed], {"target": "earlier"}))
+    text = "".join(format_lines([listed], {"target": "earlier"}))
     file.write_text(text.replace('"x"', 'NaN, "a": "\\ud83d"'), "utf-8")
     _, sessions = read(file)
     assert codes(*sessions) == {"not-strict-json"}
@@ -185,7 +193,7 @@ def test_recording_of_an_earlier_version_is_judged_again(tmp_path: Path) -> None
 def test_a_recording_of_any_session_is_read_as_it_was_written(mcp_gen: Run, tmp_path: Path) -> None:
     file = tmp_path / "all.jsonl"
     sessions = [broken for broken, _ in BROKEN_AND_KEPT.values()]
-    file.write_text("".join(written(sessions, {"target": "all"})), "utf-8")
+    file.write_text("".join(format_lines(sessions, {"target": "all"})), "utf-8")
     document: Any = json.loads(mcp_gen("inspect", str(file), "--format", "json").out)
-    found = {one["code"] for one in document["findings"]}
+    found = {finding["code"] for finding in document["findings"]}
     assert found == codes(*sessions)

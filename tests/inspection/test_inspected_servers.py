@@ -1,4 +1,4 @@
-"""Real servers inspected: ours without a finding, a faulty one, hostile ones, one of others."""
+"""Real servers inspected: ours without a finding, a faulty one, hostile ones, a foreign one."""
 
 import asyncio
 import gzip
@@ -19,13 +19,13 @@ from mcp_protogen.servers.connect.server_target import ServerTarget
 from mcp_protogen.servers.inspect import conversation, http_tap, inspecting, profile, recording
 from mcp_protogen.servers.inspect.intake import BYTES, LONGEST, MESSAGES, SessionIntake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE
-from mcp_protogen.servers.inspect.rules import judged
+from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.server import Server, server_of
 from mcp_protogen.servers.inspect.steps import Probe, SessionClient, awaiting
 from mcp_protogen.servers.inspect.stream_transport import StreamProbing
 from mcp_protogen.servers.inspect.transcript import KILLED, Session
 from support import folders
-from support.examples.ported import loaded, source
+from support.examples.ported import load_server, source
 from support.http.serving import serving
 from support.inspection import faulty_server
 from support.peers.places import PROGRAMS, python_with
@@ -51,13 +51,16 @@ def program(*words: str | Path) -> Server:
     return Server(words=(sys.executable, *map(str, words)), env=PATHS)
 
 
-def found(sessions: tuple[Session, ...]) -> set[tuple[str, str]]:
-    return {(one.rule.code, one.example.item) for one in judged(sessions)}
+def find_codes(sessions: tuple[Session, ...]) -> set[tuple[str, str]]:
+    return {(judgement.rule.code, judgement.example.item) for judgement in judge(sessions)}
 
 
-def said(session: Session) -> list[object]:
-    """What passed in a session, whatever its spelling."""
-    return [(one.probe, one.sent, one.values, one.outcome) for one in session.exchanges]
+def session_content(session: Session) -> list[object]:
+    """Return the content of a session, in any spelling."""
+    return [
+        (exchange.probe, exchange.sent, exchange.values, exchange.outcome)
+        for exchange in session.exchanges
+    ]
 
 
 def test_our_example_server_breaks_no_rule(tmp_path: Path) -> None:
@@ -65,20 +68,20 @@ def test_our_example_server_breaks_no_rule(tmp_path: Path) -> None:
     file.write_text(source("time_server"), encoding="utf-8")
     revisions = "2025-03-26", "2026-07-28"
     sessions = inspecting.inspect(program(file), PATIENT, revisions)
-    assert found(sessions) == set()
+    assert find_codes(sessions) == set()
     seen = profile.profile_of(sessions)
-    assert [one.outcome for one in seen.spoken] == ["spoken", "spoken"]
+    assert [attempt.outcome for attempt in seen.spoken] == ["spoken", "spoken"]
     assert (seen.name, len(dict(seen.offers)["tool"])) == ("time", 2)
     recorded = tmp_path / "time.jsonl"
-    recorded.write_text("".join(recording.written(sessions, {"target": "time"})), "utf-8")
+    recorded.write_text("".join(recording.format_lines(sessions, {"target": "time"})), "utf-8")
     about, read = recording.read(recorded)
     assert about == {"target": "time"}
-    assert list(map(said, read)) == list(map(said, sessions))
+    assert list(map(session_content, read)) == list(map(session_content, sessions))
 
 
 def test_the_faults_of_a_server_are_found_and_no_others() -> None:
     sessions = inspecting.inspect(program(FAULTY), PATIENT, ("2025-11-25",))
-    assert found(sessions) == {
+    assert find_codes(sessions) == {
         ("not-a-message", "stdio"),
         ("unknown-revision-agreed", "protocolVersion"),
         ("unknown-id", "id 70007"),
@@ -109,7 +112,7 @@ def test_hostile_servers_cost_neither_time_nor_memory(monkeypatch: pytest.Monkey
     for kind, codes in rows.items():
         with case(kind):
             sessions = inspecting.inspect(program(FAULTY, kind), QUICK, ("2025-11-25",))
-            breaches = judged(sessions)
+            breaches = judge(sessions)
             assert codes & {breach.rule.code for breach in breaches}
             steps = [exchange for session in sessions for exchange in session.exchanges]
             assert all(len(step.messages) <= MESSAGES + 1 for step in steps)
@@ -119,7 +122,7 @@ def test_usage_in_place_of_messages_is_a_finding_with_a_quotation() -> None:
     code = "import sys; print('usage: server --stdio', flush=True); sys.stdin.read()"
     written = Server(words=(sys.executable, "-c", code))
     sessions = inspecting.inspect(written, conversation.InspectOptions(timeout=1.0))
-    (found,) = judged(sessions)
+    (found,) = judge(sessions)
     assert (found.rule.code, found.example.got) == ("not-a-message", "usage: server --stdio")
 
 
@@ -159,13 +162,13 @@ async def test_process_that_takes_seconds_to_end_is_not_stubborn() -> None:
 def test_a_server_that_says_nothing_is_no_server() -> None:
     with pytest.raises(ProblemError) as caught:
         inspecting.inspect(program(FAULTY, "silent"), conversation.InspectOptions(timeout=0.3))
-    assert [one.code for one in caught.value.problems] == ["request-timeout"]
+    assert [problem.code for problem in caught.value.problems] == ["request-timeout"]
 
 
 def test_server_whose_answers_cannot_be_read_speaks_no_revision() -> None:
     revisions = "2025-11-25", "2026-07-28"
     sessions = inspecting.inspect(program(FAULTY, "utf-16"), PATIENT, revisions)
-    assert found(sessions) == {("not-utf-8", "stdio")}
+    assert find_codes(sessions) == {("not-utf-8", "stdio")}
     spoken = profile.profile_of(sessions).spoken
     assert {(row.spoken, row.outcome) for row in spoken} == {
         (False, "not readable: UTF-16; messages must be UTF-8")
@@ -175,11 +178,11 @@ def test_server_whose_answers_cannot_be_read_speaks_no_revision() -> None:
 def test_the_python_sdk_does_not_serve_batches() -> None:
     words = (str(python_with("mcp-1")), str(PROGRAMS / "mcp1_server.py"))
     sessions = inspecting.inspect(Server(words=words, env=PATHS), PATIENT, ("2025-03-26",))
-    assert ("batch-not-served", "batch") in found(sessions)
+    assert ("batch-not-served", "batch") in find_codes(sessions)
     assert sessions[-1].is_spoken
 
 
-async def inspected(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
+async def inspect_app(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
     """Serve an app over HTTP, and inspect it from another thread."""
     async with serving(app, **chosen) as site:
         server = Server(url=f"http://127.0.0.1:{site.port}{path}")
@@ -188,7 +191,7 @@ async def inspected(path: str, app: Any, **chosen: Any) -> tuple[Session, ...]:
 
 @asynccontextmanager
 async def answering(respond: Callable[[bytes], bytes]) -> AsyncGenerator[str]:
-    """Serve what `respond` makes of the head of each request; yield the URL."""
+    """Serve responses to the head of each request; yield the URL."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head, _, body = respond(await reader.readuntil(b"\r\n\r\n")).partition(b"\r\n\r\n")
@@ -212,25 +215,25 @@ def always(response: bytes) -> Callable[[bytes], bytes]:
 
 
 def answer_to_post(response: bytes) -> Callable[[bytes], bytes]:
-    """Answer each POST with a response; refuse to go on with a stream."""
+    """Answer each POST with a response; refuse to resume streams."""
     return lambda asked: b"405 No" if asked.startswith(b"GET") else response
 
 
 def strangers(
     seen: list[bytes], challenge: bytes = b'resource_metadata="http://["'
 ) -> Callable[[bytes], bytes]:
-    """Let nobody in, and answer with what a client could stumble over.
+    """Refuse every client with awkward responses.
 
     HOST in the challenge stands for the host of the request.
     """
 
-    def refused(asked: bytes) -> bytes:
+    def refuse_request(asked: bytes) -> bytes:
         seen.append(asked)
         host = asked.lower().partition(b"host: ")[2].partition(b"\r\n")[0]
         named = challenge.replace(b"HOST", host)
         return b"401 No\r\nwww-authenticate: Bearer %b\r\nmcp-session-id: \xc3\xa4" % named
 
-    return refused
+    return refuse_request
 
 
 async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None:
@@ -238,9 +241,9 @@ async def test_requests_are_authorized_and_the_record_does_not_say_how() -> None
     async with answering(strangers(seen)) as url:
         server = server_of(ServerTarget(name=url, auth=Bearer("s3cret")))
         sessions = await quickly(server, "2025-11-25")
-    assert {finding.rule.code for finding in judged(sessions)} >= {"resource-metadata"}
-    assert len(seen) > 3 and all(b"authorization: Bearer s3cret" in one for one in seen)
-    assert "s3cret" not in "".join(recording.written(sessions, {})) + repr(server)
+    assert {finding.rule.code for finding in judge(sessions)} >= {"resource-metadata"}
+    assert len(seen) > 3 and all(b"authorization: Bearer s3cret" in request for request in seen)
+    assert "s3cret" not in "".join(recording.format_lines(sessions, {})) + repr(server)
 
 
 async def test_metadata_are_looked_for_where_the_challenge_says() -> None:
@@ -248,21 +251,21 @@ async def test_metadata_are_looked_for_where_the_challenge_says() -> None:
     challenge = b'error="no", Resource_Metadata = "http://HOST/named"'
     async with answering(strangers(seen, challenge)) as url:
         await quickly(Server(url=url), "2025-11-25")
-    assert any(one.lower().startswith(b"get /named ") for one in seen)
+    assert any(request.lower().startswith(b"get /named ") for request in seen)
 
 
 async def test_a_body_that_is_compressed_twice_is_not_unpacked() -> None:
     packed = gzip.compress(gzip.compress(b"x" * 1_000_000))
 
-    def zipped(asked: bytes) -> bytes:
+    def zip_response(asked: bytes) -> bytes:
         media = b"text/event-stream" if asked.startswith(b"GET") else b"application/json"
         head = b"200 OK\r\ncontent-encoding: gzip, gzip\r\ncontent-type: %b\r\n\r\n" % media
         return head + packed
 
-    async with answering(zipped) as url:
+    async with answering(zip_response) as url:
         sessions = await quickly(Server(url=url), "2024-11-05")
-    assert {one.transport for one in sessions} == {HTTP, SSE}
-    assert all("compressed more than once" in one.exchanges[0].detail for one in sessions)
+    assert {session.transport for session in sessions} == {HTTP, SSE}
+    assert all("compressed more than once" in session.exchanges[0].detail for session in sessions)
 
 
 async def test_the_first_event_of_a_stream_shows_whether_it_can_be_resumed_from_there() -> None:
@@ -282,7 +285,7 @@ async def test_the_first_event_of_a_stream_shows_whether_it_can_be_resumed_from_
             )
             async with answering(answer_to_post(body)) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
-            assert ("stream-not-primed" in {code for code, _ in found(sessions)}) is broken
+            assert ("stream-not-primed" in {code for code, _ in find_codes(sessions)}) is broken
 
 
 async def test_client_follows_redirect_to_same_origin_only() -> None:
@@ -332,20 +335,20 @@ async def test_body_over_http_is_read_as_clients_read_it() -> None:
             head = b"200 OK\r\ncontent-type: application/json\r\n\r\n"
             async with answering(always(head + body)) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
-            assert code in {finding.rule.code for finding in judged(sessions)}
+            assert code in {finding.rule.code for finding in judge(sessions)}
             assert any(row.spoken for row in profile.profile_of(sessions).spoken) is spoken
 
 
 async def test_body_in_answer_to_end_of_handshake_is_found() -> None:
 
     def respond(asked: bytes) -> bytes:
-        # Later requests have the header field of the revision, and no answer of their own.
+        # Later requests carry the header field of the revision, and have no answers of their own.
         status = b"202 Accepted" if b"mcp-protocol-version" in asked.lower() else b"200 OK"
         return status + b"\r\ncontent-type: application/json\r\n\r\n" + json.dumps(AGREED).encode()
 
     async with answering(respond) as url:
         sessions = await quickly(Server(url=url), "2025-11-25")
-    assert ("notification-body", "notifications/initialized") in found(sessions)
+    assert ("notification-body", "notifications/initialized") in find_codes(sessions)
 
 
 async def test_answer_over_http_without_end_is_too_much() -> None:
@@ -363,7 +366,7 @@ async def test_answer_over_http_without_end_is_too_much() -> None:
                 sessions = await asyncio.to_thread(
                     inspecting.inspect, Server(url=url), PATIENT, ("2025-11-25",)
                 )
-            assert ("too-much", "open") in found(sessions)
+            assert ("too-much", "open") in find_codes(sessions)
 
 
 async def test_answer_over_http_may_be_as_long_as_the_limit(
@@ -376,7 +379,7 @@ async def test_answer_over_http_may_be_as_long_as_the_limit(
         with case(longest):
             async with answering(respond) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
-            assert (("too-much", "open") in found(sessions)) is is_too_much
+            assert (("too-much", "open") in find_codes(sessions)) is is_too_much
 
 
 async def test_transports_log_nothing_beside_the_report() -> None:
@@ -397,7 +400,7 @@ async def test_bytes_in_stream_that_are_not_utf_8_are_found() -> None:
             head = b"200 OK\r\ncontent-type: text/event-stream\r\n\r\n"
             async with answering(answer_to_post(head + event)) as url:
                 sessions = await quickly(Server(url=url), "2025-11-25")
-            assert {code for code, _ in found(sessions)} & {"not-utf-8"} == codes
+            assert {code for code, _ in find_codes(sessions)} & {"not-utf-8"} == codes
             assert sessions[-1].is_spoken
 
 
@@ -413,23 +416,25 @@ async def test_messages_on_stream_of_server_are_judged() -> None:
 
     async with answering(respond) as url:
         sessions = await quickly(Server(url=url), "2025-11-25")
-    assert ("client-capability-assumed", "roots/list") in found(sessions)
+    assert ("client-capability-assumed", "roots/list") in find_codes(sessions)
     first, *_ = (session for session in sessions if session.is_spoken)
     assert [exchange.status for exchange in first.all("GET")] == [200]
 
 
 def test_our_example_server_breaks_no_rule_over_http() -> None:
-    app = loaded("time_server").app
-    sessions = asyncio.run(inspected("/mcp", app))
-    assert found(sessions) == set()
+    app = load_server("time_server").app
+    sessions = asyncio.run(inspect_app("/mcp", app))
+    assert find_codes(sessions) == set()
     seen = profile.profile_of(sessions)
-    assert {one.revision for one in seen.spoken if one.spoken} == set(REVISIONS)
+    assert {attempt.revision for attempt in seen.spoken if attempt.spoken} == set(REVISIONS)
     assert seen.unknown == "2025-11-25"
 
 
 def test_http_with_sse_is_spoken_to_where_it_is() -> None:
-    app = loaded("time_server").app
-    sessions = asyncio.run(inspected("/sse", app, old_sse=True))
-    assert found(sessions) == set()
-    spoken = [one for one in profile.profile_of(sessions).spoken if one.spoken]
-    assert [(one.revision, one.transport) for one in spoken] == [("2024-11-05", "HTTP+SSE")]
+    app = load_server("time_server").app
+    sessions = asyncio.run(inspect_app("/sse", app, old_sse=True))
+    assert find_codes(sessions) == set()
+    spoken = [attempt for attempt in profile.profile_of(sessions).spoken if attempt.spoken]
+    assert [(attempt.revision, attempt.transport) for attempt in spoken] == [
+        ("2024-11-05", "HTTP+SSE")
+    ]

@@ -26,7 +26,7 @@ def listing(*tools: Json, called: tuple[str, ...] = ()) -> Any:
 
 
 def called_tool(client: SessionClient) -> Any:
-    """The tool that the next call is for."""
+    """Return the tool of the next call."""
     (probe,) = (probe for probe in READING if probe.name == "tools/call")
     step = probe.make(client)
     return None if step is None else step.messages[0]["params"]["name"]
@@ -62,13 +62,20 @@ def test_inspection_calls_each_tool_once_and_skips_tools_without_names() -> None
 def test_inspection_resumes_a_stream_that_has_more_after_its_first_event() -> None:
     (probe,) = (probe for probe in OF_HTTP if probe.name == "GET with Last-Event-ID")
 
-    def answered(*events: str) -> Any:
+    def answer_with_events(*events: str) -> Any:
         return replace(exchange("ping", request("ping"), result()), events=events)
 
     for exchanges, resumed in (
-        ((answered("a"), answered("b", "c"), answered("d", "e", "f")), "b"),
-        ((answered("a"), answered("b")), "a"),
-        ((answered(), replace(answered("a", "b"), messages=())), None),
+        (
+            (
+                answer_with_events("a"),
+                answer_with_events("b", "c"),
+                answer_with_events("d", "e", "f"),
+            ),
+            "b",
+        ),
+        ((answer_with_events("a"), answer_with_events("b")), "a"),
+        ((answer_with_events(), replace(answer_with_events("a", "b"), messages=())), None),
     ):
         with case(resumed):
             step = probe.make(SessionClient(session(*exchanges)))

@@ -9,28 +9,28 @@ from typing import Any
 import pytest
 from mcp_protogen.servers.inspect.intake import Clock, SessionIntake
 from mcp_protogen.servers.inspect.revision_facts import HTTP, STDIO
-from mcp_protogen.servers.inspect.rules import SEVERITIES, judged, read_rules, rules
+from mcp_protogen.servers.inspect.rules import SEVERITIES, judge, read_rules, rules
 from mcp_protogen.servers.inspect.steps import PlanStep
 from mcp_protogen.servers.inspect.transcript import KILLED, TIMEOUT, UNKNOWN_REVISION, Exchange
 from support.folders import ROOT
 from support.inspection.broken_rules import (
     BROKEN_AND_KEPT,
     JSON,
-    acknowledged,
-    called,
+    acknowledgment,
+    call_session,
     listening,
     tool,
     tools,
 )
 from support.inspection.sessions import (
     ID,
-    asked,
     codes,
     error,
     exchange,
     message,
     note,
     request,
+    request_exchange,
     result,
     session,
 )
@@ -61,21 +61,21 @@ def test_a_finding_has_the_strictest_level_of_those_that_show_it_with_its_exampl
     )
     for shown, revisions, level, shown_in in rows:
         with case(f"{shown.probe} {revisions}"):
-            sessions = [session(shown, revision=one) for one in revisions]
+            sessions = [session(shown, revision=revision) for revision in revisions]
             codes = "notification-undeclared", "process-does-not-end"
-            (found,) = (one for one in judged(sessions) if one.rule.code in codes)
+            (found,) = (finding for finding in judge(sessions) if finding.rule.code in codes)
             assert (found.level, found.number) == (level, len(revisions))
             assert found.sessions[0] == f"{shown_in} over stdio"
             assert f"/specification/{shown_in}/" in found.page
 
 
-def test_what_is_said_of_a_revision_that_does_not_exist_is_held_to_the_newest_handshake() -> None:
-    (found,) = judged([session(revision=UNKNOWN_REVISION)])
+def test_unknown_revision_is_judged_by_newest_handshake() -> None:
+    (found,) = judge([session(revision=UNKNOWN_REVISION)])
     assert found.page.endswith("/2025-11-25/basic/lifecycle#version-negotiation")
 
 
 def test_the_code_of_an_unknown_method_is_required_where_its_status_is() -> None:
-    refused = asked("unknown method", "none", error(-32600), status=404)
+    refused = request_exchange("unknown method", "none", error(-32600), status=404)
     for revision, transport, code in (
         (STATELESS, HTTP, "error-status"),
         (STATELESS, STDIO, "unknown-method-code"),
@@ -84,9 +84,11 @@ def test_the_code_of_an_unknown_method_is_required_where_its_status_is() -> None
         with case(f"{revision} {transport}"):
             assert codes(session(refused, revision=revision, transport=transport)) == {code}
     served = session(
-        asked("unknown method", "none", result(), status=200), revision=STATELESS, transport=HTTP
+        request_exchange("unknown method", "none", result(), status=200),
+        revision=STATELESS,
+        transport=HTTP,
     )
-    (found,) = (one for one in judged([served]) if one.rule.code == "error-status")
+    (found,) = (finding for finding in judge([served]) if finding.rule.code == "error-status")
     assert found.number == 1
 
 
@@ -97,7 +99,7 @@ def test_page_that_comes_again_lists_nothing_twice() -> None:
             listed = {"tools": [tool(), tool(name="b")], "nextCursor": cursor}
             asks = request("tools/list", id=8), request("tools/list", {"cursor": cursor}, id=9)
             pages = [exchange("tools/list", ask, result(listed, ask["id"])) for ask in asks]
-            (found,) = judged([session(*pages)])
+            (found,) = judge([session(*pages)])
             assert found.rule.code == "pages-without-end"
             assert found.example.message.startswith("the cursor does not advance")
 
@@ -154,7 +156,7 @@ def test_step_ends_with_answer_that_cannot_be_read() -> None:
 
 
 def test_a_log_level_that_does_not_exist_is_refused_in_a_request_of_any_method() -> None:
-    served = asked("wrong log level", "tools/list", result({"tools": []}))
+    served = request_exchange("wrong log level", "tools/list", result({"tools": []}))
     assert "wrong-log-level-code" in codes(session(served, revision=STATELESS))
 
 
@@ -203,7 +205,7 @@ def test_object_that_is_not_a_message_is_one_finding_where_messages_are_expected
     ):
         with case(f"{transport} {about}"):
             written = exchange("ping", request("ping"), log, result(), **about)
-            (found,) = judged([session(written, transport=transport, revision="2025-03-26")])
+            (found,) = judge([session(written, transport=transport, revision="2025-03-26")])
             assert found.rule.code == "not-a-message"
             assert found.example.got == json.dumps(log)
 
@@ -216,13 +218,13 @@ def test_refusal_that_claims_to_be_a_message_is_held_to_its_form() -> None:
 
 def test_first_three_lines_that_are_not_messages_are_quoted() -> None:
     lines = [b"{", b'"jsonrpc": "2.0",', b'"id": 1,', b'"result": {}', b"}"]
-    (found,) = judged([session(exchange("unknown notification", note("notifications/x"), *lines))])
+    (found,) = judge([session(exchange("unknown notification", note("notifications/x"), *lines))])
     assert found.example.got == '{ "jsonrpc": "2.0", "id": 1,'
 
 
 def test_content_length_frames_are_named() -> None:
     framed = exchange("ping", request("ping"), b"Content-Length: 38", result())
-    (found,) = judged([session(framed)])
+    (found,) = judge([session(framed)])
     assert "Content-Length frames, as in LSP" in found.example.message
 
 
@@ -233,18 +235,18 @@ def test_answer_to_the_ping_after_a_mistake_is_not_the_answer_to_the_mistake() -
     )
     assert codes(session(refused)) == set()
     unanswered = replace(refused, messages=tuple(messages), outcome=TIMEOUT)
-    (found,) = judged([session(unanswered)])
+    (found,) = judge([session(unanswered)])
     assert (found.rule.code, found.example.item) == ("no-answer", "ping")
 
 
 def test_an_error_about_what_is_missing_names_it_wherever_it_comes() -> None:
-    refused = asked("resources/read", "resources/read", error(-32021))
+    refused = request_exchange("resources/read", "resources/read", error(-32021))
     assert "missing-capability-data" in codes(session(refused, revision=STATELESS))
 
 
 def test_a_misfit_on_a_later_page_has_its_place_on_that_page() -> None:
     pages = [tools(tool()), tools(tool(name="add two"))]
-    (found,) = (one for one in judged([session(*pages)]) if one.rule.code == "tool-name")
+    (found,) = (finding for finding in judge([session(*pages)]) if finding.rule.code == "tool-name")
     assert found.example.pointer == "/result/tools/0/name"
 
 
@@ -269,9 +271,11 @@ def test_each_rule_has_severities_pages_and_requirements_that_exist() -> None:
                 assert rule.page(revision).startswith((core, EXTENSIONS))
 
 
-def test_what_several_sessions_show_is_one_finding() -> None:
-    sessions = [session(tools(tool(), tool()), revision=one) for one in REVISIONS]
-    (found,) = (one for one in judged(sessions) if one.rule.code == "tool-name-not-unique")
+def test_same_finding_of_several_sessions_is_reported_once() -> None:
+    sessions = [session(tools(tool(), tool()), revision=revision) for revision in REVISIONS]
+    (found,) = (
+        finding for finding in judge(sessions) if finding.rule.code == "tool-name-not-unique"
+    )
     assert found.sessions == ("2026-07-28 over stdio", "2025-11-25 over stdio")
     assert found.revision == "2026-07-28"
 
@@ -295,13 +299,13 @@ def test_only_what_is_asked_for_may_be_acknowledged() -> None:
     }
     for name, (honoured, broken) in rows.items():
         with case(name):
-            opened = listening(acknowledged(**honoured), **wanted)
+            opened = listening(acknowledgment(**honoured), **wanted)
             found = codes(session(opened, revision=STATELESS, capabilities=changes))
             assert found == ({"acknowledged-too-much"} if broken else set[str]())
 
 
 def test_a_method_of_tasks_that_is_missing_has_no_wrong_code() -> None:
-    refused = asked("unknown task: tasks/get", "tasks/get", error(-32601))
+    refused = request_exchange("unknown task: tasks/get", "tasks/get", error(-32601))
     assert codes(session(refused)) == {"declared-method-missing"}
 
 
@@ -309,7 +313,7 @@ def test_code_for_an_unknown_task_has_a_rule_by_the_method() -> None:
     rows = {"tasks/get": "", "tasks/result": "", "tasks/cancel": "-changed"}
     for (method, changed), revision in product({**rows, "tasks/update": "-changed"}.items(), ERAS):
         with case((method, revision)):
-            refused = asked(f"unknown task: {method}", method, error(-32603))
+            refused = request_exchange(f"unknown task: {method}", method, error(-32603))
             code = f"unknown-task{changed if revision == STATELESS else ''}-code"
             assert codes(session(refused, revision=revision)) == {code}
 
@@ -341,13 +345,13 @@ def test_resumed_stream_of_several_strange_messages_is_one_breach() -> None:
     )
     (found,) = (
         breach
-        for breach in judged([session(first, second, resumed)])
+        for breach in judge([session(first, second, resumed)])
         if breach.rule.code == "replayed-elsewhere"
     )
     assert found.number == 1
 
 
-def test_what_a_resumed_stream_sends_again_is_no_second_answer() -> None:
+def test_replayed_answer_is_not_second_answer() -> None:
     _, kept = BROKEN_AND_KEPT["replayed-elsewhere"]
     assert codes(kept) == set()
 
@@ -362,12 +366,12 @@ def test_results_of_extensions_are_held_to_their_schemas() -> None:
     }
     answered = exchange("skills/list", request("skills/list"), result(listed))
     sent = session(answered, revision=STATELESS, capabilities=skills)
-    assert {one.example.item for one in judged([sent])} == {"ListSkillsResult.skills"}
+    assert {finding.example.item for finding in judge([sent])} == {"ListSkillsResult.skills"}
 
 
 def test_a_misfit_has_the_place_in_the_message_and_in_terms_of_types() -> None:
     listed = tools(tool(), tool(description=7, annotations={"readOnlyHint": "yes"}))
-    found = {one.example.item: one.example for one in judged([session(listed)])}
+    found = {finding.example.item: finding.example for finding in judge([session(listed)])}
     wrong = found["ListToolsResult.tools.description"]
     assert wrong.pointer == "/result/tools/1/description"
     assert wrong.message == "is not of type string"
@@ -378,11 +382,11 @@ def test_a_misfit_has_the_place_in_the_message_and_in_terms_of_types() -> None:
 def test_a_content_block_is_held_to_the_kind_that_it_says_it_is() -> None:
     block = {"type": "image", "data": 5, "mimeType": "image/png"}
     found = [
-        one.example
-        for one in judged([called({"content": [block], "structuredContent": {}})])
-        if one.rule.code == "invalid-message"
+        finding.example
+        for finding in judge([call_session({"content": [block], "structuredContent": {}})])
+        if finding.rule.code == "invalid-message"
     ]
-    assert [(one.item, one.pointer) for one in found] == [
+    assert [(example.item, example.pointer) for example in found] == [
         ("CallToolResult.content.data", "/result/content/0/data")
     ]
 

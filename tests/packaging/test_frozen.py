@@ -11,13 +11,13 @@ import pytest
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.parts import DEFAULT
 from support import missing, tables
-from support.docs.pages import page, shown
+from support.docs.pages import block_texts, page
 from support.made_once import generated_once
 from support.peers.places import python_with
 
 NAME = "frozen.md"
-PROGRAMS = shown(NAME)
-PACKAGE, PYINSTALLER, NUITKA, ZIPAPP = shown(NAME, "sh")
+PROGRAMS = block_texts(NAME)
+PACKAGE, PYINSTALLER, NUITKA, ZIPAPP = block_texts(NAME, "sh")
 (VISIT, VISITED), (NUITKA_VISIT, _) = re.findall("`(.+)` prints `(.+?)`", page(NAME))
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("frozen")]
@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def type_in(lines: str, folder: Path, python: Path) -> str:
-    """Return what lines print in a shell that finds what is installed beside a Python."""
+    """Type lines into a shell of an installed Python; return the output."""
     path = os.pathsep.join((str(python.parent), os.environ["PATH"]))
     done = subprocess.run(
         ["sh", "-ec", lines],
@@ -62,8 +62,8 @@ def test_file_of_pyinstaller_serves_and_calls(folder: Path) -> None:
 def test_file_of_nuitka_serves_and_calls(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = "that programs that Nuitka compiles serve and call"
     if not tables.count(0, 1):
-        missing.untested("--all", shown)
+        missing.skip_untested("--all", shown)
     if shutil.which("cc") is None:
-        missing.untested("a C compiler", shown)
+        missing.skip_untested("a C compiler", shown)
     monkeypatch.setenv("CCFLAGS", "-O0")
     assert type_in(NUITKA + NUITKA_VISIT, folder, python_with("nuitka")).endswith(VISITED)

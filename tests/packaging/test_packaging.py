@@ -32,9 +32,11 @@ LOWEST = (
     "typer==0.18.0",
 )
 
-LOWEST_PYDANTIC = next(one for one in LOWEST if one.startswith("pydantic=="))
+LOWEST_PYDANTIC = next(
+    requirement for requirement in LOWEST if requirement.startswith("pydantic==")
+)
 
-# What the runtime needs: Pydantic, and what that needs.
+# The requirements of the runtime: Pydantic, and its requirements.
 NEEDED = (
     "annotated_types",
     "pydantic",
@@ -68,7 +70,7 @@ def environment(
 ) -> Path:
     """The `bin` folder of a new environment that has `requirements` and nothing else."""
     venv.create(folder, with_pip=False)
-    # Nobody uses all of what is installed: what is used is compiled then.
+    # Only a part is ever used, and is compiled then.
     pip = (sys.executable, "-m", "pip", "--python", folder, "install", "-q", "--no-compile")
     run(*pip, *options, *requirements, cwd=folder, **variables)
     return folder / "bin"
@@ -81,9 +83,13 @@ def packages_in(binaries: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def building(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """Variables with which Python finds what the two projects need to be built, made once."""
+    """Return the environment for building both projects, made once."""
     files = [(folder / "pyproject.toml").read_text() for folder in (ROOT, RUNTIME)]
-    needed = {one for text in files for one in tomllib.loads(text)["build-system"]["requires"]}
+    needed = {
+        requirement
+        for text in files
+        for requirement in tomllib.loads(text)["build-system"]["requires"]
+    }
     binaries = environment(tmp_path_factory.mktemp("building") / "venv", *needed)
     return {"PYTHONPATH": str(packages_in(binaries))}
 
@@ -106,7 +112,7 @@ def runtime_wheel(building: Mapping[str, str], tmp_path_factory: pytest.TempPath
 
 
 @pytest.fixture(scope="module")
-def installed(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel_environment(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The `bin` folder of an environment that was empty, and now has the wheel."""
     return environment(tmp_path_factory.mktemp("installed") / "venv", wheel_in(dist))
 
@@ -117,7 +123,7 @@ def wheel_in(dist: Path) -> Path:
 
 
 def assert_golden(package: Path, golden: Path = GOLDEN) -> None:
-    """`package` is, byte for byte, what is committed."""
+    """Require that `package` equals the committed one, byte for byte."""
     made, wanted = (
         {
             path.relative_to(folder): path
@@ -131,20 +137,29 @@ def assert_golden(package: Path, golden: Path = GOLDEN) -> None:
     assert differing == []
 
 
-def test_wheel_does_the_main_job_in_an_empty_environment(installed: Path, tmp_path: Path) -> None:
-    run(installed / "mcp-gen", *EVERYTHING, "--out", "pkg", cwd=tmp_path)
-    run(installed / "mcp-gen", "--revision", "all", "--out", "pkg", "--check", cwd=tmp_path)
-    run(installed / "python", "-c", "import pkg; pkg.load('2025-11-25').Server()", cwd=tmp_path)
+def test_wheel_does_the_main_job_in_an_empty_environment(
+    wheel_environment: Path, tmp_path: Path
+) -> None:
+    run(wheel_environment / "mcp-gen", *EVERYTHING, "--out", "pkg", cwd=tmp_path)
+    run(wheel_environment / "mcp-gen", "--revision", "all", "--out", "pkg", "--check", cwd=tmp_path)
+    run(
+        wheel_environment / "python",
+        "-c",
+        "import pkg; pkg.load('2025-11-25').Server()",
+        cwd=tmp_path,
+    )
     (tmp_path / "server.py").write_text(SERVER)
-    called = run(installed / "mcp-gen", "call", "server.py", "add", "a=1", "b=2", cwd=tmp_path)
+    called = run(
+        wheel_environment / "mcp-gen", "call", "server.py", "add", "a=1", "b=2", cwd=tmp_path
+    )
     assert called == "3\n"
-    assert_golden(packages_in(installed) / "mcp_revisions")
-    run(installed / "mcp-gen", *COMMITTED, "--out", "pkg", cwd=tmp_path)
+    assert_golden(packages_in(wheel_environment) / "mcp_revisions")
+    run(wheel_environment / "mcp-gen", *COMMITTED, "--out", "pkg", cwd=tmp_path)
     assert_golden(tmp_path / "pkg")
 
 
 def everything_else_works(binaries: Path, work: Path) -> None:
-    """The commands that have data files of their own find them."""
+    """Require that the commands with their own data files find them."""
     page = run(
         *(binaries / "mcp-gen", "diff", "2025-11-25", "2026-07-28", "--format", "html"), cwd=work
     )
@@ -166,8 +181,8 @@ def test_sdists_and_wheels_have_what_is_listed_and_nothing_else(
     dist: Path, runtime_wheel: Path
 ) -> None:
     version = runtime_wheel.name.split("-")[1]
-    for one, folder in zip(DISTRIBUTIONS, (dist, runtime_wheel.parent), strict=True):
-        assert wrong_contents(one, version, folder, ROOT) == []
+    for distribution, folder in zip(DISTRIBUTIONS, (dist, runtime_wheel.parent), strict=True):
+        assert wrong_contents(distribution, version, folder, ROOT) == []
 
 
 def test_the_wheel_says_which_published_schemas_are_in_it(dist: Path) -> None:
@@ -177,8 +192,8 @@ def test_the_wheel_says_which_published_schemas_are_in_it(dist: Path) -> None:
         bill = json.loads(archive.read(place))
     assert bill["metadata"]["component"]["purl"] == f"pkg:pypi/mcp-protogen@{version}"
     listed = {
-        one["name"]: one["externalReferences"][0]["hashes"][0]["content"]
-        for one in bill["components"]
+        component["name"]: component["externalReferences"][0]["hashes"][0]["content"]
+        for component in bill["components"]
     }
     revisions = json.loads((ROOT / "schema" / "pins.json").read_bytes())["revisions"]
     extensions = json.loads((ROOT / "schema" / "extensions" / "pins.json").read_bytes())
@@ -206,7 +221,7 @@ asyncio.run(main())
 
 
 def test_the_runtime_has_a_wheel_of_the_same_version_that_packages_can_stand_on(
-    dist: Path, installed: Path, runtime_wheel: Path, tmp_path: Path
+    dist: Path, wheel_environment: Path, runtime_wheel: Path, tmp_path: Path
 ) -> None:
     version = wheel_in(dist).name.split("-")[1]
     with ZipFile(runtime_wheel) as archive:
@@ -214,7 +229,9 @@ def test_the_runtime_has_a_wheel_of_the_same_version_that_packages_can_stand_on(
         assert place == f"mcp_protogen_runtime-{version}.dist-info"
         metadata = message_from_bytes(archive.read(f"{place}/METADATA"))
         needed = metadata.get_all("Requires-Dist", [])
-        assert [one for one in needed if "extra ==" not in one] == ["pydantic<3,>=2.12"]
+        assert [requirement for requirement in needed if "extra ==" not in requirement] == [
+            "pydantic<3,>=2.12"
+        ]
         assert metadata.get_all("Provides-Extra") == [
             "auth",
             "keyring",
@@ -236,22 +253,22 @@ def test_the_runtime_has_a_wheel_of_the_same_version_that_packages_can_stand_on(
     assert inside == {f"mcp_protogen_runtime/{path.relative_to(RUNTIME)}" for path in files}
     assert b"# SPDX-License-Identifier: Apache-2.0" in top
     options = ("--revision", "2025-11-25", "--runtime", "mcp_protogen_runtime")
-    run(installed / "mcp-gen", *options, "--out", "pkg", cwd=tmp_path)
+    run(wheel_environment / "mcp-gen", *options, "--out", "pkg", cwd=tmp_path)
     binaries = environment(tmp_path / "venv", runtime_wheel, options=("--no-deps",))
     for name in NEEDED:
-        (packages_in(binaries) / name).symlink_to(packages_in(installed) / name)
+        (packages_in(binaries) / name).symlink_to(packages_in(wheel_environment) / name)
     assert run(binaries / "python", "-c", CALL, cwd=tmp_path) == "{'result': 3}\n"
 
 
 def test_editable_install_sees_the_checkout(
-    building: Mapping[str, str], installed: Path, tmp_path: Path
+    building: Mapping[str, str], wheel_environment: Path, tmp_path: Path
 ) -> None:
     options = ("--no-deps", "--no-build-isolation", "--editable")
     binaries = environment(tmp_path / "venv", ROOT, options=options, **building)
     site = packages_in(binaries)
     assert not {"mcp_protogen", "mcp_revisions"} & {path.name for path in site.iterdir()}
-    # What it needs from others is where the wheel is, and comes after the checkout.
-    (site / "others.pth").write_text(f"{packages_in(installed)}\n")
+    # Other requirements are beside the wheel, and come after the checkout.
+    (site / "others.pth").write_text(f"{packages_in(wheel_environment)}\n")
     run(binaries / "mcp-gen", "--revision", "all", "--out", GOLDEN, "--check", cwd=tmp_path)
     one = ("--revision", "2024-11-05", "--runtime", "mcp_protogen.runtime", "--out", "pkg")
     run(binaries / "mcp-gen", *one, cwd=tmp_path)
@@ -260,7 +277,7 @@ def test_editable_install_sees_the_checkout(
         "import mcp_protogen, mcp_revisions; print(mcp_protogen.__file__, mcp_revisions.__file__)"
     )
     found = run(binaries / "python", "-c", asked, cwd=site).split()
-    assert [Path(one).parent for one in found] == [ROOT / "codegen" / "mcp_protogen", GOLDEN]
+    assert [Path(file).parent for file in found] == [ROOT / "codegen" / "mcp_protogen", GOLDEN]
 
 
 IMPORT_ALL = """

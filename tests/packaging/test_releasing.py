@@ -1,4 +1,4 @@
-"""What `make release` refuses, and what it writes beside the packages."""
+"""`make release`: its refusals, and the files beside the packages."""
 
 import json
 import subprocess
@@ -16,7 +16,7 @@ from releasing.building import build_twice, checksums
 from releasing.changelog import NotReleasable, notes, sections, version_of
 from releasing.conformance import page
 from releasing.contents import Distribution, wrong_contents
-from releasing.sbom import completed, installed
+from releasing.sbom import complete_sbom, read_installed
 
 CHANGELOG = """# Changelog
 
@@ -66,17 +66,17 @@ def test_the_changelog_has_a_section_for_the_version_of_the_sources() -> None:
 def test_two_builds_that_differ_are_no_release(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    def made(content: str, out: Path) -> Sequence[Path]:
+    def make_wheels(content: str, out: Path) -> Sequence[Path]:
         out.mkdir()
         (out / "same.whl").write_text("same")
         (out / "other.whl").write_text(content)
         return sorted(out.iterdir())
 
     def alike(tree: Path, out: Path, epoch: str) -> Sequence[Path]:
-        return made((tree / "file").read_text() + epoch, out)
+        return make_wheels((tree / "file").read_text() + epoch, out)
 
     def unlike(tree: Path, out: Path, epoch: str) -> Sequence[Path]:
-        return made(str(tree), out)
+        return make_wheels(str(tree), out)
 
     git(tmp_path, "init", "-q")
     (tmp_path / "file").write_text("committed")
@@ -89,7 +89,7 @@ def test_two_builds_that_differ_are_no_release(
     assert [path.name for path in once] == ["other.whl", "same.whl"]
     assert once[0].read_text() == "committed1234567890"
     monkeypatch.setattr(building, "build", unlike)
-    with pytest.raises(NotReleasable, match=r"not the same: other\.whl$"):
+    with pytest.raises(NotReleasable, match=r"two builds differ: other\.whl$"):
         build_twice(tmp_path, "HEAD", tmp_path / "unlike")
 
 
@@ -119,7 +119,7 @@ ONE = Distribution(
 )
 
 
-def test_what_is_missing_or_too_much_in_a_package_is_found(tmp_path: Path) -> None:
+def test_missing_and_extra_files_in_package_are_found(tmp_path: Path) -> None:
     tree, dist = tmp_path / "tree", tmp_path / "dist"
     for name in ("code/one/a.py", "code/one/notes.txt", "code/one/__pycache__/a.pyc", "LICENSE"):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
@@ -138,29 +138,29 @@ def test_what_is_missing_or_too_much_in_a_package_is_found(tmp_path: Path) -> No
     subprocess.run(("tar", "-czf", archive, *files), cwd=tmp_path, check=True)
     assert wrong_contents(ONE, "1", dist, tree) == [
         "one-1-py3-none-any.whl: one-1.dist-info/METADATA is missing",
-        "one-1-py3-none-any.whl: one/notes.txt is too much",
-        "one-1-py3-none-any.whl: one/secret.pem is too much",
+        "one-1-py3-none-any.whl: one/notes.txt is unexpected",
+        "one-1-py3-none-any.whl: one/secret.pem is unexpected",
         "one-1.tar.gz: one-1/LICENSE is missing",
-        "one-1.tar.gz: one-1/tests/a.py is too much",
+        "one-1.tar.gz: one-1/tests/a.py is unexpected",
     ]
 
 
-def test_the_conformance_report_has_the_table_of_the_readme() -> None:
+def test_the_conformance_report_has_the_table_of_the_page() -> None:
     record = (ROOT / "docs" / "records" / "conformance.json").read_bytes()
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    shown = readme.partition("<!-- conformance: begin -->\n")[2]
+    shown = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
+    shown = shown.partition("<!-- conformance: begin -->\n")[2]
     written = page(record, "0.2.0")
     assert written.startswith("# Conformance of mcp-gen 0.2.0\n")
     assert shown.partition("<!-- conformance: end -->")[0].strip() in written
 
 
-def test_what_a_wheel_needs_has_digests_and_says_what_is_optional(tmp_path: Path) -> None:
+def test_wheel_requirements_have_digests_and_name_extras(tmp_path: Path) -> None:
     wheel = tmp_path / "Our_Wheel-1-py3-none-any.whl"
     with ZipFile(wheel, "w") as archive:
         offered = "Provides-Extra: more\nProvides-Extra: dev\n"
         archive.writestr("Our_Wheel-1.dist-info/METADATA", f"Name: our-wheel\n{offered}")
     report = tmp_path / "report.json"
-    report.write_text(json.dumps({"install": [reported(name) for name in NEEDED]}))
+    report.write_text(json.dumps({"install": [install_report(name) for name in NEEDED]}))
     document: dict[str, Any] = {
         "metadata": {},
         "components": [
@@ -170,7 +170,7 @@ def test_what_a_wheel_needs_has_digests_and_says_what_is_optional(tmp_path: Path
         # It does not know extras.
         "dependencies": [{"ref": "Direct", "dependsOn": ["in_direct", "extra"]}],
     }
-    done = completed(document, wheel, installed(report))
+    done = complete_sbom(document, wheel, read_installed(report))
     assert done["metadata"]["component"] == {
         "name": "our-wheel",
         "version": "1",
@@ -179,13 +179,14 @@ def test_what_a_wheel_needs_has_digests_and_says_what_is_optional(tmp_path: Path
         "purl": "pkg:pypi/our-wheel@1",
     }
     assert {
-        one["purl"]: (one["scope"], one["hashes"][0]["content"]) for one in done["components"]
+        component["purl"]: (component["scope"], component["hashes"][0]["content"])
+        for component in done["components"]
     } == {
         "pkg:pypi/direct@1": ("required", "digest of Direct"),
         "pkg:pypi/in-direct@1": ("required", "digest of in_direct"),
         "pkg:pypi/extra@1": ("optional", "digest of extra"),
     }
-    assert {one["ref"]: one["dependsOn"] for one in done["dependencies"]} == {
+    assert {dependency["ref"]: dependency["dependsOn"] for dependency in done["dependencies"]} == {
         "our-wheel": ["Direct", "extra"],
         "Direct": ["in_direct"],
         "in_direct": [],
@@ -201,7 +202,7 @@ NEEDED = {
 }
 
 
-def reported(name: str) -> dict[str, Any]:
+def install_report(name: str) -> dict[str, Any]:
     hashes = {"hashes": {"sha256": f"digest of {name}"}}
     about = {"name": name, "requires_dist": NEEDED[name]}
     return {"metadata": about, "download_info": {"archive_info": hashes}}

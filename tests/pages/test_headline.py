@@ -1,4 +1,4 @@
-"""The sentence on top of each page: what a comparison comes to, by features."""
+"""The headline of each page: a comparison in one sentence, by features."""
 
 from dataclasses import replace
 
@@ -12,14 +12,14 @@ from support.pages.comparisons import (
     SMALL,
     WARNING,
     everybody,
-    judged,
+    severities_of,
 )
 
 FIELD = replace(REMOVED, code="field-removed", category=Category.FIELD, item="Tool.a")
 ERA = replace(REMOVED, code="era-changed", category=Category.RULE, item="lifecycle")
 
 
-def said(
+def headline_of(
     *changes: ReportedChange,
     reader: Reader | None = None,
     came: tuple[str, ...] = (),
@@ -32,9 +32,9 @@ def of(feature: str, *changes: ReportedChange) -> tuple[ReportedChange, ...]:
     return tuple(replace(change, feature=feature) for change in changes)
 
 
-def test_what_is_gone_comes_first_then_what_has_a_name_then_what_is_most() -> None:
+def test_headline_orders_removed_then_named_then_most() -> None:
     base = of("base protocol", ERA, replace(REMOVED, item="initialize"), REMOVED, FIELD)
-    assert said(
+    assert headline_of(
         *of("tools", FIELD, FIELD, FIELD), *of("prompts", *[FIELD] * 5), *base,
         *of("tasks", FIELD), *of("subscriptions", replace(REMOVED, severity=everybody(INFO))),
         went=("tasks",), came=("subscriptions",),
@@ -45,9 +45,9 @@ def test_what_is_gone_comes_first_then_what_has_a_name_then_what_is_most() -> No
     )  # fmt: skip
 
 
-def test_it_is_about_the_worst_for_the_reader() -> None:
-    one = of("tools", replace(FIELD, severity=judged(BREAKING, INFO, WARNING, NONE)))
-    other = of("roots", replace(FIELD, severity=judged(WARNING, BREAKING, NONE, WARNING)))
+def test_headline_is_about_worst_change_for_reader() -> None:
+    one = of("tools", replace(FIELD, severity=severities_of(BREAKING, INFO, WARNING, NONE)))
+    other = of("roots", replace(FIELD, severity=severities_of(WARNING, BREAKING, NONE, WARNING)))
     texts = {
         None: "1 breaking for clients, 1 for servers: roots (1) and tools (1).",
         Reader.CLIENT: "1 breaking for clients: tools (1).",
@@ -55,24 +55,24 @@ def test_it_is_about_the_worst_for_the_reader() -> None:
         Reader.GATEWAY: "1 warning for gateways: roots (1).",
     }
     for reader, text in texts.items():
-        assert said(*one, *other, reader=reader) == f"b against a: {text}"
-    quiet = of("tools", replace(FIELD, severity=judged(NONE, NONE, INFO, NONE)))
-    assert said(*quiet) == "b against a: 1 info for libraries: tools (1)."
-    assert said(*quiet, reader=Reader.CLIENT) == ""
+        assert headline_of(*one, *other, reader=reader) == f"b against a: {text}"
+    quiet = of("tools", replace(FIELD, severity=severities_of(NONE, NONE, INFO, NONE)))
+    assert headline_of(*quiet) == "b against a: 1 info for libraries: tools (1)."
+    assert headline_of(*quiet, reader=Reader.CLIENT) == ""
 
 
-def test_what_is_new_and_breaks_nothing_is_all_there_is_to_say() -> None:
+def test_harmless_additions_are_whole_headline() -> None:
     added = replace(REMOVED, code="method-added", severity=everybody(INFO))
-    text = said(*of("tasks", added), came=("tasks", "elsewhere"))
+    text = headline_of(*of("tasks", added), came=("tasks", "elsewhere"))
     assert text == "b against a: 1 info for clients, 1 for servers; new: tasks."
 
 
 def test_long_lists_are_counted() -> None:
     many = [change for n in range(12) for change in of(f"f{n:02}", FIELD)]
-    assert said(*many).endswith("f06 (1), f07 (1) and 4 more.")
+    assert headline_of(*many).endswith("f06 (1), f07 (1) and 4 more.")
     methods = [replace(REMOVED, item=f"m/{n}") for n in range(6)]
-    assert "m (m/0, m/1, m/2 and 3 more removed)" in said(*of("m", *methods))
+    assert "m (m/0, m/1, m/2 and 3 more removed)" in headline_of(*of("m", *methods))
 
 
 def test_without_features_nothing_is_said() -> None:
-    assert headline(SMALL, None) == said() == ""
+    assert headline(SMALL, None) == headline_of() == ""

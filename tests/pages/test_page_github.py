@@ -40,7 +40,7 @@ def test_without_a_reader_an_annotation_says_whom_it_concerns() -> None:
     assert second.endswith(" For client, sdk.")
 
 
-def test_what_does_not_concern_the_reader_is_not_annotated() -> None:
+def test_irrelevant_changes_are_not_annotated() -> None:
     assert "AudioContent:" not in render(SMALL, reader=Reader.GATEWAY)
 
 
@@ -90,14 +90,14 @@ def test_a_long_message_is_cut_in_the_annotation_and_whole_in_the_log() -> None:
     assert line.endswith("because  For everybody.") and len(line) > 8 * 4096
 
 
-def test_what_is_as_long_as_github_takes_is_whole() -> None:
+def test_annotation_of_maximum_length_is_whole() -> None:
     for title, message in ((255, 4096), (256, 4097)):
         one = Annotation("error", "t" * title, "m" * message)
         assert one.fits is ("…" not in one.command) is (title == 255)
         assert len(one.command) == len("::error title=::") + 255 + 4096
 
 
-def test_what_is_logged_is_no_command() -> None:
+def test_logged_text_is_not_command() -> None:
     one = replace(REMOVED, item="a", message="x\n::error::y")
     lines = render(Comparison("a", "b", (one,) * 30), reader=None).splitlines()
     assert sum(line.lstrip().startswith("::") for line in lines) == 10

@@ -1,4 +1,4 @@
-"""A comparison as a page: what is in its markup."""
+"""A comparison as a page: its markup."""
 
 import base64
 import hashlib
@@ -52,7 +52,7 @@ class Element:
 
 @dataclass
 class Parsed(HTMLParser):
-    """A page as a browser reads it."""
+    """A page as a browser parses it."""
 
     elements: list[Element] = field(default_factory=list[Element])
     unclosed: list[Element] = field(default_factory=list[Element])
@@ -76,14 +76,14 @@ class Parsed(HTMLParser):
     def all(self, tag: str) -> list[Element]:
         return [element for element in self.elements if element.tag == tag]
 
-    def named(self, name: str) -> list[Element]:
+    def find_by_id(self, name: str) -> list[Element]:
         return [e for e in self.elements if e.attributes.get("id") == name]
 
     def values(self, name: str) -> list[str]:
         return [e.attributes[name] for e in self.elements if name in e.attributes]
 
 
-def parsed(
+def parse_page(
     comparison: Comparison, beside: Matrix | None = None, reader: Reader | None = None
 ) -> Parsed:
     page = Parsed()
@@ -98,7 +98,7 @@ def changes_in(page: Parsed) -> list[str]:
 
 
 def test_every_change_is_in_the_markup_in_the_order_of_severity() -> None:
-    page = parsed(SMALL, MATRIX)
+    page = parse_page(SMALL, MATRIX)
     assert changes_in(page) == [
         "change-method-removed-ping",
         "change-field-required-CallToolRequest.params.name",
@@ -109,24 +109,24 @@ def test_every_change_is_in_the_markup_in_the_order_of_severity() -> None:
 
 
 def test_a_reader_sees_their_own_order() -> None:
-    order = changes_in(parsed(SMALL, reader=Reader.SERVER))
+    order = changes_in(parse_page(SMALL, reader=Reader.SERVER))
     assert order[0] == "change-method-removed-ping"
     assert order[1] == "change-type-added-AudioContent"
     assert len(order) == len(SMALL.changes)
 
 
 def test_an_audit_has_no_matrix_and_the_heads_say_the_titles() -> None:
-    page = parsed(replace(SMALL, before="2025-11-25", after="mcp_types 2.3.0"))
+    page = parse_page(replace(SMALL, before="2025-11-25", after="mcp_types 2.3.0"))
     assert "matrix" not in page.values("id") and "#matrix" not in page.values("href")
     heads = [e.text for e in page.all("th") if e.attributes.get("role") == "columnheader"]
     assert heads[:4] == ["Change", "2025-11-25", "mcp_types 2.3.0", "Matters to"]
 
 
 def test_no_changes_are_said() -> None:
-    page = parsed(NOTHING)
-    (empty,) = page.named("no-changes")
+    page = parse_page(NOTHING)
+    (empty,) = page.find_by_id("no-changes")
     assert empty.text == "No changes." and "hidden" not in empty.attributes
-    (empty,) = parsed(SMALL).named("no-changes")
+    (empty,) = parse_page(SMALL).find_by_id("no-changes")
     assert "hidden" in empty.attributes
 
 
@@ -158,14 +158,14 @@ def test_rows_stand_in_groups_whatever_their_order() -> None:
 
 
 def test_links_to_changes_stay_when_others_come_and_go() -> None:
-    before = set(changes_in(parsed(SMALL)))
+    before = set(changes_in(parse_page(SMALL)))
     more = replace(SMALL, changes=(replace(REMOVED, item="a/first"), *SMALL.changes))
-    assert before < set(changes_in(parsed(more)))
+    assert before < set(changes_in(parse_page(more)))
 
 
 def test_two_changes_of_one_name_can_both_be_linked_to() -> None:
     alike = [replace(REMOVED, item=item, pointer=item) for item in ("a/b", "a-b", "a b")]
-    names = changes_in(parsed(Comparison("a", "b", tuple(alike))))
+    names = changes_in(parse_page(Comparison("a", "b", tuple(alike))))
     assert sorted(names) == [
         "change-method-removed-a-b",
         "change-method-removed-a-b-2",
@@ -174,7 +174,7 @@ def test_two_changes_of_one_name_can_both_be_linked_to() -> None:
 
 
 def test_names_are_unique_and_links_inside_the_page_lead_somewhere() -> None:
-    page = parsed(*large())
+    page = parse_page(*large())
     names = page.values("id")
     assert len(names) == len(set(names))
     inside = {link[1:] for link in page.values("href") if link.startswith("#")}
@@ -185,7 +185,7 @@ def test_names_are_unique_and_links_inside_the_page_lead_somewhere() -> None:
 
 
 def test_every_control_has_a_label() -> None:
-    page = parsed(SMALL, MATRIX)
+    page = parse_page(SMALL, MATRIX)
     labelled = set(page.values("for"))
     wrapped = page.all("label")
     for control in (*page.all("input"), *page.all("select")):
@@ -198,10 +198,10 @@ def test_every_control_has_a_label() -> None:
 
 
 def test_the_parts_of_a_table_of_changes_say_what_they_are() -> None:
-    # On a narrow screen they are laid out as blocks, and not every browser takes them for a table
-    # then unless it is told.
-    page = parsed(SMALL)
-    start = page.elements.index(page.named("changes")[0])
+    # On a narrow screen they are laid out as blocks, and then some browsers need a role to treat
+    # them as a table.
+    page = parse_page(SMALL)
+    start = page.elements.index(page.find_by_id("changes")[0])
     expected = {"table": {"table"}, "tr": {"row"}, "td": {"cell"}}
     expected |= {"thead": {"rowgroup"}, "tbody": {"rowgroup"}, "th": {"columnheader", "rowheader"}}
     parts = [e for e in page.elements[start:] if e.tag in expected]
@@ -224,7 +224,7 @@ def test_the_page_asks_nobody_for_anything() -> None:
 
 
 def test_the_policy_lets_only_our_own_style_and_script_in() -> None:
-    page = parsed(SMALL)
+    page = parse_page(SMALL)
     (policy,) = [e.attributes["content"] for e in page.all("meta") if "http-equiv" in e.attributes]
     (style,), (script,) = page.all("style"), page.all("script")
     for kind, element in (("style-src", style), ("script-src", script)):
@@ -235,8 +235,8 @@ def test_the_policy_lets_only_our_own_style_and_script_in() -> None:
 
 def test_harm_stays_text() -> None:
     comparison, beside = hostile()
-    page = parsed(comparison, beside)
-    harmless = parsed(replace(SMALL, changes=SMALL.changes[:1]), matrix(AUDIO))
+    page = parse_page(comparison, beside)
+    harmless = parse_page(replace(SMALL, changes=SMALL.changes[:1]), matrix(AUDIO))
     assert {e.tag for e in page.elements} <= {e.tag for e in harmless.elements}
     assert len(page.all("script")) == len(page.all("style")) == 1
     assert not [name for e in page.elements for name in e.attributes if name.startswith("on")]
@@ -255,7 +255,7 @@ def test_the_page_of_two_far_revisions_is_not_heavy() -> None:
 
 
 def test_a_severity_is_never_said_by_colour_alone() -> None:
-    page = parsed(Comparison("a", "b", (replace(REMOVED, severity=everybody(BREAKING)),)))
+    page = parse_page(Comparison("a", "b", (replace(REMOVED, severity=everybody(BREAKING)),)))
     badges = [e for e in page.all("span") if "data-reader" in e.attributes]
     assert [" ".join(badge.text.split()) for badge in badges] == [
         f"✕ {reader}: breaking." for reader in PROTOCOL

@@ -1,4 +1,4 @@
-"""The page in a real browser: what is seen, clicked and typed, and whom it talks to."""
+"""The page in a real browser: its look, its controls, and its requests."""
 
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ def small(page: Page, tmp_path: Path) -> Page:
     return page
 
 
-# Those that take room: neither they nor what they are in is hidden.
+# Elements with a size, not hidden themselves or by a parent.
 SEEN = "[...document.querySelectorAll({})].filter(e => e.getClientRects().length)"
 
 
@@ -63,7 +63,7 @@ def text(page: Page, selector: str) -> str:
 
 
 def select(page: Page, category: str) -> None:
-    """Choose from a list, which opens a window of its own that a headless browser has not got."""
+    """Choose from a list, whose popup window a headless browser lacks."""
     page.evaluate(
         "(e => { e.value = " + repr(category) + ";"
         " e.dispatchEvent(new Event('input', {bubbles: true})); })"
@@ -145,7 +145,7 @@ def test_a_number_in_the_overview_shows_what_it_counts(small: Page) -> None:
     )
 
 
-def test_what_is_chosen_stands_in_the_address_and_can_be_passed_on(small: Page) -> None:
+def test_choices_are_in_address_and_can_be_shared(small: Page) -> None:
     small.click("[name=for][value=sdk]")
     small.click("[name=severity][value=info]")
     small.click("#moving")
@@ -208,7 +208,7 @@ def test_a_link_to_a_change_that_is_filtered_out_shows_everything_again(small: P
         " addEventListener('hashchange', () => setTimeout(done), {once: true});"
         " location.hash = 'change-method-removed-ping'; })"
     )
-    # What was typed is written into the address a moment later, and must not replace the link.
+    # Typed text is written into the address a moment later, and must not replace the link.
     small.evaluate("new Promise(done => setTimeout(done, 350))")
     assert small.evaluate("location.hash") == "#change-method-removed-ping"
     assert count(small, CHANGES) == 4
@@ -226,9 +226,7 @@ def test_without_scripts_everything_is_there(page: Page, address: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["large", "hostile"])
-def test_nothing_sticks_out_of_the_window(
-    page: Page, address: str, tmp_path: Path, content: str
-) -> None:
+def test_page_fits_into_window(page: Page, address: str, tmp_path: Path, content: str) -> None:
     page.open(address if content == "large" else written(tmp_path, *hostile()))
     for width in (WIDE, 1024, 870, NARROW, 320):
         with case(width):
@@ -330,7 +328,7 @@ def test_everything_can_be_reached_and_used_with_the_keyboard(small: Page) -> No
     assert small.evaluate("document.querySelector('#filters').elements.for.value") == "client"
 
 
-def test_what_has_the_focus_is_marked(small: Page) -> None:
+def test_focus_is_visible(small: Page) -> None:
     for _ in range(12):
         small.press(*TAB)
         outline = small.evaluate(

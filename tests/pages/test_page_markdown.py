@@ -57,7 +57,7 @@ def test_without_a_reader_each_change_says_whom_it_concerns() -> None:
     assert bullets[1].endswith(" *(client, sdk)*")
 
 
-def test_what_does_not_concern_the_reader_is_left_out() -> None:
+def test_irrelevant_changes_are_left_out() -> None:
     page = render(SMALL, reader=Reader.GATEWAY)
     assert "`AudioContent`" not in page
     assert "1 breaking, 2 warnings for gateway (1 for others)." in page
@@ -106,22 +106,22 @@ TEXTS = (
 def test_a_code_span_shows_the_text_that_went_in() -> None:
     for text in [text for text in TEXTS if text]:
         with tables.case(text):
-            assert shown(f"- {code(text)}") == text
+            assert visible_text(f"- {code(text)}") == text
 
 
 def test_prose_shows_the_text_that_went_in() -> None:
     for text in TEXTS:
         with tables.case(text):
-            assert shown(f"- x{prose(text)}") == f"x{text}".rstrip()
+            assert visible_text(f"- x{prose(text)}") == f"x{text}".rstrip()
 
 
-def test_nobody_is_called_and_no_issue_is_mentioned() -> None:
+def test_mentions_and_issue_references_are_defused() -> None:
     assert prose("ask @everyone about #12") == "ask `@`everyone about `#`12"
     assert prose("a@b and C#") == "a@b and C#"
 
 
 def test_harm_stays_text() -> None:
-    html = rendered(render(hostile()[0], reader=None))
+    html = render_html(render(hostile()[0], reader=None))
     assert set(re.findall(r"</?([a-z0-9]+)", html)) <= {
         "h2",
         "h3",
@@ -143,15 +143,15 @@ def test_a_title_with_line_breaks_cannot_start_anything() -> None:
     assert page.count("\n## ") == 0
 
 
-def rendered(markdown: str) -> str:
+def render_html(markdown: str) -> str:
     why = "NOT TESTED for want of markdown-it-py: how others read Markdown"
     library = pytest.importorskip("markdown_it", reason=why)
     html: str = library.MarkdownIt("gfm-like", {"linkify": False}).render(markdown)
     return html
 
 
-def shown(markdown: str) -> str:
+def visible_text(markdown: str) -> str:
     """What a reader of the page sees."""
     from html import unescape
 
-    return unescape(re.sub("<[^>]+>", "", rendered(markdown))).strip("\n")
+    return unescape(re.sub("<[^>]+>", "", render_html(markdown))).strip("\n")

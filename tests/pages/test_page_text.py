@@ -80,13 +80,13 @@ def test_a_reader_sees_the_severities_that_are_theirs() -> None:
     )
 
 
-def test_what_does_not_concern_a_reader_is_counted_and_not_shown() -> None:
+def test_irrelevant_changes_are_counted_but_hidden() -> None:
     shown = lines(SMALL, Reader.GATEWAY)
     assert not any("AudioContent  " in line for line in shown)
     assert shown[-1] == "1 breaking, 2 warnings for gateway (1 for others)"
 
 
-def test_what_concerns_nobody_at_all_is_not_lost() -> None:
+def test_changes_irrelevant_to_all_are_kept() -> None:
     nobody = replace(NEW, severity=everybody(NONE))
     assert any("AudioContent" in line for line in lines(Comparison("a", "b", (nobody,))))
 
@@ -113,7 +113,7 @@ def test_many_new_types_are_listed_in_a_paragraph() -> None:
     assert len(shown) < 30
 
 
-def test_what_breaks_is_never_folded_away() -> None:
+def test_breaking_changes_are_never_folded() -> None:
     many = tuple(replace(REMOVED, item=f"tasks/{number}") for number in range(42))
     shown = lines(Comparison("a", "b", many))
     assert sum("[method-removed: everybody]" in line for line in shown) == 42
@@ -126,7 +126,7 @@ def test_values_are_shown_even_of_many_like_fields() -> None:
     assert all(f"added: string{number}  " in shown for number in range(9))
 
 
-def test_what_differs_in_name_alone_is_listed_with_what_it_has_in_common() -> None:
+def test_changes_that_differ_only_in_name_are_grouped() -> None:
     many = tuple(replace(RETYPED, item=f"T{n}._meta", before="a", after="b") for n in range(5))
     shown = lines(Comparison("a", "b", (*many, RETYPED)))
     assert "    type changed: a -> b (5):  [field-type: client, sdk, gateway]" in shown
@@ -179,7 +179,7 @@ def test_items_of_a_group_are_aligned() -> None:
     assert {line.index("removed") for line in shown} == {4 + len("longer/name") + 2}
 
 
-def test_what_is_equally_bad_is_ordered_by_category_then_by_name() -> None:
+def test_equal_severity_is_ordered_by_category_then_name() -> None:
     mixed = [
         replace(REMOVED, category=category, item=item, severity=everybody(INFO), before=item)
         for item in ("b", "a")

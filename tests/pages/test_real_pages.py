@@ -1,4 +1,4 @@
-"""The pages of what really differs between two revisions."""
+"""The pages of real differences between two revisions."""
 
 import json
 import re
@@ -23,7 +23,7 @@ side = cache(compared_pin)
 
 
 @cache
-def compared(before: str, after: str) -> Comparison:
+def compare(before: str, after: str) -> Comparison:
     return compare_revisions(side(before), side(after))
 
 
@@ -35,7 +35,7 @@ def matrix() -> Matrix:
 def test_the_json_of_real_changes_is_of_the_published_form() -> None:
     for before, after in NEIGHBOURS:
         with tables.case((before, after)):
-            comparison = compared(before, after)
+            comparison = compare(before, after)
             document = json.loads(render(PageFormat.JSON, comparison))
             assert forms.faults("comparison", document) == []
             assert len(document["changes"]) == len(comparison.changes) > 30
@@ -44,9 +44,9 @@ def test_the_json_of_real_changes_is_of_the_published_form() -> None:
 def test_every_real_change_is_in_the_text_and_fits() -> None:
     for reader, (before, after) in product((None, *Reader), NEIGHBOURS):
         with tables.case((reader, (before, after))):
-            comparison = compared(before, after)
+            comparison = compare(before, after)
             shown = render(PageFormat.TEXT, comparison, reader=reader)
-            # What cannot be broken stays whole: a long name, or a label.
+            # Unbreakable text stays whole: a long name, or a label.
             assert [
                 line for line in shown.splitlines() if len(line) > WIDTH and line.count(" ") > 60
             ] == []
@@ -60,20 +60,23 @@ def test_each_page_has_the_whole_in_a_sentence_on_top() -> None:
     for form in list(PageFormat):
         with tables.case(form):
             for before, after in NEIGHBOURS:
-                plain = re.sub(r"[\\*`]", "", render(form, compared(before, after)))
+                plain = re.sub(r"[\\*`]", "", render(form, compare(before, after)))
                 words = " ".join(plain.split()).replace("%2C", ",").replace("%3A", ":")
-                told = headline(compared(before, after), None)
+                told = headline(compare(before, after), None)
                 assert told.startswith(f"{after} against {before}: ") and len(told) < 700
                 assert told in words, (before, form)
 
 
 def test_every_real_change_is_of_a_feature() -> None:
     for before, after in NEIGHBOURS:
-        assert all(change.feature for change in compared(before, after).changes)
+        assert all(change.feature for change in compare(before, after).changes)
 
 
 def test_features_come_and_go() -> None:
-    found = {one.after: (one.came, one.went) for one in starmap(compared, NEIGHBOURS)}
+    found = {
+        comparison.after: (comparison.came, comparison.went)
+        for comparison in starmap(compare, NEIGHBOURS)
+    }
     assert (
         found.items()
         >= {
@@ -85,13 +88,13 @@ def test_features_come_and_go() -> None:
     )
 
 
-def test_what_a_second_feature_takes_up_stays_with_the_first() -> None:
-    changes = compared("2025-06-18", "2025-11-25").changes
-    assert {one.feature for one in changes if one.item == "Tool.inputSchema"} == {"tools"}
+def test_item_shared_by_features_stays_with_first() -> None:
+    changes = compare("2025-06-18", "2025-11-25").changes
+    assert {change.feature for change in changes if change.item == "Tool.inputSchema"} == {"tools"}
 
 
 def test_a_change_belongs_where_it_travels() -> None:
-    changes = compared("2025-11-25", "2026-07-28").changes
+    changes = compare("2025-11-25", "2026-07-28").changes
     features = {change.item: change.feature for change in changes}
     for item, feature in {
         "notifications/tasks/status": "tasks",
@@ -111,7 +114,7 @@ def test_a_change_belongs_where_it_travels() -> None:
 
 
 def test_the_page_of_two_far_revisions_is_not_heavy(tmp_path: Path) -> None:
-    comparison = compared("2025-11-25", "2026-07-28")
+    comparison = compare("2025-11-25", "2026-07-28")
     file = Path(written(tmp_path, comparison, matrix()).removeprefix("file://"))
     assert file.stat().st_size < MEGABYTE
     markup = file.read_text(encoding="utf-8")

@@ -31,14 +31,14 @@ def theirs() -> Command:
     return ("node", PROGRAMS / "apps_server.mjs", modules())
 
 
-def seen(server: Command, mode: str, *, is_host: bool = True) -> Any:
-    """What the host of the SDK sees of a server."""
+def host_view(server: Command, mode: str, *, is_host: bool = True) -> Any:
+    """Return the view of the SDK's host."""
     host = ("node", PROGRAMS / "apps_host.mjs", modules(), mode, str(is_host).lower())
     return json.loads(run_command([*host, *server]))
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _found_by_programs() -> Any:
+def _sdk_path() -> Any:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", os.fspath(copy_folder()))
         yield
@@ -50,7 +50,7 @@ def test_the_host_of_the_sdk_finds_and_accepts_user_interfaces_of_our_server() -
     shared: JsonObject = {"fits": True, "modelOnly": False, "uri": URI, "page": page}
     for mode in ("auto", "legacy"):
         with case(mode):
-            found = seen(OURS, mode)
+            found = host_view(OURS, mode)
             assert found["extensions"] == {"io.modelcontextprotocol/ui": {}}
             assert found["resources"] == {
                 URI: {"mimeType": "text/html;profile=mcp-app", "meta": {"ui": UI}}
@@ -65,16 +65,16 @@ def test_the_host_of_the_sdk_finds_and_accepts_user_interfaces_of_our_server() -
 def test_a_client_of_the_sdk_that_is_no_host_gets_a_tool_like_any_other() -> None:
     for mode in ("auto", "legacy"):
         with case(mode):
-            tools: JsonObject = seen(OURS, mode, is_host=False)["tools"]
+            tools: JsonObject = host_view(OURS, mode, is_host=False)["tools"]
             assert list(tools) == ["forecast"]
             assert (tools["forecast"]["meta"], tools["forecast"]["uri"]) == (None, None)
 
 
 def test_our_server_says_what_that_of_the_sdk_says_without_deprecated_keys() -> None:
     def plain(entry: JsonObject) -> JsonObject:
-        return {key: one for key, one in entry["meta"].items() if key != "ui/resourceUri"}
+        return {key: value for key, value in entry["meta"].items() if key != "ui/resourceUri"}
 
-    ours, own = seen(OURS, "legacy"), seen(theirs(), "legacy")
+    ours, own = host_view(OURS, "legacy"), host_view(theirs(), "legacy")
     assert plain(ours["tools"]["forecast"]) == plain(own["tools"]["forecast"])
     assert ours["tools"]["forecast"]["page"] == own["tools"]["forecast"]["page"]
     assert ours["resources"][URI]["mimeType"] == own["resources"][URI]["mimeType"]
@@ -91,7 +91,7 @@ def test_our_client_reads_user_interfaces_of_a_server_of_the_sdk() -> None:
             forecast, refresh = tools["forecast"], tools["refresh"]
             assert client.is_visible(forecast, "model") and client.is_visible(refresh, "app")
             assert not client.is_visible(refresh, "model")
-            # One says of its page in the contents what the other one says in the list.
+            # One describes its page in the contents, the other in the list.
             for tool, uri in ((forecast, URI), (refresh, "ui://weather/listed")):
                 page = await client.read_ui(tool)
                 assert (page.uri, page.html) == (uri, "<!doctype html>")

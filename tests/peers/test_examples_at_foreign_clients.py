@@ -11,12 +11,12 @@ from support.peers.visits import Peers, check
 
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("examples")]
 
-# Each starts all servers of its own.
+# Each starts its own servers.
 CLIENTS = tables.some(tuple(NEWEST), 3, "clients of examples")
 
 
 @pytest.fixture(scope="module")
-def found(
+def example_visits_found(
     peers: Peers, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, Visits | BaseException]:
     folder: Path = tmp_path_factory.mktemp("examples")
@@ -25,9 +25,9 @@ def found(
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_client_gets_all_that_the_servers_offer(
-    found: dict[str, Visits | BaseException], client: str
+    example_visits_found: dict[str, Visits | BaseException], client: str
 ) -> None:
-    visits = found[client]
+    visits = example_visits_found[client]
     if isinstance(visits, BaseException):
         raise visits
     assert set(visits) == {(server, transport) for server in USES for transport in TRANSPORTS}
@@ -35,7 +35,7 @@ def test_a_client_gets_all_that_the_servers_offer(
         with tables.case((server, transport)):
             known = {"server": server, "revision": NEWEST[client]}
             check(client, seen, uses(server, client), errors=[], **known)
-    assert row(client, visits) in PAGE.read_text(encoding="utf-8").splitlines()
+    assert row(client) in PAGE.read_text(encoding="utf-8").splitlines()
 
 
 def test_all_servers_are_visited() -> None:

@@ -15,15 +15,15 @@ def check(peers: Peers, client: str, revision: str, *arguments: str) -> None:
     done = everything.rows(client, revision, over_http=False)
     server = (*with_packages(), sys.executable, PROGRAMS / "our_server.py", *arguments)
 
-    async def visited() -> None:
+    async def visit() -> None:
         visitor = await peers.visitor(client)
         seen, written = await visitor.visit(server, [step for step, _ in done], revision)
         everything.check(client, seen, done, revision)
-        # The handler was told, and what it prints does not get in the way of messages.
+        # The handler was cancelled, and its output does not disturb messages.
         assert "sleep was cancelled" in written
         assert "stray output" in written
 
-    peers.run(visited())
+    peers.run(visit())
 
 
 @pytest.mark.shows("S4-07")
@@ -48,16 +48,12 @@ def test_clients_that_choose_the_revision(peers: Peers, client: str) -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("revision", GENERATION_2)
-def test_one_server_class_serves_the_python_sdk_of_generation_2(
-    peers: Peers, own: str, revision: str
-) -> None:
+def test_server_class_serves_python_sdk_2(peers: Peers, own: str, revision: str) -> None:
     check(peers, "mcp 2", revision, "--as", own)
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("revision", GENERATION_1)
-def test_one_server_class_serves_the_python_sdk_of_generation_1(
-    peers: Peers, own: str, revision: str
-) -> None:
+def test_server_class_serves_python_sdk_1(peers: Peers, own: str, revision: str) -> None:
     check(peers, "mcp 1", revision, "--as", own)

@@ -25,7 +25,7 @@ from support.sessions.talking import content_of
 
 
 def client_of(revision: str) -> Any:
-    """A client of one revision that answers what servers ask, and remembers what it hears."""
+    """Return a client of one revision that answers requests, and records notifications."""
     mcp: Any = mcp_revisions.load(revision)
     m = mcp.models
 
@@ -64,7 +64,7 @@ def client_of(revision: str) -> Any:
 
 
 async def use(client: Any) -> JsonObject:
-    """Everything once, and what came of it."""
+    """Do everything once; return the results."""
     own: str = client.TABLE.revision
     m = mcp_revisions.load(own).models
     seen: JsonObject = {"progress": []}
@@ -77,14 +77,14 @@ async def use(client: Any) -> JsonObject:
         text: str = result.content[0].text
         return text
 
-    def progressed(progress: tuple[Any, ...]) -> None:
+    def note_progress(progress: tuple[Any, ...]) -> None:
         seen["progress"].append(tuple(progress))
 
     seen["tools"] = [tool.name async for tool in client.iter_tools()]
-    seen["resources"] = [one.uri async for one in client.iter_resources()]
+    seen["resources"] = [resource.uri async for resource in client.iter_resources()]
     read = await client.read_resource("file:///a")
     seen["read"] = read.contents[0].text
-    seen["prompts"] = [one.name async for one in client.iter_prompts()]
+    seen["prompts"] = [listed.name async for listed in client.iter_prompts()]
     arguments = {"name": "ada"}
     prompt = await client.get_prompt("greet", arguments)
     seen["prompt"] = prompt.messages[0].content.text
@@ -96,7 +96,7 @@ async def use(client: Any) -> JsonObject:
         seen[name] = await call(name)
     if client.revision >= "2025-06-18" and own >= "2025-06-18":
         seen["ask"] = await call("ask")
-    await call("count", on_progress=progressed)
+    await call("count", on_progress=note_progress)
     await (listen if own not in HANDSHAKE else subscribe)(client, m, call)
     with pytest.raises(mcp_revisions.RequestTimeout):
         await call("sleep", timeout=0.2)
@@ -124,7 +124,9 @@ async def listen(client: Any, m: Any, call: Any) -> None:
 
 
 def talk_to(server: list[str | Path], client: Any, revision: str = "") -> JsonObject:
-    spoken = [one for one in mcp_revisions.REVISIONS if one.id == revision] or None
+    spoken = [
+        candidate for candidate in mcp_revisions.REVISIONS if candidate.id == revision
+    ] or None
 
     async def main() -> JsonObject:
         async with asyncio.timeout(30):
@@ -180,7 +182,7 @@ def test_the_python_sdk_of_generation_1(revision: str) -> None:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("revision", GENERATION_2)
-def test_one_client_class_talks_to_the_python_sdk_of_generation_2(own: str, revision: str) -> None:
+def test_client_class_talks_to_python_sdk_2(own: str, revision: str) -> None:
     client = client_of(own)
     server: list[str | Path] = [python_with("mcp-2"), PROGRAMS / "mcp2_server.py"]
     check(talk_to(server, client, revision), client)
@@ -189,7 +191,7 @@ def test_one_client_class_talks_to_the_python_sdk_of_generation_2(own: str, revi
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("revision", GENERATION_1)
-def test_one_client_class_talks_to_the_python_sdk_of_generation_1(own: str, revision: str) -> None:
+def test_client_class_talks_to_python_sdk_1(own: str, revision: str) -> None:
     client = client_of(own)
     server: list[str | Path] = [python_with("mcp-1"), PROGRAMS / "mcp1_server.py"]
     check(talk_to(server, client, revision), client)
@@ -201,7 +203,12 @@ SPOKEN = {"mcp-1": GENERATION_1, "mcp-2": GENERATION_2}
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("environment", "revision"),
-    [(name, one) for name, spoken in SPOKEN.items() for one in REVISIONS if one not in spoken],
+    [
+        (name, spoken_revision)
+        for name, spoken in SPOKEN.items()
+        for spoken_revision in REVISIONS
+        if spoken_revision not in spoken
+    ],
 )
 def test_a_client_of_what_the_python_sdk_does_not_speak_says_so(
     environment: str, revision: str
@@ -247,12 +254,12 @@ def test_the_reference_server_from_npm() -> None:
                 assert "echo" in [tool.name async for tool in client.iter_tools()]
                 result = await client.call_tool("echo", {"message": "hi"})
                 assert "hi" in content_of(result)[0].text
-                assert [one async for one in client.iter_resources()]
+                assert [resource async for resource in client.iter_resources()]
 
     asyncio.run(main())
 
 
-def test_nothing_is_left_of_a_server_that_was_launched() -> None:
+def test_launched_server_leaves_no_open_files() -> None:
     before = set(os.listdir("/proc/self/fd"))
     talk_to([python_with("mcp-2"), PROGRAMS / "mcp2_server.py"], client_of(OLD))
     assert set(os.listdir("/proc/self/fd")) == before

@@ -16,7 +16,7 @@ from support.revisions import ERAS, REVISIONS, STATELESS
 
 NAMES: Final = ["ask", "change", "count", "echo", "log", "roots", "sample", "sleep"]
 
-# What a client sees of each feature, where there is nothing in the way.
+# The expected view of each feature.
 SEEN: Final[JsonObject] = {
     "pages": (NAMES, True),
     "call": "hi",
@@ -47,7 +47,7 @@ def generation_2() -> Command:
 
 @dataclass
 class Visit:
-    """What our client saw of a server, what passed between them, and what the server wrote."""
+    """Our client's view of a server, the traffic, and the server's output."""
 
     client: Any
     seen: JsonObject
@@ -64,11 +64,11 @@ def visit(
     path: str = "/mcp",
     cut_after: bytes | None = None,
 ) -> Visit:
-    """Let a client with classes of our own use a server, in one revision if it is named."""
-    spoken = [one for one in pkg.REVISIONS if one.id == revision] or None
+    """Let a client with our classes use a server, in one revision if named."""
+    spoken = [candidate for candidate in pkg.REVISIONS if candidate.id == revision] or None
 
     async def main() -> Visit:
-        clients = [client_of(pkg.load(one)) for one in own]
+        clients = [client_of(pkg.load(revision)) for revision in own]
         running = await peers.server(*server)
         before = len(running.errors)
         async with wire_to(running.port, cut_after=cut_after) as wire:
@@ -85,7 +85,7 @@ def visit(
 
 
 def check(found: Visit) -> None:
-    """Whether the client saw what there is."""
+    """Require that the client saw everything."""
     seen = dict(found.seen)
     if "progress" in seen and not isinstance(seen["progress"], Exception):
         seen["progress"] = [step[:2] for step in seen["progress"]]
@@ -97,25 +97,29 @@ def check(found: Visit) -> None:
 def check_session(found: Visit, revision: str) -> None:
     """Whether the wire shows one session of a revision, from its beginning to its end."""
     wire = found.wire
-    (opening,) = wire.sent("initialize")
+    (opening,) = wire.posts_of("initialize")
     assert opening.message["params"]["protocolVersion"] == revision
     session = opening.answered["mcp-session-id"]
-    rest = [one for one in wire.exchanges if one != opening and "mcp-method" not in one.asked]
-    assert {one.asked.get("mcp-session-id") for one in rest} == {session}
-    assert {one.asked.get("mcp-protocol-version") for one in rest} == {revision}
-    assert [one.status for one in wire.verbs("DELETE")] == [200]
+    rest = [
+        exchange
+        for exchange in wire.exchanges
+        if exchange != opening and "mcp-method" not in exchange.asked
+    ]
+    assert {exchange.asked.get("mcp-session-id") for exchange in rest} == {session}
+    assert {exchange.asked.get("mcp-protocol-version") for exchange in rest} == {revision}
+    assert [exchange.status for exchange in wire.verbs("DELETE")] == [200]
     assert found.client.revision == revision
 
 
 def features_of(revision: str, own: str, *without: str) -> list[str]:
-    """What can be had in a revision by a class of one."""
+    """Return the features of a revision in a class of another."""
     missing = set(without)
     if min(revision, own) < "2025-06-18":
         missing |= {"elicitation", "structured"}
     return [feature for feature in SEEN if feature not in missing]
 
 
-# Each revision by a class of its own, and by one class that translates.
+# Each revision by its own class, and by one class that translates.
 PAIRS: Final = [(revision, own) for revision in GENERATION_1 for own in (revision, STATELESS)]
 PYTHON: Final = {"generation 1": generation_1, "generation 2": generation_2}
 
@@ -151,13 +155,13 @@ def test_the_python_sdk_that_answers_in_json_alone(
 @pytest.mark.parametrize("server", PYTHON)
 @pytest.mark.parametrize("revision", GENERATION_1)
 def test_the_python_sdk_without_sessions(peers: Peers, server: str, revision: str) -> None:
-    # It can ask nothing, and nobody tells it of a cancellation.
+    # It cannot ask, and is not told of cancellations.
     missing = ("sampling", "elicitation", "roots", "changes", "cancellation")
     features = features_of(revision, revision, *missing)
     found = visit(peers, PYTHON[server](), revision, features=features, path="/stateless")
     check(found)
     assert found.client.revision == revision
-    assert all("mcp-session-id" not in one.asked for one in found.wire.exchanges)
+    assert all("mcp-session-id" not in exchange.asked for exchange in found.wire.exchanges)
     assert not found.wire.verbs("DELETE")
 
 
@@ -165,8 +169,8 @@ def test_the_python_sdk_without_sessions(peers: Peers, server: str, revision: st
 @pytest.mark.parametrize("path", ["/mcp", "/json", "/stateless"])
 @pytest.mark.parametrize("own", ERAS)
 def test_the_python_sdk_serves_the_stateless_revision(peers: Peers, own: str, path: str) -> None:
-    # Where it answers in JSON alone, it drops what is not the answer, here too; and it goes on with
-    # a call whose connection the client has closed, which cancels it.
+    # Where it answers in JSON alone, it drops all other messages, here too; and it continues a call
+    # whose connection the client has closed, which cancels it.
     missing = ("progress", "logging", "cancellation") if path == "/json" else ()
     features = features_of(GENERATION_2[-1], own, *missing)
     found = visit(
@@ -174,10 +178,10 @@ def test_the_python_sdk_serves_the_stateless_revision(peers: Peers, own: str, pa
     )
     check(found)
     assert found.client.revision == GENERATION_2[-1]
-    assert {one.verb for one in found.wire.exchanges} == {"POST"}
-    for one in found.wire.exchanges:
-        assert one.asked["mcp-protocol-version"] == GENERATION_2[-1]
-        assert one.asked["mcp-method"] == one.message["method"]
+    assert {exchange.verb for exchange in found.wire.exchanges} == {"POST"}
+    for exchange in found.wire.exchanges:
+        assert exchange.asked["mcp-protocol-version"] == GENERATION_2[-1]
+        assert exchange.asked["mcp-method"] == exchange.message["method"]
 
 
 @pytest.mark.sampled(2)
@@ -219,6 +223,8 @@ def test_a_stream_that_breaks_within_a_call_is_taken_up_again(
     found = visit(peers, command, revision, features=features, cut_after=b'"at 2"')
     check(found)
     assert found.wire.cuts == 1
-    resumed = [one.status for one in found.wire.verbs("GET") if "last-event-id" in one.asked]
+    resumed = [
+        exchange.status for exchange in found.wire.verbs("GET") if "last-event-id" in exchange.asked
+    ]
     # Only the newest of the two has streams that servers close and clients come back to.
     assert resumed == [200, 200] if revision == "2025-11-25" else [200]

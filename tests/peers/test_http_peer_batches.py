@@ -1,7 +1,7 @@
 """Arrays of messages over HTTP, between processes.
 
-No SDK sends them, so they are written by hand here: what our server makes of them in each revision,
-and what the servers and clients of others do.
+No SDK sends them, so they are written by hand: for our server in each revision, and for foreign
+servers and clients.
 """
 
 import json
@@ -61,12 +61,12 @@ async def session(
 
 
 def messages_in(response: httpx2.Response) -> list[Any]:
-    """The messages, or arrays of them, that an answer consists of."""
+    """Return the messages, or arrays of them, in an answer."""
     if response.headers["content-type"].startswith("application/json"):
         return [response.json()]
     lines = response.text.splitlines()
     data = [line.removeprefix("data:").strip() for line in lines if line.startswith("data:")]
-    return [json.loads(one) for one in data if one]
+    return [json.loads(event) for event in data if event]
 
 
 @pytest.mark.parametrize("own", [REVISION, *ERAS])
@@ -84,7 +84,7 @@ def test_our_server_answers_a_batch_with_all_answers(peers: Peers, own: str) -> 
             response = await http.post("/mcp", json=batch)
             assert response.status_code == 200
             (answers,) = messages_in(response)
-            codes = {one.get("id"): one.get("error", {}).get("code") for one in answers}
+            codes = {answer.get("id"): answer.get("error", {}).get("code") for answer in answers}
             assert codes == {1: None, "2": -32603, 3: -32601, None: -32600}
             assert len(answers) == 4
             assert "hunter2" not in response.text
@@ -92,7 +92,7 @@ def test_our_server_answers_a_batch_with_all_answers(peers: Peers, own: str) -> 
     peers.run(main())
 
 
-def test_what_is_said_within_a_batch_comes_before_its_answers(peers: Peers) -> None:
+def test_notifications_within_batch_precede_answers(peers: Peers) -> None:
     counted = call(1, "count", to=3)
     counted["params"]["_meta"] = {"progressToken": "p"}
 
@@ -100,8 +100,8 @@ def test_what_is_said_within_a_batch_comes_before_its_answers(peers: Peers) -> N
         async with session(peers, REVISION, *our_server("--as", OLD)) as http:
             response = await http.post("/mcp", json=[counted, call(2, "echo", text="a")])
             *said, last = messages_in(response)
-            assert [one["params"]["progress"] for one in said] == [1, 2, 3]
-            assert sorted(one["id"] for one in last) == [1, 2]
+            assert [message["params"]["progress"] for message in said] == [1, 2, 3]
+            assert sorted(message["id"] for message in last) == [1, 2]
 
     peers.run(main())
 
@@ -126,13 +126,15 @@ def test_a_member_of_a_batch_is_cancelled_alone(peers: Peers) -> None:
                 assert (await http.post("/mcp", json=cancellation)).status_code == 202
                 rest = [line async for line in lines if line.startswith("data:")]
             answers = json.loads(rest[-1].removeprefix("data:"))
-            assert [one["id"] for one in answers] == [2]
+            assert [answer["id"] for answer in answers] == [2]
 
     peers.run(main())
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("revision", [one for one in HANDSHAKE if one != REVISION])
+@pytest.mark.parametrize(
+    "revision", [other_revision for other_revision in HANDSHAKE if other_revision != REVISION]
+)
 def test_our_server_takes_no_batch_in_a_revision_that_has_none(peers: Peers, revision: str) -> None:
     async def main() -> None:
         async with session(peers, revision, *our_server("--as", OLD)) as http:

@@ -41,8 +41,8 @@ def with_reference(
     revision: str = "",
     cut_after: bytes | None = None,
 ) -> Wire:
-    """Run a script with a client of a class of ours; what has passed."""
-    spoken = [one for one in pkg.REVISIONS if one.id == revision] or None
+    """Run a script with a client of our class; return the traffic."""
+    spoken = [candidate for candidate in pkg.REVISIONS if candidate.id == revision] or None
     mcp = pkg.load(own)
 
     async def main() -> Wire:
@@ -63,29 +63,29 @@ async def text(client: Any, m: Any, tool: str, /, **arguments: Any) -> str:
 async def everything(client: Any, mine: Any, m: Any, wire: Wire) -> None:
     """What the server offers to clients of all revisions, once each."""
     names = {tool.name async for tool in client.iter_tools()}
-    # These are there for clients alone that declare what the server needs.
+    # Only for clients that declare the needed capabilities.
     assert {"echo", "get-roots-list", "trigger-sampling-request"} <= names
     assert "hi" in await text(client, m, "echo", message="hi")
     assert "sampled" in await text(client, m, "trigger-sampling-request", prompt="?", maxTokens=9)
     if client.revision == "2025-11-25":
         assert "ada" in await text(client, m, "trigger-elicitation-request")
     elif client.revision == "2025-06-18":
-        # It asks for lists, which forms of this revision do not have, whatever was agreed on.
+        # It asks for lists, which forms of this revision lack, whatever was negotiated.
         assert "-32602" in await text(client, m, "trigger-elicitation-request")
     seen: list[Any] = []
     arguments = {"duration": 0.09, "steps": 3}
     name = "trigger-long-running-operation"
     await client.call_tool(name, arguments, on_progress=seen.append)
-    assert [tuple(one)[:2] for one in seen] == [(1, 3), (2, 3), (3, 3)]
-    assert [one async for one in client.iter_resources()]
+    assert [tuple(progress)[:2] for progress in seen] == [(1, 3), (2, 3), (3, 3)]
+    assert [resource async for resource in client.iter_resources()]
     read = await client.read_resource(URI)
     assert read.contents[0].uri == URI
-    await subscribed(client, mine, m)
-    await prompted(client, m)
-    await cancelled(client, m)
+    await check_subscription(client, mine, m)
+    await check_prompts(client, m)
+    await check_cancellation(client, m)
 
 
-async def subscribed(client: Any, mine: Any, m: Any) -> None:
+async def check_subscription(client: Any, mine: Any, m: Any) -> None:
     mine.changes.clear()
     await client.subscribe(URI)
     await text(client, m, "toggle-subscriber-updates")
@@ -94,7 +94,7 @@ async def subscribed(client: Any, mine: Any, m: Any) -> None:
     await client.unsubscribe(URI)
 
 
-async def prompted(client: Any, m: Any) -> None:
+async def check_prompts(client: Any, m: Any) -> None:
     reference = m.PromptReference(name="completable-prompt")
     argument = m.CompleteRequestParamsArgument(name="department", value="S")
     assert (await client.complete(reference, argument)).completion.values == ["Sales", "Support"]
@@ -111,7 +111,7 @@ async def prompted(client: Any, m: Any) -> None:
     assert caught.value.code == -32602
 
 
-async def cancelled(client: Any, m: Any) -> None:
+async def check_cancellation(client: Any, m: Any) -> None:
     arguments = {"duration": 60, "steps": 1}
     name = "trigger-long-running-operation"
     with pytest.raises(pkg.RequestTimeout):
@@ -121,30 +121,30 @@ async def cancelled(client: Any, m: Any) -> None:
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", GENERATION_1)
-def test_it_serves_each_revision_with_sessions(peers: Peers, own: str) -> None:
+def test_reference_server_serves_each_revision_with_sessions(peers: Peers, own: str) -> None:
     wire = with_reference(peers, "streamableHttp", own, everything)
-    (opening,) = wire.sent("initialize")
+    (opening,) = wire.posts_of("initialize")
     assert opening.message["params"]["protocolVersion"] == own
     assert f'"protocolVersion":"{own}"'.encode() in opening.answer
-    rest = [one for one in wire.exchanges if one != opening]
+    rest = [exchange for exchange in wire.exchanges if exchange != opening]
     session = opening.answered["mcp-session-id"]
-    assert {one.asked.get("mcp-session-id") for one in rest} == {session}
+    assert {exchange.asked.get("mcp-session-id") for exchange in rest} == {session}
     assert wire.versions() == {own}
-    assert wire.sent("notifications/cancelled")
-    assert [one.status for one in wire.verbs("DELETE")] == [200]
+    assert wire.posts_of("notifications/cancelled")
+    assert [exchange.status for exchange in wire.verbs("DELETE")] == [200]
 
 
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("own", GENERATION_1)
-def test_it_serves_each_revision_on_the_old_transport(peers: Peers, own: str) -> None:
+def test_reference_server_serves_each_revision_on_old_transport(peers: Peers, own: str) -> None:
     wire = with_reference(peers, "sse", own, everything)
-    (stream,) = [one for one in wire.verbs("GET") if one.status == 200]
+    (stream,) = [exchange for exchange in wire.verbs("GET") if exchange.status == 200]
     assert f'"protocolVersion":"{own}"'.encode() in stream.answer
-    assert wire.sent("notifications/cancelled")
+    assert wire.posts_of("notifications/cancelled")
 
 
 @pytest.mark.parametrize("kind", PATHS)
-def test_what_is_structured_arrives(peers: Peers, kind: str) -> None:
+def test_structured_content_arrives(peers: Peers, kind: str) -> None:
     async def script(client: Any, mine: Any, m: Any, wire: Wire) -> None:
         assert client.revision == "2025-11-25"
         arguments = {"location": "Chicago"}
@@ -164,8 +164,10 @@ def test_a_stream_that_breaks_within_a_call_is_taken_up_again(peers: Peers) -> N
             "trigger-long-running-operation", {"duration": 0.3, "steps": 3}, on_progress=seen.append
         )
         assert "completed" in result.content[0].text
-        assert [tuple(one)[:2] for one in seen] == [(1, 3), (2, 3), (3, 3)]
+        assert [tuple(progress)[:2] for progress in seen] == [(1, 3), (2, 3), (3, 3)]
 
     wire = with_reference(peers, "streamableHttp", "2025-11-25", script, cut_after=b'"progress":2')
     assert wire.cuts == 1
-    assert [one.status for one in wire.verbs("GET") if "last-event-id" in one.asked] == [200]
+    assert [
+        exchange.status for exchange in wire.verbs("GET") if "last-event-id" in exchange.asked
+    ] == [200]

@@ -1,4 +1,4 @@
-"""What gets through between each two revisions, over real processes, is what the page says."""
+"""The table of surviving features between revisions is what real processes show."""
 
 import asyncio
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("matrix")]
 
 
 @pytest.fixture(scope="module")
-def found() -> Mapping[Kind, list[Run]]:
+def matrix_runs() -> Mapping[Kind, list[Run]]:
     pairs = [
         (server, client)
         for server in tables.some(REVISIONS, 3, "servers")
@@ -23,33 +23,33 @@ def found() -> Mapping[Kind, list[Run]]:
     return asyncio.run(matrix.all_runs(pairs))
 
 
-def test_the_page_shows_what_was_found(found: Mapping[Kind, list[Run]]) -> None:
+def test_the_page_shows_what_was_found(matrix_runs: Mapping[Kind, list[Run]]) -> None:
     page = PAGE.read_text(encoding="utf-8")
-    seen, shown = matrix.cells(found), matrix.cells_of(page)
+    seen, shown = matrix.cells(matrix_runs), matrix.cells_of(page)
     assert seen == {place: shown.get(place) for place in seen}, RUN
-    assert matrix.losses(found) <= set(page.splitlines()), RUN
-    if len(found["server"]) == len(PAIRS):
-        assert matrix.page_with(matrix.tables(found)) == page, RUN
+    assert matrix.losses(matrix_runs) <= set(page.splitlines()), RUN
+    if len(matrix_runs["server"]) == len(PAIRS):
+        assert matrix.page_with(matrix.tables(matrix_runs)) == page, RUN
 
 
-def test_nothing_is_lost_within_one_revision_or_on_the_way_up(
-    found: Mapping[Kind, list[Run]],
+def test_features_survive_within_revision_and_upwards(
+    matrix_runs: Mapping[Kind, list[Run]],
 ) -> None:
     for kind in KINDS:
-        for (server, client, feature), verdict in matrix.verdicts(found[kind]).items():
+        for (server, client, feature), verdict in matrix.verdicts(matrix_runs[kind]).items():
             if client >= server:
                 assert verdict in ("works", "absent"), (kind, server, client, feature)
 
 
-def test_what_arrives_in_another_form_was_reported_as_lost(
-    found: Mapping[Kind, list[Run]],
+def test_changed_features_were_reported_as_lost(
+    matrix_runs: Mapping[Kind, list[Run]],
 ) -> None:
     for kind in KINDS:
-        verdicts = matrix.verdicts(found[kind])
-        for one in found[kind]:
+        verdicts = matrix.verdicts(matrix_runs[kind])
+        for run in matrix_runs[kind]:
             changed = {
                 feature
                 for (server, client, feature), verdict in verdicts.items()
-                if (server, client) == (one.server, one.client) and verdict == "degraded"
+                if (server, client) == (run.server, run.client) and verdict == "degraded"
             }
-            assert bool(changed) <= bool(one.lost), (kind, one)
+            assert bool(changed) <= bool(run.lost), (kind, run)

@@ -15,15 +15,15 @@ pytestmark = [pytest.mark.long]
 KINDS = ("mcp", "fastmcp")
 
 
-async def served(peers: Peers, kind: str, *issuer: str) -> str:
-    """The URL of a server that wants tokens."""
+async def serve_foreign(peers: Peers, kind: str, *issuer: str) -> str:
+    """Start a server that wants tokens; return its URL."""
     program = PROGRAMS / "oauth_server.py"
     server = await peers.server(python_with("fastmcp"), program, kind, "PORT", *issuer)
     return f"http://127.0.0.1:{server.port}/mcp"
 
 
-async def added(url: str, oauth: pkg.OAuth) -> str:
-    """What a tool of the server says."""
+async def call_add(url: str, oauth: pkg.OAuth) -> str:
+    """Call a tool of the server; return its text."""
     async with pkg.connect_http(url, auth=oauth) as client:
         result: Any = await client.call_tool("add", {"a": 1, "b": 2})
         return str(result.text)
@@ -35,8 +35,8 @@ def test_our_client_signs_in_at_a_server_that_issues_tokens_itself(peers: Peers,
     async def script() -> None:
         user = User()
         oauth = pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=user.open))
-        url = await served(peers, kind)
-        assert [await added(url, oauth) for _ in range(2)] == ["3", "3"]
+        url = await serve_foreign(peers, kind)
+        assert [await call_add(url, oauth) for _ in range(2)] == ["3", "3"]
         assert len(user.pages) == 1
 
     peers.run(script())
@@ -49,9 +49,9 @@ def test_our_client_gets_tokens_elsewhere_for_a_server(peers: Peers, kind: str) 
         issuer = await peers.hold(authorization_server())
         user = User()
         oauth = pkg.OAuth(user_agent=pkg.LoopbackReceiver(open=user.open))
-        url = await served(peers, kind, issuer.issuer)
-        assert await added(url, oauth) == "3"
-        (request,) = issuer.asked("token")
+        url = await serve_foreign(peers, kind, issuer.issuer)
+        assert await call_add(url, oauth) == "3"
+        (request,) = issuer.requests_to("token")
         assert request.form["resource"] == url
         assert len(user.pages) == 1
 

@@ -1,4 +1,4 @@
-"""The configuration of `examples/python-sdk` gives the types that the SDK has by its own script."""
+"""The configuration of `examples/python-sdk` gives the same types as the SDK's own script."""
 
 import json
 import os
@@ -73,7 +73,7 @@ VERDICTS: Final = {
 
 
 class Surface(NamedTuple):
-    """Both forms of the types of a revision, and what they accept."""
+    """Both forms of a revision's types, and the values they accept."""
 
     revision: str
     theirs: dict[str, Any]
@@ -92,13 +92,13 @@ def surfaces(tmp_path_factory: pytest.TempPathFactory) -> list[Surface]:
         {
             "theirs": f"mcp_types.{NAMES['modules'][revision]}",
             "ours": NAMES["modules"][revision],
-            "vectors": [(name, one.value) for name, one in found],
+            "vectors": [(name, verdict.value) for name, verdict in found],
         }
         for revision, found in subjects.items()
     )
     ran = subprocess.run(
         [python_with("mcp-2"), PROGRAMS / "mcp2_surface.py"],
-        input="".join(f"{json.dumps(one)}\n" for one in asked),
+        input="".join(f"{json.dumps(question)}\n" for question in asked),
         env={**os.environ, "PYTHONPATH": str(folder)},
         capture_output=True,
         encoding="utf-8",
@@ -106,31 +106,37 @@ def surfaces(tmp_path_factory: pytest.TempPathFactory) -> list[Surface]:
     )
     assert ran.returncode == 0, ran.stderr
     answers = map(json.loads, ran.stdout.splitlines())
-    return [surface(*one) for one in zip(subjects.items(), answers, strict=True)]
+    return [surface(*pair) for pair in zip(subjects.items(), answers, strict=True)]
 
 
 def settings_in(folder: Path) -> Settings:
-    """The configuration, but for our pins: without text, and without what they already have."""
+    """Return the configuration without text, and without patches that our pins have already."""
     shutil.copy(EXAMPLE / "mcp-gen.toml", folder / "pyproject.toml")
     (folder / "schema").mkdir()
     shutil.copy(EXAMPLE / "names.json", folder / "schema")
     found = load_settings(folder)
-    needed = tuple(needed_of(one) for one in found.patches or () if isinstance(one, GivenPatches))
+    needed = tuple(
+        pending_patches(patches)
+        for patches in found.patches or ()
+        if isinstance(patches, GivenPatches)
+    )
     return found._replace(schemas=None, docstrings=Docstrings.NONE, patches=needed)
 
 
-def needed_of(given: GivenPatches) -> GivenPatches:
-    """Patches without those that are done."""
-    return given._replace(entries=tuple(one for one in given.entries if not is_done(given, one)))
+def pending_patches(given: GivenPatches) -> GivenPatches:
+    """Return patches without those that are done."""
+    return given._replace(
+        entries=tuple(entry for entry in given.entries if not is_done(given, entry))
+    )
 
 
 def is_done(given: GivenPatches, entry: Any) -> bool:
-    """Whether the pin of a revision, with our patches, has what a patch would write."""
+    """Return whether a revision's pin, with our patches, already has a patch."""
     if not given.revision:
         return False
     folder = schema_folder()
     schema = json.loads(read_snapshot(given.revision, folder))
-    schema = patches.apply(schema, patches.ledger_of(folder, given.revision), given.place)
+    schema = patches.apply(schema, patches.load_patches(folder, given.revision), given.place)
     return patches.is_done(schema, entry)
 
 
@@ -138,16 +144,16 @@ def vectors_of(revision: str) -> list[tuple[str, Vector]]:
     """The vectors about types, each with what the SDK calls its type."""
     types: dict[str, str] = NAMES["types"][revision]
     return [
-        (types.get(one.subject.type, one.subject.type), one)
-        for one in vectors_once(revision).vectors
-        if one.subject.type
+        (types.get(vector.subject.type, vector.subject.type), vector)
+        for vector in vectors_once(revision).vectors
+        if vector.subject.type
     ]
 
 
 def surface(asked: tuple[str, list[tuple[str, Vector]]], answer: Any) -> Surface:
     revision, vectors = asked
     differing: set[tuple[str, str, str]] = set()
-    verdicts = [one for one in zip(vectors, answer["verdicts"], strict=True) if one[1]]
+    verdicts = [row for row in zip(vectors, answer["verdicts"], strict=True) if row[1]]
     for (name, vector), (theirs, ours) in verdicts:
         if theirs != ours:
             differing.add((name, vector.pointer, "theirs" if theirs else "ours"))
@@ -158,37 +164,37 @@ def surface(asked: tuple[str, list[tuple[str, Vector]]], answer: Any) -> Surface
 def test_patches_that_the_published_schemas_have_by_now_are_known(tmp_path: Path) -> None:
     settings_in(tmp_path)
     entries = [
-        (one, entry)
-        for one in load_settings(tmp_path).patches or ()
-        if isinstance(one, GivenPatches)
-        for entry in one.entries
+        (patches, entry)
+        for patches in load_settings(tmp_path).patches or ()
+        if isinstance(patches, GivenPatches)
+        for entry in patches.entries
     ]
-    assert {entry["pointer"] for one, entry in entries if is_done(one, entry)} == DONE
+    assert {entry["pointer"] for patch, entry in entries if is_done(patch, entry)} == DONE
 
 
 def test_the_classes_are_the_same(surfaces: list[Surface]) -> None:
-    for one in surfaces:
-        with tables.case(one.revision):
-            assert one.ours.keys() - one.theirs.keys() == NOT_THEIRS[one.revision]
-            assert one.theirs.keys() <= one.ours.keys()
-            for name, found in one.theirs.items():
-                assert one.ours[name]["open"] == found["open"], name
+    for surface in surfaces:
+        with tables.case(surface.revision):
+            assert surface.ours.keys() - surface.theirs.keys() == NOT_THEIRS[surface.revision]
+            assert surface.theirs.keys() <= surface.ours.keys()
+            for name, found in surface.theirs.items():
+                assert surface.ours[name]["open"] == found["open"], name
 
 
 def test_the_members_are_the_same(surfaces: list[Surface]) -> None:
-    for one in surfaces:
-        with tables.case(one.revision):
+    for surface in surfaces:
+        with tables.case(surface.revision):
             found = {
                 (name, member)
-                for name, theirs in one.theirs.items()
-                for member in theirs["members"].keys() | one.ours[name]["members"].keys()
-                if theirs["members"].get(member) != one.ours[name]["members"].get(member)
+                for name, theirs in surface.theirs.items()
+                for member in theirs["members"].keys() | surface.ours[name]["members"].keys()
+                if theirs["members"].get(member) != surface.ours[name]["members"].get(member)
             }
-            assert found == MEMBERS[one.revision]
+            assert found == MEMBERS[surface.revision]
 
 
-def test_they_accept_and_refuse_the_same(surfaces: list[Surface]) -> None:
-    for one in surfaces:
-        with tables.case(one.revision):
-            assert one.compared > 4000
-            assert one.differing == VERDICTS[one.revision]
+def test_sdk_and_package_accept_same_values(surfaces: list[Surface]) -> None:
+    for surface in surfaces:
+        with tables.case(surface.revision):
+            assert surface.compared > 4000
+            assert surface.differing == VERDICTS[surface.revision]

@@ -22,7 +22,9 @@ def test_each_client_calls_tools_as_tasks_in_its_form(
     found = peers.run(visit(peers, client, revision, tasks_server(own), steps))
     agreed = AGREED.get(client, STATELESS) if revision == "newest" else revision
     check(client, found.seen, done, revision=agreed, server="tasks")
-    methods = {one.message.get("method") for one in found.wire.verbs("POST") if one.body}
+    methods = {
+        exchange.message.get("method") for exchange in found.wire.verbs("POST") if exchange.body
+    }
     assert ("tasks/get" in methods) == (visitor.form != "none")
 
 

@@ -58,8 +58,8 @@ def typescript() -> Command:
 
 
 @asynccontextmanager
-async def launched(command: Command, own: str) -> AsyncGenerator[Any, None]:
-    launch = pkg.stdio_client([str(one) for one in command], inherit=True)
+async def launch_server(command: Command, own: str) -> AsyncGenerator[Any, None]:
+    launch = pkg.stdio_client([str(word) for word in command], inherit=True)
     async with (
         asyncio.timeout(30),
         pkg.connect(launch, CLIENTS[own](), revisions=pkg.REVISIONS) as client,
@@ -67,8 +67,8 @@ async def launched(command: Command, own: str) -> AsyncGenerator[Any, None]:
         yield client
 
 
-async def used(client: Any) -> JsonObject:
-    """What comes of each tool, as a task where the server makes one of it."""
+async def use_tools(client: Any) -> JsonObject:
+    """Use each tool, as a task where the server makes one of it; return the results."""
     seen: JsonObject = {"tools": [tool.name async for tool in client.iter_tools()][:3]}
     seen["greet"] = (await client.call_tool("greet", {"name": "Ada"})).text
     slow = {"seconds": 0.1, "label": "x"}
@@ -107,9 +107,9 @@ SEEN: Final[JsonObject] = {
 @pytest.mark.parametrize("own", CLIENTS)
 @pytest.mark.parametrize("server", [mcp1, typescript])
 async def test_tasks_of_the_official_sdks(server: Callable[[], Command], own: str) -> None:
-    async with launched(server(), own) as client:
+    async with launch_server(server(), own) as client:
         assert client.revision == OLD
-        assert await used(client) == SEEN
+        assert await use_tools(client) == SEEN
 
 
 @pytest.mark.parametrize("own", CLIENTS)
@@ -120,7 +120,7 @@ def test_tasks_of_fastmcp(peers: Peers, own: str) -> None:
         url = f"http://127.0.0.1:{site.port}/mcp"
         async with pkg.connect_http(url, CLIENTS[own](), revisions=pkg.REVISIONS) as client:
             assert client.revision == STATELESS
-            assert await used(client) == SEEN
+            assert await use_tools(client) == SEEN
             with pytest.raises(McpError, match="always breaks"):
                 await client.call_tool("protocol_error_job")
 
@@ -129,8 +129,8 @@ def test_tasks_of_fastmcp(peers: Peers, own: str) -> None:
 
 @pytest.mark.parametrize("server", [mcp1, typescript])
 async def test_servers_ask_for_tasks_of_the_client(server: Callable[[], Command]) -> None:
-    async with launched(server(), OLD) as client:
-        # What has to be a task, some servers say in the list alone.
+    async with launch_server(server(), OLD) as client:
+        # Some servers mark a tool as a task only in the list.
         assert [tool async for tool in client.iter_tools()]
         assert (await client.call_tool("ask_as_task", {})).text == "accept ada"
         assert (await client.call_tool("sample_as_task", {})).text == "model sampled"

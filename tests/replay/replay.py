@@ -49,7 +49,7 @@ Command = Callable[[Sequence[str], Path], Ran]
 
 
 def process(arguments: Sequence[str], where: Path) -> Ran:
-    """Run `mcp-gen` as a process of its own."""
+    """Run `mcp-gen` as a new process."""
     done = subprocess.run(
         [sys.executable, "-m", "mcp_protogen", *arguments],
         cwd=where,

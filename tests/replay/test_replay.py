@@ -1,4 +1,4 @@
-"""Every case under `cases/` does today what it was recorded to do."""
+"""Every case under `cases/` still has its recorded result."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,7 @@ def test_case_as_a_process(case: Path, tmp_path: Path) -> None:
 
 
 def assert_as_recorded(case: Path, tmp_path: Path, command: Command) -> None:
-    """Whether a case does what it was recorded to do."""
+    """Require that a case has its recorded result."""
     happened = play(case, tmp_path, command)
     assert happened.stderr == (case / "stderr").read_text()
     assert happened.stdout == (case / "stdout").read_text()

@@ -1,4 +1,4 @@
-"""What a client decides. Tests carry the ids of the rows of the decision tables they show."""
+"""The decisions of a client. Tests carry the ids of the decision tables' rows."""
 
 from typing import Any
 
@@ -40,18 +40,18 @@ DISCOVERED = {"supportedVersions": [NEW]}
 SILENCE = RequestTimeout("server/discover", 5)
 
 
-def agreed(version: str) -> Answered:
+def agreement(version: str) -> Answered:
     return Answered({"protocolVersion": version, "capabilities": {}})
 
 
-def unsupported(*supported: str) -> McpError:
+def refuse_version(*supported: str) -> McpError:
     return McpError(-32022, "Unsupported", {"supported": list(supported), "requested": "?"})
 
 
 def after(
     offer: Offer, *outcomes: Outcome, known: NegotiatedRevision | None = None, **server: bool
 ) -> Step:
-    """The step that a negotiation comes to after these outcomes."""
+    """Return the step of a negotiation after these outcomes."""
     negotiation = Negotiation(offer, known, **server)
     step = negotiation.start()
     for outcome in outcomes:
@@ -74,19 +74,19 @@ class TestHandshake:
     def test_HC02_HC03_what_the_server_answers_is_adopted_if_it_is_on_offer(self) -> None:
         for version in OLD:
             with case(version):
-                step = after(LEGACY, agreed(version))
+                step = after(LEGACY, agreement(version))
                 assert isinstance(step, Adopt)
                 assert step.negotiated == NegotiatedRevision(version, "handshake")
 
     def test_HC04_anything_else_is_refused_naming_both_sides(self) -> None:
         for version in ["1999-01-01", NEW, "2025-11-25"]:
             with case(version):
-                error = failure(after(offer("2024-11-05"), agreed(version)))
+                error = failure(after(offer("2024-11-05"), agreement(version)))
                 assert isinstance(error, NegotiationError)
                 assert (error.offered, error.supported) == (("2024-11-05",), (version,))
 
     def test_HC04_a_stateless_revision_is_never_agreed_on_by_a_handshake(self) -> None:
-        error = failure(after(DUAL, SILENCE, agreed(NEW)))
+        error = failure(after(DUAL, SILENCE, agreement(NEW)))
         assert isinstance(error, NegotiationError)
 
     def test_HC04_no_revision_at_all_is_the_servers_fault(self) -> None:
@@ -142,29 +142,29 @@ class TestStateless:
     def test_SC03_PS04_an_unsupported_revision_is_corrected_once_for_each_version(self) -> None:
         both = offer(NEW, NEXT)
         assert after(both) == Ask(DISCOVER, NEXT)
-        assert after(both, unsupported(NEW)) == Ask(DISCOVER, NEW)
+        assert after(both, refuse_version(NEW)) == Ask(DISCOVER, NEW)
         assert isinstance(
-            failure(after(both, unsupported(NEW), unsupported(NEW))), NegotiationError
+            failure(after(both, refuse_version(NEW), refuse_version(NEW))), NegotiationError
         )
 
     def test_SC04_a_listed_handshake_revision_means_the_handshake(self) -> None:
-        assert after(DUAL, unsupported("2025-06-18")) == Ask(INITIALIZE, "2025-06-18")
+        assert after(DUAL, refuse_version("2025-06-18")) == Ask(INITIALIZE, "2025-06-18")
 
     def test_SC05_nothing_in_common_names_both_lists(self) -> None:
-        error = failure(after(DUAL, unsupported(NEXT)))
+        error = failure(after(DUAL, refuse_version(NEXT)))
         assert (error.offered, error.supported) == (DUAL.all, (NEXT,))
         assert NEXT in str(error)
         assert NEW in str(error)
 
     def test_SC05_common_revision_is_never_said_not_to_be_common(self) -> None:
         contradictions: list[tuple[Offer, list[Outcome]]] = [
-            (DUAL, [unsupported(NEW)]),
-            (DUAL, [unsupported(NEW, NEXT)]),
-            (MODERN, [unsupported(NEW)]),
-            (LEGACY, [unsupported("2025-11-25")]),
-            (DUAL, [SILENCE, unsupported("2025-11-25")]),
-            (DUAL, [SILENCE, agreed(NEW)]),
-            (DUAL, [SILENCE, unsupported(NEW), Answered({"supportedVersions": ["2025-11-25"]})]),
+            (DUAL, [refuse_version(NEW)]),
+            (DUAL, [refuse_version(NEW, NEXT)]),
+            (MODERN, [refuse_version(NEW)]),
+            (LEGACY, [refuse_version("2025-11-25")]),
+            (DUAL, [SILENCE, refuse_version("2025-11-25")]),
+            (DUAL, [SILENCE, agreement(NEW)]),
+            (DUAL, [SILENCE, refuse_version(NEW), Answered({"supportedVersions": ["2025-11-25"]})]),
         ]
         for of_client, outcomes in contradictions:
             with case((of_client.all, outcomes)):
@@ -207,7 +207,7 @@ class TestStateless:
             assert isinstance(
                 failure(after(DUAL, SILENCE, outcome, restartable=True)), type(outcome)
             )
-        step = after(DUAL, SILENCE, unsupported(NEW), SILENCE, restartable=True)
+        step = after(DUAL, SILENCE, refuse_version(NEW), SILENCE, restartable=True)
         assert step == Ask(INITIALIZE, "2025-11-25")
 
     def test_PS09_a_server_that_goes_is_started_once_more_with_a_handshake(self) -> None:
@@ -218,10 +218,10 @@ class TestStateless:
         assert isinstance(failure(after(MODERN, Disconnected("exit"))), Disconnected)
 
     def test_PS10_a_handshake_refused_in_the_modern_way_is_probed_again_once(self) -> None:
-        assert after(DUAL, SILENCE, unsupported(NEW)) == Ask(DISCOVER, NEW)
-        again = after(DUAL, SILENCE, unsupported(NEW), Answered(DISCOVERED))
+        assert after(DUAL, SILENCE, refuse_version(NEW)) == Ask(DISCOVER, NEW)
+        again = after(DUAL, SILENCE, refuse_version(NEW), Answered(DISCOVERED))
         assert again == Adopt(NegotiatedRevision(NEW, "stateless"), DISCOVERED)
-        step = after(DUAL, SILENCE, unsupported(NEW), SILENCE, unsupported(NEW))
+        step = after(DUAL, SILENCE, refuse_version(NEW), SILENCE, refuse_version(NEW))
         assert isinstance(failure(step), NegotiationError)
 
     def test_PS08_silence_means_nothing_to_who_has_no_other_way_to_ask(self) -> None:
@@ -253,14 +253,14 @@ class TestKnown:
 
     def test_a_known_revision_that_proves_wrong_is_put_aside(self) -> None:
         known = NegotiatedRevision("2025-06-18", "handshake")
-        assert after(DUAL, unsupported(NEW), known=known) == Ask(DISCOVER, NEW)
+        assert after(DUAL, refuse_version(NEW), known=known) == Ask(DISCOVER, NEW)
         assert after(DUAL, McpError(-32601, "no"), known=known) == Restart(Ask(DISCOVER, NEW))
         step = after(DUAL, McpError(-32601, "no"), Answered(DISCOVERED), known=known)
         assert step == Adopt(NegotiatedRevision(NEW, "stateless"), DISCOVERED)
 
 
 class Server:
-    """A server that does nothing but negotiate."""
+    """A server that only negotiates."""
 
     def __init__(self, offer: Offer) -> None:
         self._offer = offer
@@ -282,7 +282,7 @@ class Server:
                 return Answered({"supportedVersions": list(self._offer.stateless)})
             assert where is Route.INITIALIZE
             self._handshaken = True
-            return agreed(answer_initialize({"protocolVersion": step.version}, self._offer))
+            return agreement(answer_initialize({"protocolVersion": step.version}, self._offer))
         except RemoteError as error:
             return McpError(error.code, error.message, error.data)
 
@@ -310,7 +310,7 @@ def test_MX_the_compatibility_matrix() -> None:
             if expected is None:
                 error = failure(step)
                 assert isinstance(error, NegotiationError)
-                # Whoever has to act on it learns what the server speaks, where it says so.
+                # The caller learns the server's revisions, if stated.
                 assert row == "MX02" or NEW in str(error)
             else:
                 assert isinstance(step, Adopt)

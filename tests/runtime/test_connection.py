@@ -1,4 +1,4 @@
-"""One side of a connection without any input or output: what comes in, what events come out."""
+"""One side of a connection without input or output: messages in, events out."""
 
 import json
 from typing import Any
@@ -18,7 +18,7 @@ from mcp_protogen.runtime.messages.method_table import MethodTable
 from support.json_types import Json, JsonObject
 from support.runtime.mini import methods
 from support.runtime.mini import models as m
-from support.runtime.receiving import received
+from support.runtime.receiving import take_events
 from support.tables import case
 
 DECLARED: dict[Role, JsonObject] = {
@@ -44,7 +44,7 @@ def server() -> Connection:
 
 
 def receive(connection: Connection, **message: object) -> Event | list[Event]:
-    return received(connection, json.dumps({"jsonrpc": "2.0", **message}))
+    return take_events(connection, json.dumps({"jsonrpc": "2.0", **message}))
 
 
 class TestCalls:
@@ -54,7 +54,7 @@ class TestCalls:
         ids = [connection.request(methods.CALL_TOOL, PARAMS)[0] for _ in range(3)]
         assert ids == [1, 2, 3]
 
-    def test_what_may_not_be_sent_changes_nothing(self) -> None:
+    def test_refused_message_leaves_connection_unchanged(self) -> None:
         connection = client()
         with pytest.raises(LocalError):
             connection.request(methods.READ_RESOURCE, m.ReadResourceRequestParams(uri="u"))
@@ -148,7 +148,7 @@ class TestInbound:
                 assert (event.error.code, event.id) == (code, id)
 
     def test_text_that_is_not_json_is_refused_without_an_id(self) -> None:
-        event = received(server(), b"{")
+        event = take_events(server(), b"{")
         assert isinstance(event, Refusal)
         assert (event.error.code, event.id) == (-32700, None)
 
@@ -184,12 +184,12 @@ class TestBatches:
     BATCH = b'[{"jsonrpc":"2.0","id":1,"method":"ping"}, 5, {"jsonrpc":"2.0","id":9,"result":{}}]'
 
     def test_give_an_event_for_each_member(self) -> None:
-        events: Event | list[Event] = received(client(batching=True), self.BATCH)
+        events: Event | list[Event] = take_events(client(batching=True), self.BATCH)
         assert isinstance(events, list)
         assert [type(event) for event in events] == [Request, Refusal, Ignored]
 
     def test_are_refused_whole_where_the_revision_has_none(self) -> None:
-        event = received(client(), self.BATCH)
+        event = take_events(client(), self.BATCH)
         assert isinstance(event, Refusal)
         assert (event.error.code, event.id) == (-32600, None)
 

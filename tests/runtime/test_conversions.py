@@ -1,4 +1,4 @@
-"""What conversions change, and what they report as lost."""
+"""The changes of conversions, and the losses that they report."""
 
 import json
 
@@ -98,4 +98,4 @@ def test_report_of_a_connection_takes_a_thousand_kinds_of_losses_once() -> None:
         for _ in range(2):
             report.take("tools/call", losses)
         with tables.case(number):
-            assert [one.pointer for one in told] == [one.pointer for one in losses[:1000]]
+            assert [loss.pointer for loss in told] == [loss.pointer for loss in losses[:1000]]

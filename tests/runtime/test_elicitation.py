@@ -1,11 +1,11 @@
-"""What a user entered against what a form asked for, beside a full JSON Schema validator."""
+"""A user's input against the request of a form, beside a full JSON Schema validator."""
 
 from typing import Any
 
 import jsonschema
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.core.forms import as_asked, problems_of
+from mcp_protogen.runtime.core.forms import fit_answer, problems_of
 from support.json_types import Json, JsonObject
 from support.tables import case
 
@@ -47,13 +47,13 @@ SCHEMAS = st.builds(
 
 
 @given(SCHEMAS, st.dictionaries(st.sampled_from("pqrst"), VALUES, max_size=4))
-def test_it_judges_as_a_full_validator_does(schema: Any, content: Any) -> None:
+def test_form_check_agrees_with_full_validator(schema: Any, content: Any) -> None:
     validator: Any = jsonschema.Draft202012Validator(schema)
     valid = validator.is_valid(content)
     assert (problems_of(content, schema, "") == []) == valid
 
 
-def test_it_says_where_and_what() -> None:
+def test_problems_name_place_and_reason() -> None:
     rows: list[tuple[Json, Json]] = [
         ([], [("/at", "Input should be an object")]),
         ({}, [("/at/age~1x", "Field required")]),
@@ -66,7 +66,7 @@ def test_it_says_where_and_what() -> None:
         with case((content, expected)):
             member = {"type": "integer", "maximum": 5}
             schema = {"type": "object", "properties": {"age/x": member}, "required": ["age/x"]}
-            assert [tuple(one) for one in problems_of(content, schema, "/at")] == expected
+            assert [tuple(problem) for problem in problems_of(content, schema, "/at")] == expected
 
 
 def test_a_boolean_has_no_bounds() -> None:
@@ -76,23 +76,25 @@ def test_a_boolean_has_no_bounds() -> None:
             assert problems_of({"p": True}, schema, "") == []
 
 
-def test_nothing_comes_back_from_a_url() -> None:
+def test_url_answer_carries_no_content() -> None:
     answer = {"action": "accept", "content": {"password": "x"}, "_meta": {}}
     asked = {"mode": "url", "message": "?", "url": "https://a"}
-    assert as_asked(answer, asked, asked) == {"action": "accept", "_meta": {}}
+    assert fit_answer(answer, asked, asked) == {"action": "accept", "_meta": {}}
 
 
 def test_a_text_that_names_more_than_there_is_to_choose_stays_a_text() -> None:
     choices = {"type": "array", "items": {"type": "string", "enum": ["a", "b, c", "d"]}}
 
-    def kept(text: str) -> Any:
+    def keep_choice(text: str) -> Any:
         asked, shown = (
             {"requestedSchema": form({"x": member}, set(), None)}
             for member in (choices, {"type": "string"})
         )
-        return as_asked({"action": "accept", "content": {"x": text}}, asked, shown)["content"]["x"]
+        return fit_answer({"action": "accept", "content": {"x": text}}, asked, shown)["content"][
+            "x"
+        ]
 
-    assert kept("d, b, c, a") == ["d", "b, c", "a"]
-    assert kept("a, b, c, d,") == ["a", "b, c", "d"]
+    assert keep_choice("d, b, c, a") == ["d", "b, c", "a"]
+    assert keep_choice("a, b, c, d,") == ["a", "b, c", "d"]
     for many in ("," * 5, "a, b, c, d, a, d", "a," * 1000):
-        assert kept(many) == many
+        assert keep_choice(many) == many

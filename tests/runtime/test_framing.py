@@ -15,17 +15,17 @@ from support.tables import case
 
 
 def read(chunks: list[bytes], limit: int = 100) -> list[Any]:
-    """What comes of these chunks; None stands for a line that is too long."""
+    """Return the lines in these chunks; None stands for a line that is too long."""
     reader = LineReader(limit)
-    received = [one for chunk in chunks for one in reader.feed(chunk)] + reader.feed(b"\n")
-    return [None if isinstance(one, ParseError) else one for one in received]
+    received = [line for chunk in chunks for line in reader.feed(chunk)] + reader.feed(b"\n")
+    return [None if isinstance(line, ParseError) else line for line in received]
 
 
 LINES = st.lists(st.binary(max_size=12).map(lambda line: line.replace(b"\n", b"")), max_size=8)
 
 
 @given(LINES, st.integers(1, 9), st.integers(3, 9))
-def test_it_does_not_matter_how_it_is_cut(lines: list[bytes], size: int, limit: int) -> None:
+def test_chunk_boundaries_do_not_matter(lines: list[bytes], size: int, limit: int) -> None:
     data = b"\n".join(lines)
     chunks = [data[start : start + size] for start in range(0, len(data), size)]
     assert read(chunks, limit) == read([data], limit)
@@ -56,7 +56,7 @@ def test_a_line_in_small_pieces_takes_no_more_than_its_bytes() -> None:
         tracemalloc.stop()
 
 
-def test_what_is_too_long_is_not_held() -> None:
+def test_overlong_line_is_not_buffered() -> None:
     reader = LineReader(1000)
     for _ in range(100_000):
         assert reader.feed(b"x" * 100) == []
@@ -69,13 +69,13 @@ def test_what_is_too_long_is_not_held() -> None:
 
 @pytest.mark.shows("S3-05")
 @given(st.lists(st.binary(min_size=1, max_size=9).filter(lambda m: b"\n" not in m and m.strip())))
-def test_what_is_framed_is_read(messages: list[bytes]) -> None:
+def test_framed_messages_are_read_back(messages: list[bytes]) -> None:
     kept = [message for message in messages if not message.endswith(b"\r")]
     assert read([frame(kept)]) == kept
 
 
 class Pipe(asyncio.WriteTransport):
-    """A transport that keeps what is written."""
+    """A transport that records written data."""
 
     def __init__(self) -> None:
         super().__init__()

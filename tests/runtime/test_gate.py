@@ -79,7 +79,7 @@ class TestConditions:
         assert gate.applies([Condition("tools")], {"tools": []})
         assert not gate.applies([Condition("tools")], {})
 
-    def test_one_of_some_values(self) -> None:
+    def test_condition_accepts_one_of_its_values(self) -> None:
         condition = Condition("mode", one_of=("form", "x"))
         assert gate.applies([condition], {"mode": "form"})
         assert not gate.applies([condition], {"mode": "url"})
@@ -153,7 +153,7 @@ class TestCheck:
         assert isinstance(caught.value, LocalError)
 
     def test_a_side_does_not_send_what_is_the_others(self) -> None:
-        with pytest.raises(LocalError, match="a server does not send tools/call"):
+        with pytest.raises(LocalError, match="a server must not send tools/call"):
             check(methods.CALL_TOOL, "server", m.CallToolRequestParams(name="x"), NOTHING)
 
 
@@ -163,14 +163,14 @@ class TestDeclare:
             [c.SERVER_TOOLS_LIST_CHANGED, c.SERVER_TOOLS, c.SERVER_LOGGING, c.SERVER_TOOLS]
         ) == {"logging": {}, "tools": {"listChanged": True}}
 
-    def test_what_it_declares_is_declared(self) -> None:
+    def test_declared_capabilities_count_as_declared(self) -> None:
         for capability in (c.CLIENT_SAMPLING_TOOLS, c.CLIENT_ELICITATION_FORM, c.SERVER_TOOLS):
             assert capability.declared_in(gate.declare([capability]))
 
-    def test_nothing_is_an_empty_object(self) -> None:
+    def test_empty_declaration_is_empty_object(self) -> None:
         assert gate.declare([]) == {}
 
     def test_needs_are_those_without_condition(self) -> None:
         needs = [*methods.CREATE_MESSAGE.requires, *methods.CALL_TOOL.requires]
-        assert list(gate.needed(needs, "client")) == [c.CLIENT_SAMPLING]
-        assert list(gate.needed(needs, "server")) == [c.SERVER_TOOLS]
+        assert list(gate.required_capabilities(needs, "client")) == [c.CLIENT_SAMPLING]
+        assert list(gate.required_capabilities(needs, "server")) == [c.SERVER_TOOLS]

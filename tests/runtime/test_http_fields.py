@@ -4,7 +4,7 @@ from base64 import b64encode
 
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.http.headers import decoded, encoded, media_type
+from mcp_protogen.runtime.http.headers import decode_value, encode_value, media_type
 from support.tables import case
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -28,14 +28,14 @@ def test_a_value_is_plain_where_it_is_safe_and_encoded_elsewhere() -> None:
         ("=?BASE64?x?=", "=?BASE64?x?="),
     ]:
         with case((value, field)):
-            assert encoded(value) == field
-            assert decoded(field) == value
+            assert encode_value(value) == field
+            assert decode_value(field) == value
 
 
 @given(TEXT | MARKED)
 def test_any_text_survives(text: str) -> None:
-    field = encoded(text)
-    assert decoded(field) == text
+    field = encode_value(text)
+    assert decode_value(field) == text
     assert field.isascii()
     assert field == field.strip()
     assert "\n" not in field
@@ -44,7 +44,7 @@ def test_any_text_survives(text: str) -> None:
 
 @given(MARKED)
 def test_a_text_has_one_encoded_form_only(field: str) -> None:
-    text = decoded(field)
+    text = decode_value(field)
     assert text is None or field == f"=?base64?{b64encode(text.encode()).decode()}?="
 
 
@@ -52,7 +52,7 @@ def test_a_malformed_value_stands_for_nothing() -> None:
     for field in [
         "=?base64?SGVsbG8?=",  # no padding
         "=?base64?SGVsbG8==?=",  # too much of it
-        "=?base64?SGVsbG9=?=",  # bits that nobody reads
+        "=?base64?SGVsbG9=?=",  # bits that readers ignore
         "=?base64?SGVs bG8=?=",
         "=?base64?_-__?=",  # the alphabet of URLs
         "=?base64?SGVsé?=",
@@ -63,12 +63,12 @@ def test_a_malformed_value_stands_for_nothing() -> None:
         "a\nb",
         "\x7f",
     ]:
-        assert decoded(field) is None
+        assert decode_value(field) is None
 
 
 def test_without_both_marks_a_value_means_itself() -> None:
     for field in ["=?base64?SGk=", "SGk=?=", "=?utf-8?b?SGk=?=", "a\tb", " a "]:
-        assert decoded(field) == field
+        assert decode_value(field) == field
 
 
 def test_a_media_type_is_compared_without_its_parameters() -> None:

@@ -1,4 +1,4 @@
-"""Which arguments of a tool are repeated in header fields, and whether the two agree."""
+"""The arguments of a tool that are repeated in header fields, and their comparison."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.http.headers import agrees, headers_for, text_of, value_at
-from mcp_protogen.runtime.rules.param_headers import BadAnnotation, Mirror, mirrors_of
+from mcp_protogen.runtime.rules.param_headers import BadAnnotation, HeaderParam, header_params
 from support.json_types import Json, JsonObject
 from support.tables import case
 
 
-def marked(header: Any = "Region", type: Any = "string", **more: Any) -> JsonObject:
+def header_property(header: Any = "Region", type: Any = "string", **more: Any) -> JsonObject:
     """A property that is to be repeated."""
     return {"type": type, "x-mcp-header": header, **more}
 
@@ -21,75 +21,75 @@ def with_properties(**properties: Any) -> JsonObject:
 
 
 def test_marked_properties_are_found_also_inside_others() -> None:
-    inner = with_properties(id=marked("Id", "integer"), plain={"type": "string"})
-    schema = with_properties(region=marked(), inner=inner, on=marked("On", "boolean"))
-    assert mirrors_of(schema) == (
-        Mirror(("region",), "mcp-param-region", "string"),
-        Mirror(("inner", "id"), "mcp-param-id", "integer"),
-        Mirror(("on",), "mcp-param-on", "boolean"),
+    inner = with_properties(id=header_property("Id", "integer"), plain={"type": "string"})
+    schema = with_properties(
+        region=header_property(), inner=inner, on=header_property("On", "boolean")
+    )
+    assert header_params(schema) == (
+        HeaderParam(("region",), "mcp-param-region", "string"),
+        HeaderParam(("inner", "id"), "mcp-param-id", "integer"),
+        HeaderParam(("on",), "mcp-param-on", "boolean"),
     )
 
 
 def test_most_schemas_mark_nothing() -> None:
     values: list[Json] = [True, None, {}, [], "x", {"type": "object"}]
     for schema in values:
-        assert mirrors_of(schema) == ()
+        assert header_params(schema) == ()
 
 
 def test_a_property_may_have_the_name_of_a_keyword() -> None:
     names = ["x-mcp-header", "const", "items", "properties", "$defs", "default"]
-    schema = with_properties(**{name: marked(f"N{at}") for at, name in enumerate(names)})
-    assert [mirror.path for mirror in mirrors_of(schema)] == [(name,) for name in names]
-    assert mirrors_of(with_properties(**{"x-mcp-header": {"type": "string"}})) == ()
+    schema = with_properties(**{name: header_property(f"N{at}") for at, name in enumerate(names)})
+    assert [mirror.path for mirror in header_params(schema)] == [(name,) for name in names]
+    assert header_params(with_properties(**{"x-mcp-header": {"type": "string"}})) == ()
 
 
 def test_data_inside_a_schema_is_no_schema() -> None:
     for keyword in ["const", "default", "enum", "examples"]:
         with case(keyword):
-            data = {"x-mcp-header": "", "properties": {"a": marked("")}}
-            assert mirrors_of(with_properties(a={keyword: [data]})) == ()
-            assert mirrors_of({keyword: data}) == ()
+            data = {"x-mcp-header": "", "properties": {"a": header_property("")}}
+            assert header_params(with_properties(a={keyword: [data]})) == ()
+            assert header_params({keyword: data}) == ()
 
 
 def test_a_name_that_no_header_field_can_have_is_refused() -> None:
     for header in ["", "a b", "a:b", "é", "a\n", "a\r\nb", "\x00", None, 5, ["a"]]:
         with (
             case(header),
-            pytest.raises(
-                BadAnnotation, match=r"^/properties/a~1b/x-mcp-header: has to be the name"
-            ),
+            pytest.raises(BadAnnotation, match=r"^/properties/a~1b/x-mcp-header: must be the name"),
         ):
-            mirrors_of(with_properties(**{"a/b": marked(header)}))
+            header_params(with_properties(**{"a/b": header_property(header)}))
 
 
 def test_only_strings_integers_and_booleans_are_repeated() -> None:
     values: list[Json] = ["number", "object", "array", "null", None, ["string"], 1, {}]
     for type in values:
-        with case(type), pytest.raises(BadAnnotation, match="needs a property of the type"):
-            mirrors_of(with_properties(a=marked(type=type)))
+        with case(type), pytest.raises(BadAnnotation, match="needs a property of type"):
+            header_params(with_properties(a=header_property(type=type)))
 
 
 def test_names_are_unique_whatever_their_case() -> None:
     with pytest.raises(BadAnnotation, match=r"^/properties/b/x-mcp-header: another property"):
-        mirrors_of(with_properties(a=marked("Region"), b=marked("rEGION")))
+        header_params(with_properties(a=header_property("Region"), b=header_property("rEGION")))
 
 
 HIDDEN: list[JsonObject] = [
-    {"items": marked()},
-    {"items": with_properties(a=marked())},
-    {"prefixItems": [marked()]},
-    {"additionalProperties": marked()},
-    {"oneOf": [with_properties(a=marked())]},
-    {"anyOf": [marked()]},
-    {"allOf": [{"properties": {"a": marked()}}]},
-    {"not": {"properties": {"a": marked()}}},
-    {"if": {"properties": {"a": marked()}}},
-    {"$defs": {"a": marked()}},
-    {"$defs": {"properties": {"properties": {"a": marked()}}}},
-    {"patternProperties": {"^a": marked()}},
-    {"dependentSchemas": {"a": marked()}},
-    {"x-unknown": {"deep": [[marked()]]}},
-    {"properties": [marked()]},
+    {"items": header_property()},
+    {"items": with_properties(a=header_property())},
+    {"prefixItems": [header_property()]},
+    {"additionalProperties": header_property()},
+    {"oneOf": [with_properties(a=header_property())]},
+    {"anyOf": [header_property()]},
+    {"allOf": [{"properties": {"a": header_property()}}]},
+    {"not": {"properties": {"a": header_property()}}},
+    {"if": {"properties": {"a": header_property()}}},
+    {"$defs": {"a": header_property()}},
+    {"$defs": {"properties": {"properties": {"a": header_property()}}}},
+    {"patternProperties": {"^a": header_property()}},
+    {"dependentSchemas": {"a": header_property()}},
+    {"x-unknown": {"deep": [[header_property()]]}},
+    {"properties": [header_property()]},
 ]
 
 
@@ -97,20 +97,20 @@ def test_a_mark_where_no_argument_is_reached_is_refused() -> None:
     for schema in HIDDEN:
         with case(schema):
             for whole in (schema, with_properties(a=schema)):
-                with pytest.raises(BadAnnotation, match="only on a property of the arguments"):
-                    mirrors_of(whole)
+                with pytest.raises(BadAnnotation, match="on a property of the arguments"):
+                    header_params(whole)
 
 
 def test_a_mark_on_the_whole_schema_is_refused() -> None:
-    with pytest.raises(BadAnnotation, match=r"^/x-mcp-header: is allowed only on a property"):
-        mirrors_of(marked())
+    with pytest.raises(BadAnnotation, match=r"^/x-mcp-header: is only allowed on a property"):
+        header_params(header_property())
 
 
 def test_a_schema_without_end_is_refused() -> None:
     endless: JsonObject = {"type": "object"}
     endless["properties"] = {"a": endless, "b": endless}
     with pytest.raises(BadAnnotation, match="too large"):
-        mirrors_of(endless)
+        header_params(endless)
 
 
 def test_a_schema_deeper_than_the_stack_is_refused() -> None:
@@ -119,7 +119,7 @@ def test_a_schema_deeper_than_the_stack_is_refused() -> None:
         deep = {"items": deep}
     try:
         with pytest.raises(BadAnnotation, match="too large"):
-            mirrors_of(deep)
+            header_params(deep)
     finally:
         # Taken apart by hand: pytest's report would recurse through it.
         while deep:
@@ -156,8 +156,8 @@ def test_an_argument_is_found_at_its_exact_path() -> None:
         assert value_at(arguments, ("a", "b")) is None
 
 
-TEXT = Mirror(("a",), "mcp-param-a", "string")
-NUMBER = Mirror(("a",), "mcp-param-a", "integer")
+TEXT = HeaderParam(("a",), "mcp-param-a", "string")
+NUMBER = HeaderParam(("a",), "mcp-param-a", "integer")
 
 
 def test_a_field_and_an_argument_agree_or_are_both_silent() -> None:
@@ -190,7 +190,7 @@ SCALARS = st.text(st.characters(exclude_categories=["Cs"])) | st.integers() | st
 
 
 @given(SCALARS | st.none() | st.floats(allow_nan=False))
-def test_what_the_client_writes_the_server_agrees_with(value: object) -> None:
+def test_server_accepts_headers_written_by_client(value: object) -> None:
     for mirror in (TEXT, NUMBER):
         headers = headers_for([mirror], {"a": value})
         assert agrees(mirror, headers.get("mcp-param-a"), {"a": value})

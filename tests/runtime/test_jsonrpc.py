@@ -1,4 +1,4 @@
-"""Envelopes: what is a message at all, and how one is written."""
+"""Envelopes: the recognition and writing of messages."""
 
 import json
 
@@ -25,7 +25,7 @@ def without(message: JsonObject, member: str) -> JsonObject:
     return {name: value for name, value in message.items() if name != member}
 
 
-def test_what_is_not_json_is_a_parse_error() -> None:
+def test_invalid_json_is_parse_error() -> None:
     texts: list[bytes | str] = [
         b"",
         b"{",
@@ -78,7 +78,7 @@ def test_an_integer_id_may_be_written_with_a_fraction_of_zero() -> None:
 @pytest.mark.parametrize(
     "id", [None, True, False, 1.5, [], {}, pytest.param(-(10**1000), id="of 1001 digits")]
 )
-def test_nothing_else_is_an_id(id: object) -> None:
+def test_invalid_id_is_refused(id: object) -> None:
     assert type(fault_of({**CALL, "id": id})) is InvalidRequest
     assert type(fault_of({**RESULT, "id": id})) is InvalidAnswer
     if id is not None:
@@ -133,7 +133,7 @@ def test_the_version_has_to_be_right() -> None:
 
 
 @pytest.mark.shows("S0-08")
-def test_what_is_no_message_is_an_invalid_request() -> None:
+def test_malformed_message_is_invalid_request() -> None:
     values: list[Json] = [
         {},
         without(CALL, "method"),
@@ -174,7 +174,7 @@ def test_unknown_members_of_an_envelope_do_no_harm() -> None:
     assert isinstance(message_of({**CALL, "extra": None}), Call)
 
 
-def test_what_is_written_can_be_read() -> None:
+def test_written_messages_can_be_read() -> None:
     ids: list[int | str] = [0, 7, 'a\u2028"é']
     for id in ids:
         with case(id):

@@ -25,7 +25,7 @@ def test_a_handshake_opens_a_connection() -> None:
     declared: dict[Role, JsonObject] = {"client": {}, "server": {"tools": {}}}
     connection = Connection(table, "client", declared, state=State.NEW)
     params = m.CallToolRequestParams(name="x")
-    with pytest.raises(LocalError, match="cannot be sent yet: the state is NEW"):
+    with pytest.raises(LocalError, match="cannot be sent yet: the connection is in state NEW"):
         connection.request(call, params)
     connection.enter(State.OPEN)
     assert connection.request(call, params)[0] == 1
@@ -41,7 +41,7 @@ def test_every_state_and_phase_has_its_rule() -> None:
     assert set(MAY_PASS) == set(product(State, PHASES))
 
 
-# Who may send what in the handshake era: client and server, for each phase.
+# Messages allowed in the handshake era: client and server, for each phase.
 RULES = {
     State.NEW: {"any": "cs", "before_ready": "c", "ready": ""},
     State.OPEN_PENDING: {"any": "cs", "before_ready": "c", "ready": "c"},

@@ -1,4 +1,4 @@
-"""The two ends of a connection in memory: who takes in what arrives, and where."""
+"""The two ends of a connection in memory: their receivers and contexts."""
 
 import asyncio
 from contextvars import ContextVar
@@ -11,7 +11,7 @@ from mcp_protogen.runtime.transports.memory import memory_pair
 NAME = ContextVar("NAME", default="nobody")
 
 
-def test_what_arrives_is_taken_in_the_context_of_the_receiver() -> None:
+def test_message_is_taken_in_context_of_receiver() -> None:
     seen: list[tuple[Received, str]] = []
 
     def take(received: Received) -> bool:
@@ -31,7 +31,7 @@ def test_what_arrives_is_taken_in_the_context_of_the_receiver() -> None:
     assert seen == [(b"1", "receiver"), (b"2", "receiver")]
 
 
-def test_what_a_receiver_does_not_take_any_more_waits_to_be_asked_for() -> None:
+def test_message_refused_by_receiver_waits_for_receive() -> None:
     async def main() -> None:
         ours, theirs = memory_pair()
         theirs.hand_over(lambda received: received != b"2")

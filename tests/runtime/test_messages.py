@@ -108,7 +108,7 @@ class TestReadingCalls:
         with pytest.raises(MethodNotFound):
             TABLE.parse_notification(data, sender="client")
 
-    def test_one_kind_is_not_taken_for_another(self) -> None:
+    def test_message_kinds_are_not_confused(self) -> None:
         notification = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'
         for data in (notification, result({})):
             with pytest.raises(InvalidRequest, match="not a request"):
@@ -123,7 +123,7 @@ class TestReadingCalls:
         with pytest.raises(MethodNotFound):
             TABLE.parse_request(request("notifications/progress", {}), sender="client")
 
-    def test_what_is_not_json_is_a_parse_error(self) -> None:
+    def test_invalid_json_is_parse_error(self) -> None:
         with pytest.raises(ParseError):
             TABLE.parse_request(b"{", sender="client")
 
@@ -199,7 +199,7 @@ class TestReadingAnswers:
 
 
 class TestOutcomes:
-    """What reading comes to, as values."""
+    """The results of reading, as values."""
 
     def test_understood_unknown_and_unfit_are_three_things(self) -> None:
         def outcome(method: str, params: object) -> object:
@@ -252,7 +252,7 @@ class TestBatches:
 
     def test_cannot_hold_what_opens_the_connection(self) -> None:
         opening = {"jsonrpc": "2.0", "id": 1, "method": "initialize"}
-        with pytest.raises(InvalidRequest, match="initialize cannot be part of a batch"):
+        with pytest.raises(InvalidRequest, match="initialize must not be part of a batch"):
             Connection(self.BATCHING, "server", {}).check_batch(reading.Batch([1, opening]))
 
     def test_are_not_single_messages_anywhere(self) -> None:
@@ -310,7 +310,7 @@ class TestWriting:
 
     def test_only_what_the_method_carries(self) -> None:
         wrong: Any = m.RequestParams()
-        with pytest.raises(LocalError, match="RequestParams is not what tools/call carries"):
+        with pytest.raises(LocalError, match="RequestParams is not the params of tools/call"):
             TABLE.serialise_request(methods.CALL_TOOL, 1, wrong)
         with pytest.raises(LocalError, match="RequestParams is not a result of tools/call"):
             TABLE.serialise_result(methods.CALL_TOOL, 1, wrong)
@@ -341,8 +341,8 @@ class TestWriting:
         with pytest.raises(LocalError, match="not a request of 2025-11-25"):
             TABLE.serialise_request(foreign, 1, m.RequestParams())
 
-    def test_what_has_no_json_form_is_a_local_error(self) -> None:
+    def test_unserialisable_value_is_local_error(self) -> None:
         for arguments in ({"a": object()}, {"a": "\ud800"}):
             params = m.CallToolRequestParams(name="x", arguments=arguments)
-            with pytest.raises(LocalError, match="tools/call cannot be written"):
+            with pytest.raises(LocalError, match="tools/call has no JSON form"):
                 TABLE.serialise_request(methods.CALL_TOOL, 1, params)

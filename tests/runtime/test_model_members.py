@@ -58,7 +58,9 @@ def test_signature_of_every_model_has_its_members_as_keywords() -> None:
                         model.model_rebuild(force=True)
                     parameters = inspect.signature(model).parameters
                     assert parameters.keys() == model.model_fields.keys()
-                    assert {one.kind for one in parameters.values()} <= {Parameter.KEYWORD_ONLY}
+                    assert {parameter.kind for parameter in parameters.values()} <= {
+                        Parameter.KEYWORD_ONLY
+                    }
                     for name, field in model.model_fields.items():
                         needed = parameters[name].default is Parameter.empty
                         assert needed == field.is_required()

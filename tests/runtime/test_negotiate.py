@@ -1,4 +1,4 @@
-"""What a server decides. Tests carry the ids of the rows of the decision tables they show."""
+"""The decisions of a server. Tests carry the ids of the decision tables' rows."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def request(method: str = "tools/list", version: Any = None, **meta: Any) -> Jso
     return message
 
 
-def routed(message: object, offer: Offer, handshaken: bool = False) -> str | Route:
+def route_of(message: object, offer: Offer, handshaken: bool = False) -> str | Route:
     call = message_of(message)
     if isinstance(call, Malformed):
         raise call.error
@@ -81,37 +81,37 @@ class TestInitialize:
 class TestRoutes:
     def test_DS01_a_revision_in_meta_is_stateless_whatever_came_before(self) -> None:
         for handshaken in [False, True]:
-            assert routed(request(version=NEW), DUAL, handshaken) == NEW
+            assert route_of(request(version=NEW), DUAL, handshaken) == NEW
 
     def test_DS02_initialize_begins_a_handshake(self) -> None:
-        assert routed(request("initialize"), DUAL) == Route.INITIALIZE
+        assert route_of(request("initialize"), DUAL) == Route.INITIALIZE
 
     def test_DS04_after_a_handshake_the_rest_belongs_to_it(self) -> None:
-        assert routed(request(), DUAL, True) == Route.HANDSHAKE
+        assert route_of(request(), DUAL, True) == Route.HANDSHAKE
         assert (
-            routed({"jsonrpc": "2.0", "method": "notifications/x"}, DUAL, True) == Route.HANDSHAKE
+            route_of({"jsonrpc": "2.0", "method": "notifications/x"}, DUAL, True) == Route.HANDSHAKE
         )
 
     def test_DS05_HS08_before_a_handshake_only_pings_are_answered(self) -> None:
         for server in [LEGACY, DUAL]:
             with case(server):
-                assert routed(request("ping"), server) == Route.NOTHING
+                assert route_of(request("ping"), server) == Route.NOTHING
                 with pytest.raises(InvalidRequest) as caught:
-                    routed(request(), server)
+                    route_of(request(), server)
                 assert caught.value.id == 7
 
     def test_HS07_a_second_initialize_is_refused(self) -> None:
         with pytest.raises(InvalidRequest):
-            routed(request("initialize"), DUAL, True)
+            route_of(request("initialize"), DUAL, True)
 
     def test_DS12_a_handshake_revision_in_meta_is_unsupported(self) -> None:
         with pytest.raises(UnsupportedVersion) as caught:
-            routed(request(version="2025-11-25"), DUAL)
+            route_of(request(version="2025-11-25"), DUAL)
         assert caught.value.data["supported"] == [NEW, *reversed(OLD)]
 
     def test_SO02_SS09_without_meta_a_modern_server_says_what_is_missing(self) -> None:
         with pytest.raises(InvalidParams) as caught:
-            routed(request(), MODERN)
+            route_of(request(), MODERN)
         pointers = [pointer for pointer, _ in caught.value.problems]
         escaped = [key.replace("/", "~1") for key in (VERSION, CAPABILITIES)]
         assert pointers == [f"/params/_meta/{key}" for key in escaped]
@@ -125,33 +125,33 @@ class TestRoutes:
         for meta, missing in rows:
             with case((meta, missing)):
                 with pytest.raises(InvalidParams) as caught:
-                    routed(request(version=NEW, **meta), DUAL)
+                    route_of(request(version=NEW, **meta), DUAL)
                 assert caught.value.problems[0][0].endswith(missing.replace("/", "~1"))
 
     def test_SO03_SS11_a_revision_not_on_offer_is_unsupported(self) -> None:
         for method in ["tools/list", "server/discover", "initialize"]:
             with case(method):
                 with pytest.raises(UnsupportedVersion) as caught:
-                    routed(request(method, version="2099-01-01"), MODERN)
+                    route_of(request(method, version="2099-01-01"), MODERN)
                 assert (caught.value.code, caught.value.id) == (-32022, 7)
                 assert caught.value.data == {"supported": [NEW], "requested": "2099-01-01"}
 
     def test_SO05_SS07_initialize_at_a_modern_server_names_its_revisions(self) -> None:
         message = {**request("initialize"), "params": {"protocolVersion": "2025-11-25"}}
         with pytest.raises(UnsupportedVersion) as caught:
-            routed(message, MODERN)
+            route_of(message, MODERN)
         assert caught.value.data == {"supported": [NEW], "requested": "2025-11-25"}
 
     def test_a_legacy_server_answers_a_probe_as_it_answers_any_unknown_method(self) -> None:
         with pytest.raises(MethodNotFound):
-            routed(request("server/discover", version=NEW), LEGACY)
-        assert routed(request(version=NEW), LEGACY, True) == Route.HANDSHAKE
+            route_of(request("server/discover", version=NEW), LEGACY)
+        assert route_of(request(version=NEW), LEGACY, True) == Route.HANDSHAKE
 
     def test_notifications_are_never_refused(self) -> None:
         for version in ("2099-01-01", 5):
             message = {"jsonrpc": "2.0", "method": "x", "params": {"_meta": {VERSION: version}}}
-            assert routed(message, DUAL) == Route.NOTHING
-        assert routed({"jsonrpc": "2.0", "method": "x"}, MODERN) == Route.NOTHING
+            assert route_of(message, DUAL) == Route.NOTHING
+        assert route_of({"jsonrpc": "2.0", "method": "x"}, MODERN) == Route.NOTHING
 
 
 JSON: st.SearchStrategy[Any] = st.recursive(
@@ -174,6 +174,6 @@ def test_whatever_comes_is_routed_or_refused(
     message: JsonObject, method: Any, server: Offer, handshaken: bool
 ) -> None:
     try:
-        routed({**message, "method": method}, server, handshaken)
+        route_of({**message, "method": method}, server, handshaken)
     except RemoteError as error:
         assert error.id is None or error.id == message["id"]

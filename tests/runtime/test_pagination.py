@@ -13,7 +13,7 @@ from mcp_protogen.runtime.core.pagination import items, page
 from support.tables import case
 
 
-class Listed(NamedTuple):
+class ListedPage(NamedTuple):
     """A page as a client gets it."""
 
     names: list[int]
@@ -23,10 +23,10 @@ class Listed(NamedTuple):
 @pytest.mark.shows("S2-07")
 @given(st.lists(st.integers(), max_size=30), st.integers(1, 7))
 def test_all_pages_are_the_list(numbers: list[int], size: int) -> None:
-    async def fetch(cursor: str | None) -> Listed:
+    async def fetch(cursor: str | None) -> ListedPage:
         one = page(numbers, cursor, size)
         assert len(one.items) <= size
-        return Listed(one.items, one.next_cursor)
+        return ListedPage(one.items, one.next_cursor)
 
     async def walk() -> list[int]:
         return [number async for number in items(fetch, lambda listed: listed.names, lambda: 30)]
@@ -62,9 +62,9 @@ def test_a_page_has_items() -> None:
 def test_the_cursors_of_many_pages_are_not_all_held() -> None:
     numbers = iter(range(50))
 
-    async def fetch(cursor: str | None) -> Listed:
+    async def fetch(cursor: str | None) -> ListedPage:
         number = next(numbers, None)
-        return Listed([1], None if number is None else "x" * 10_000 + str(number))
+        return ListedPage([1], None if number is None else "x" * 10_000 + str(number))
 
     async def walk() -> int:
         tracemalloc.start()
@@ -79,30 +79,30 @@ def test_the_cursors_of_many_pages_are_not_all_held() -> None:
 
 
 def test_cursor_that_leads_nowhere_ends_the_list(caplog: pytest.LogCaptureFixture) -> None:
-    last = Listed([3, 4], None)
-    lists: list[tuple[dict[str | None, Listed], list[int], int]] = [
+    last = ListedPage([3, 4], None)
+    lists: list[tuple[dict[str | None, ListedPage], list[int], int]] = [
         # An empty cursor ends the list.
-        ({None: Listed([1, 2], "")}, [1, 2], 1),
-        ({None: Listed([1, 2], "a"), "a": Listed([3], "")}, [1, 2, 3], 2),
-        ({None: Listed([1, 2], "a"), "a": Listed([1, 2], "")}, [1, 2], 2),
+        ({None: ListedPage([1, 2], "")}, [1, 2], 1),
+        ({None: ListedPage([1, 2], "a"), "a": ListedPage([3], "")}, [1, 2, 3], 2),
+        ({None: ListedPage([1, 2], "a"), "a": ListedPage([1, 2], "")}, [1, 2], 2),
         # The server ignores cursors.
-        ({None: Listed([1, 2], "a"), "a": Listed([1, 2], "a")}, [1, 2], 2),
-        ({None: Listed([], "a"), "a": Listed([], "a")}, [], 2),
+        ({None: ListedPage([1, 2], "a"), "a": ListedPage([1, 2], "a")}, [1, 2], 2),
+        ({None: ListedPage([], "a"), "a": ListedPage([], "a")}, [], 2),
         # A further page points to itself.
-        ({None: Listed([1, 2], "a"), "a": Listed([3], "a")}, [1, 2, 3], 2),
+        ({None: ListedPage([1, 2], "a"), "a": ListedPage([3], "a")}, [1, 2, 3], 2),
         # The pages are a ring.
         (
-            {None: Listed([1], "a"), "a": Listed([2], "b"), "b": Listed([1], "a")},
+            {None: ListedPage([1], "a"), "a": ListedPage([2], "b"), "b": ListedPage([1], "a")},
             [1, 2],
             3,
         ),
         (
-            {None: Listed([1], "a"), "a": Listed([2], "b"), "b": Listed([3], "a")},
+            {None: ListedPage([1], "a"), "a": ListedPage([2], "b"), "b": ListedPage([3], "a")},
             [1, 2, 3],
             3,
         ),
         # Equal pages are fine as long as the cursor gets on.
-        ({None: Listed([1], "a"), "a": Listed([1], "b"), "b": last}, [1, 1, 3, 4], 3),
+        ({None: ListedPage([1], "a"), "a": ListedPage([1], "b"), "b": last}, [1, 1, 3, 4], 3),
     ]
     for pages, expected, requests in lists:
         with case(pages):
@@ -113,8 +113,8 @@ def test_cursor_that_leads_nowhere_ends_the_list(caplog: pytest.LogCaptureFixtur
             assert ("cut short" in caplog.text) == (last not in pages.values())
 
 
-async def listed_items(pages: dict[str | None, Listed], asked: list[str | None]) -> list[int]:
-    async def fetch(cursor: str | None) -> Listed:
+async def listed_items(pages: dict[str | None, ListedPage], asked: list[str | None]) -> list[int]:
+    async def fetch(cursor: str | None) -> ListedPage:
         asked.append(cursor)
         return pages[cursor]
 

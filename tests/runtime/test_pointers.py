@@ -10,7 +10,7 @@ from support.json_types import JsonObject
 from support.runtime.mini import models as m
 
 
-def found(expression: Any, value: object, prefix: str = "") -> list[tuple[str, str]]:
+def find_problems(expression: Any, value: object, prefix: str = "") -> list[tuple[str, str]]:
     with pytest.raises(ValidationError) as caught:
         validator_of(expression)(value)
     return [(problem.pointer, problem.message) for problem in problems(caught.value, value, prefix)]
@@ -18,20 +18,22 @@ def found(expression: Any, value: object, prefix: str = "") -> list[tuple[str, s
 
 def test_members_and_indexes_lead_to_the_value() -> None:
     tools: list[Any] = [{"name": "a", "inputSchema": {}}, {"name": 1, "inputSchema": {}}]
-    assert found(m.ListToolsResult, {"tools": tools}) == [
+    assert find_problems(m.ListToolsResult, {"tools": tools}) == [
         ("/tools/1/name", "Input should be a valid string")
     ]
 
 
 def test_wire_names_are_used_and_missing_members_named() -> None:
-    assert found(m.ListToolsResult, {"tools": [{"name": "a"}]}) == [
+    assert find_problems(m.ListToolsResult, {"tools": [{"name": "a"}]}) == [
         ("/tools/0/inputSchema", "Field required")
     ]
 
 
 def test_the_whole_value_is_the_empty_pointer() -> None:
-    assert found(m.ListToolsResult, [], "/result") == [("/result", "Input should be an object")]
-    assert found(m.ListToolsResult, []) == [("", "Input should be an object")]
+    assert find_problems(m.ListToolsResult, [], "/result") == [
+        ("/result", "Input should be an object")
+    ]
+    assert find_problems(m.ListToolsResult, []) == [("", "Input should be an object")]
 
 
 def test_tags_of_an_open_union_are_no_part_of_the_pointer() -> None:
@@ -46,7 +48,7 @@ def test_tags_of_an_open_union_are_no_part_of_the_pointer() -> None:
             ("/annotations/priority", "Input should be less than or equal to 1"),
         ),
     ]:
-        assert found(m.CallToolResult, {"content": [block]}) == [
+        assert find_problems(m.CallToolResult, {"content": [block]}) == [
             ("/content/0" + expected[0], expected[1])
         ]
 
@@ -58,20 +60,20 @@ def test_tags_of_a_closed_union_are_no_part_of_the_pointer() -> None:
         ({"type": "x"}, ("/ref/type", "Input should be one of 'ref/prompt', 'ref/resource'")),
         ({}, ("/ref/type", "Field required")),
     ]:
-        assert found(m.CompleteRequestParams, {"ref": ref}) == [expected]
+        assert find_problems(m.CompleteRequestParams, {"ref": ref}) == [expected]
 
 
 def test_arms_of_another_json_type_are_not_heard() -> None:
-    assert found(m.SamplingMessage, {"role": "user", "content": [{"type": "text"}]}) == [
+    assert find_problems(m.SamplingMessage, {"role": "user", "content": [{"type": "text"}]}) == [
         ("/content/0/text", "Field required")
     ]
-    assert found(m.SamplingMessage, {"role": "user", "content": {"type": "text"}}) == [
+    assert find_problems(m.SamplingMessage, {"role": "user", "content": {"type": "text"}}) == [
         ("/content/text", "Field required")
     ]
 
 
-def test_what_all_arms_say_is_said_once() -> None:
-    assert found(m.ElicitRequestParams, {"mode": "form", "requestedSchema": {}}) == [
+def test_problem_of_all_alternatives_is_reported_once() -> None:
+    assert find_problems(m.ElicitRequestParams, {"mode": "form", "requestedSchema": {}}) == [
         ("/message", "Field required"),
         ("/mode", "Input should be 'url'"),
         ("/url", "Field required"),
@@ -86,7 +88,7 @@ def test_a_tag_that_is_also_a_member_is_told_apart_by_the_value() -> None:
     class Outer(WireModel):
         resource: Inner | dict[str, int]
 
-    assert ("/resource/uri", "Input should be a valid string") in found(
+    assert ("/resource/uri", "Input should be a valid string") in find_problems(
         Outer, {"resource": {"resource": 1, "uri": 5.5}}
     )
 
@@ -99,7 +101,7 @@ def test_an_arm_that_is_called_as_a_member_without_items_is_no_part_of_the_point
         listing: Listing | int
 
     listing = {"Listing": 5, "items": ["a", 5.5]}
-    assert found(Outer, {"listing": listing})[0] == (
+    assert find_problems(Outer, {"listing": listing})[0] == (
         "/listing/items/1",
         "Input should be a valid string",
     )
@@ -109,18 +111,18 @@ def test_names_are_escaped() -> None:
     class Map(WireModel):
         values: dict[str, int]
 
-    assert found(Map, {"values": {"a/b~c": "x"}}) == [
+    assert find_problems(Map, {"values": {"a/b~c": "x"}}) == [
         ("/values/a~1b~0c", "Input should be a valid integer")
     ]
 
 
 def test_a_rule_about_the_whole_object_points_at_the_object() -> None:
-    assert found(m.InputRequiredResult, {"resultType": "input_required"}, "/result") == [
+    assert find_problems(m.InputRequiredResult, {"resultType": "input_required"}, "/result") == [
         ("/result", "At least one of inputRequests, requestState is required")
     ]
 
 
-def test_what_a_validator_says_is_told_in_its_words_alone() -> None:
+def test_validator_messages_are_quoted_verbatim() -> None:
     def refuse(value: int) -> int:
         assert value > 1, "too small"
         raise ValueError("not on Sundays")
@@ -129,18 +131,18 @@ def test_what_a_validator_says_is_told_in_its_words_alone() -> None:
         raise ValueError
 
     type_: Any = Annotated[int, AfterValidator(refuse)]
-    assert found(type_, 5) == [("", "not on Sundays")]
-    assert found(type_, 0)[0][1].startswith("too small")
+    assert find_problems(type_, 5) == [("", "not on Sundays")]
+    assert find_problems(type_, 0)[0][1].startswith("too small")
     silent: Any = Annotated[int, AfterValidator(say_nothing)]
-    assert found(silent, 5) == [("", "Input is not valid")]
+    assert find_problems(silent, 5) == [("", "Input is not valid")]
 
 
 def test_neither_values_nor_links_are_repeated() -> None:
     secret = "hunter2"
     value: JsonObject = {"content": [{"type": "text", "text": [secret]}], "isError": secret}
-    assert secret not in str(found(m.CallToolResult, value))
-    assert "http" not in str(found(m.CallToolResult, value))
-    assert secret not in str(found(m.CompleteRequestParams, {"ref": {"type": secret}}))
+    assert secret not in str(find_problems(m.CallToolResult, value))
+    assert "http" not in str(find_problems(m.CallToolResult, value))
+    assert secret not in str(find_problems(m.CompleteRequestParams, {"ref": {"type": secret}}))
 
 
 def test_a_search_that_finds_nothing_ends_soon() -> None:
@@ -150,15 +152,15 @@ def test_a_search_that_finds_nothing_ends_soon() -> None:
     class Branch(WireModel):
         branch: "Branch | Leaf | None" = None
 
-    def nested(innermost: int, *names: str) -> JsonObject:
+    def nest(innermost: int, *names: str) -> JsonObject:
         value: JsonObject = {"branch": innermost}
         for _ in range(60):
             value = dict.fromkeys(names, value)
         return value
 
     with pytest.raises(ValidationError) as caught:
-        Branch.from_wire(nested(5, "branch"))
-    assert problems(caught.value, nested(6, "branch", "Branch", "Leaf"))
+        Branch.from_wire(nest(5, "branch"))
+    assert problems(caught.value, nest(6, "branch", "Branch", "Leaf"))
 
 
 def test_many_faults_below_a_long_name_take_no_more_than_one(
@@ -176,4 +178,4 @@ def test_many_faults_below_a_long_name_take_no_more_than_one(
     listed = [problem.pointer for problem in problems(caught.value, value)]
     assert set(listed) == {f"/lists/{name}/0", f"/objects/{name}/0"}
     monkeypatch.setattr("mcp_protogen.runtime.core.models.validation_errors._LONGEST", 1500)
-    assert [one.pointer for one in problems(caught.value, value)] == listed[:1]
+    assert [found_problem.pointer for found_problem in problems(caught.value, value)] == listed[:1]

@@ -1,4 +1,4 @@
-"""How messages get from a transport to whoever takes them in."""
+"""The path of messages from a transport to their receiver."""
 
 import asyncio
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from mcp_protogen.runtime.transports.streams import LineProtocol, LineTransport
 
 
 class Intake:
-    """Takes messages in, up to a number, and then wants to be waited for."""
+    """A receiver that takes messages up to a number, and then blocks."""
 
     def __init__(self, most: int = 1000) -> None:
         self.most = most
@@ -30,7 +30,7 @@ class Intake:
 
 
 class Slow:
-    """A transport with nothing but the three calls."""
+    """A transport with only the three calls."""
 
     def __init__(self, *batches: Sequence[bytes]) -> None:
         self._batches = list(batches)
@@ -70,7 +70,7 @@ def with_lines(script: Any, intake: Intake) -> None:
     asyncio.run(main())
 
 
-def test_what_comes_is_taken_at_once() -> None:
+def test_incoming_lines_are_taken_at_once() -> None:
     intake = Intake()
 
     async def script(lines: LineProtocol, reading: Any) -> None:
@@ -83,13 +83,13 @@ def test_what_comes_is_taken_at_once() -> None:
     assert intake.waited == 0
 
 
-def test_nothing_is_lost_and_order_is_kept_when_it_is_too_much() -> None:
+def test_overload_keeps_all_lines_in_order() -> None:
     intake = Intake(most=2)
     expected = [b"%d" % number for number in range(1300)]
 
     async def script(lines: LineProtocol, reading: Any) -> None:
         for start in range(0, 1300, 13):
-            lines.data_received(b"".join(one + b"\n" for one in expected[start : start + 13]))
+            lines.data_received(b"".join(line + b"\n" for line in expected[start : start + 13]))
             await asyncio.sleep(0)
         while len(intake.taken) < len(expected):
             await asyncio.sleep(0)
@@ -115,7 +115,7 @@ def test_a_flood_lets_others_have_their_turn() -> None:
     assert turns >= 10
 
 
-def test_nothing_is_taken_after_reading_has_ended() -> None:
+def test_lines_after_end_of_reading_are_dropped() -> None:
     intake = Intake()
 
     async def script(lines: LineProtocol, reading: Any) -> None:

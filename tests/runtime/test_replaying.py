@@ -1,4 +1,4 @@
-"""Servers that are played back: what is the same request, and what is said in which order."""
+"""Replayed servers: equal requests, and the order of messages."""
 
 import json
 from collections.abc import Iterable
@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from mcp_protogen.runtime.transports.recordings import (
     Entry,
-    Recorded,
     RecordingError,
     Redaction,
-    read_recorded,
+    TrafficRecording,
+    read_recording,
 )
 from mcp_protogen.runtime.transports.replaying import Playback, Script
 from support.json_types import Json, JsonObject
@@ -28,7 +28,7 @@ def call(id: object, name: str = "a", **more: object) -> JsonObject:
     return request(id, "tools/call", name=name, **more)
 
 
-def notified(method: str, **params: object) -> JsonObject:
+def notification_of(method: str, **params: object) -> JsonObject:
     return {"jsonrpc": "2.0", "method": f"notifications/{method}", "params": params}
 
 
@@ -37,16 +37,16 @@ def result(id: object, **said: object) -> JsonObject:
 
 
 def playing(*said: tuple[str, Json], **about: object) -> Playback:
-    """A server of a recording in which `>` is what the client said, and `<` what the server did."""
+    """Return a server of a recording in which `>` marks the client, and `<` the server."""
     entries = [Entry("client" if who == ">" else "server", message) for who, message in said]
-    return Playback(Script(Recorded(dict(about), entries)))
+    return Playback(Script(TrafficRecording(dict(about), entries)))
 
 
 def takes(server: Playback, message: Json) -> list[Json]:
-    return [json.loads(one) for one in server.take(json.dumps(message).encode())]
+    return [json.loads(line) for line in server.take(json.dumps(message).encode())]
 
 
-def test_what_belongs_to_a_connection_makes_no_difference() -> None:
+def test_connection_specific_members_are_ignored_in_match() -> None:
     recorded = call(1, arguments={"x": 1, "y": [2]}, _meta={TOKEN: 1, "own": 1})
     server = playing((">", recorded), ("<", result(1, said="yes")))
     same = {
@@ -78,7 +78,7 @@ def test_answers_come_in_their_order_and_the_last_one_from_then_on() -> None:
     assert given == [1, 2, 2, 2]
 
 
-def test_what_opens_a_connection_is_answered_to_any_client() -> None:
+def test_handshake_is_answered_for_any_client() -> None:
     opening = request(1, "initialize", protocolVersion="2025-11-25", clientInfo={"name": "a"})
     server = playing((">", opening), ("<", result(1, protocolVersion="2025-11-25")))
     assert takes(server, request(9, "initialize", protocolVersion="2024-11-05")) == [
@@ -86,48 +86,48 @@ def test_what_opens_a_connection_is_answered_to_any_client() -> None:
     ]
 
 
-def test_what_is_said_beside_an_answer_is_said_in_its_place() -> None:
+def test_notifications_before_answer_are_replayed_in_place() -> None:
     server = playing(
-        ("<", notified("message", data="first")),
+        ("<", notification_of("message", data="first")),
         (">", call(1, _meta={TOKEN: "p"})),
         (">", call(2, "b")),
-        ("<", notified("progress", progressToken="p", progress=1)),
-        ("<", notified("message", data="of b")),
+        ("<", notification_of("progress", progressToken="p", progress=1)),
+        ("<", notification_of("message", data="of b")),
         ("<", result(2)),
         ("<", result(1)),
-        ("<", notified("tools/list_changed")),
+        ("<", notification_of("tools/list_changed")),
     )
-    assert [json.loads(one)["params"] for one in server.begin()] == [{"data": "first"}]
+    assert [json.loads(line)["params"] for line in server.begin()] == [{"data": "first"}]
     said = takes(server, call(5, _meta={TOKEN: 7}))
-    assert said == [notified("progress", progressToken=7, progress=1), result(5)]
+    assert said == [notification_of("progress", progressToken=7, progress=1), result(5)]
     assert takes(server, call(6, _meta={})) == [result(6)], "nobody wants to know of progress"
     assert takes(server, call(8, "b")) == [
-        notified("message", data="of b"),
+        notification_of("message", data="of b"),
         result(8),
-        notified("tools/list_changed"),
+        notification_of("tools/list_changed"),
     ]
 
 
-def test_what_comes_on_a_stream_follows_what_was_asked_last() -> None:
+def test_stream_events_follow_last_request() -> None:
     server = playing(
         (">", request("l", "subscriptions/listen")),
-        ("<", notified("subscriptions/acknowledged", _meta={STREAM: "l"})),
+        ("<", notification_of("subscriptions/acknowledged", _meta={STREAM: "l"})),
         (">", call(2)),
-        ("<", notified("tools/list_changed", _meta={STREAM: "l"})),
+        ("<", notification_of("tools/list_changed", _meta={STREAM: "l"})),
         ("<", result(2)),
-        ("<", notified("prompts/list_changed", _meta={STREAM: "l"})),
+        ("<", notification_of("prompts/list_changed", _meta={STREAM: "l"})),
     )
     assert takes(server, call(3)) == [result(3)], "nobody listens"
     said = takes(server, request(4, "subscriptions/listen"))
-    assert said == [notified("subscriptions/acknowledged", _meta={STREAM: 4})]
+    assert said == [notification_of("subscriptions/acknowledged", _meta={STREAM: 4})]
     assert takes(server, call(5)) == [
-        notified("tools/list_changed", _meta={STREAM: 4}),
+        notification_of("tools/list_changed", _meta={STREAM: 4}),
         result(5),
-        notified("prompts/list_changed", _meta={STREAM: 4}),
+        notification_of("prompts/list_changed", _meta={STREAM: 4}),
     ]
 
 
-def test_what_follows_a_question_waits_for_its_answer() -> None:
+def test_messages_after_server_request_wait_for_its_answer() -> None:
     said = [
         (">", call(1)),
         ("<", request(1, "roots/list")),
@@ -139,11 +139,11 @@ def test_what_follows_a_question_waits_for_its_answer() -> None:
     assert asked["method"] == "roots/list" and not rest
     assert takes(server, result(asked["id"], roots=["other"])) == [result(3, n=1)]
     asked, *_ = takes(server, call(4))
-    assert takes(server, notified("cancelled", requestId=4)) == []
+    assert takes(server, notification_of("cancelled", requestId=4)) == []
     assert takes(server, result(asked["id"])) == [], "nobody waits for the answer any more"
 
 
-def test_what_was_not_recorded_is_an_error_that_names_the_closest() -> None:
+def test_unrecorded_request_error_names_closest() -> None:
     server = playing(
         (">", call(1, arguments={"city": "Paris", "days": 1})),
         ("<", result(1)),
@@ -156,9 +156,9 @@ def test_what_was_not_recorded_is_an_error_that_names_the_closest() -> None:
     assert error["data"]["closest"]["arguments"]["city"] == "Paris"
     error = takes(server, request(1, "prompts/list"))[0]["error"]
     assert error["code"] == -32601
-    assert error["message"] == "prompts/list was not recorded; there is tools/call"
+    assert error["message"] == "prompts/list was not recorded; recorded methods: tools/call"
     assert takes(server, request(1, "ping")) == [result(1)]
-    assert takes(server, notified("roots/list_changed")) == []
+    assert takes(server, notification_of("roots/list_changed")) == []
 
 
 def test_several_connections_and_the_side_of_clients_are_kept_apart() -> None:
@@ -170,7 +170,7 @@ def test_several_connections_and_the_side_of_clients_are_kept_apart() -> None:
         Entry("server", result(1, n=1), "server", "x"),
         Entry("server", result(1, n=2), "server", "y"),
     ]
-    server = Playback(Script(Recorded({}, entries)))
+    server = Playback(Script(TrafficRecording({}, entries)))
     assert takes(server, call(5)) == [result(5, n=1)]
     assert takes(server, call(6, "b")) == [result(6, n=2)]
 
@@ -207,18 +207,18 @@ def test_a_file_that_is_no_recording_is_refused_with_its_line(tmp_path: Path) ->
     head = '{"traffic": 1}\n'
     wrong = {
         "": (1, "not JSON"),
-        "[]": (1, "no object"),
-        '{"traffic": 2}': (1, 'no "traffic": 1'),
+        "[]": (1, "not an object"),
+        '{"traffic": 2}': (1, 'must have "traffic": 1'),
         head + "{": (2, "not JSON"),
         head + '{"sender": "me", "message": {}}': (2, "client or server"),
-        head + '{"sender": "client"}': (2, 'neither "message" nor "text"'),
+        head + '{"sender": "client"}': (2, '"message" or "text" is required'),
     }
     file = tmp_path / "recording.jsonl"
     for text, (line, reason) in wrong.items():
         with case(text):
             file.write_text(text)
             with pytest.raises(RecordingError, match=reason) as caught:
-                read_recorded(file)
+                read_recording(file)
             assert caught.value.line == line
     file.write_text(head + '{"sender": "server", "text": "no JSON"}\n')
-    assert read_recorded(file).entries == []
+    assert read_recording(file).entries == []

@@ -26,7 +26,7 @@ class Clock:
         return self.now
 
 
-def refused(seal: StateSeal, text: str, bound: bytes = BOUND) -> None:
+def check_refused(seal: StateSeal, text: str, bound: bytes = BOUND) -> None:
     with pytest.raises(InvalidParams) as caught:
         seal.open(text, bound)
     assert caught.value.problems[0][0] == "/params/requestState"
@@ -40,7 +40,7 @@ JSON: st.SearchStrategy[Any] = st.recursive(
 
 
 @given(JSON)
-def test_what_is_sealed_comes_back(value: object) -> None:
+def test_sealed_state_opens_to_same_value(value: object) -> None:
     seal = StateSeal([KEY])
     assert seal.open(seal.seal(value, BOUND), BOUND) == value
 
@@ -50,36 +50,36 @@ def test_a_changed_state_is_refused() -> None:
     raw = urlsafe_b64decode(seal.seal({"a": 1}, BOUND) + "==")
     for place in range(len(raw)):
         changed = raw[:place] + bytes([raw[place] ^ 1]) + raw[place + 1 :]
-        refused(seal, urlsafe_b64encode(changed).rstrip(b"=").decode())
+        check_refused(seal, urlsafe_b64encode(changed).rstrip(b"=").decode())
 
 
-def test_what_is_no_state_is_refused() -> None:
+def test_invalid_state_is_refused() -> None:
     for text in ["", "x", "AAAA", "ä", "=", "!!!!", "A" * 2_000_000, "A" * 100, "\n", "AA=="]:
         with case(text):
-            refused(StateSeal([KEY]), text)
+            check_refused(StateSeal([KEY]), text)
 
 
 def test_a_shortened_or_padded_state_is_refused() -> None:
     seal = StateSeal([KEY])
     text = seal.seal("x" * 50, BOUND)
     for length in range(len(text)):
-        refused(seal, text[:length])
-    refused(seal, text + "=")
-    refused(seal, text + "\n")
+        check_refused(seal, text[:length])
+    check_refused(seal, text + "=")
+    check_refused(seal, text + "\n")
 
 
 def test_a_state_of_another_request_caller_or_server_is_refused() -> None:
-    for other in [
+    for bound in [
         binding("prompts/get", {"name": "a"}, None, "s"),
         binding("tools/call", {"name": "b"}, None, "s"),
         binding("tools/call", {"name": "a"}, "eve", "s"),
         binding("tools/call", {"name": "a"}, "", "s"),
         binding("tools/call", {"name": "a"}, None, "t"),
     ]:
-        with case(other):
+        with case(bound):
             seal = StateSeal([KEY])
-            refused(seal, seal.seal(1, other))
-            refused(seal, seal.seal(1, BOUND), other)
+            check_refused(seal, seal.seal(1, bound))
+            check_refused(seal, seal.seal(1, BOUND), bound)
 
 
 def test_a_state_lapses() -> None:
@@ -89,7 +89,7 @@ def test_a_state_lapses() -> None:
     clock.now += 60
     assert seal.open(text, BOUND) == 1
     clock.now += 1
-    refused(seal, text)
+    check_refused(seal, text)
 
 
 def test_without_a_key_it_is_one_of_this_process() -> None:
@@ -102,21 +102,21 @@ def test_without_a_key_it_is_one_of_this_process() -> None:
     there = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    refused(StateSeal(), there.stdout.strip())
+    check_refused(StateSeal(), there.stdout.strip())
 
 
 def test_another_key_opens_nothing() -> None:
     assert StateSeal([KEY]).open(StateSeal([KEY]).seal(1, BOUND), BOUND) == 1
-    refused(StateSeal([b"l" * 32]), StateSeal([KEY]).seal(1, BOUND))
+    check_refused(StateSeal([b"l" * 32]), StateSeal([KEY]).seal(1, BOUND))
 
 
 def test_the_first_key_seals_and_all_of_them_open() -> None:
     old, new = KEY, b"l" * 32
     for before, after in [([old], [old, new]), ([old, new], [new, old]), ([new, old], [new])]:
         # Each step of an exchange of keys, while others are still at the step before.
-        for one, other in [(before, after), (after, before)]:
-            assert StateSeal(other).open(StateSeal(one).seal(1, BOUND), BOUND) == 1
-    refused(StateSeal([new]), StateSeal([old, new]).seal(1, BOUND))
+        for sealing, opening in [(before, after), (after, before)]:
+            assert StateSeal(opening).open(StateSeal(sealing).seal(1, BOUND), BOUND) == 1
+    check_refused(StateSeal([new]), StateSeal([old, new]).seal(1, BOUND))
 
 
 def test_a_short_key_is_refused_and_so_is_one_that_is_no_list() -> None:

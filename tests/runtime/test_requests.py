@@ -1,4 +1,4 @@
-"""The one way of all requests: in a task of their own, or in the task of whoever brings them."""
+"""The one path of all requests: in a new task, or in the sender's."""
 
 import asyncio
 import json
@@ -25,7 +25,7 @@ BUSY = -32603
 
 
 class Answered:
-    """A way back that keeps what comes over it."""
+    """A channel that records its messages."""
 
     principal = None
     http_request = None
@@ -64,7 +64,7 @@ class Site:
         self.log: list[object] = []
         self.go = asyncio.Event()
         self.endpoint = Endpoint(
-            connection, NullSink(), Tasks(), Options(**options), serve or self.serve, ignored
+            connection, NullSink(), Tasks(), Options(**options), serve or self.serve, ignore
         )
 
     async def serve(self, job: Job) -> Any:
@@ -90,8 +90,8 @@ def call(id: object) -> Call:
     return found
 
 
-def ignored(*_: object) -> None:
-    """What a server makes of a notification that it has no handler for."""
+def ignore(*_: object) -> None:
+    """Ignore a notification, as without a handler."""
 
 
 Run = Callable[[Site, Job], Coroutine[Any, Any, None]]
@@ -119,7 +119,7 @@ def test_a_request_is_answered_or_cancelled_alike(way: Run) -> None:
         site.endpoint.jobs.cancel(other)
         site.endpoint.jobs.cancel(other)
         site.go.set()
-        # Whoever waits goes on.
+        # The waiting task continues.
         await asyncio.gather(*both)
         assert (first.told, second.told) == ([1], ["skipped"])
         assert site.log == [1, 2, "cancelled"]
@@ -136,7 +136,7 @@ def test_the_limit_is_one_for_both() -> None:
         site = Site(max_in_flight=1)
         (one, first), (other, second), (third, last) = site.job(1), site.job(2), site.job(3)
         site.endpoint.jobs.start(one)
-        # Who waits for the answer is told at once, and who does not gets a turn.
+        # A task that waits for the answer gets it at once; others get a turn.
         await site.endpoint.jobs.run(other)
         assert second.told == [BUSY]
         site.endpoint.jobs.start(third)
@@ -164,7 +164,7 @@ def test_many_clients_may_use_one_id_at_a_time() -> None:
     asyncio.run(main())
 
 
-def test_what_comes_before_belongs_to_the_request() -> None:
+def test_notifications_before_answer_belong_to_request() -> None:
     async def main() -> None:
         site = Site()
         (one, first), (other, second) = site.job(1), site.job(2)
@@ -244,10 +244,10 @@ def test_at_an_orderly_end_what_takes_too_long_is_answered_with_an_error_and_end
 _CALLER: ContextVar[object] = ContextVar("_CALLER", default=None)
 
 
-async def begun_together(
+async def answers_to_burst(
     serve: Callable[[int], Awaitable[None]], number: int, **options: Any
 ) -> list[list[object]]:
-    """Return what answers each of so many requests, which came one right after the other."""
+    """Return the answers to this number of requests, which came at once."""
 
     async def answer(job: Job) -> Any:
         await serve(int(job.request.id))
@@ -282,7 +282,7 @@ def test_requests_that_come_together_share_nothing_that_a_handler_changes(limit:
         elif id == 5:
             raise LookupError
 
-    told = asyncio.run(begun_together(serve, 6, max_in_flight=limit))
+    told = asyncio.run(answers_to_burst(serve, 6, max_in_flight=limit))
     assert seen == dict.fromkeys(range(1, 7), (None, 0))
     assert told == [[1], [2], ["skipped"], ["skipped"], [BUSY], [6]]
 
@@ -297,10 +297,10 @@ def test_a_value_of_a_handler_is_not_seen_by_another_though_it_is_equal_to_that_
 
     async def main() -> None:
         _CALLER.set(before)
-        await begun_together(serve, 3)
+        await answers_to_burst(serve, 3)
 
     asyncio.run(main())
-    assert all(one is before for one in seen)
+    assert all(value is before for value in seen)
 
 
 def test_who_keeps_the_task_of_a_handler_cannot_cancel_another_with_it() -> None:
@@ -312,7 +312,7 @@ def test_who_keeps_the_task_of_a_handler_cannot_cancel_another_with_it() -> None
         else:
             await asyncio.sleep(0.02)
 
-    assert asyncio.run(begun_together(serve, 3)) == [[1], [2], [3]]
+    assert asyncio.run(answers_to_burst(serve, 3)) == [[1], [2], [3]]
 
 
 def test_requests_are_served_where_tasks_begin_at_once() -> None:
@@ -323,15 +323,15 @@ def test_requests_are_served_where_tasks_begin_at_once() -> None:
     async def main() -> None:
         loop = asyncio.get_running_loop()
         loop.set_task_factory(eager)
-        assert await begun_together(serve, 9, max_in_flight=2) == [[id] for id in range(1, 10)]
+        assert await answers_to_burst(serve, 9, max_in_flight=2) == [[id] for id in range(1, 10)]
         loop.set_task_factory(None)
 
     asyncio.run(main())
 
 
 @coroutine
-def resumed(work: Coroutine[Any, Any, Any], waiting: Any) -> Generator[Any, Any, Any]:
-    """Go on with a coroutine that has made its first step, and now waits for `waiting`."""
+def resume(work: Coroutine[Any, Any, Any], waiting: Any) -> Generator[Any, Any, Any]:
+    """Continue a coroutine that has made its first step, and now waits for `waiting`."""
     while True:
         try:
             try:
@@ -353,7 +353,7 @@ def eager(
     waiting: list[Any] = []
 
     async def rest() -> Any:
-        return await resumed(work, waiting[0]) if waiting else None
+        return await resume(work, waiting[0]) if waiting else None
 
     task = asyncio.Task(rest(), loop=loop, context=first)
     caller = asyncio.current_task(loop)
@@ -381,7 +381,7 @@ def test_requests_that_come_together_may_limit_their_time_and_have_tasks_of_thei
         else:
             ended.append(id)
 
-    told = asyncio.run(begun_together(serve, 6))
+    told = asyncio.run(answers_to_burst(serve, 6))
     assert told == [[id] for id in range(1, 7)]
     assert ended[-1] == (3, "late")
     assert set(ended[:-1]) == {1, 2, 4, 5, 6}
@@ -393,7 +393,7 @@ def test_a_request_that_waits_holds_up_none_that_came_with_it() -> None:
         jobs = [site.job(id) for id in range(1, 9)]
         for job, _ in jobs:
             site.endpoint.jobs.start(job)
-        # One step for the first, and one for all that are left.
+        # One step for the first, and one for all others.
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert site.log == [*range(1, 9)]

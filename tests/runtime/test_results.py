@@ -1,4 +1,4 @@
-"""Results as a receiver reads them: what it forgives, and which types of result it knows."""
+"""Results for a receiver: its leniency, and its known result types."""
 
 from copy import deepcopy
 from itertools import product
@@ -26,7 +26,7 @@ def read(spec: AnyRequest, value: object) -> Any:
     return s.TABLE.read_result(spec, value)
 
 
-def refused(spec: AnyRequest, value: object) -> list[str]:
+def refusal_pointers(spec: AnyRequest, value: object) -> list[str]:
     with pytest.raises(InvalidAnswer) as caught:
         read(spec, value)
     return [pointer for pointer, _ in caught.value.problems]
@@ -55,12 +55,12 @@ class TestLeniency:
         for ttl in [-1, -0.5, -(10**30)]:
             assert read(s.LIST, without(ttlMs=ttl)).ttl_ms == 0
 
-    def test_nothing_else_is_forgiven(self) -> None:
+    def test_other_ttl_faults_are_refused(self) -> None:
         values: list[Json] = [None, "1", "-1", True, 1.5, []]
         for ttl in values:
-            assert refused(s.LIST, without(ttlMs=ttl)) == ["/result/ttlMs"]
+            assert refusal_pointers(s.LIST, without(ttlMs=ttl)) == ["/result/ttlMs"]
 
-    def test_what_came_is_left_as_it_was(self) -> None:
+    def test_received_value_is_unchanged(self) -> None:
         value = {"items": ["a"], "ttlMs": -1}
         before = deepcopy(value)
         read(s.LIST, value)
@@ -68,14 +68,16 @@ class TestLeniency:
 
     def test_an_optional_member_is_held_to_the_schema(self) -> None:
         assert read(s.NAME, {"resultType": "complete"}).ttl_ms is None
-        assert refused(s.NAME, {"resultType": "complete", "ttlMs": -1}) == ["/result/ttlMs"]
+        assert refusal_pointers(s.NAME, {"resultType": "complete", "ttlMs": -1}) == [
+            "/result/ttlMs"
+        ]
 
     def test_models_are_as_strict_as_the_schema(self) -> None:
         with pytest.raises(ValidationError):
             s.ListResult.from_wire(without("ttlMs"))
 
     def test_another_type_of_result_is_forgiven_nothing(self) -> None:
-        assert refused(s.NAME, {"resultType": "input_required"}) == ["/result/state"]
+        assert refusal_pointers(s.NAME, {"resultType": "input_required"}) == ["/result/state"]
 
     def test_a_revision_without_rules_reads_with_the_model_alone(self) -> None:
         reader = result_reader(methods.LIST_TOOLS, Rules())
@@ -90,16 +92,16 @@ class TestResultTypes:
 
     def test_an_unknown_one_is_refused(self) -> None:
         for spec in BOTH:
-            assert refused(spec, without(resultType="task")) == ["/result/resultType"]
+            assert refusal_pointers(spec, without(resultType="task")) == ["/result/resultType"]
 
-    def test_one_that_the_method_does_not_have_is_refused(self) -> None:
+    def test_result_type_unknown_to_method_is_refused(self) -> None:
         value = without(resultType="input_required", state="x")
-        assert refused(s.LIST, value) == ["/result/resultType"]
+        assert refusal_pointers(s.LIST, value) == ["/result/resultType"]
 
-    def test_what_is_no_string_is_refused(self) -> None:
+    def test_result_type_must_be_string(self) -> None:
         kinds: list[Json] = [None, 1, True, [], {}, ["complete"]]
         for kind, spec in product(kinds, BOTH):
-            assert refused(spec, without(resultType=kind)) == ["/result/resultType"]
+            assert refusal_pointers(spec, without(resultType=kind)) == ["/result/resultType"]
 
     def test_the_reader_says_which_it_was(self) -> None:
         with pytest.raises(UnknownResultType, match="task"):
@@ -108,7 +110,7 @@ class TestResultTypes:
     def test_a_result_has_to_be_an_object(self) -> None:
         values: list[Json] = [None, [], "complete", 1]
         for value in values:
-            assert refused(s.LIST, value) == ["/result"]
+            assert refusal_pointers(s.LIST, value) == ["/result"]
 
     def test_a_revision_that_has_no_types_takes_any(self) -> None:
         table = MethodTable("x", requests={"list": s.LIST}, notifications={}, errors={})

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mcp_protogen.runtime.http.sse import Event, Parser, written
+from mcp_protogen.runtime.http.sse import Event, Parser, write_event
 from support.json_types import JsonObject
 from support.tables import case
 
@@ -16,26 +16,26 @@ def read(*chunks: bytes, limit: int = 1000) -> list[Event]:
     return [event for chunk in chunks for event in parser.feed(chunk)]
 
 
-def said(data: str, event: str = "message", id: str | None = None) -> Event:
+def event_of(data: str, event: str = "message", id: str | None = None) -> Event:
     return Event(id, event, data, None)
 
 
 def test_an_event_is_what_the_standard_says() -> None:
     for stream, events in [
-        (b"data: a\n\n", [said("a")]),
-        (b"data:a\n\n", [said("a")]),
-        (b"data:  a\n\n", [said(" a")]),
-        (b"data: a\ndata: b\n\n", [said("a\nb")]),
-        (b"data\ndata\n\n", [said("\n")]),
-        (b"data: a: b\n\n", [said("a: b")]),
-        (b"event: x\ndata: a\n\ndata: b\n\n", [said("a", "x"), said("b")]),
-        (b": a comment\n\ndata: a\n\n", [said("a")]),
+        (b"data: a\n\n", [event_of("a")]),
+        (b"data:a\n\n", [event_of("a")]),
+        (b"data:  a\n\n", [event_of(" a")]),
+        (b"data: a\ndata: b\n\n", [event_of("a\nb")]),
+        (b"data\ndata\n\n", [event_of("\n")]),
+        (b"data: a: b\n\n", [event_of("a: b")]),
+        (b"event: x\ndata: a\n\ndata: b\n\n", [event_of("a", "x"), event_of("b")]),
+        (b": a comment\n\ndata: a\n\n", [event_of("a")]),
         (b":\n\n\n\n", []),
         (b"what: x\nDATA: y\n\n", []),
-        (b"\xef\xbb\xbfdata: a\n\n", [said("a")]),
+        (b"\xef\xbb\xbfdata: a\n\n", [event_of("a")]),
         (b"\xef\xbb\xbf\xef\xbb\xbfdata: a\n\n", []),
-        (b"data: \xff\xe4b\n\n", [said("\ufffd\ufffdb")]),
-        (b"data: a\x85b\xe2\x80\xa8c\n\n", [said("a\ufffdb\u2028c")]),
+        (b"data: \xff\xe4b\n\n", [event_of("\ufffd\ufffdb")]),
+        (b"data: a\x85b\xe2\x80\xa8c\n\n", [event_of("a\ufffdb\u2028c")]),
         (b"data: a\n", []),
         (b"data: a", []),
         (b"", []),
@@ -47,7 +47,7 @@ def test_lines_end_in_three_ways_and_anywhere_in_a_chunk() -> None:
     for end in [b"\n", b"\r\n", b"\r"]:
         with case(end):
             stream = end.join([b"id: 1", b"data: a", b"data: b", b"", b"data: c", b"", b""])
-            whole = [said("a\nb", id="1"), said("c", id="1")]
+            whole = [event_of("a\nb", id="1"), event_of("c", id="1")]
             assert read(stream) == whole
             assert read(*(bytes([byte]) for byte in stream)) == whole
             for at in range(len(stream)):
@@ -56,8 +56,8 @@ def test_lines_end_in_three_ways_and_anywhere_in_a_chunk() -> None:
 
 def test_an_event_that_ends_with_a_return_is_not_kept_waiting() -> None:
     parser = Parser()
-    assert parser.feed(b"data: a\r\r") == [said("a")]
-    assert parser.feed(b"\ndata: b\r\n\r\n") == [said("b")]
+    assert parser.feed(b"data: a\r\r") == [event_of("a")]
+    assert parser.feed(b"\ndata: b\r\n\r\n") == [event_of("b")]
 
 
 def test_an_id_holds_until_there_is_another() -> None:
@@ -68,11 +68,11 @@ def test_an_id_holds_until_there_is_another() -> None:
 def test_an_event_without_data_is_reported_for_it_may_be_resumed_from() -> None:
     assert read(b"id: 7\nretry: 500\ndata: \n\n") == [Event("7", "message", "", 500)]
     assert read(b"id: 7\n\n") == [Event("7", "message", "", None)]
-    assert read(b"retry: 5\n\ndata: a\n\n") == [Event(None, "message", "", 5), said("a")]
+    assert read(b"retry: 5\n\ndata: a\n\n") == [Event(None, "message", "", 5), event_of("a")]
 
 
 def test_an_id_of_an_event_that_was_cut_off_is_not_reported() -> None:
-    assert read(b"id: 1\ndata: a\n\nid: 2\ndata: b\n") == [said("a", id="1")]
+    assert read(b"id: 1\ndata: a\n\nid: 2\ndata: b\n") == [event_of("a", id="1")]
 
 
 def test_a_waiting_time_is_digits_alone() -> None:
@@ -124,7 +124,7 @@ def test_an_id_that_no_header_can_hold_is_none_to_come_back_with() -> None:
 
 def test_many_events_and_comments_are_not_too_large() -> None:
     assert len(read(*[b": still here\ndata: aaaaaaaaaa\n\n"] * 100, limit=100)) == 100
-    assert read(*[b": still here\n"] * 100, b"data: a\n\n", limit=100) == [said("a")]
+    assert read(*[b": still here\n"] * 100, b"data: a\n\n", limit=100) == [event_of("a")]
 
 
 def test_an_event_as_it_is_written() -> None:
@@ -140,16 +140,16 @@ def test_an_event_as_it_is_written() -> None:
         with case((given_, stream)):
             id, event, retry = given_.get("id"), given_.get("event"), given_.get("retry")
             assert isinstance(retry, int | None)
-            assert written(b'{"a":1}', id=id, event=event, retry=retry) == stream
+            assert write_event(b'{"a":1}', id=id, event=event, retry=retry) == stream
 
 
 def test_an_id_or_a_type_of_several_lines_is_not_written() -> None:
     for value in ["a\nb", "a\rb", "a\0b"]:
         with case(value):
             with pytest.raises(ValueError, match="one line"):
-                written(b"{}", id=value)
+                write_event(b"{}", id=value)
             with pytest.raises(ValueError, match="one line"):
-                written(b"{}", event=value)
+                write_event(b"{}", event=value)
 
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"))
@@ -157,17 +157,17 @@ ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 
 @given(st.lists(st.tuples(LINE, ENDS, LINE, LINE), max_size=5), st.data())
-def test_what_is_written_is_read(
+def test_written_events_are_read_back(
     events: list[tuple[str, str, str, str]], data: st.DataObject
 ) -> None:
     stream = b"".join(
-        written(f"{one}{end}{two}".encode(), id=id, event="x", retry=7)
-        for one, end, two, id in events
+        write_event(f"{event}{end}{two}".encode(), id=id, event="x", retry=7)
+        for event, end, two, id in events
     )
     cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)))))
     pieces: Iterable[bytes] = (
         stream[start:end] for start, end in zip([0, *cuts], [*cuts, len(stream)], strict=True)
     )
     assert read(*pieces, limit=10_000) == [
-        Event(id, "x", f"{one}\n{two}", 7) for one, _, two, id in events
+        Event(id, "x", f"{event}\n{two}", 7) for event, _, two, id in events
     ]

@@ -1,4 +1,4 @@
-"""Who wants to know of which changes."""
+"""Subscriptions, by kind of change."""
 
 from typing import Any
 
@@ -29,9 +29,9 @@ def test_a_filter_is_what_was_asked_for() -> None:
 
 @pytest.mark.shows("S4-04")
 def test_only_what_the_server_declared_is_honoured() -> None:
-    honoured = Filter.of(EVERYTHING).honoured(DECLARED).to_wire()
+    honoured = Filter.of(EVERYTHING).supported_by(DECLARED).to_wire()
     assert honoured.keys() == {"toolsListChanged", "resourceSubscriptions"}
-    assert Filter.of(EVERYTHING).honoured({"tools": {}, "resources": {}}) == Filter()
+    assert Filter.of(EVERYTHING).supported_by({"tools": {}, "resources": {}}) == Filter()
 
 
 def test_streams_get_what_they_asked_for_and_nothing_else() -> None:

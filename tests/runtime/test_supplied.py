@@ -5,7 +5,7 @@ import pickle
 from copy import deepcopy
 
 import pytest
-from mcp_protogen.runtime.core.models.base import required_members, supplied
+from mcp_protogen.runtime.core.models.base import is_supplied, required_members
 from pydantic import ValidationError
 from support.json_types import JsonObject
 from support.runtime.mini import stateless as s
@@ -35,27 +35,27 @@ def test_the_wire_requires_them_all() -> None:
 def test_an_object_of_ones_own_is_taken() -> None:
     params = s.NameParams(name="x", meta=s.RequestMeta(level="debug"))
     assert params.to_wire()["_meta"] == {**USUAL, "level": "debug"}
-    assert not supplied(params.meta)
+    assert not is_supplied(params.meta)
 
 
-def test_what_nobody_gave_is_known_as_such() -> None:
+def test_default_meta_is_marked_as_supplied() -> None:
     params = s.NameParams(name="x")
-    assert supplied(params.meta)
-    assert supplied(params.model_copy().meta)
-    assert not supplied(s.NameParams.from_wire(params.to_wire()).meta)
-    assert not supplied(None)
-    assert not supplied({})
+    assert is_supplied(params.meta)
+    assert is_supplied(params.model_copy().meta)
+    assert not is_supplied(s.NameParams.from_wire(params.to_wire()).meta)
+    assert not is_supplied(None)
+    assert not is_supplied({})
 
 
-def test_what_all_share_cannot_be_changed() -> None:
+def test_shared_default_meta_is_immutable() -> None:
     params = s.NameParams(name="x")
-    with pytest.raises(AttributeError, match="this RequestMeta is shared"):
+    with pytest.raises(AttributeError, match="this RequestMeta is a shared default"):
         params.meta.level = "debug"
-    with pytest.raises(AttributeError, match="this RequestMeta is shared"):
+    with pytest.raises(AttributeError, match="this RequestMeta is a shared default"):
         params.meta.undeclared = 1  # type: ignore[attr-defined]  # pyright: ignore
-    with pytest.raises(AttributeError, match="this RequestMeta is shared"):
+    with pytest.raises(AttributeError, match="this RequestMeta is a shared default"):
         del params.meta.version
-    with pytest.raises(AttributeError, match="this Capabilities is shared"):
+    with pytest.raises(AttributeError, match="this Capabilities is a shared default"):
         params.meta.capabilities.roots = {}
     assert s.NameParams(name="y").to_wire()["_meta"] == USUAL
 

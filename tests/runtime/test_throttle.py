@@ -1,4 +1,4 @@
-"""Log entries about what a peer may do without end."""
+"""Log entries about actions that a peer may repeat endlessly."""
 
 import logging
 
@@ -36,7 +36,7 @@ def test_a_minute_later_they_are_logged_again(caplog: pytest.LogCaptureFixture) 
     assert caplog.messages == [str(number) for number in range(5)] * 3
 
 
-def test_what_nobody_wants_to_read_is_not_counted(caplog: pytest.LogCaptureFixture) -> None:
+def test_messages_below_log_level_are_not_counted(caplog: pytest.LogCaptureFixture) -> None:
     log = Throttle(LOGGER, lambda: 0)
     caplog.set_level(logging.WARNING)
     for _ in range(9):

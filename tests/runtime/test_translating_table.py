@@ -12,7 +12,7 @@ from support.revisions import STATELESS
 
 
 def table_of(revision: str, rules: Rules | None = None) -> MethodTable:
-    """Return the methods of a revision, with these rules in place of its own."""
+    """Return the methods of a revision with other rules."""
     found: MethodTable = load(revision).methods.TABLE
     return MethodTable(
         revision,

@@ -43,7 +43,9 @@ def test_every_operator_writes_its_values() -> None:
 
 def test_variables_are_listed_once_and_needed_unless_they_are_in_a_query() -> None:
     found = uri_variables("x:{a}{?b,a,tags*}{&c:3}")
-    assert [(one.name, one.required, one.exploded) for one in found.values()] == [
+    assert [
+        (variable.name, variable.required, variable.exploded) for variable in found.values()
+    ] == [
         ("a", True, False),
         ("b", False, False),
         ("tags", False, True),

@@ -1,4 +1,4 @@
-"""What models accept from the wire, what they take from Python, and what they write."""
+"""Models: values from the wire, values from Python, and their JSON."""
 
 import json
 import pickle
@@ -18,8 +18,8 @@ from support.tables import case
 TEXT = {"type": "text", "text": "a"}
 
 
-def written(model: WireModel) -> Any:
-    """What travels, and the proof that both ways of writing agree."""
+def write_both_ways(model: WireModel) -> Any:
+    """Return the JSON of a model, after checking that both ways of writing agree."""
     wire = json.loads(model.to_json())
     assert model.to_wire() == wire
     assert json.loads(model.model_dump_json()) == wire
@@ -29,7 +29,7 @@ def written(model: WireModel) -> Any:
 
 class TestConstants:
     def test_are_filled_in_for_python_callers_and_written(self) -> None:
-        assert written(m.TextContent(text="a")) == TEXT
+        assert write_both_ways(m.TextContent(text="a")) == TEXT
 
     def test_are_required_from_the_wire(self) -> None:
         with pytest.raises(ValidationError, match="type\n  Field required"):
@@ -45,15 +45,15 @@ class TestConstants:
         for name in ("result_type", "resultType"):
             members: JsonObject = {name: "input_required", "request_state": "s"}
             result = m.InputRequiredResult(**members)
-            assert written(result) == {"resultType": "input_required", "requestState": "s"}
+            assert write_both_ways(result) == {"resultType": "input_required", "requestState": "s"}
 
     def test_survive_unchecked_construction(self) -> None:
-        assert written(m.TextContent.model_construct(text="a")) == TEXT
-        assert written(m.TextContent.model_construct({"text"}, text="a")) == TEXT
+        assert write_both_ways(m.TextContent.model_construct(text="a")) == TEXT
+        assert write_both_ways(m.TextContent.model_construct({"text"}, text="a")) == TEXT
 
     def test_an_optional_literal_is_not_a_constant(self) -> None:
         params: JsonObject = {"message": "m", "requestedSchema": {}}
-        assert written(m.ElicitRequestFormParams.from_wire(params)) == params
+        assert write_both_ways(m.ElicitRequestFormParams.from_wire(params)) == params
 
 
 class TestNullAndAbsent:
@@ -65,45 +65,48 @@ class TestNullAndAbsent:
                 m.CallToolResult.from_wire({"content": [], member: None})
 
     def test_none_from_python_means_absent_there(self) -> None:
-        assert written(m.CallToolResult(content=[], is_error=None)) == {"content": []}
+        assert write_both_ways(m.CallToolResult(content=[], is_error=None)) == {"content": []}
         by_wire_name: JsonObject = {"isError": None}
-        assert written(m.CallToolResult(content=[], **by_wire_name)) == {"content": []}
-        assert written(m.CallToolResult.model_construct(content=[], is_error=None)) == {
+        assert write_both_ways(m.CallToolResult(content=[], **by_wire_name)) == {"content": []}
+        assert write_both_ways(m.CallToolResult.model_construct(content=[], is_error=None)) == {
             "content": []
         }
 
     def test_none_assigned_later_removes_the_member(self) -> None:
         result = m.CallToolResult(content=[], is_error=True)
         result.is_error = None
-        assert written(result) == {"content": []}
+        assert write_both_ways(result) == {"content": []}
         assert result.is_error is None
         assert "is_error" not in result.model_fields_set
 
     def test_none_from_a_copy_removes_the_member(self) -> None:
         result = m.CallToolResult(content=[], is_error=True)
-        assert written(result.model_copy(update={"is_error": None})) == {"content": []}
+        assert write_both_ways(result.model_copy(update={"is_error": None})) == {"content": []}
 
     def test_null_and_absent_stay_apart_where_null_is_allowed(self) -> None:
         for member in ["expires", "extra"]:
             with case(member):
                 absent: JsonObject = {"contents": [], "resultType": "complete"}
                 null = {**absent, member: None}
-                assert written(m.ReadResourceResult.from_wire(absent)) == absent
-                assert written(m.ReadResourceResult.from_wire(null)) == null
-                assert written(m.ReadResourceResult(contents=[], result_type="complete")) == absent
+                assert write_both_ways(m.ReadResourceResult.from_wire(absent)) == absent
+                assert write_both_ways(m.ReadResourceResult.from_wire(null)) == null
+                assert (
+                    write_both_ways(m.ReadResourceResult(contents=[], result_type="complete"))
+                    == absent
+                )
                 by_name: JsonObject = {member: None}
                 given = m.ReadResourceResult(contents=[], result_type="complete", **by_name)
-                assert written(given) == null
+                assert write_both_ways(given) == null
 
     def test_a_required_member_may_be_nullable(self) -> None:
         task = {"taskId": "1", "status": "working", "ttl": None}
-        assert written(m.Task.from_wire(task)) == task
+        assert write_both_ways(m.Task.from_wire(task)) == task
         with pytest.raises(ValidationError, match="ttl"):
             m.Task.from_wire({"taskId": "1", "status": "working"})
 
     def test_undeclared_members_keep_null(self) -> None:
         wire: JsonObject = {"content": [], "later": None, "deep": {"a": [None]}}
-        assert written(m.CallToolResult.from_wire(wire)) == wire
+        assert write_both_ways(m.CallToolResult.from_wire(wire)) == wire
 
     def test_members_inside_a_foreign_model_are_left_out_too(self) -> None:
         class Record(BaseModel):
@@ -132,7 +135,7 @@ class TestNames:
             m.CallToolResult.from_json(json.dumps(wire)),
         ):
             assert result.is_error is None
-            assert written(result) == wire
+            assert write_both_ways(result) == wire
 
     def test_members_that_shadow_methods_are_only_data(self) -> None:
         wire: JsonObject = {
@@ -142,7 +145,7 @@ class TestNames:
             "__class__": 3,
             "model_config": 4,
         }
-        assert written(m.CallToolResult.from_wire(wire)) == wire
+        assert write_both_ways(m.CallToolResult.from_wire(wire)) == wire
 
 
 class TestStrictness:
@@ -158,7 +161,7 @@ class TestStrictness:
 
     def test_objects_are_taken_as_dictionaries_and_as_instances(self) -> None:
         for block in (TEXT, m.TextContent(text="a")):
-            assert written(m.CallToolResult(content=[block])) == {  # type: ignore[list-item]
+            assert write_both_ways(m.CallToolResult(content=[block])) == {  # type: ignore[list-item]
                 "content": [TEXT]
             }
 
@@ -167,7 +170,7 @@ class TestStrictness:
         with pytest.raises(ValidationError):
             result.is_error = "yes"  # type: ignore[assignment]
         result.is_error = False
-        assert written(result) == {"content": [], "isError": False}
+        assert write_both_ways(result) == {"content": [], "isError": False}
 
     def test_bounds_hold(self) -> None:
         assert m.Annotations.from_wire({"priority": 1}).priority == 1
@@ -188,7 +191,7 @@ class TestIntegerAndNumber:
                 assert type(metadata.ttl) is int
                 assert metadata.to_json() == b'{"ttl":1}'
 
-    def test_nothing_else_is_an_integer(self) -> None:
+    def test_integer_field_refuses_other_values(self) -> None:
         for value in [1.5, True, False, "1", float("inf"), float("nan"), [1]]:
             with case(value):
                 with pytest.raises(ValidationError) as caught:
@@ -207,7 +210,7 @@ class TestIntegerAndNumber:
                 assert type(params.progress) is type(value)
                 assert json.loads(params.to_json())["progress"] == value
 
-    def test_nothing_else_is_a_number(self) -> None:
+    def test_number_field_refuses_other_values(self) -> None:
         for value in [True, "1", float("inf"), float("-inf"), float("nan")]:
             with case(value):
                 with pytest.raises(ValidationError) as caught:
@@ -227,8 +230,8 @@ class TestIntegerAndNumber:
     def test_arms_of_a_union_of_scalars_are_kept_apart(self) -> None:
         content: JsonObject = {"i": 3, "f": 2.5, "b": True, "s": "x", "l": ["x"]}
         result = m.ElicitResult.from_wire({"action": "accept", "content": content})
-        assert written(result)["content"] == content
-        assert written(result)["content"]["b"] is True
+        assert write_both_ways(result)["content"] == content
+        assert write_both_ways(result)["content"]["b"] is True
 
 
 class TestOpenUnion:
@@ -236,13 +239,13 @@ class TestOpenUnion:
         link = {"type": "resource_link", "name": "n", "uri": "u", "size": 1}
         result = m.CallToolResult.from_wire({"content": [TEXT, link]})
         assert [type(block) for block in result.content] == [m.TextContent, m.ResourceLink]
-        assert written(result) == {"content": [TEXT, link]}
+        assert write_both_ways(result) == {"content": [TEXT, link]}
 
     def test_an_unknown_tag_survives_whole(self) -> None:
         block = {"type": "hologram", "depth": 3, "parts": [{"a": None}], "text": 1}
         result = m.CallToolResult.from_wire({"content": [block]})
         assert type(result.content[0]) is UnknownContent
-        assert written(result) == {"content": [block]}
+        assert write_both_ways(result) == {"content": [block]}
 
     def test_a_wrong_known_block_is_blamed_on_its_arm_alone(self) -> None:
         with pytest.raises(ValidationError) as caught:
@@ -269,7 +272,7 @@ class TestOpenUnion:
             UnknownContent.from_wire({"type": "hologram", "depth": None}),
             Signed(text="b", signature="s"),
         ]
-        assert written(m.CallToolResult(content=content)) == {
+        assert write_both_ways(m.CallToolResult(content=content)) == {
             "content": [
                 TEXT,
                 {"type": "hologram", "depth": None},
@@ -285,14 +288,14 @@ class TestOpenUnion:
             captions: list[Caption]
 
         captions = Captions.from_wire({"captions": [{**TEXT, "language": "fr"}]}).captions
-        assert written(m.CallToolResult(content=list(captions))) == {
+        assert write_both_ways(m.CallToolResult(content=list(captions))) == {
             "content": [{**TEXT, "language": "fr"}]
         }
 
     def test_works_in_a_union_with_a_list(self) -> None:
         for content in (TEXT, [TEXT, {"type": "hologram"}]):
             wire = {"content": content, "role": "user"}
-            assert written(m.SamplingMessage.from_wire(wire)) == wire
+            assert write_both_ways(m.SamplingMessage.from_wire(wire)) == wire
 
     def test_can_be_read_on_its_own(self) -> None:
         assert type(validator_of(m.ContentBlock)({"type": "hologram"})) is UnknownContent
@@ -306,7 +309,7 @@ class TestOpenUnion:
 
     def test_a_closed_union_stays_closed(self) -> None:
         ref = {"type": "ref/prompt", "name": "n"}
-        assert written(m.CompleteRequestParams.from_wire({"ref": ref})) == {"ref": ref}
+        assert write_both_ways(m.CompleteRequestParams.from_wire({"ref": ref})) == {"ref": ref}
         with pytest.raises(ValidationError):
             m.CompleteRequestParams.from_wire({"ref": {**ref, "type": "ref/other"}})
 
@@ -325,12 +328,12 @@ class TestAnyOfRequired:
         for member in values:
             with case(member):
                 wire = {"resultType": "input_required", **member}
-                assert written(m.InputRequiredResult.from_wire(wire)) == wire
+                assert write_both_ways(m.InputRequiredResult.from_wire(wire)) == wire
 
     def test_holds_on_assignment(self) -> None:
         result = m.InputRequiredResult(request_state="a")
         result.request_state = "b"
-        assert written(result) == {"resultType": "input_required", "requestState": "b"}
+        assert write_both_ways(result) == {"resultType": "input_required", "requestState": "b"}
 
 
 class TestInstances:
@@ -341,7 +344,7 @@ class TestInstances:
         result = m.CallToolResult.from_wire({"content": [TEXT], "later": None})
         for copy in (deepcopy(result), pickle.loads(pickle.dumps(result))):
             assert copy == result
-            assert written(copy) == written(result)
+            assert write_both_ways(copy) == write_both_ways(result)
 
     def test_a_subclass_has_rules_of_its_own(self) -> None:
         class Sized(m.TextContent):
@@ -349,7 +352,7 @@ class TestInstances:
             unit: Literal["byte"] = "byte"
 
         m.TextContent(text="a")
-        assert written(Sized(text="a", size=None)) == {**TEXT, "unit": "byte"}
+        assert write_both_ways(Sized(text="a", size=None)) == {**TEXT, "unit": "byte"}
 
     def test_the_json_schema_of_a_subclass_has_its_usual_values(self) -> None:
         class Marked(m.TextContent):
@@ -361,14 +364,14 @@ class TestInstances:
         usual = [members[name]["default"] for name in ("isFlag", "ofNames", "orOther")]
         assert usual == [True, ["a"], None]
         marked = Marked.from_wire({**TEXT, "flag": "odd"})
-        assert (marked.flag, written(marked)) == (True, {**TEXT, "flag": "odd"})
+        assert (marked.flag, write_both_ways(marked)) == (True, {**TEXT, "flag": "odd"})
 
     def test_classes_may_refer_to_themselves(self) -> None:
         tree: JsonObject = {"children": [{"children": []}]}
-        assert written(Tree.from_wire(tree)) == tree
+        assert write_both_ways(Tree.from_wire(tree)) == tree
         with pytest.raises(ValidationError):
             Tree.from_wire({"children": [{"children": None}]})
-        assert written(Tree(children=[Tree(children=None)])) == {"children": [{}]}
+        assert write_both_ways(Tree(children=[Tree(children=None)])) == {"children": [{}]}
 
     def test_validators_of_a_subclass_leave_the_rules_in_force(self) -> None:
         class Checked(m.CallToolResult):
@@ -383,7 +386,10 @@ class TestInstances:
             def after(self) -> Self:
                 return self
 
-        assert written(Checked(content=[], is_error=None)) == {"content": [], "kind": "checked"}
+        assert write_both_ways(Checked(content=[], is_error=None)) == {
+            "content": [],
+            "kind": "checked",
+        }
         for member in ("kind", "isError"):
             wire: JsonObject = {"content": [], "kind": "checked", "isError": True}
             wire[member] = None
@@ -394,12 +400,12 @@ class TestInstances:
         result = m.CallToolResult(content=[], is_error=True)
         with pytest.raises(AttributeError, match="isError is called is_error in Python"):
             result.isError = None  # type: ignore[attr-defined] # pyright: ignore[reportAttributeAccessIssue]
-        assert written(result) == {"content": [], "isError": True}
+        assert write_both_ways(result) == {"content": [], "isError": True}
 
     def test_a_copy_takes_both_names(self) -> None:
         result = m.CallToolResult(content=[], is_error=True)
         for name in ("is_error", "isError"):
-            assert written(result.model_copy(update={name: False})) == {
+            assert write_both_ways(result.model_copy(update={name: False})) == {
                 "content": [],
                 "isError": False,
             }

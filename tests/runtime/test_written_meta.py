@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_protogen.runtime.core.errors import LocalError
 from mcp_protogen.runtime.core.models import WireModel
-from mcp_protogen.runtime.messages.writing import params_text, written
+from mcp_protogen.runtime.messages.writing import params_text, write_with_meta
 from pydantic_core import to_json
 from support.json_types import JsonObject
 from support.runtime.mini import methods
@@ -24,7 +24,7 @@ def params(data: bytes) -> Any:
     return json.loads(data)["params"]
 
 
-def test_nothing_is_added_unasked() -> None:
+def test_meta_is_written_unchanged_by_default() -> None:
     data = s.TABLE.serialise_request(s.NAME, 1, s.NameParams(name="x"))
     assert params(data) == {"name": "x", "_meta": USUAL}
 
@@ -34,7 +34,7 @@ def test_members_take_the_place_of_metadata_that_the_caller_did_not_give() -> No
     assert params(data) == {"name": "x", "_meta": {"progressToken": 5}}
 
 
-def test_what_the_caller_gave_stays_except_where_both_name_a_member() -> None:
+def test_meta_of_caller_stays_except_for_shared_members() -> None:
     meta = s.RequestMeta(level="debug", version="mine")
     meta.__pydantic_extra__ = {"trace": "t"}
     added = b'"example/version":"theirs","progressToken":5'
@@ -79,9 +79,9 @@ def test_results_and_notifications_take_members_too() -> None:
     assert params(data) == {"name": "x", "_meta": {"progressToken": 5}}
 
 
-def test_what_has_no_json_form_is_a_local_error() -> None:
+def test_unserialisable_meta_is_local_error() -> None:
     result = s.ListResult(items=[], meta={"a": object()})
-    with pytest.raises(LocalError, match="list cannot be written"):
+    with pytest.raises(LocalError, match="list has no JSON form"):
         s.TABLE.serialise_result(s.LIST, 1, result, meta=TOKEN)
 
 
@@ -98,7 +98,7 @@ def agree(model: WireModel, added: JsonObject) -> None:
     """The text is what adding the members to the decoded object gives."""
     wire = json.loads(model.to_json())
     expected = {**wire, "_meta": {**wire.get("_meta", {}), **added}}
-    assert json.loads(written(model, to_json(added)[1:-1])) == expected
+    assert json.loads(write_with_meta(model, to_json(added)[1:-1])) == expected
 
 
 @given(meta=st.none() | OBJECTS, added=OBJECTS, undeclared=UNDECLARED)

@@ -1,4 +1,4 @@
-"""`mcp-gen new`: what it makes, what it refuses, and that it makes all of it or nothing."""
+"""`mcp-gen new`: its results, its refusals, and its atomicity."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ def test_settings_and_lock_of_a_new_project_agree(mcp_gen: Run, tmp_path: Path) 
     assert (done.code, done.err) == (0, "")
 
 
-def test_what_is_wrong_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+def test_invalid_choices_are_reported_before_questions(tmp_path: Path) -> None:
     def ask(question: str, *_: object) -> NoReturn:
         raise AssertionError(question)
 
@@ -49,7 +49,7 @@ def test_what_is_wrong_is_said_before_anything_is_asked(tmp_path: Path) -> None:
     ):
         with tables.case(options), pytest.raises(ProblemError) as raised:
             start(options, ask)
-        assert [one.code for one in raised.value.problems] == [code]
+        assert [problem.code for problem in raised.value.problems] == [code]
 
 
 def test_without_a_terminal_nothing_is_asked(mcp_gen: Run, tmp_path: Path) -> None:
@@ -60,7 +60,7 @@ def test_without_a_terminal_nothing_is_asked(mcp_gen: Run, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("kind", ProjectKind)
-def test_what_is_usual_is_written_in_the_newest_revision_of_the_handshake(
+def test_defaults_use_newest_handshake_revision(
     kind: ProjectKind, mcp_gen: Run, tmp_path: Path
 ) -> None:
     assert mcp_gen("new", "x", "--kind", kind).code == 0
@@ -87,7 +87,7 @@ def test_a_server_that_shares_something_is_one_over_http(
 
 
 @pytest.mark.parametrize("unfit", ["--kind client", "--kind gateway", "--transport stdio"])
-def test_what_cannot_share_is_named(unfit: str, mcp_gen: Run, tmp_path: Path) -> None:
+def test_choices_that_cannot_share_are_named(unfit: str, mcp_gen: Run, tmp_path: Path) -> None:
     done = mcp_gen("new", "clock", "--shared", "redis", *unfit.split())
     assert (done.code, below(tmp_path)) == (2, [])
     assert f"--shared and {unfit} exclude each other" in done.err
@@ -145,7 +145,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("code", REFUSED)
-def test_what_cannot_be_done_is_one_error_and_writes_nothing(
+def test_impossible_choices_are_single_error_and_write_nothing(
     code: str, mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "full").mkdir()
@@ -204,19 +204,19 @@ def test_a_fault_while_generating_leaves_nothing(
     assert below(tmp_path) == []
 
 
-def test_what_somebody_puts_there_meanwhile_is_not_replaced(
+def test_file_created_meanwhile_is_not_replaced(
     mcp_gen: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mcp_protogen.pipeline import generate
 
     usual = generate.generate
 
-    def interrupted(options: GenerationOptions, tell: object) -> Package:
+    def interrupt(options: GenerationOptions, tell: object) -> Package:
         (tmp_path / "clock").mkdir()
         (tmp_path / "clock" / "mine").write_text("mine")
         return usual(options)
 
-    monkeypatch.setattr(generate, "generate", interrupted)
+    monkeypatch.setattr(generate, "generate", interrupt)
     assert mcp_gen("new", "clock").code == 2
     assert below(tmp_path) == ["clock", "clock/mine"]
 

@@ -1,4 +1,4 @@
-"""What docs/new.md says is what the commands have."""
+"""docs/new.md agrees with the commands."""
 
 import re
 from itertools import product
@@ -32,7 +32,7 @@ def test_every_option_is_explained(command: str, mcp_gen: Run) -> None:
     } == set()
 
 
-def test_what_make_offers_is_listed() -> None:
+def test_page_lists_make_targets() -> None:
     for kind, transport in product(ProjectKind, ProjectTransport):
         project = ProjectChoices(project_name("x"), kind, transport, "2025-11-25", ("2025-11-25",))
         makefile = project_files(project)["Makefile"].decode()
@@ -40,13 +40,13 @@ def test_what_make_offers_is_listed() -> None:
         assert f"  {', '.join(offered)}\n" in PAGE
 
 
-def test_what_is_usual_is_what_is_said() -> None:
+def test_page_states_default_revisions() -> None:
     assert f"`{','.join(default_revisions())}`" in PAGE
 
 
 def test_the_files_that_are_shown_are_those_that_are_made() -> None:
     shown = re.findall(
-        r"^ {4}(?: {2})?([\w./-]+) {2,}\S", PAGE.split("## What is made")[1], re.MULTILINE
+        r"^ {4}(?: {2})?([\w./-]+) {2,}\S", PAGE.split("## The files")[1], re.MULTILINE
     )
     choices = ProjectChoices(
         project_name("word-clock"),

@@ -32,8 +32,8 @@ from support.scaffold import projects
 SHORTEST, LONGEST_NAME = "x", "a" * 20 + "-" + "b" * (LONGEST - 21)
 OVER_HTTP = (ProjectTransport.HTTP, ProjectTransport.BOTH)
 EVERY_KIND = [
-    *(projects.choices(*one) for one in product(ProjectKind, ProjectTransport)),
-    *(projects.sharing(*one) for one in product(ProjectEngine, OVER_HTTP)),
+    *(projects.choices(*combination) for combination in product(ProjectKind, ProjectTransport)),
+    *(projects.sharing(*combination) for combination in product(ProjectEngine, OVER_HTTP)),
 ]
 EVERYTHING = [
     *(
@@ -55,7 +55,7 @@ def text(choices: ProjectChoices, path: str) -> str:
     return project_files(choices)[path].decode()
 
 
-def named(choices: ProjectChoices) -> str:
+def choices_label(choices: ProjectChoices) -> str:
     return f"{choices.kind}-{choices.transport}-{choices.shared}"
 
 
@@ -64,10 +64,10 @@ def examples_in(readme: str) -> list[Any]:
 
 
 @pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every project there can be, each in a folder of its own, with an empty generated package.
+def every_project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write every possible project into its own folder, with an empty generated package.
 
-    A file that is the same in several projects of one name is written for the first of them alone.
+    A file that is the same in several projects of one name is written only for the first.
     """
     place = tmp_path_factory.mktemp("written")
     seen: set[tuple[str, str, bytes]] = set()
@@ -85,21 +85,21 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def test_code_is_formatted_whatever_the_name_is(written: Path) -> None:
+def test_code_is_formatted_whatever_the_name_is(every_project: Path) -> None:
     for command in (
         ("black", "--check", "--quiet", "--line-length=100", "--target-version=py311", "."),
         ("ruff", "format", "--no-cache", "--check", "."),
         ("ruff", "check", "--no-cache", "."),
     ):
         done = subprocess.run(
-            [sys.executable, "-m", *command], cwd=written, capture_output=True, text=True
+            [sys.executable, "-m", *command], cwd=every_project, capture_output=True, text=True
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_every_module_and_function_says_what_it_is_for() -> None:
     for choices in EVERY_KIND:
-        with tables.case(named(choices)):
+        with tables.case(choices_label(choices)):
             for path, content in project_files(choices).items():
                 if not path.endswith(".py"):
                     continue
@@ -118,9 +118,9 @@ def test_every_module_and_function_says_what_it_is_for() -> None:
 
 def test_the_readme_shows_how_a_host_is_configured() -> None:
     for choices in EVERY_KIND:
-        with tables.case(named(choices)):
+        with tables.case(choices_label(choices)):
             examples = examples_in(text(choices, "README.md"))
-            servers = [entry for each in examples for entry in each["mcpServers"].values()]
+            servers = [entry for example in examples for entry in example["mcpServers"].values()]
             started, reached = ([s for s in servers if key in s] for key in ("command", "url"))
             if choices.kind is ProjectKind.SERVER:
                 assert bool(started) == choices.transport.stdio
@@ -131,7 +131,7 @@ def test_the_readme_shows_how_a_host_is_configured() -> None:
 
 def test_the_readme_names_every_file_of_the_package() -> None:
     for choices in EVERY_KIND:
-        with tables.case(named(choices)):
+        with tables.case(choices_label(choices)):
             readme = text(choices, "README.md")
             files = (Path(path) for path in project_files(choices) if path.startswith("src/"))
             shown = [
@@ -143,7 +143,7 @@ def test_the_readme_names_every_file_of_the_package() -> None:
 
 def test_texts_for_people_have_no_marks_of_templates_and_no_gaps() -> None:
     for choices in EVERY_KIND:
-        with tables.case(named(choices)):
+        with tables.case(choices_label(choices)):
             for path, content in project_files(choices).items():
                 plain = re.sub(r"\$\{\{ [\w.]+ \}\}", "said by the workflow", content.decode())
                 assert not re.search(r"\{\{|\{%|%\}", plain), path
@@ -155,7 +155,7 @@ def test_texts_for_people_have_no_marks_of_templates_and_no_gaps() -> None:
 
 def test_the_image_copies_what_is_there_and_installing_needs_no_more() -> None:
     for choices in EVERY_KIND:
-        with tables.case(named(choices)):
+        with tables.case(choices_label(choices)):
             files = project_files(choices)
             lines = files["Dockerfile"].decode().splitlines()
             copied = {
@@ -181,7 +181,7 @@ def test_the_image_copies_what_is_there_and_installing_needs_no_more() -> None:
 
 def test_the_workflow_runs_what_the_makefile_has() -> None:
     for choices in EVERY_KIND:
-        with tables.case(named(choices)):
+        with tables.case(choices_label(choices)):
             steps = projects.workflow_steps(text(choices, ".github/workflows/ci.yml"))
             targets = set(re.findall(r"^([a-z]+):", text(choices, "Makefile"), re.MULTILINE))
             assert {step.split()[1] for step in steps if step.startswith("make ")} <= targets
@@ -199,16 +199,21 @@ def test_a_checkout_does_not_change_what_is_generated(tmp_path: Path) -> None:
 
 def test_a_project_depends_on_what_it_imports_and_no_more() -> None:
     for choices in EVERY_KIND:
-        with tables.case(named(choices)):
+        with tables.case(choices_label(choices)):
             project = tomllib.loads(text(choices, "pyproject.toml"))
-            needed = {re.split(r"[\[<>=]", each)[0] for each in project["project"]["dependencies"]}
+            needed = {
+                re.split(r"[\[<>=]", requirement)[0]
+                for requirement in project["project"]["dependencies"]
+            }
             engines = {ProjectEngine.POSTGRES: "psycopg", ProjectEngine.REDIS: "redis"}
-            engine = {name for each, name in engines.items() if each is choices.shared}
+            engine = {
+                name for engine_name, name in engines.items() if engine_name is choices.shared
+            }
             http = {ProjectKind.SERVER: "uvicorn"}.get(choices.kind, "httpx2")
             assert "pydantic" in needed
             assert (http in needed) == choices.transport.http
             assert needed - {"pydantic", "tzdata", http} == engine
-            # Installers look for all that is named, also where no index has what generates.
+            # Installers resolve all named packages, even if no index has the generator.
             assert "mcp-protogen" not in text(choices, "pyproject.toml")
 
 
@@ -234,9 +239,9 @@ def test_tests_of_a_transport_are_there_where_it_is_used() -> None:
         assert ("tests/test_http.py" in files) == transport.http
 
 
-def test_what_compose_gives_to_workers_is_what_they_read() -> None:
+def test_workers_read_variables_set_by_compose() -> None:
     for choices in EVERY_KIND:
-        with tables.case(named(choices)):
+        with tables.case(choices_label(choices)):
             files = project_files(choices)
             assert ("compose.yaml" in files) == (choices.shared is not None)
             if choices.shared is None:
@@ -277,7 +282,7 @@ def test_a_project_has_the_parts_that_it_uses_and_no_others() -> None:
             and node.module in ("protocol", f"{choices.name.package}.protocol")
             for alias in node.names
         } - {module_name(choices.revision), "REVISIONS"}
-        with tables.case(named(choices)):
+        with tables.case(choices_label(choices)):
             assert used.isdisjoint(missing_names(PartSelection(choices.parts)))
             for part in choices.parts:
                 fewer = PartSelection({*choices.parts} - {part})

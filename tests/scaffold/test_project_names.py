@@ -1,4 +1,4 @@
-"""Which names a project can have, and what is said of others."""
+"""Possible names of a project, and the errors for others."""
 
 import re
 import sys
@@ -92,31 +92,41 @@ def plain(name: str) -> str:
 
 
 def closure(roots: Iterable[str], path: Sequence[str]) -> dict[str, Distribution]:
-    """What is installed in `path` of some distributions and all that they need."""
-    installed = {plain(each.name): each for each in distributions(path=[*path])}
+    """Return the installed distributions in `path` that some need, themselves included."""
+    installed = {
+        plain(distribution.name): distribution for distribution in distributions(path=[*path])
+    }
     found: dict[str, Distribution] = {}
     waiting = {plain(name) for name in roots}
     while waiting:
         name = waiting.pop()
         if name in installed and name not in found:
             found[name] = installed[name]
-            needed = (each for each in found[name].requires or () if "extra ==" not in each)
-            waiting |= {plain(re.split(r"[^\w.-]", each)[0]) for each in needed}
+            needed = (
+                requirement
+                for requirement in found[name].requires or ()
+                if "extra ==" not in requirement
+            )
+            waiting |= {plain(re.split(r"[^\w.-]", requirement)[0]) for requirement in needed}
     return found
 
 
 def names_of(installed: Distribution) -> Iterator[str]:
-    """What a project would be called that is installed, imported or run as a distribution is."""
+    """Return the names of a project that is installed, imported or run like a distribution."""
     yield plain(installed.name)
     for file in installed.files or ():
         yield file.parts[0].removesuffix(".py").replace("_", "-")
-    yield from (each.name for each in installed.entry_points if each.group == "console_scripts")
+    yield from (
+        entry_point.name
+        for entry_point in installed.entry_points
+        if entry_point.group == "console_scripts"
+    )
 
 
-def allowed(distributions: Iterable[Distribution]) -> set[str]:
-    """The names of distributions that a project could have, too."""
+def possible_names(distributions: Iterable[Distribution]) -> set[str]:
+    """Return the names of distributions that a project could have, too."""
     found: set[str] = set()
-    for name in {name for each in distributions for name in names_of(each)}:
+    for name in {name for distribution in distributions for name in names_of(distribution)}:
         with suppress(ProblemError):
             found.add(project_name(name).distribution)
     return found
@@ -125,7 +135,7 @@ def allowed(distributions: Iterable[Distribution]) -> set[str]:
 def test_no_project_can_be_called_like_what_generates_its_package() -> None:
     installed = closure(["mcp-protogen"], sys.path)
     assert {"jinja2", "pyyaml"} <= {*installed}
-    assert allowed(installed.values()) == set()
+    assert possible_names(installed.values()) == set()
 
 
 def test_no_project_can_be_called_like_what_it_is_installed_beside() -> None:
@@ -134,10 +144,12 @@ def test_no_project_can_be_called_like_what_it_is_installed_beside() -> None:
         *map(projects.sharing, ProjectEngine),
     ]
     asked = {
-        each for project in everything for each in (*dependencies(project), *development(project))
+        requirement
+        for project in everything
+        for requirement in (*dependencies(project), *development(project))
     }
-    # Of extras, only these are asked for.
-    roots = {*(re.split(r"[\[<>=]", each)[0] for each in asked), "psycopg-binary"}
+    # Only these extras are requested.
+    roots = {*(re.split(r"[\[<>=]", requirement)[0] for requirement in asked), "psycopg-binary"}
     installed = closure(roots, [str(projects.others())])
     assert {"h11", "pluggy", "psycopg-binary", "redis"} <= {*installed}
-    assert allowed(installed.values()) == set()
+    assert possible_names(installed.values()) == set()

@@ -1,8 +1,8 @@
-"""The code of new projects has strict types: for pyright, as their settings say, and for mypy.
+"""The code of new projects has strict types: for pyright by their settings, and for mypy.
 
-One environment and one run of pyright are shared, and one cache of mypy, for which all of them have
-the same name: most of the time would otherwise go into looking at Pydantic, at the standard library
-and at the same generated package.
+All share one environment, one run of pyright, and one cache of mypy, for which they have the same
+name: most of the time would otherwise go into Pydantic, the standard library and the generated
+package.
 """
 
 import json
@@ -31,15 +31,15 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("types")
     for wanted in tables.some(projects.VARIETY, 6, "types of projects"):
         named = replace(wanted, name=project_name("test-server"))
-        project = folder / projects.described(wanted)
-        projects.written(project, named)
+        project = folder / projects.describe_choices(wanted)
+        projects.write_project(project, named)
         refer(project / protocol_folder(named), module_name(wanted.revision))
     projects.environment(folder / ".venv", copy_folder())
     return folder
 
 
 def refer(protocol: Path, module: str) -> None:
-    """Have a generated package take all names from the copied one, which is looked at once."""
+    """Make a generated package take all names from the copied one, which is checked once."""
     protocol.unlink()
     for name in ("", f".{module}", f".{module}.models"):
         folder = protocol.joinpath(*name.split(".")[1:])
@@ -70,7 +70,9 @@ def test_pyright_finds_nothing_but_what_is_wrong(place: Path) -> None:
     (place / "pyrightconfig.json").write_text(json.dumps(settings))
     (place / "wrong.py").write_text(WRONG)
     report = json.loads(run(projects.tool("pyright"), "--outputjson", cwd=place, wanted=1))
-    assert [Path(each["file"]).name for each in report["generalDiagnostics"]] == ["wrong.py"]
+    assert [Path(diagnostic["file"]).name for diagnostic in report["generalDiagnostics"]] == [
+        "wrong.py"
+    ]
     files = sum(len(own_modules(project)) for project in found)
     assert report["summary"]["filesAnalyzed"] == files + 1
 

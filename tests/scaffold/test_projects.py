@@ -1,4 +1,4 @@
-"""New projects do what they say: tests pass, official clients are served, programs end cleanly."""
+"""New projects work: tests pass, official clients are served, programs end cleanly."""
 
 import json
 import os
@@ -31,7 +31,7 @@ from support.engines import EngineServer
 from support.peers.places import python_with
 from support.revisions import NEWEST, REVISIONS
 from support.scaffold import projects
-from support.scaffold.projects import Project, answers, logged_url, run, started
+from support.scaffold.projects import Project, answers, logged_url, run, start_project
 
 pytestmark = pytest.mark.long
 
@@ -51,15 +51,15 @@ SEEN = {
 # Modes and ways of the official client: the first two have each of them once.
 PAIRS = [("auto", "stdio"), ("legacy", "http"), ("auto", "http"), ("legacy", "stdio")]
 
-# What a newcomer sees of a project that runs.
+# A newcomer's view of a running project.
 SHOWN = {
     ProjectKind.SERVER: "INFO test_server: waiting for a client on standard input",
     ProjectKind.CLIENT: "shout: Say something louder.",
     ProjectKind.GATEWAY: "INFO test_gateway: waiting for a client on standard input",
 }
-# Which tests of a project: what it tries with every revision, or in both ways, is tried once.
+# Tests of a project to run: those for every revision or both transports run once.
 WHOLE = f"not ({' or '.join(REVISIONS[:-1])} or (HTTP and (calls or fails)))"
-# What does not depend on the way is tried with those projects that have both.
+# Tests that are independent of the transport run in projects with both.
 ONE_WAY = (
     "test_client.py or test_gateway.py or test_server.py or test_shared.py or lists or not_there"
     f" or {NEWEST}"
@@ -67,11 +67,11 @@ ONE_WAY = (
 
 
 @pytest.mark.sampled(6)
-@pytest.mark.parametrize("wanted", projects.VARIETY, ids=projects.described)
+@pytest.mark.parametrize("wanted", projects.VARIETY, ids=projects.describe_choices)
 def test_a_new_project_can_be_tested_and_run_at_once(
     wanted: ProjectChoices, tmp_path: Path, pytestconfig: pytest.Config
 ) -> None:
-    project = started(tmp_path, wanted)
+    project = start_project(tmp_path, wanted)
     some = WHOLE if wanted.transport is ProjectTransport.BOTH else ONE_WAY
     chosen = "" if pytestconfig.getoption("--all") else some
     options = {"PYTEST_ADDOPTS": f"-W error -k '{chosen}'"}
@@ -80,12 +80,12 @@ def test_a_new_project_can_be_tested_and_run_at_once(
     if (wanted.kind, wanted.transport) == (ProjectKind.SERVER, ProjectTransport.HTTP):
         serves_until_interrupted(project)
     else:
-        # With nothing to read, each of them ends, and is content.
+        # Without input, each of them ends successfully.
         assert SHOWN[wanted.kind] in run("make", "run", cwd=project.folder)
 
 
 def serves_until_interrupted(project: Project) -> None:
-    """`make run` is talked to once, and then ended as a terminal does it."""
+    """Talk to `make run` once, and then interrupt it as a terminal does."""
     with logged_url(["make", "run", "ARGS=--port 0"], project.folder) as (make, url):
         assert answers(url) == 200
         os.killpg(make.pid, signal.SIGINT)
@@ -95,20 +95,22 @@ def serves_until_interrupted(project: Project) -> None:
 
 
 def test_setup_asks_for_nothing_that_is_not_there() -> None:
-    """In the environment that `make setup` made is what projects of all kinds ask for."""
-    installed = {each.name.lower() for each in distributions(path=[str(projects.others())])}
+    """All kinds of projects find their requirements in the environment of `make setup`."""
+    installed = {
+        distribution.name.lower() for distribution in distributions(path=[str(projects.others())])
+    }
     every = [
-        *(projects.choices(*one) for one in product(ProjectKind, ProjectTransport)),
+        *(projects.choices(*combination) for combination in product(ProjectKind, ProjectTransport)),
         *map(projects.sharing, ProjectEngine),
     ]
     for wanted in every:
         asked = {*dependencies(wanted), *development(wanted)}
-        assert {re.split(r"[\[<>=]", each)[0] for each in asked} <= installed, wanted
+        assert {re.split(r"[\[<>=]", requirement)[0] for requirement in asked} <= installed, wanted
     assert not [name for name in installed if name.startswith("mcp")]
 
 
 @pytest.mark.parametrize(("left", "raised"), [(0, RuntimeError), (4, AssertionError)])
-def test_one_retry_of_pip_does_not_excuse_a_setup_that_fails(
+def test_pip_retry_does_not_excuse_failed_setup(
     left: int, raised: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: object) -> None:
@@ -119,7 +121,7 @@ def test_one_retry_of_pip_does_not_excuse_a_setup_that_fails(
         make(tmp_path)
 
     monkeypatch.setattr(projects, "run_command", fail)
-    monkeypatch.setattr(projects, "made", make_now)
+    monkeypatch.setattr(projects, "make_once", make_now)
     with pytest.raises(raised):
         projects.others.__wrapped__()
 
@@ -128,7 +130,7 @@ def test_one_retry_of_pip_does_not_excuse_a_setup_that_fails(
 def clock(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A new server with everything."""
     wanted = projects.choices(ProjectKind.SERVER, ProjectTransport.BOTH, name="word-clock")
-    return started(tmp_path_factory.mktemp("clock"), wanted)
+    return start_project(tmp_path_factory.mktemp("clock"), wanted)
 
 
 def listening(project: Project) -> AbstractContextManager[tuple["subprocess.Popen[str]", str]]:
@@ -199,7 +201,7 @@ def test_a_client_can_go_on_at_any_worker_of_a_new_server(
     engine: ProjectEngine, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     server: EngineServer = request.getfixturevalue(f"{engine}_server")
-    project = started(tmp_path, projects.sharing(engine, name="word-clock"))
+    project = start_project(tmp_path, projects.sharing(engine, name="word-clock"))
     files = project_files(project.choices)
     services = import_module("yaml").safe_load(files["compose.yaml"])["services"]
     given = services["worker"]["environment"]
@@ -207,7 +209,7 @@ def test_a_client_can_go_on_at_any_worker_of_a_new_server(
     program: list[str | Path] = [project.python, "-m", project.package, "--port", "0"]
     with logged_url(program, env=env) as (_, one), logged_url(program, env=env) as (_, other):
         assert ready(one) == ready(other) == 200
-        session = begun(one)
+        session = begin_session(one)
         for place in (other, one):
             message = {"jsonrpc": "2.0", "id": place, "method": "tools/list"}
             said = httpx2.post(place, json=message, headers=session).raise_for_status()
@@ -215,11 +217,11 @@ def test_a_client_can_go_on_at_any_worker_of_a_new_server(
 
 
 def ready(url: str) -> int:
-    """The status with which a worker says whether it is ready."""
+    """Return the status of a worker's readiness check."""
     return httpx2.get(urljoin(url, "/ready")).status_code
 
 
-def begun(url: str) -> dict[str, str]:
+def begin_session(url: str) -> dict[str, str]:
     """The fields of requests in a session that was begun."""
     fields = {"Accept": "application/json, text/event-stream"}
     info = {"name": "test", "version": "1"}
@@ -246,11 +248,11 @@ def test_the_log_level_is_followed(clock: Project) -> None:
 def gateway(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A new gateway to servers of either transport."""
     wanted = projects.choices(ProjectKind.GATEWAY, ProjectTransport.BOTH, ["2025-11-25"])
-    return started(tmp_path_factory.mktemp("gateway"), wanted)
+    return start_project(tmp_path_factory.mktemp("gateway"), wanted)
 
 
-def greeted(gateway: Project, *server: str | Path) -> "subprocess.Popen[str]":
-    """The gateway as a process, whose client has been told who the server is."""
+def start_gateway(gateway: Project, *server: str | Path) -> "subprocess.Popen[str]":
+    """Start the gateway as a process whose client knows the server's name."""
     pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     program: list[str | Path] = [gateway.python, "-m", gateway.package, *server]
     process = subprocess.Popen(program, text=True, **pipes)
@@ -276,7 +278,7 @@ def test_a_gateway_ends_with_the_server_it_has_started(
     note = tmp_path / "pid"
     wrapper = f"import os, runpy; open({str(note)!r}, 'w').write(str(os.getpid()));"
     wrapper += f" runpy.run_path({str(server)!r}, run_name='__main__')"
-    with greeted(gateway, "--", gateway.python, "-P", "-c", wrapper) as process:
+    with start_gateway(gateway, "--", gateway.python, "-P", "-c", wrapper) as process:
         process.send_signal(ending)
         _, said = process.communicate(timeout=30)
     assert process.returncode == 0
@@ -290,7 +292,7 @@ def test_the_log_of_a_gateway_has_no_keys_that_are_in_a_url(gateway: Project) ->
     server = gateway.folder / "tests" / "example_server.py"
     with (
         logged_url([gateway.python, "-P", server, "--http"]) as (_, url),
-        greeted(gateway, f"{url}?key=SECRET") as process,
+        start_gateway(gateway, f"{url}?key=SECRET") as process,
     ):
         _, said = process.communicate(timeout=30)
     assert "client: initialize" in said
@@ -298,17 +300,17 @@ def test_the_log_of_a_gateway_has_no_keys_that_are_in_a_url(gateway: Project) ->
 
 
 @pytest.mark.xdist_group("gate")
-def test_what_cannot_follow_a_url_is_refused(gateway: Project) -> None:
+def test_arguments_after_url_are_refused(gateway: Project) -> None:
     program = (gateway.python, "-m", gateway.package, "http://127.0.0.1:1/mcp", "more")
     said = run(*program, cwd=gateway.folder, wanted=2)
-    assert said.splitlines()[-1].endswith("error: nothing can follow a URL: more")
+    assert said.splitlines()[-1].endswith("error: unexpected argument after the URL: more")
 
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A new client of servers of either transport."""
     wanted = projects.choices(ProjectKind.CLIENT, ProjectTransport.BOTH, ["2025-11-25"])
-    return started(tmp_path_factory.mktemp("client"), wanted)
+    return start_project(tmp_path_factory.mktemp("client"), wanted)
 
 
 @pytest.mark.xdist_group("client")
@@ -328,11 +330,15 @@ def test_the_commands_in_the_readme_of_a_client_do_what_they_say(client: Project
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [
-        (["http://127.0.0.1:1/mcp", "more"], 2, "error: nothing can follow a URL: more"),
-        (["--", sys.executable, str(UNASKED_TASK)], 1, "CreateTaskResult came; use request_once"),
+        (["http://127.0.0.1:1/mcp", "more"], 2, "error: unexpected argument after the URL: more"),
+        (
+            ["--", sys.executable, str(UNASKED_TASK)],
+            1,
+            "returned CreateTaskResult; use request_once",
+        ),
     ],
 )
-def test_what_goes_wrong_in_a_client_is_said_in_one_line(
+def test_client_failure_is_reported_in_single_line(
     arguments: list[str], code: int, reason: str, client: Project
 ) -> None:
     called = ("-m", client.package, "--call", "x", *arguments)

@@ -1,4 +1,4 @@
-"""What `mcp-gen new` asks on a terminal, and that it asks nowhere else."""
+"""The questions of `mcp-gen new` on a terminal, and only there."""
 
 import os
 import pty
@@ -19,7 +19,7 @@ QUESTIONS = ("kind", "transport", "revisions")
 
 
 class Terminal:
-    """A program on a terminal of its own, and what it has shown."""
+    """A program on its own terminal, and its output."""
 
     def __init__(self, process: "subprocess.Popen[Any]", end: int) -> None:
         self.process = process
@@ -27,7 +27,7 @@ class Terminal:
         self._end = end
 
     def wait_for(self, text: str, times: int = 1) -> None:
-        """Read until `text` has been shown, or fail with what was shown instead."""
+        """Read until `text` appears; fail with the output otherwise."""
         while self.shown.count(text) < times:
             assert self._read(), f"never shown: {text!r}\n{self.shown}"
 
@@ -50,7 +50,7 @@ class Terminal:
         assert ready, f"nothing more is shown:\n{self.shown}"
         try:
             data = os.read(self._end, 4096)
-        except OSError:  # how Linux says that nobody has the other end open
+        except OSError:  # how Linux reports that the other end is closed
             return False
         self.shown += data.decode(errors="replace").replace("\r\n", "\n")
         return bool(data)
@@ -83,7 +83,7 @@ def terminal(where: Path, *arguments: str) -> Generator[Terminal]:
             process.kill()
 
 
-def test_what_is_not_said_is_asked_with_what_is_usual(tmp_path: Path) -> None:
+def test_missing_choices_are_asked_with_defaults(tmp_path: Path) -> None:
     with terminal(tmp_path, "clock") as shown:
         shown.wait_for("kind (server, client, gateway) [server]: ")
         shown.type("Client\n")
@@ -96,7 +96,7 @@ def test_what_is_not_said_is_asked_with_what_is_usual(tmp_path: Path) -> None:
     assert (tmp_path / "clock" / "src" / "clock" / "client.py").is_file()
 
 
-def test_what_is_said_is_not_asked(tmp_path: Path) -> None:
+def test_given_choices_are_not_asked(tmp_path: Path) -> None:
     with terminal(tmp_path, "clock", "--kind", "server", "--revision", "2025-11-25") as shown:
         shown.wait_for("transport (stdio, http, both) [stdio]: ")
         shown.type("http\n")
@@ -152,7 +152,7 @@ def test_with_standard_input_closed_nothing_is_asked(tmp_path: Path) -> None:
     assert (tmp_path / "clock" / "src" / "clock" / "server.py").is_file()
 
 
-def test_what_cannot_be_is_said_before_anything_is_asked(tmp_path: Path) -> None:
+def test_impossible_choices_are_reported_before_questions(tmp_path: Path) -> None:
     with terminal(tmp_path, "json") as shown:
         assert shown.finish() == 2
         assert "[server]" not in shown.shown
@@ -167,7 +167,7 @@ def test_yes_takes_what_is_usual(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("redirected", ["stdin", "stdout", "stderr"])
-def test_nothing_is_asked_unless_all_three_are_a_terminal(redirected: str, tmp_path: Path) -> None:
+def test_questions_need_terminal_on_all_streams(redirected: str, tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     streams: Any = {
         "stdin": theirs,

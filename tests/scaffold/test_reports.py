@@ -14,7 +14,7 @@ JSON = ("--format", "json")
 
 
 def document(ran: Ran) -> dict[str, Any]:
-    """What a run printed, which nothing is wrong with."""
+    """Return the output of a successful run."""
     data: dict[str, Any] = json.loads(ran.out)
     assert forms.faults("report", data) == []
     assert ran.err == ""

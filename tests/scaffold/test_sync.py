@@ -1,4 +1,4 @@
-"""`mcp-gen sync`: what it finds, what it changes, and whose files it leaves alone."""
+"""`mcp-gen sync`: its findings, its changes, and the files it leaves alone."""
 
 import json
 import shutil
@@ -29,7 +29,7 @@ pytestmark = pytest.mark.usefixtures("little")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def base_package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A package of two revisions, to be copied."""
     folder = tmp_path_factory.mktemp("made") / "protocol"
     with exclusive(folder) as space:
@@ -38,20 +38,20 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def protocol(made: Path, tmp_path: Path) -> Path:
+def protocol(base_package: Path, tmp_path: Path) -> Path:
     """The package of a project without settings."""
-    return shutil.copytree(made, tmp_path / PROTOCOL)
+    return shutil.copytree(base_package, tmp_path / PROTOCOL)
 
 
 def age(protocol: Path, **members: str) -> None:
-    """Have the lock say that another mcp-gen made the package."""
+    """Change the lock to another mcp-gen."""
     file = protocol / "mcp-gen.lock"
     lock = json.loads(file.read_text())
     lock |= members or {"generator": "mcp-gen 0.0.9", "generator_digest": "0" * 64}
     file.write_text(json.dumps(lock))
 
 
-def outdated(protocol: Path) -> None:
+def age_package(protocol: Path) -> None:
     """Make it the package of an older mcp-gen: one file is another, one is missing, one is gone."""
     age(protocol)
     file = protocol / "mcp-gen.lock"
@@ -86,9 +86,9 @@ def test_a_package_in_step_is_left_alone_and_said_to_be(mcp_gen: Run, tmp_path: 
 
 
 def test_an_older_package_becomes_what_would_be_generated_now(
-    mcp_gen: Run, protocol: Path, made: Path
+    mcp_gen: Run, protocol: Path, base_package: Path
 ) -> None:
-    outdated(protocol)
+    age_package(protocol)
     done = mcp_gen("sync")
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
@@ -96,12 +96,12 @@ def test_an_older_package_becomes_what_would_be_generated_now(
     assert f"from mcp-gen 0.0.9 to {HERE}, 2025-06-18, 2025-11-25" in lines[-1]
     assert lines[-1].endswith("2 files written, 1 removed")
     assert any(line.startswith("generator-moved: ") for line in lines)
-    assert state(protocol) == state(made)
+    assert state(protocol) == state(base_package)
     assert mcp_gen("sync", "--check").code == 0
 
 
 def test_check_says_what_has_moved_and_writes_nothing(mcp_gen: Run, protocol: Path) -> None:
-    outdated(protocol)
+    age_package(protocol)
     before = state(protocol)
     done = mcp_gen("sync", "--check")
     assert (done.code, done.err) == (1, "")
@@ -114,7 +114,7 @@ def test_files_of_ones_own_stay_and_are_no_drift(mcp_gen: Run, protocol: Path) -
     (protocol / "extra.py").write_text("mine")
     (protocol / "v2025_11_25" / "notes.md").write_text("mine")
     assert mcp_gen("sync", "--check").code == 0
-    outdated(protocol)
+    age_package(protocol)
     assert mcp_gen("sync").code == 0
     assert (protocol / "extra.py").read_text() == "mine"
     assert (protocol / "v2025_11_25" / "notes.md").read_text() == "mine"
@@ -135,7 +135,7 @@ def test_an_edited_file_is_overwritten_by_force_only(mcp_gen: Run, protocol: Pat
 
 
 def test_an_edit_that_the_lock_was_made_to_fit_is_an_edit(
-    mcp_gen: Run, protocol: Path, made: Path
+    mcp_gen: Run, protocol: Path, base_package: Path
 ) -> None:
     file = protocol / "mcp-gen.lock"
     lock = json.loads(file.read_text())
@@ -152,11 +152,11 @@ def test_an_edit_that_the_lock_was_made_to_fit_is_an_edit(
     assert causes == ["mcp-gen.lock", "bridge.py"]
     assert state(protocol) == before
     assert mcp_gen("sync", "--force").code == 0
-    assert state(protocol) == state(made)
+    assert state(protocol) == state(base_package)
 
 
 def test_a_lock_alone_that_was_edited_is_put_right(
-    mcp_gen: Run, protocol: Path, made: Path
+    mcp_gen: Run, protocol: Path, base_package: Path
 ) -> None:
     file = protocol / "mcp-gen.lock"
     file.write_text(file.read_text().replace(sha256(b""), "0" * 64))
@@ -165,7 +165,7 @@ def test_a_lock_alone_that_was_edited_is_put_right(
     assert done.out.startswith("edited: mcp-gen.lock: ")
     assert done.out.endswith("; mcp-gen sync brings it in step\n")
     assert mcp_gen("sync").code == 0
-    assert state(protocol) == state(made)
+    assert state(protocol) == state(base_package)
 
 
 def test_a_file_of_ones_own_that_the_lock_claims_stays_and_is_not_called_removed(
@@ -193,7 +193,7 @@ def test_a_package_of_a_later_mcp_gen_is_left_alone(mcp_gen: Run, protocol: Path
 
 
 def test_ends_of_lines_that_a_checkout_changed_are_told_and_put_right(
-    mcp_gen: Run, protocol: Path, made: Path
+    mcp_gen: Run, protocol: Path, base_package: Path
 ) -> None:
     for path in protocol.rglob("*"):
         if path.is_file():
@@ -206,7 +206,7 @@ def test_ends_of_lines_that_a_checkout_changed_are_told_and_put_right(
         assert len(done.out.splitlines()) == 2
     done = mcp_gen("sync")
     assert (done.code, done.err.partition(":")[0]) == (0, "warning[line-endings]")
-    assert state(protocol) == state(made)
+    assert state(protocol) == state(base_package)
 
 
 def test_a_missing_file_comes_back(mcp_gen: Run, protocol: Path) -> None:
@@ -217,9 +217,13 @@ def test_a_missing_file_comes_back(mcp_gen: Run, protocol: Path) -> None:
 
 
 def test_settings_say_which_package_is_meant(
-    mcp_gen: Run, protocol: Path, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run,
+    protocol: Path,
+    base_package: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    shutil.copytree(made, tmp_path / "examples" / "protocol")
+    shutil.copytree(base_package, tmp_path / "examples" / "protocol")
     configure(tmp_path, out=PROTOCOL)
     assert mcp_gen("sync").out.startswith(f"{PROTOCOL} is in step")
     (tmp_path / "deep").mkdir()
@@ -311,11 +315,13 @@ def test_settings_of_another_package_are_not_taken(
 
 
 @pytest.mark.usefixtures("protocol")
-def test_several_packages_have_to_be_told_apart(mcp_gen: Run, made: Path, tmp_path: Path) -> None:
-    shutil.copytree(made, tmp_path / "other")
+def test_several_packages_have_to_be_told_apart(
+    mcp_gen: Run, base_package: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(base_package, tmp_path / "other")
     done = mcp_gen("sync")
     assert done.code == 2
-    found = "there are several packages: other, src/app/"
+    found = "the folder has several packages: other, src/app/"
     assert done.err.startswith(f"error[several-packages]: .: {found}")
     assert mcp_gen("sync", "other").code == 0
 
@@ -324,9 +330,9 @@ def test_several_packages_have_to_be_told_apart(mcp_gen: Run, made: Path, tmp_pa
     "hidden", [".venv/lib/site-packages/x", "node_modules/x", "build/x", ".git/x"]
 )
 def test_packages_of_others_are_not_found(
-    hidden: str, mcp_gen: Run, made: Path, tmp_path: Path
+    hidden: str, mcp_gen: Run, base_package: Path, tmp_path: Path
 ) -> None:
-    shutil.copytree(made, tmp_path / hidden)
+    shutil.copytree(base_package, tmp_path / hidden)
     done = mcp_gen("sync")
     assert done.code == 2
     assert done.err.startswith("error[no-package]: ")
@@ -367,7 +373,7 @@ def test_a_lock_that_is_damaged_is_an_error(mcp_gen: Run, protocol: Path) -> Non
     assert done.err.startswith(f"error[bad-lock]: {PROTOCOL}/mcp-gen.lock: ")
 
 
-def test_what_is_no_lock_in_its_place_is_left_there(mcp_gen: Run, protocol: Path) -> None:
+def test_invalid_lock_is_left_in_place(mcp_gen: Run, protocol: Path) -> None:
     lock = protocol / "mcp-gen.lock"
     lock.rename(protocol / "kept")
     for folder in (True, False):
@@ -394,7 +400,7 @@ def test_inside_the_package_nothing_can_be_replaced(
 
 
 def test_the_report_is_one_of_reports(mcp_gen: Run, protocol: Path) -> None:
-    outdated(protocol)
+    age_package(protocol)
     report = json.loads(mcp_gen("sync", "--format", "json").out)
     assert (report["command"], report["status"]) == ("sync", "fine")
     assert {file["path"]: file["action"] for file in report["files"]} == {
@@ -414,7 +420,7 @@ def test_the_form_of_the_report_is_a_setting(mcp_gen: Run, tmp_path: Path) -> No
 
 
 @pytest.fixture
-def drafted(mcp_gen: Run, tmp_path: Path) -> Path:
+def draft_package(mcp_gen: Run, tmp_path: Path) -> Path:
     """A package with a revision that is not pinned."""
     (tmp_path / "draft.json").write_bytes(DRAFT)
     done = mcp_gen("--revision", "draft", "--schema", "draft.json", "--out", "pkg")
@@ -423,18 +429,20 @@ def drafted(mcp_gen: Run, tmp_path: Path) -> Path:
     return tmp_path / "pkg"
 
 
-def test_a_draft_is_made_anew_from_the_file_it_was_made_from(mcp_gen: Run, drafted: Path) -> None:
+def test_a_draft_is_made_anew_from_the_file_it_was_made_from(
+    mcp_gen: Run, draft_package: Path
+) -> None:
     assert mcp_gen("sync", "pkg", "--check").code == 1
     done = mcp_gen("sync", "pkg")
     assert (done.code, "error[" in done.err) == (0, False)
     assert mcp_gen("sync", "pkg", "--check").code == 0
-    lock = read_lock(drafted)
+    lock = read_lock(draft_package)
     assert lock is not None
     assert lock.inputs.revisions["draft"].source == "draft.json"
 
 
 def test_a_draft_that_was_kept_is_not_made_anew_to_compare_it(
-    mcp_gen: Run, drafted: Path, monkeypatch: pytest.MonkeyPatch
+    mcp_gen: Run, draft_package: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert mcp_gen("sync", "pkg").code == 0
     assert mcp_gen("--revision", "2025-11-25", "--out", "pkg").code == 0
@@ -449,45 +457,47 @@ def test_a_draft_that_was_kept_is_not_made_anew_to_compare_it(
     for command in (("sync", "pkg"), ("sync", "pkg", "--check")):
         done = mcp_gen(*command)
         assert (done.code, done.out) == (0, f"pkg is in step with {HERE}: {with_the_lock}")
-    (drafted / "bridge.py").write_text("mine")
+    (draft_package / "bridge.py").write_text("mine")
     assert mcp_gen("sync", "pkg", "--check").code == 1
-    (drafted / "bridge.py").unlink()
-    age(drafted)
+    (draft_package / "bridge.py").unlink()
+    age(draft_package)
     assert "error[undecided-difference]" in mcp_gen("sync", "pkg").err
 
 
 def test_a_list_in_settings_is_about_drafts_as_well(
-    mcp_gen: Run, drafted: Path, tmp_path: Path
+    mcp_gen: Run, draft_package: Path, tmp_path: Path
 ) -> None:
     configure(tmp_path, out="pkg", revisions=["2025-11-25", "draft"])
     assert mcp_gen("sync").code == 0
-    lock = read_lock(drafted)
+    lock = read_lock(draft_package)
     assert lock is not None
     assert [*lock.inputs.revisions] == ["2025-11-25", "draft"]
     assert mcp_gen("sync", "--check").code == mcp_gen("--check").code == 0
     configure(tmp_path, out="pkg", revisions=["2025-11-25"])
     assert "revision-unlisted: draft: " in mcp_gen("sync", "--check").out
     assert mcp_gen("sync").code == 0
-    assert not (drafted / "vdraft").exists()
+    assert not (draft_package / "vdraft").exists()
     configure(tmp_path, out="pkg", revisions=["2025-11-25", "draft"], schema="draft.json")
     assert mcp_gen("sync").code == mcp_gen("--check").code == 0
-    assert (drafted / "vdraft").is_dir()
+    assert (draft_package / "vdraft").is_dir()
 
 
 def test_a_draft_whose_file_is_another_by_now_has_to_be_named(
-    mcp_gen: Run, drafted: Path, tmp_path: Path
+    mcp_gen: Run, draft_package: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "draft.json").write_bytes(DRAFT + b"\n")
-    before = state(drafted)
+    before = state(draft_package)
     done = mcp_gen("sync", "pkg")
     assert done.code == 2
     assert "error[needs-schema]" in done.err
     assert "--revision draft --schema draft.json" in done.err
-    assert state(drafted) == before
+    assert state(draft_package) == before
 
 
-def test_a_lock_leads_to_no_file_elsewhere(mcp_gen: Run, drafted: Path, tmp_path: Path) -> None:
-    lock = drafted / "mcp-gen.lock"
+def test_a_lock_leads_to_no_file_elsewhere(
+    mcp_gen: Run, draft_package: Path, tmp_path: Path
+) -> None:
+    lock = draft_package / "mcp-gen.lock"
     lock.write_text(lock.read_text().replace("draft.json", str(tmp_path / "draft.json")))
     done = mcp_gen("sync", "pkg")
     assert done.code == 2
@@ -495,7 +505,7 @@ def test_a_lock_leads_to_no_file_elsewhere(mcp_gen: Run, drafted: Path, tmp_path
 
 
 @pytest.fixture
-def templated(mcp_gen: Run, tmp_path: Path) -> Path:
+def template_package(mcp_gen: Run, tmp_path: Path) -> Path:
     """A package that was made with templates of the user's."""
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "bridge.py.jinja").write_text('"""Mine."""\n')
@@ -505,17 +515,19 @@ def templated(mcp_gen: Run, tmp_path: Path) -> Path:
     return tmp_path / "pkg"
 
 
-def test_templates_that_were_used_have_to_be_named_again(mcp_gen: Run, templated: Path) -> None:
-    age(templated)
-    before = state(templated)
+def test_templates_that_were_used_have_to_be_named_again(
+    mcp_gen: Run, template_package: Path
+) -> None:
+    age(template_package)
+    before = state(template_package)
     done = mcp_gen("sync", "pkg")
     assert done.code == 2
     assert done.err.startswith("error[other-templates]: pkg: ")
-    assert state(templated) == before
+    assert state(template_package) == before
     assert mcp_gen("sync", "pkg", "--templates", "mine").code == 0
-    assert (templated / "bridge.py").read_text() == '"""Mine."""\n'
+    assert (template_package / "bridge.py").read_text() == '"""Mine."""\n'
     assert mcp_gen("sync", "pkg", "--force").code == 0
-    assert (templated / "bridge.py").read_text() != '"""Mine."""\n'
+    assert (template_package / "bridge.py").read_text() != '"""Mine."""\n'
 
 
 def test_patches_that_were_used_have_to_be_given_again(mcp_gen: Run, tmp_path: Path) -> None:
@@ -530,8 +542,10 @@ def test_patches_that_were_used_have_to_be_given_again(mcp_gen: Run, tmp_path: P
     assert mcp_gen("sync", "pkg", "--check").code == 0
 
 
-def test_templates_in_settings_are_used(mcp_gen: Run, templated: Path, tmp_path: Path) -> None:
+def test_templates_in_settings_are_used(
+    mcp_gen: Run, template_package: Path, tmp_path: Path
+) -> None:
     configure(tmp_path, out="pkg", templates="mine")
-    age(templated)
+    age(template_package)
     assert mcp_gen("sync").code == 0
-    assert (templated / "bridge.py").read_text() == '"""Mine."""\n'
+    assert (template_package / "bridge.py").read_text() == '"""Mine."""\n'

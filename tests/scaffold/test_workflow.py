@@ -29,7 +29,7 @@ MCP_GEN = Path(sys.executable).with_name("mcp-gen")
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a project, with a generated package of its own."""
+    """Return the folder of a project with its own generated package."""
     wanted = choices(ProjectKind.SERVER, ProjectTransport.BOTH, ["2024-11-05"], "word-clock")
     folder = tmp_path_factory.mktemp("workflow") / "word-clock"
     create(wanted, folder)
@@ -44,7 +44,7 @@ def test_every_step_of_the_workflow_succeeds(project: Path) -> None:
     program.symlink_to(MCP_GEN)
     try:
         for step in steps:
-            # Anything that is installed already will do for what pip is to get.
+            # Any installed package will do for pip to fetch.
             run("sh", "-c", step, cwd=project, env={"MCP_GEN_SOURCE": "pydantic"})
     finally:
         program.unlink()
@@ -63,7 +63,7 @@ def test_check_and_sync_use_the_mcp_gen_there_is_and_say_so_where_there_is_none(
     make = shutil.which("make")
     assert make
     program = project / ".venv" / "bin" / MCP_GEN.name
-    # What `make lint` and `make check` do besides is tried elsewhere.
+    # The rest of `make lint` and `make check` is tested elsewhere.
     for habit, folder in ((("check", "-o", "lint"), stand_in.parent), (("sync",), somewhere)):
         said = run(make, "-s", *habit, cwd=project, env={"PATH": str(nowhere)}, wanted=2)
         line, failed = said.splitlines()
@@ -116,7 +116,7 @@ def test_git_would_keep_what_is_written_and_nothing_that_is_made(project: Path) 
     assert not [path for path in listed if path.endswith(".pyc")]
 
 
-def test_what_the_image_starts_answers_by_the_names_it_is_published_under(project: Path) -> None:
+def test_image_answers_by_its_published_names(project: Path) -> None:
     lines = (project / "Dockerfile").read_text().splitlines()
     entry, usual = (
         json.loads(line.removeprefix(f"{word} "))

@@ -1,4 +1,4 @@
-"""A bridge between a client and a server: what each says reaches the other, and nothing is left."""
+"""A bridge between a client and a server: messages reach the other side, and nothing is left."""
 
 import asyncio
 from typing import Any
@@ -15,11 +15,11 @@ from support.json_types import JsonObject
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.bridging import (
     ASKED,
-    answered,
-    asked_for,
-    bridged,
-    called,
+    answer_questions,
+    call_until_asked,
+    call_x,
     form,
+    serve_bridged,
     text_of,
     through,
 )
@@ -29,15 +29,15 @@ from support.sessions.talking import (
     META,
     Accepting,
     Hand,
+    call_params,
     client,
     content_of,
-    discovered,
+    discover_result,
     entry,
     error,
     hello,
     models,
     modern,
-    named,
     notification,
     pkg,
     request,
@@ -88,7 +88,7 @@ def listing(revision: str) -> Any:
 
 
 class Work:
-    """A tool of the handshake era that asks; how often it ran, and how it went."""
+    """A tool of the handshake era that asks, with a record of its runs."""
 
     def __init__(self, *messages: str, within: float | None = None) -> None:
         self.messages = messages
@@ -99,7 +99,7 @@ class Work:
     async def __call__(self, session: Session, params: CallToolRequestParams) -> str:
         self.log.append("run")
         try:
-            return " ".join([await self._ask(session, one) for one in self.messages])
+            return " ".join([await self._ask(session, message) for message in self.messages])
         except asyncio.CancelledError:
             self.log.append("stopped")
             raise
@@ -118,25 +118,25 @@ class Work:
 
 async def test_a_handler_goes_on_where_it_asked_though_its_client_is_asked_in_rounds() -> None:
     work = Work("one", "two", "two")
-    async with bridged(tools(OLD, work)) as hand:
+    async with serve_bridged(tools(OLD, work)) as hand:
         back: JsonObject = {}
         for number, message in enumerate(work.messages):
-            asked = await asked_for(hand, number, **back)
+            asked = await call_until_asked(hand, number, **back)
             (question,) = asked["inputRequests"].values()
             assert question["params"]["message"] == message
-            back = answered(asked, f"a{number}")
-        await hand.send(called(9, **back))
+            back = answer_questions(asked, f"a{number}")
+        await hand.send(call_x(9, **back))
         assert await text_of(hand) == "a0 a1 a2"
     assert work.log == ["run"]
 
 
 async def test_a_client_that_does_not_come_back_is_not_waited_for_for_ever() -> None:
     work = Work("one")
-    async with bridged(tools(OLD, work), max_timeout=0.1) as hand:
-        asked = await asked_for(hand, 1)
+    async with serve_bridged(tools(OLD, work), max_timeout=0.1) as hand:
+        asked = await call_until_asked(hand, 1)
         await asyncio.wait_for(work.over.wait(), 30)
         await asyncio.sleep(0.05)
-        await hand.send(called(2, **answered(asked, "late")))
+        await hand.send(call_x(2, **answer_questions(asked, "late")))
         assert (await hand.take())["error"]["code"] == -32602
     assert work.log == ["run", "stopped"]
 
@@ -145,11 +145,11 @@ async def test_a_server_may_withdraw_its_question_and_go_on() -> None:
     for in_rounds in [True, False]:
         with case(in_rounds):
             work = Work("one", within=0.05)
-            async with bridged(tools(OLD, work)) as hand:
+            async with serve_bridged(tools(OLD, work)) as hand:
                 if in_rounds:
-                    asked = await asked_for(hand, 1)
+                    asked = await call_until_asked(hand, 1)
                     await work.over.wait()
-                    await hand.send(called(2, **answered(asked)))
+                    await hand.send(call_x(2, **answer_questions(asked)))
                 else:
                     await shake(hand, elicitation={})
                     question = await hand.ask("tools/call", 1, name="x")
@@ -166,19 +166,19 @@ async def test_of_two_that_bring_the_same_answers_one_is_refused() -> None:
         await go.wait()
         return str(content_of(answer)["x"])
 
-    async with bridged(tools(OLD, call)) as hand:
-        back = answered(await asked_for(hand, 1))
-        await hand.send(called(2, **back), called(3, **back))
+    async with serve_bridged(tools(OLD, call)) as hand:
+        back = answer_questions(await call_until_asked(hand, 1))
+        await hand.send(call_x(2, **back), call_x(3, **back))
         assert (await hand.take())["error"]["code"] == -32600
         go.set()
         assert await text_of(hand) == "y"
-        # Nor is it done again for one that comes later.
-        await hand.send(called(4, **back))
+        # It is not repeated for a later one, either.
+        await hand.send(call_x(4, **back))
         assert (await hand.take())["error"]["code"] == -32602
 
 
 def noting(told: list[Any], member: str) -> Any:
-    """A handler that writes down a member of what it is told."""
+    """Return a handler that records a member of its params."""
 
     async def note(self: object, params: object) -> None:
         told.append(getattr(params, member, "changed"))
@@ -203,7 +203,7 @@ async def test_progress_log_entries_and_cancellation_get_through(own: str, revis
 
     ours = client(revision, on_logging_message=noting(told, "data"))
     async with through(ours, tools(own, call, SENDS=frozenset({LOG}))):
-        params = named(revision, "x")
+        params = call_params(revision, "x")
         if revision == STATELESS:
             meta = new.RequestMetaObject(log_level="warning")
             params = params.model_copy(update={"meta": meta})
@@ -260,11 +260,11 @@ async def test_each_end_sees_who_the_other_is_and_answers_what_it_asks(
         assert session.client_capabilities.to_wire().keys() == {"elicitation"}
         answers = await asyncio.gather(
             *(
-                session.request(entry(session, "elicitation/create"), form(one, own))
-                for one in "aab"
+                session.request(entry(session, "elicitation/create"), form(name, own))
+                for name in "aab"
             )
         )
-        return " ".join(content_of(one)["x"] for one in answers)
+        return " ".join(content_of(answer)["x"] for answer in answers)
 
     info = models(revision).Implementation(name="c", version="1")
     ours = client(revision, on_elicit=on_elicit, info=info)
@@ -282,7 +282,7 @@ async def test_bridge_refuses_client_that_cannot_be_translated_and_serves_the_ne
         await hand.take()
 
     theirs = Accepting(play)
-    async with bridged(
+    async with serve_bridged(
         theirs, [revision for revision in pkg.REVISIONS if revision.id == STATELESS]
     ) as hand:
         assert (await hand.ask("ping", 7))["result"] == {}
@@ -307,22 +307,22 @@ async def test_bridge_passes_on_what_a_client_declares_within_one_revision() -> 
         await hand.send(welcome(asked["id"]))
         await hand.take()
 
-    async with bridged(Accepting(play)) as hand:
+    async with serve_bridged(Accepting(play)) as hand:
         members: JsonObject = {"capabilities": declared, "clientInfo": {"name": "c"}}
         await hand.send(request("initialize", 1, protocolVersion=OLD, **members))
         assert (await hand.take())["result"]["protocolVersion"] == OLD
 
 
 async def test_the_revision_of_the_client_goes_before_newer_ones_of_the_server() -> None:
-    async def nothing(session: Session, params: CallToolRequestParams) -> str:
+    async def do_nothing(session: Session, params: CallToolRequestParams) -> str:
         return "done"
 
     wire = Wire()
-    opener = pkg.in_memory(tools(STATELESS, nothing), tap=wire, revisions=pkg.REVISIONS)
-    async with bridged(opener) as hand:
+    opener = pkg.in_memory(tools(STATELESS, do_nothing), tap=wire, revisions=pkg.REVISIONS)
+    async with serve_bridged(opener) as hand:
         await shake(hand)
         assert (await hand.ask("tools/call", 2, name="x"))["result"].keys() == {"content"}
-    assert [one["protocolVersion"] for one in wire.calls("initialize")] == [OLD]
+    assert [opening["protocolVersion"] for opening in wire.calls("initialize")] == [OLD]
     assert not wire.calls("server/discover")
 
 
@@ -331,7 +331,7 @@ async def test_a_server_that_dies_ends_the_bridge() -> None:
         await agree(hand, tools={})
         await hand.take()
 
-    async with bridged(Accepting(play)) as hand:
+    async with serve_bridged(Accepting(play)) as hand:
         await shake(hand)
         # The server takes the request with it.
         assert (await hand.ask("tools/call", 1, name="x"))["error"]["code"] == -32603
@@ -342,21 +342,25 @@ async def test_each_kind_of_loss_is_told_once() -> None:
     lost: list[Any] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> object:
-        return m.CallToolResult(content=[m.ResourceLink(name=one, uri="file:///") for one in "ab"])
+        return m.CallToolResult(
+            content=[m.ResourceLink(name=name, uri="file:///") for name in "ab"]
+        )
 
     async with through(client("2025-03-26"), tools(OLD, call), on_loss=lost.append) as ours:
         for _ in range(2):
             assert len(content_of(await ours.call_tool("x"))) == 2
-    assert [(one.method, one.own, one.wire) for one in lost] == [("tools/call", "2025-03-26", OLD)]
+    assert [(loss.method, loss.own, loss.wire) for loss in lost] == [
+        ("tools/call", "2025-03-26", OLD)
+    ]
 
 
 async def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> None:
-    async def nothing(session: Session, params: CallToolRequestParams) -> str:
+    async def do_nothing(session: Session, params: CallToolRequestParams) -> str:
         return "done"
 
     sends = {"on_list_tools": listing(STATELESS), "SENDS": frozenset({TOOLS_CHANGED})}
-    theirs = tools(STATELESS, nothing, **sends)
-    async with bridged(theirs) as hand:
+    theirs = tools(STATELESS, do_nothing, **sends)
+    async with serve_bridged(theirs) as hand:
         await shake(hand)
         assert (await hand.ask("tools/list", 1))["result"] == {"tools": []}
         assert (await hand.ask("tools/call", 2, name="x"))["result"].keys() == {"content"}
@@ -370,7 +374,7 @@ async def test_no_empty_metadata_is_left_of_what_only_the_other_era_has() -> Non
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("bridge", [True, False])
 async def test_the_last_progress_is_told_before_the_answer(own: str, bridge: bool) -> None:
-    """However soon it comes after the one before, and if the answer comes in the same breath."""
+    """However soon after the one before, and even together with the answer."""
 
     async def play(hand: Hand) -> None:
         await (agree if own == STATELESS else greet)(hand, tools={})
@@ -387,14 +391,14 @@ async def test_the_last_progress_is_told_before_the_answer(own: str, bridge: boo
         return models(own).CallToolResult(content=[])
 
     theirs = Accepting(play) if bridge else tools(own, call)
-    # How often the server of the same revision reports is up to that.
+    # The server of the same revision decides how often it reports.
     seldom = [1, 2, 3] if bridge and own == OLD else [1, 3]
     for interval, steps in ((10, seldom), (0, [1, 2, 3]))[: 1 + bridge]:
-        async with bridged(theirs, progress_interval=interval) as hand:
+        async with serve_bridged(theirs, progress_interval=interval) as hand:
             await shake(hand)
             await hand.send(request("tools/call", 1, name="x", _meta={"progressToken": "t"}))
             told = [await hand.take() for _ in [*steps, "result"]]
-            assert [one["params"]["progress"] for one in told[:-1]] == steps
+            assert [message["params"]["progress"] for message in told[:-1]] == steps
             assert told[-1]["result"]["content"] == []
 
 
@@ -413,12 +417,14 @@ async def test_progress_made_while_the_client_is_away_is_told_when_it_is_back() 
         await hand.send(result(call["id"], content=[]))
         await hand.take()
 
-    async with bridged(Accepting(play)) as hand:
+    async with serve_bridged(Accepting(play)) as hand:
         await hand.send(modern("tools/call", 1, name="x", _meta=asked))
         question = (await hand.take())["result"]
         away.set()
         await told.wait()
-        await hand.send(modern("tools/call", 2, name="x", _meta=asked, **answered(question)))
+        await hand.send(
+            modern("tools/call", 2, name="x", _meta=asked, **answer_questions(question))
+        )
         assert (await hand.take())["params"]["progress"] == 1
         assert (await hand.take())["result"]["content"] == []
 
@@ -448,10 +454,10 @@ async def test_bridge_passes_on_what_was_not_declared_within_one_revision(
     async with through(ours, Accepting(play), on_loss=lost.append):
         assert content_of(await ours.call_tool("x")) == []
     if own == revision:
-        # It is for the client to say what it thinks of that.
+        # The client decides about that.
         assert (told, lost) == (["x", None, "a:1"] * 2, [])
         return
-    assert [(one.method, one.what) for one in lost] == [
+    assert [(loss.method, loss.what) for loss in lost] == [
         (method, "dropped") for method in (LOG, TOOLS_CHANGED, UPDATED)
     ]
 
@@ -462,14 +468,14 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
 ) -> None:
     done: JsonObject = {OLD: {"content": []}, STATELESS: {"resultType": "b/made", "made": 1}}
 
-    def said(method: str, id: int = 0, **params: Any) -> Any:
+    def request_in(method: str, id: int = 0, **params: Any) -> Any:
         make = modern if revision == STATELESS else request
         return make(method, id, **params)
 
     def bare(params: Any) -> Any:
         return {name: value for name, value in params.items() if name != "_meta"}
 
-    # Tasks are the one extension of which a bridge knows more.
+    # Tasks are the only extension that a bridge translates.
     extensions: JsonObject = {"a/b": {}, **({TASKS_EXTENSION: {}} if revision == STATELESS else {})}
 
     async def play(hand: Hand) -> None:
@@ -486,7 +492,7 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
         await hand.send(error((await hand.take())["id"], -7))
         await hand.take()
 
-    async with bridged(Accepting(play)) as hand:
+    async with serve_bridged(Accepting(play)) as hand:
         if revision == OLD:
             await hand.send(hello(OLD, extensions={"a/b": {}}))
             declared = (await hand.take())["result"]["capabilities"]
@@ -495,7 +501,7 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
             declared = (await hand.ask("server/discover", 9, _meta=META))["result"]
             declared = declared["capabilities"]
         assert declared == {"tools": {}, "extensions": extensions}
-        await hand.send(said("b/do", 1, x=[1]))
+        await hand.send(request_in("b/do", 1, x=[1]))
         if revision == OLD:
             question = await hand.take()
             assert (question["method"], question["params"]) == ("b/ask", {"y": 1})
@@ -505,10 +511,10 @@ async def test_between_two_of_one_revision_what_neither_knows_is_carried_as_it_c
         assert bare((await hand.take())["result"]) == {"r": {"s": 4}}
         meta = {"_meta": META} if revision == STATELESS else {}
         await hand.send(
-            notification("notifications/c", m=5, **meta), said("tools/call", 2, name="x")
+            notification("notifications/c", m=5, **meta), request_in("tools/call", 2, name="x")
         )
         assert bare((await hand.take())["result"]) == done[revision]
-        await hand.send(said("b/fail", 3))
+        await hand.send(request_in("b/fail", 3))
         assert (await hand.take())["error"]["code"] == -7
 
 
@@ -520,7 +526,7 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
     async def play(hand: Hand) -> None:
         asked = await hand.take()
         if own == STATELESS:
-            await hand.send(discovered(asked["id"], tools={}, extensions=extensions))
+            await hand.send(discover_result(asked["id"], tools={}, extensions=extensions))
             # Tasks are what the bridge carries by itself, to a revision that has them.
             told: JsonObject = {"sampling": {}}
             if pkg.load(own).__mcp_part__("tasks") is not None:
@@ -534,8 +540,8 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
 
     async def script() -> None:
         said: JsonObject = {"sampling": {}, "extensions": extensions}
-        spoken = [one for one in pkg.REVISIONS if one.id == own]
-        async with bridged(Accepting(play), spoken, on_loss=lost.append) as hand:
+        spoken = [revision for revision in pkg.REVISIONS if revision.id == own]
+        async with serve_bridged(Accepting(play), spoken, on_loss=lost.append) as hand:
             if own != OLD:
                 await hand.send(hello(OLD, **said))
                 answer = await hand.take()
@@ -548,7 +554,7 @@ def test_between_two_revisions_extensions_are_not_declared_and_that_is_reported(
             assert (await hand.take())["error"]["code"] == -32601
 
     run(script())
-    assert {one.pointer for one in lost} == {
+    assert {loss.pointer for loss in lost} == {
         "/ClientCapabilities/extensions",
         "/ServerCapabilities/extensions",
     }

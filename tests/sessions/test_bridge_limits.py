@@ -1,4 +1,4 @@
-"""What a bridge does not do: stop what goes on, ask the wrong one, keep what has ended."""
+"""Limits of a bridge: it stops no running work, asks no wrong client, and keeps no ended work."""
 
 import asyncio
 from typing import Any
@@ -12,11 +12,11 @@ from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.json_types import JsonObject
 from support.revisions import ERAS, OLD
 from support.sessions.bridging import (
-    answered,
-    asked_for,
-    bridged,
-    called,
+    answer_questions,
+    call_until_asked,
+    call_x,
     form,
+    serve_bridged,
     text_of,
 )
 from support.sessions.talking import (
@@ -64,9 +64,9 @@ async def test_a_refused_duplicate_does_not_stop_the_request_that_is_being_answe
         await hand.send(result(call["id"], content=[{"type": "text", "text": "done"}]))
         await hand.take()
 
-    async with bridged(Accepting(play), max_timeout=0.7) as hand:
-        back = answered(await asked_for(hand, 1))
-        await hand.send(called(2, **back), called(3, **back))
+    async with serve_bridged(Accepting(play), max_timeout=0.7) as hand:
+        back = answer_questions(await call_until_asked(hand, 1))
+        await hand.send(call_x(2, **back), call_x(3, **back))
         refused = await hand.take()
         assert (refused["id"], refused["error"]["code"]) == (3, -32600)
         assert await text_of(hand) == "done"
@@ -85,10 +85,10 @@ async def test_within_2026_07_28_questions_come_at_once_under_the_names_of_the_s
             came.append(await answer(hand, "tools/call", **members))
         await hand.take()
 
-    async with bridged(Accepting(play)) as hand:
-        asked = await asked_for(hand, 1)
+    async with serve_bridged(Accepting(play)) as hand:
+        asked = await call_until_asked(hand, 1)
         assert (asked["inputRequests"], asked["requestState"]) == (asking, "theirs")
-        await hand.send(called(3, **answered(asked)))
+        await hand.send(call_x(3, **answer_questions(asked)))
         assert await text_of(hand) == "done"
     assert "requestState" not in came[0]
     assert came[1]["requestState"] == "theirs"
@@ -104,7 +104,7 @@ async def test_a_carried_notification_keeps_its_params_whatever_its_name_ends_wi
         await hand.send(*told, result(asked["id"]))
         await hand.take()
 
-    async with bridged(Accepting(play)) as hand:
+    async with serve_bridged(Accepting(play)) as hand:
         await hand.ask("initialize", 1, **hello(OLD)["params"])
         await hand.send(INITIALIZED, request("b/do", 2))
         assert [await hand.take() for _ in told] == told
@@ -119,7 +119,7 @@ async def test_notification_of_listen_stream_names_the_stream_of_the_client() ->
         await hand.send(notification("notifications/b", n=4, _meta={"m": 5}))
         await hand.take()
 
-    async with bridged(Accepting(play)) as hand:
+    async with serve_bridged(Accepting(play)) as hand:
         await hand.send(
             modern("subscriptions/listen", 78, notifications={"toolsListChanged": True})
         )
@@ -139,11 +139,11 @@ async def test_no_method_of_a_peer_writes_lines_of_its_own_into_the_log(
         await hand.send(request(evil, 7))
         await hand.take()
 
-    async with bridged(Accepting(play)) as hand:
+    async with serve_bridged(Accepting(play)) as hand:
         await hand.ask("initialize", 1, **hello(OLD)["params"])
         await hand.send(INITIALIZED, request("b/do", 2))
         assert (await hand.take())["method"] == evil
-    assert all(one.isprintable() and len(one) < 300 for one in caplog.messages)
+    assert all(message.isprintable() and len(message) < 300 for message in caplog.messages)
     assert request_of("1", evil, {}).name.isprintable()
 
 
@@ -159,7 +159,7 @@ async def test_a_notification_for_a_client_that_has_gone_is_no_fault(
         told.set()
         await hand.take()
 
-    async with bridged(Accepting(play), max_outgoing=5) as hand:
+    async with serve_bridged(Accepting(play), max_outgoing=5) as hand:
         await hand.ask("initialize", 1, **hello(OLD)["params"])
         await hand.send(INITIALIZED, request("b/do", 2))
         await told.wait()
@@ -176,38 +176,36 @@ async def test_a_question_goes_to_a_request_whose_client_is_there() -> None:
         said = await session.request(entry(session, "elicitation/create"), form(params.name))
         return f"{params.name} {content_of(said)['x']}"
 
-    async with bridged(tools(OLD, call)) as hand:
-        await hand.send(called(1, "there"))
+    async with serve_bridged(tools(OLD, call)) as hand:
+        await hand.send(call_x(1, "there"))
         await begun.wait()
-        # The later one is the likelier, but for its client, who has gone to find an answer.
-        waiting = await asked_for(hand, 2, name="waiting")
+        # The later one is likelier, but its client has gone to find an answer.
+        waiting = await call_until_asked(hand, 2, name="waiting")
         assert question_of(waiting) == "waiting"
         go.set()
         said = await hand.take()
         assert (said["id"], question_of(said["result"])) == (1, "there")
         for name, asked in (("waiting", waiting), ("there", said["result"])):
-            await hand.send(called(3, name, **answered(asked, "yes")))
+            await hand.send(call_x(3, name, **answer_questions(asked, "yes")))
             assert await text_of(hand) == f"{name} yes"
 
 
 @pytest.fixture
 def proxies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """All servers' halves of bridges, as they are made."""
+    """Return all servers' halves of bridges, as they are made."""
     made: list[object] = []
     begin = ProxyServerRuntime.__init__
 
-    def begun(self: Any, owner: Any) -> None:
+    def record_begin(self: Any, owner: Any) -> None:
         begin(self, owner)
         made.append(self)
 
-    monkeypatch.setattr(ProxyServerRuntime, "__init__", begun)
+    monkeypatch.setattr(ProxyServerRuntime, "__init__", record_begin)
     return made
 
 
 @pytest.mark.parametrize("revision", ERAS)
-async def test_nothing_is_kept_of_requests_that_were_cancelled(
-    proxies: list[Any], revision: str
-) -> None:
+async def test_cancelled_requests_leave_nothing_behind(proxies: list[Any], revision: str) -> None:
     log: list[str] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
@@ -221,19 +219,19 @@ async def test_nothing_is_kept_of_requests_that_were_cancelled(
         return notification("notifications/cancelled", requestId=id)
 
     old = revision == OLD
-    async with bridged(tools(OLD, call)) as hand:
+    async with serve_bridged(tools(OLD, call)) as hand:
         if old:
             await hand.send(hello(OLD))
             await hand.take()
             await hand.send(INITIALIZED)
-        asked = [request("tools/call", id, name="x") if old else called(id) for id in (1, 2, 3)]
+        asked = [request("tools/call", id, name="x") if old else call_x(id) for id in (1, 2, 3)]
         await hand.send(*asked[:2])
         await until(lambda: log == ["run", "run"])
         (server,) = proxies
         assert len(server._under_way()) == 2
         await hand.send(cancel(1), cancel(2), asked[2], cancel(3))
         await until(lambda: log.count("stopped") == log.count("run") and not server._under_way())
-        assert await hand.nothing()
+        assert await hand.is_silent()
         assert not server._under_way()
         assert not server._forwarded
 
@@ -254,12 +252,12 @@ async def test_a_question_that_was_withdrawn_is_not_put_to_the_client() -> None:
         await beside
         return str(content_of(said)["x"])
 
-    async with bridged(tools(OLD, call)) as hand:
-        asked = await asked_for(hand, 1)
+    async with serve_bridged(tools(OLD, call)) as hand:
+        asked = await call_until_asked(hand, 1)
         assert question_of(asked) == "one"
         await withdrawn.wait()
-        assert await hand.nothing()
-        await hand.send(called(2, **answered(asked)))
+        assert await hand.is_silent()
+        await hand.send(call_x(2, **answer_questions(asked)))
         assert await text_of(hand) == "y"
 
 
@@ -285,7 +283,7 @@ async def test_of_progress_only_the_newest_reports_are_kept_for_a_client_that_do
         await hand.take()
 
     monkeypatch.setattr(memory, "_CAPACITY", 1)
-    async with bridged(Accepting(play), max_outgoing=1, progress_interval=0) as hand:
+    async with serve_bridged(Accepting(play), max_outgoing=1, progress_interval=0) as hand:
         await hand.send(modern("tools/call", 1, name="x", _meta={**META, "progressToken": "t"}))
         await told.wait()
         steps: list[int] = []

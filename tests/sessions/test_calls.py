@@ -1,4 +1,4 @@
-"""Calls in a session: side by side, in time, given up, and with progress and log entries."""
+"""Calls in a session: concurrent, timed out, cancelled, with progress and log entries."""
 
 import asyncio
 import contextlib
@@ -20,7 +20,7 @@ from support.sessions.talking import (
     Hand,
     client,
     content_of,
-    discovered,
+    discover_result,
     models,
     modern,
     notification,
@@ -38,13 +38,13 @@ from support.tables import case
 pytestmark = pytest.mark.skips_time
 
 
-def connected(server: Any, ours: Any = None, **options: Any) -> Any:
+def connect(server: Any, ours: Any = None, **options: Any) -> Any:
     ours = ours or client(server.TABLE.revision)
     return pkg.connect_in_memory(ours, server, options=pkg.Options(**options))
 
 
 class Narrow:
-    """A transport that lets nothing through while it is not `wide`."""
+    """A transport that blocks while it is not `wide`."""
 
     def __init__(self, transport: Any) -> None:
         self._transport = transport
@@ -73,7 +73,7 @@ class TestSideBySide:
                 await gate.wait()
             return "done"
 
-        async with connected(tools(OLD, call)) as ours:
+        async with connect(tools(OLD, call)) as ours:
             waiting = [asyncio.create_task(ours.call_tool("wait")) for _ in "abc"]
             await ours.call_tool("open")
             await asyncio.gather(*waiting)
@@ -114,7 +114,7 @@ class TestSideBySide:
             running -= 1
             return "done"
 
-        async with connected(tools(OLD, call), max_in_flight=3, max_waiting=5) as ours:
+        async with connect(tools(OLD, call), max_in_flight=3, max_waiting=5) as ours:
             calls = [ours.call_tool("x") for _ in range(100)]
             assert len(await asyncio.gather(*calls)) == 100
         assert most == 3
@@ -130,10 +130,10 @@ class TestSideBySide:
             for id in range(1, 6):
                 await hand.send(request("tools/call", id, name="x"))
             await hand.send(request("ping", 99))
-            assert await hand.nothing()
+            assert await hand.is_silent()
             gate.set()
             answers = [await hand.take() for _ in range(6)]
-            assert [one["id"] for one in answers] == [1, 2, 3, 4, 5, 99]
+            assert [answer["id"] for answer in answers] == [1, 2, 3, 4, 5, 99]
 
     async def test_while_an_answer_is_awaited_reading_goes_on_and_the_rest_is_refused(self) -> None:
         async def call(session: Session, params: CallToolRequestParams) -> str:
@@ -187,7 +187,7 @@ class TestTimeouts:
         async def play(hand: Hand) -> None:
             first = await hand.take()
             if revision not in HANDSHAKE:
-                await hand.send(discovered(first["id"], revision, tools={}))
+                await hand.send(discover_result(first["id"], revision, tools={}))
             else:
                 await hand.send(welcome(first["id"], revision, tools={}))
             while (message := await hand.take()) is not None:
@@ -214,7 +214,7 @@ class TestTimeouts:
         assert options.patience(table.PING, {"timeout": 1}).timeout == 1
         listen = pkg.load(STATELESS).methods.SUBSCRIPTIONS_LISTEN
         assert options.patience(listen, {}).timeout == float("inf")
-        async with connected(tools(OLD, self.never), timeouts={"tools/call": 0.02}) as ours:
+        async with connect(tools(OLD, self.never), timeouts={"tools/call": 0.02}) as ours:
             with pytest.raises(pkg.RequestTimeout):
                 await ours.call_tool("x")
 
@@ -239,12 +239,12 @@ class TestTimeouts:
 
         async with pkg.connect(Accepting(play), client("2024-11-05")) as ours:
             await ours.call_tool("x", on_progress=told.append)
-        assert [(one.done, one.message) for one in told] == [(1, None)]
+        assert [(report.done, report.message) for report in told] == [(1, None)]
 
     @pytest.mark.shows("S1-37")
     async def test_S1_37_progress_may_start_the_time_anew(self) -> None:
         server = tools(OLD, self.reporting)
-        async with connected(server, progress_interval=0) as ours:
+        async with connect(server, progress_interval=0) as ours:
             told: list[Any] = []
             limits = {"timeout": 0.5, "on_progress": told.append}
             result = await ours.call_tool("x", reset_on_progress=True, **limits)
@@ -255,13 +255,13 @@ class TestTimeouts:
     @pytest.mark.shows("S1-38", "S1-39")
     async def test_S1_38_a_maximum_applies_whatever_is_reported(self) -> None:
         server = tools(OLD, self.reporting)
-        async with connected(server, progress_interval=0) as ours:
+        async with connect(server, progress_interval=0) as ours:
             with pytest.raises(pkg.RequestTimeout, match=r"0\.6 s"):
                 await ours.call_tool(
                     "x", timeout=0.5, max_timeout=0.6, reset_on_progress=True, on_progress=print
                 )
 
-    def test_what_found_no_room_in_time_is_not_sent_any_more(self) -> None:
+    def test_timed_out_request_is_dropped_from_queue(self) -> None:
         heard: list[Any] = []
         reading = asyncio.Event()
 
@@ -286,15 +286,21 @@ class TestTimeouts:
                 narrow.wide.clear()
                 calls = [ours.call_tool(name, timeout=0.05) for name in "abcd"]
                 outcomes = await asyncio.gather(*calls, return_exceptions=True)
-                assert all(isinstance(one, pkg.RequestTimeout) for one in outcomes)
+                assert all(isinstance(outcome, pkg.RequestTimeout) for outcome in outcomes)
                 narrow.wide.set()
                 reading.set()
                 await asyncio.sleep(0.05)
 
         run(script(), loop=SkippingLoop)
-        names = [one["params"].get("name") for one in heard if "id" in one]
+        names = [
+            heard_message["params"].get("name") for heard_message in heard if "id" in heard_message
+        ]
         assert names == ["a", "b"]
-        given_up = [one for one in heard if one["method"] == "notifications/cancelled"]
+        given_up = [
+            heard_message
+            for heard_message in heard
+            if heard_message["method"] == "notifications/cancelled"
+        ]
         assert len(given_up) == 2
 
     async def test_a_server_waits_no_longer_than_it_is_told_to(self) -> None:
@@ -310,7 +316,7 @@ class TestTimeouts:
             asked, told, answer = [await hand.take() for _ in range(3)]
             assert told["params"]["requestId"] == asked["id"]
             assert answer["result"]["content"][0]["text"] == "gave up"
-            # What comes late is dropped.
+            # Late answers are dropped.
             await hand.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}})
             assert "result" in await hand.ask("ping", 2)
 
@@ -371,7 +377,7 @@ class TestCancellation:
             await asyncio.sleep(0.01)
             gate.set()
             assert (await hand.take())["id"] == 1
-            assert await hand.nothing()
+            assert await hand.is_silent()
         assert began == ["a"]
 
     async def test_handler_of_cancellations_is_told_of_each_that_counts(self) -> None:
@@ -405,11 +411,11 @@ class TestCancellation:
             )
             await asyncio.sleep(0.01)
             await hand.send(notification("notifications/cancelled", requestId=1))
-            assert [one["id"] for one in await hand.take()] == [2]
+            assert [message["id"] for message in await hand.take()] == [2]
             await hand.send([request("tools/call", 1, name="slow"), notification("x")])
             await asyncio.sleep(0.01)
             await hand.send(notification("notifications/cancelled", requestId=1))
-            assert await hand.nothing()
+            assert await hand.is_silent()
 
     async def test_a_handler_that_asked_the_client_gives_its_question_up_too(self) -> None:
         async def call(session: Session, params: CallToolRequestParams) -> str:
@@ -425,7 +431,7 @@ class TestCancellation:
 
 
 class TestProgress:
-    async def test_it_is_bound_to_its_request_and_only_grows(self) -> None:
+    async def test_progress_belongs_to_request_and_only_grows(self) -> None:
         async def call(session: Session, params: CallToolRequestParams) -> str:
             for done in (1, 2, 2, 1, 3):
                 await session.progress(done, 3, f"at {done}")
@@ -434,7 +440,7 @@ class TestProgress:
         for revision in REVISIONS:
             with case(revision):
                 server = tools(revision, call)
-                async with connected(server, progress_interval=0) as ours:
+                async with connect(server, progress_interval=0) as ours:
                     told: list[Any] = []
                     await ours.call_tool("x", on_progress=told.append)
                     words = [None] * 3 if revision == "2024-11-05" else ["at 1", "at 2", "at 3"]
@@ -443,13 +449,13 @@ class TestProgress:
                     await ours.call_tool("x")
                     assert told == expected
 
-    async def test_it_does_not_flood_but_the_end_is_told(self) -> None:
+    async def test_progress_is_throttled_except_the_last(self) -> None:
         async def call(session: Session, params: CallToolRequestParams) -> str:
             for done in range(1, 1001):
                 await session.progress(done, int(params.name))
             return "done"
 
-        async with connected(tools(OLD, call), progress_interval=10) as ours:
+        async with connect(tools(OLD, call), progress_interval=10) as ours:
             for total, expected in (("1000", [1, 1000]), ("2", [1, 2, 1000]), ("0", [1, 1000])):
                 told: list[Any] = []
                 await ours.call_tool(total, on_progress=told.append)
@@ -471,7 +477,7 @@ class TestProgress:
                 await session.progress(3, message="cut \ud800")
             return str(params.name)
 
-        async with connected(tools(OLD, call), progress_interval=10) as ours:
+        async with connect(tools(OLD, call), progress_interval=10) as ours:
             for name, expected in (("x", [1, 2]), ("surrogate", [1, 3])):
                 told: list[Any] = []
                 result = await ours.call_tool(name, on_progress=told.append)
@@ -479,7 +485,7 @@ class TestProgress:
                 assert [progress.done for progress in told] == expected
         assert told[-1].message == "cut \ufffd"
 
-    async def test_what_a_handler_ends_with_is_known_though_nobody_is_left_to_be_told_of_progress(
+    async def test_error_of_handler_is_kept_after_client_is_gone(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         gone = asyncio.Event()
@@ -514,7 +520,7 @@ class TestProgress:
         def failing(progress: Any) -> None:
             raise RuntimeError("in the callback")
 
-        async with connected(tools(OLD, call)) as ours:
+        async with connect(tools(OLD, call)) as ours:
             await ours.call_tool("x", on_progress=later)
             await told.wait()
             assert await ours.call_tool("x", on_progress=failing)
@@ -560,7 +566,7 @@ class TestLogging:
             with case(revision):
                 heard: list[str] = []
                 ours = self.listener(revision, heard)
-                async with connected(self.server(revision), ours):
+                async with connect(self.server(revision), ours):
                     assert ours.server_capabilities.to_wire() == {"logging": {}, "tools": {}}
                     await ours.call_tool("x")
                     assert heard == ["debug", "info", "error"]
@@ -572,7 +578,7 @@ class TestLogging:
         heard: list[str] = []
         m = models(STATELESS)
         ours = self.listener(STATELESS, heard)
-        async with connected(self.server(STATELESS), ours):
+        async with connect(self.server(STATELESS), ours):
             await ours.call_tool("x")
             assert heard == []
             meta = m.RequestMetaObject(log_level="info")
@@ -589,7 +595,7 @@ class TestLogging:
                 ours = self.listener(revision, heard)
                 meta = models(STATELESS).RequestMetaObject(log_level="debug")
                 told: Any = {} if revision == OLD else {"meta": meta}
-                async with connected(tools(revision, self.speak), ours):
+                async with connect(tools(revision, self.speak), ours):
                     assert content_of(await ours.call_tool("x", **told))[0].text == "done"
                 assert heard == []
                 (record,) = caplog.records
@@ -597,7 +603,7 @@ class TestLogging:
                 advice = 'write SENDS = frozenset({"notifications/message"}) in the class'
                 assert advice in record.getMessage()
 
-    async def test_nothing_that_becomes_of_an_entry_ends_the_call(
+    async def test_failing_log_entry_does_not_end_call(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         gone = asyncio.Event()
@@ -619,14 +625,14 @@ class TestLogging:
             gone.set()
         assert "on the way" in caplog.text
 
-    def test_what_cannot_be_written_is_not_sent(self, caplog: pytest.LogCaptureFixture) -> None:
+    def test_unserialisable_log_entry_is_not_sent(self, caplog: pytest.LogCaptureFixture) -> None:
         async def call(session: Session, params: CallToolRequestParams) -> str:
             await session.log("info", object())
             return "done"
 
         async def script() -> None:
             server = tools(OLD, call, SENDS=frozenset({"notifications/message"}))
-            async with connected(server) as ours:
+            async with connect(server) as ours:
                 assert content_of(await ours.call_tool("x"))[0].text == "done"
 
         run(script())
@@ -637,9 +643,9 @@ async def test_a_stateless_request_may_be_cancelled_before_it_began() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
         return "fast"
 
-    from support.sessions.talking import served
+    from support.sessions.talking import serve_by_hand
 
-    async with served(tools(STATELESS, call)) as hand:
+    async with serve_by_hand(tools(STATELESS, call)) as hand:
         await hand.send(
             modern("tools/call", 1, name="x"),
             notification("notifications/cancelled", requestId=1),

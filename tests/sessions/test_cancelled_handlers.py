@@ -1,4 +1,4 @@
-"""Handlers in which something is cancelled that is not the request: they have failed, no more."""
+"""Handlers with an internal cancellation fail like any other."""
 
 import asyncio
 import json
@@ -14,13 +14,22 @@ from support.folders import GENERATED
 from support.http.serving import Site, outcome, serving, text_in
 from support.json_types import JsonObject
 from support.revisions import HANDSHAKE, REVISIONS, STATELESS
-from support.sessions.talking import INITIALIZED, hello, modern, pkg, request, served, shaken, tools
+from support.sessions.talking import (
+    INITIALIZED,
+    hello,
+    modern,
+    pkg,
+    request,
+    serve_by_hand,
+    shaken,
+    tools,
+)
 
 FAILED = -32603
 
 
 class Cancelling:
-    """Tools that come upon something cancelled."""
+    """Tools that run into a cancellation."""
 
     def __init__(self) -> None:
         self.begun = asyncio.Event()
@@ -67,24 +76,24 @@ class TestInMemory:
             assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
 
     @WAYS
-    async def test_it_is_in_the_stateless_era_too(self, name: str) -> None:
-        async with served(tools(STATELESS, Cancelling())) as hand:
+    async def test_self_cancelled_handler_answers_error_in_stateless_era(self, name: str) -> None:
+        async with serve_by_hand(tools(STATELESS, Cancelling())) as hand:
             await hand.send(modern("tools/call", 7, name=name))
             answer = await hand.take()
             assert (answer["id"], answer["error"]["code"]) == (7, FAILED)
 
     @WAYS
     @pytest.mark.parametrize("revision", HANDSHAKE)
-    async def test_its_id_may_be_used_again(self, revision: str, name: str) -> None:
+    async def test_id_of_failed_request_may_be_used_again(self, revision: str, name: str) -> None:
         async with shaken(tools(revision, Cancelling()), revision) as hand:
             await hand.ask("tools/call", 7, name=name)
             answer = await hand.ask("tools/call", 7, name="plain")
             assert answer["result"]["content"][0]["text"] == "plain"
 
-    async def test_what_happened_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_self_cancellation_is_logged(self, caplog: pytest.LogCaptureFixture) -> None:
         async with shaken(tools("2025-11-25", Cancelling())) as hand:
             await hand.ask("tools/call", 7, name="later")
-        (entry,) = [one for one in caplog.records if one.levelname == "ERROR"]
+        (entry,) = [record for record in caplog.records if record.levelname == "ERROR"]
         assert entry.getMessage() == "the handler of 'tools/call' failed"
         assert entry.exc_info is not None
 
@@ -123,18 +132,18 @@ def test_a_server_on_standard_input_answers_as_well() -> None:
     said = [hello(), INITIALIZED, *calls]
     ended = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(PROGRAM)],
-        input="".join(json.dumps(one) + "\n" for one in said),
+        input="".join(json.dumps(message) + "\n" for message in said),
         env={"PYTHONPATH": str(GENERATED)},
         capture_output=True,
         text=True,
         timeout=20,
     )
-    answers = {one["id"]: one for one in map(json.loads, ended.stdout.splitlines())}
+    answers = {answer["id"]: answer for answer in map(json.loads, ended.stdout.splitlines())}
     assert sorted(answers) == [0, 7, 8]
     assert answers[7]["error"]["code"] == FAILED
 
 
-async def called(site: Site, revision: str, name: str) -> Any:
+async def call_tool(site: Site, revision: str, name: str) -> Any:
     """The response to a call in a revision."""
     if revision not in HANDSHAKE:
         return await site.modern("tools/call", id=7, name=name)
@@ -147,10 +156,10 @@ class TestHttp:
     @pytest.mark.parametrize("revision", REVISIONS[1:])
     async def test_the_request_is_answered_with_an_error(self, revision: str, name: str) -> None:
         async with serving(tools(revision, Cancelling()), pkg.REVISIONS) as site:
-            assert outcome(await called(site, revision, name)) == (200, FAILED)
+            assert outcome(await call_tool(site, revision, name)) == (200, FAILED)
 
     @WAYS
-    async def test_its_id_may_be_used_again(self, name: str) -> None:
+    async def test_id_of_failed_request_may_be_used_again(self, name: str) -> None:
         async with serving(tools("2025-11-25", Cancelling())) as site:
             session = await site.initialize()
             await session.call(name, 7)
@@ -162,13 +171,13 @@ class TestHttp:
             progress: JsonObject = {"_meta": {"progressToken": "p"}}
             async with session.calling("on_a_stream", 7, **progress) as events:
                 said = [event.message for event in await events.all() if event.data]
-            assert [one.get("id") for one in said] == [None, 7]
+            assert [message.get("id") for message in said] == [None, 7]
             assert said[-1]["error"]["code"] == FAILED
 
     async def test_a_client_that_goes_away_still_ends_the_handler(self) -> None:
         call = Cancelling()
         async with serving(tools(STATELESS, call), pkg.REVISIONS) as site:
-            waiting = asyncio.create_task(called(site, STATELESS, "waits"))
+            waiting = asyncio.create_task(call_tool(site, STATELESS, "waits"))
             await call.begun.wait()
             waiting.cancel()
             await call.ended.wait()

@@ -10,7 +10,7 @@ from mcp_revisions.v2025_11_25.models import (
     ElicitRequestURLParams,
 )
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.bridging import bridged
+from support.sessions.bridging import serve_bridged
 from support.sessions.talking import (
     Accepting,
     Hand,
@@ -22,7 +22,7 @@ from support.sessions.talking import (
     modern,
     pkg,
     request,
-    served,
+    serve_by_hand,
     shaken,
     tools,
     welcome,
@@ -113,16 +113,16 @@ async def test_CN07_extensions_of_both_sides_are_known_to_both() -> None:
 async def test_a_handler_left_alone_is_not_declared_and_not_found() -> None:
     async with shaken(tools(OLD, log_in)) as hand:
         assert (await hand.ask("prompts/get", 1, name="p"))["error"]["code"] == -32601
-    async with served(tools(STATELESS, log_in)) as hand:
+    async with serve_by_hand(tools(STATELESS, log_in)) as hand:
         await hand.send(modern("prompts/get", 1, name="p"))
         assert (await hand.take())["error"]["code"] == -32601
 
 
 @pytest.mark.parametrize("revision", ERAS)
-async def test_what_is_declared_by_a_name_of_pythons_is_passed_on_as_it_came(revision: str) -> None:
+async def test_python_named_capability_is_passed_on_unchanged(revision: str) -> None:
     declared = {"tools": {"list_changed": True}}
     opening = {OLD: hello(), STATELESS: modern("server/discover")}
     begin = {OLD: shake, STATELESS: agree}
-    async with bridged(Accepting(lambda hand: begin[revision](hand, **declared))) as hand:
+    async with serve_bridged(Accepting(lambda hand: begin[revision](hand, **declared))) as hand:
         await hand.send(opening[revision])
         assert (await hand.take())["result"]["capabilities"] == declared

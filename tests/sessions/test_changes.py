@@ -1,4 +1,4 @@
-"""Changes: published once, and told to whoever wants to know, as its revision has it."""
+"""Changes: published once, and sent to subscribers in the form of their revision."""
 
 import asyncio
 from typing import Any, cast
@@ -17,14 +17,14 @@ from support.sessions.talking import (
     Accepting,
     Hand,
     client,
-    discovered,
+    discover_result,
     hello,
     models,
     modern,
     notification,
     pkg,
     request,
-    served,
+    serve_by_hand,
     server,
     shaken,
 )
@@ -67,16 +67,16 @@ async def test_in_the_handshake_era_lists_are_told_and_resources_if_subscribed()
                 assert told[-1]["params"] == {"uri": "file:///a"}
                 await hand.ask("resources/unsubscribe", 3, uri="file:///a")
                 await ours.resource_updated("file:///a")
-                assert await hand.nothing()
+                assert await hand.is_silent()
 
 
 async def test_HS09_nobody_is_told_before_initialized() -> None:
     ours = server("2025-11-25", SENDS=ALL)
-    async with served(ours) as hand:
+    async with serve_by_hand(ours) as hand:
         await hand.send(hello())
         await hand.take()
         await publish(ours)
-        assert await hand.nothing()
+        assert await hand.is_silent()
         await hand.send(INITIALIZED)
         await hand.ask("ping")
         await ours.tools_list_changed()
@@ -103,7 +103,7 @@ async def test_a_handler_of_its_own_may_refuse_a_subscription() -> None:
         await ours.resource_updated("file:///b")
         await ours.resource_updated("file:///a")
         assert (await hand.take())["params"]["uri"] == "file:///a"
-        assert await hand.nothing()
+        assert await hand.is_silent()
 
 
 def listen(id: object, **wanted: object) -> Any:
@@ -114,7 +114,7 @@ async def test_in_the_stateless_era_a_stream_is_acknowledged_first_and_gets_what
     None
 ):
     ours = server(STATELESS, SENDS=ALL)
-    async with served(ours) as hand:
+    async with serve_by_hand(ours) as hand:
         wanted = {"toolsListChanged": True, "resourceSubscriptions": ["file:///a"]}
         await hand.send(listen(7, **wanted))
         acknowledged = await hand.take()
@@ -127,12 +127,12 @@ async def test_in_the_stateless_era_a_stream_is_acknowledged_first_and_gets_what
             notification("notifications/tools/list_changed", _meta={ID: 7}),
             notification("notifications/resources/updated", uri="file:///a", _meta={ID: 7}),
         ]
-        assert await hand.nothing()
+        assert await hand.is_silent()
 
 
 async def test_several_streams_are_told_apart_and_end_one_by_one() -> None:
     ours = server(STATELESS, SENDS=ALL)
-    async with served(ours) as hand:
+    async with serve_by_hand(ours) as hand:
         await hand.send(listen("a", toolsListChanged=True), listen(2, toolsListChanged=True))
         assert {(await hand.take())["params"]["_meta"][ID] for _ in "ab"} == {"a", 2}
         await hand.send(notification("notifications/cancelled", requestId="a"))
@@ -140,20 +140,20 @@ async def test_several_streams_are_told_apart_and_end_one_by_one() -> None:
         await hand.take()
         await ours.tools_list_changed()
         assert (await hand.take())["params"]["_meta"] == {ID: 2}
-        assert await hand.nothing()
+        assert await hand.is_silent()
 
 
 @pytest.mark.shows("S2-05")
-async def test_what_the_server_does_not_do_is_left_out_of_the_acknowledgment() -> None:
+async def test_acknowledgment_omits_undeclared_notifications() -> None:
     ours = server(STATELESS, SENDS=frozenset({"notifications/tools/list_changed"}))
-    async with served(ours) as hand:
+    async with serve_by_hand(ours) as hand:
         wanted = {"toolsListChanged": True, "promptsListChanged": True}
         await hand.send(listen(1, **wanted, resourceSubscriptions=["u"]))
         assert (await hand.take())["params"]["notifications"] == {"toolsListChanged": True}
 
 
 async def test_there_are_not_too_many_streams() -> None:
-    async with served(server(STATELESS, SENDS=ALL), max_subscriptions=1) as hand:
+    async with serve_by_hand(server(STATELESS, SENDS=ALL), max_subscriptions=1) as hand:
         await hand.send(listen(1))
         await hand.take()
         await hand.send(listen(2))
@@ -161,7 +161,7 @@ async def test_there_are_not_too_many_streams() -> None:
 
 
 async def test_streams_do_not_take_the_place_of_requests() -> None:
-    async with served(server(STATELESS, SENDS=ALL), max_in_flight=1) as hand:
+    async with serve_by_hand(server(STATELESS, SENDS=ALL), max_in_flight=1) as hand:
         await hand.send(listen(1), listen(2), modern("server/discover", 3))
         answers = [await hand.take() for _ in range(3)]
         assert answers[-1].get("id") == 3
@@ -228,7 +228,7 @@ async def test_client_waits_a_second_for_the_result_of_an_ended_stream() -> None
         with case(str(answers)):
 
             async def play(hand: Hand, answers: bool = answers) -> None:
-                await hand.send(discovered((await hand.take())["id"]))
+                await hand.send(discover_result((await hand.take())["id"]))
                 asked = await hand.take()
                 await hand.send(notification("notifications/cancelled", requestId=asked["id"]))
                 if answers:
@@ -271,7 +271,7 @@ async def test_a_publisher_that_declares_nothing_is_mistaken(
         )
 
 
-async def test_one_server_tells_all_its_connections() -> None:
+async def test_server_notifies_all_its_connections() -> None:
     ours = server("2025-11-25", SENDS=ALL)
     async with shaken(ours) as one, shaken(ours) as two:
         for hand in (one, two):
@@ -282,8 +282,8 @@ async def test_one_server_tells_all_its_connections() -> None:
     await ours.tools_list_changed()
 
 
-async def test_what_is_not_in_a_revision_is_not_told() -> None:
-    async with served(server(STATELESS, SENDS=ALL)) as hand:
+async def test_method_missing_in_revision_is_not_found() -> None:
+    async with serve_by_hand(server(STATELESS, SENDS=ALL)) as hand:
         await hand.send(request("resources/subscribe", 1, uri="u", _meta=META))
         assert (await hand.take())["error"]["code"] == -32601
 

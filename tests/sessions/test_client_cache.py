@@ -1,4 +1,4 @@
-"""The cache of a client: what the server says may be kept is not asked for again."""
+"""The cache of a client: results are not requested again while they hold."""
 
 import asyncio
 from typing import Any, ClassVar
@@ -17,7 +17,7 @@ MINUTE = 60_000
 
 
 class Library(mcp.Server):
-    """A server that counts what it is asked, and says how long that holds."""
+    """A server that counts requests, and states how long answers hold."""
 
     SENDS = frozenset({"notifications/tools/list_changed", "notifications/resources/updated"})
     DECLARES: ClassVar = {"resources": {"subscribe": True}}
@@ -92,8 +92,8 @@ async def test_results_are_kept_as_long_as_the_server_says_and_only_with_a_cache
                 client.cache = None if cache is None else pkg.Cache()
                 await twice(client)
                 # Over HTTP the server lists its tools too, to check header fields of calls.
-                reads = [one for one in server.asked if one.startswith("a:")]
-                assert reads == [one for one in asked if one.startswith("a:")]
+                reads = [uri for uri in server.asked if uri.startswith("a:")]
+                assert reads == [uri for uri in asked if uri.startswith("a:")]
     now = [0.0]
     monkeypatch.setattr(client_cache, "monotonic", lambda: now[0])
     server = Library()
@@ -110,15 +110,15 @@ async def test_cache_keeps_8_mib_unless_it_is_told_another_size() -> None:
     cache, asked = pkg.Cache(), list[str]()
     spec = mcp.Client.TABLE.requests["resources/read"]
 
-    def found(uri: str, text: str) -> m.ReadResourceResult:
+    def read_result(uri: str, text: str) -> m.ReadResourceResult:
         one = m.TextResourceContents(uri=uri, text=text)
         return m.ReadResourceResult(contents=[one], ttl_ms=MINUTE, cache_scope="public")
 
     async def read(uri: str, size: int) -> None:
         async def request() -> m.ReadResourceResult:
             asked.append(uri)
-            rest = size - len(reading(uri).to_json()) - len(found(uri, "").to_json())
-            return found(uri, "x" * rest)
+            rest = size - len(reading(uri).to_json()) - len(read_result(uri, "").to_json())
+            return read_result(uri, "x" * rest)
 
         await cache.request(None, spec, reading(uri), request)
 
@@ -132,7 +132,7 @@ async def test_cache_keeps_8_mib_unless_it_is_told_another_size() -> None:
     assert asked == [*uris, "a://more", uris[0]]
 
 
-async def test_what_is_kept_is_not_what_the_caller_changes() -> None:
+async def test_cached_result_is_independent_of_caller() -> None:
     async with pkg.connect(Library()) as client:
         client.cache = pkg.Cache()
         for _ in range(3):
@@ -175,7 +175,7 @@ async def test_a_change_makes_stale_what_it_is_about() -> None:
             await change
             await asyncio.sleep(0.05)
             await twice(client)
-            assert [one for one in server.asked if one != "call"] == asked[:-1]
+            assert [request for request in server.asked if request != "call"] == asked[:-1]
         server.asked.clear()
         client.cache.clear("tools/list")
         await twice(client)
@@ -186,7 +186,7 @@ async def test_a_change_makes_stale_what_it_is_about() -> None:
         listening.cancel()
 
 
-async def test_what_was_on_its_way_during_a_change_is_not_kept() -> None:
+async def test_result_in_flight_during_change_is_not_cached() -> None:
     cache = pkg.Cache()
 
     async def read(self: Library, session: mcp.Session, params: Any) -> m.ReadResourceResult:

@@ -1,4 +1,4 @@
-"""Clients of servers in this process, and what such clients see without one."""
+"""Clients of servers in this process, and their view without one."""
 
 import json
 import logging
@@ -110,7 +110,7 @@ async def test_a_client_may_be_left_out_wherever_a_server_is_named() -> None:
                     assert (await client.call_tool("count", as_=list[int])) == [1, 2]
 
 
-def test_what_is_no_server_or_no_client_is_refused() -> None:
+def test_invalid_server_or_client_is_refused() -> None:
     wrong: list[Any] = [
         (Shapes, Newer),
         (mcp.Client(), mcp.Client()),
@@ -120,7 +120,7 @@ def test_what_is_no_server_or_no_client_is_refused() -> None:
         ([Shapes, mcp.Client],),
     ]
     for given in wrong:
-        with case(given), pytest.raises(TypeError, match="a server comes first, then a client"):
+        with case(given), pytest.raises(TypeError, match="pass a server first, then a client"):
             pkg.client_of(*given)
 
 
@@ -136,17 +136,17 @@ async def test_a_lifespan_that_fails_is_what_a_test_gets() -> None:
 
 
 async def test_a_fixture_gives_each_test_a_client_of_its_own() -> None:
-    def kept(function: Any) -> Any:
+    def keep_function(function: Any) -> Any:
         return asynccontextmanager(function)
 
     rows: list[tuple[tuple[Any, ...], type]] = [((Shapes,), Plain), ((Newer, Mine), Mine)]
     for arguments, kind in rows:
-        made = pkg.client_of.fixture(*arguments, decorator=kept)
+        made = pkg.client_of.fixture(*arguments, decorator=keep_function)
         async with made() as one, made() as other:
             assert {type(one), type(other)} == {kind}
             assert one is not other
             assert (await one.call_tool("count", as_=list[int])) == [1, 2]
-    # Without a plug-in that has fixtures of its own, they are those of pytest.
+    # Without a plug-in with its own fixtures, they are those of pytest.
     assert type(pkg.client_of.fixture(Shapes)) is type(pytest.fixture(lambda: None))
 
 
@@ -170,7 +170,7 @@ async def test_schemas_of_tools_are_what_clients_of_a_revision_see(
 
 def test_schemas_are_those_of_what_is_offered_now_in_the_order_of_names() -> None:
     server = Shapes()
-    assert [one["name"] for one in server.tool_schemas()] == ["count", "move"]
+    assert [tool["name"] for tool in server.tool_schemas()] == ["count", "move"]
     server.add_tool(lambda: 1, name="a")
     server.remove_tool("move")
-    assert [one["name"] for one in server.tool_schemas()] == ["a", "count"]
+    assert [tool["name"] for tool in server.tool_schemas()] == ["a", "count"]

@@ -23,14 +23,14 @@ from support.sessions.talking import (
     Hand,
     client,
     content_of,
-    discovered,
+    discover_result,
     error,
     models,
     notification,
     pkg,
     request,
     run,
-    served,
+    serve_by_hand,
     server,
     welcome,
 )
@@ -49,7 +49,7 @@ def connect(accepting: Accepting, *revisions: str, **options: Any) -> Any:
 
 
 async def to_the_end(hand: Hand) -> list[Any]:
-    """Whatever still comes."""
+    """Take the remaining messages."""
     messages: list[object] = []
     while (message := await hand.take()) is not None:
         messages.append(message)
@@ -158,7 +158,7 @@ class TestHandshake:
 
         async with connect(Accepting(play), OLD):
             pass
-        # Nothing is said about the notification.
+        # The notification gets no answer.
         assert [message.get("method") for message in heard] == ["notifications/initialized"]
 
     async def test_a_ping_is_answered_and_what_has_no_handler_is_refused(self) -> None:
@@ -171,12 +171,12 @@ class TestHandshake:
 
         async with connect(Accepting(play), OLD):
             await asyncio.sleep(0.02)
-        said = {one["id"]: one for one in heard if "id" in one}
+        said = {message["id"]: message for message in heard if "id" in message}
         assert said.keys() == {5, 6}
         assert said[5] == {"jsonrpc": "2.0", "id": 5, "result": {}}
         assert said[6]["error"]["code"] == -32601
 
-    async def test_what_comes_with_the_answer_is_not_lost(self) -> None:
+    async def test_notification_with_opening_answer_is_kept(self) -> None:
         heard: list[Any] = []
 
         async def play(hand: Hand) -> None:
@@ -201,7 +201,7 @@ def modern(*answers: Any) -> tuple[Accepting, list[Any]]:
 
     async def play(hand: Hand) -> None:
         first = await hand.take()
-        await hand.send(discovered(first["id"], tools={}, resources={}))
+        await hand.send(discover_result(first["id"], tools={}, resources={}))
         for answer in answers:
             asked = await hand.take()
             if asked is None:
@@ -220,7 +220,9 @@ async def test_an_array_fails_what_it_should_answer_where_there_are_no_batches(
     async def play(hand: Hand) -> None:
         id = (await hand.take())["id"]
         modern = revision == STATELESS
-        await hand.send(discovered(id, tools={}) if modern else welcome(id, revision, tools={}))
+        await hand.send(
+            discover_result(id, tools={}) if modern else welcome(id, revision, tools={})
+        )
         if not modern:
             await hand.take()
         first, second = await hand.take(), await hand.take()
@@ -238,7 +240,7 @@ async def test_an_array_fails_what_it_should_answer_where_there_are_no_batches(
 
 
 @pytest.mark.parametrize("how", ["array", "unmarked"])
-async def test_what_is_no_answer_to_the_opening_is_not_waited_out(how: str) -> None:
+async def test_malformed_opening_answer_ends_connecting(how: str) -> None:
     async def play(hand: Hand) -> None:
         asked = await hand.take()
         while asked is not None:
@@ -264,13 +266,13 @@ def test_a_flood_of_rubbish_is_no_flood_of_log_entries(
         # Some comes before a revision is agreed on, some after.
         await hand.send(*rubbish)
         modern = revision == STATELESS
-        await hand.send(discovered(asked["id"]) if modern else welcome(asked["id"]), *rubbish)
+        await hand.send(discover_result(asked["id"]) if modern else welcome(asked["id"]), *rubbish)
         await to_the_end(hand)
 
     async def script() -> None:
         async with connect(Accepting(play), revision):
             await asyncio.sleep(0.05)
-        async with served(server(revision)) as hand:
+        async with serve_by_hand(server(revision)) as hand:
             await hand.send(*rubbish, request("server/discover", "last", _meta=META))
             while (await hand.take()).get("id") != "last":
                 pass
@@ -285,7 +287,7 @@ async def test_PS08_a_stateless_server_may_take_its_time_to_start() -> None:
     async def play(hand: Hand) -> None:
         first = await hand.take()
         await asyncio.sleep(0.05)
-        await hand.send(discovered(first["id"]))
+        await hand.send(discover_result(first["id"]))
         assert await to_the_end(hand) == []
 
     async def silent(hand: Hand) -> None:
@@ -372,7 +374,10 @@ class TestStateless:
             result = await ours.call_tool("x", {"a": 1})
             assert content_of(result)[0].text == "done"
         assert len({message["id"] for message in heard}) == 4
-        sent = [{k: v for k, v in one["params"].items() if k != "_meta"} for one in heard]
+        sent = [
+            {k: v for k, v in heard_message["params"].items() if k != "_meta"}
+            for heard_message in heard
+        ]
         same = {"name": "x", "arguments": {"a": 1}}
         who = {"action": "accept", "content": {"name": "ada"}}
         responses: Any = {"who": who, "where": {"roots": []}}
@@ -390,7 +395,7 @@ class TestStateless:
 
         async def script() -> None:
             async with connect(accepting, STATELESS, max_rounds=3) as ours:
-                with pytest.raises(pkg.RemoteError, match="again and again"):
+                with pytest.raises(pkg.RemoteError, match="more input in every round"):
                     await ours.call_tool("x")
 
         run(script())
@@ -419,7 +424,7 @@ async def test_in_the_stateless_era_a_client_answers_nothing() -> None:
     heard: list[object] = []
 
     async def play(hand: Hand) -> None:
-        await hand.send(discovered((await hand.take())["id"], tools={}))
+        await hand.send(discover_result((await hand.take())["id"], tools={}))
         await hand.send(request("ping", 7), request("roots/list", 8), b"{", b"[]", b'{"id": 9}')
         heard.extend(await to_the_end(hand))
 
@@ -435,7 +440,7 @@ class TestProbe:
             started = await hand.take()
             assert (probe["method"], started["method"]) == ("server/discover", "initialize")
             assert probe["params"]["_meta"][VERSION] == STATELESS
-            await hand.send(discovered(probe["id"]), welcome(started["id"]))
+            await hand.send(discover_result(probe["id"]), welcome(started["id"]))
             await to_the_end(hand)
 
         async with connect(Accepting(play), OLD, STATELESS) as ours:
@@ -472,13 +477,13 @@ class TestProbe:
         async def play(hand: Hand) -> None:
             raise AssertionError("never opened")
 
-        with pytest.raises(ValueError, match="one client for a revision at most"):
+        with pytest.raises(ValueError, match="at most one client for each revision"):
             pkg.connect(Accepting(play), client(OLD), client(OLD))
-        with pytest.raises(ValueError, match="one client for a revision at most"):
+        with pytest.raises(ValueError, match="at most one client for each revision"):
             pkg.connect_http("http://localhost/mcp", client(OLD), client(OLD))
 
 
-def test_nothing_can_be_called_before_connecting_or_afterwards() -> None:
+def test_unconnected_client_refuses_calls() -> None:
     accepting, _ = modern(DONE)
 
     async def script() -> None:

@@ -16,10 +16,10 @@ from support.revisions import OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
     Accepting,
     Hand,
+    call_params,
     client,
     content_of,
     entry,
-    named,
     pkg,
     run,
     server,
@@ -33,12 +33,12 @@ from support.sessions.wiretap import (
     UPDATED,
     Wire,
     answer,
-    cancelled,
     m,
     new,
     noting,
     over,
     shake,
+    take_cancellation,
     until,
 )
 from support.tables import case
@@ -47,7 +47,7 @@ from support.tables import case
 pytestmark = pytest.mark.skips_time
 
 
-async def test_what_a_server_said_in_the_handshake_answers_discover() -> None:
+async def test_discover_is_answered_from_handshake() -> None:
     wire = Wire()
     said: JsonObject = {"info": m.Implementation(name="old", version="7")}
     said |= {"instructions": "Be kind.", "DECLARES": {"tools": {"listChanged": True}}}
@@ -68,7 +68,7 @@ def wanting(*uris: str, **lists: bool) -> Any:
 
 
 class Listener:
-    """A client of the stateless era that writes down what it hears of its streams."""
+    """A client of the stateless era that records its streams."""
 
     def __init__(self) -> None:
         self.begun: list[Any] = []
@@ -91,7 +91,7 @@ class Listener:
 
 
 async def stop(stream: asyncio.Task[Any]) -> None:
-    """Give a stream up, which takes no time."""
+    """Close a stream at once."""
     stream.cancel()
     await asyncio.wait((stream,), timeout=0.2)
     assert stream.cancelled()
@@ -150,7 +150,7 @@ async def test_a_stream_given_up_while_it_subscribes_unsubscribes_all_the_same()
         asked = await hand.take()
         assert asked["method"] == "resources/subscribe"
         subscribing.set()
-        assert await cancelled(hand) == asked["id"]
+        assert await take_cancellation(hand) == asked["id"]
         assert await answer(hand, "resources/unsubscribe") == {"uri": "a"}
         done.set()
         await hand.take()
@@ -175,8 +175,8 @@ async def test_a_stream_ends_with_its_connection() -> None:
             )
 
 
-def leveled(level: str) -> Any:
-    return named(STATELESS, level, meta=new.RequestMetaObject(log_level=level))
+def params_with_level(level: str) -> Any:
+    return call_params(STATELESS, level, meta=new.RequestMetaObject(log_level=level))
 
 
 def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
@@ -197,24 +197,26 @@ def test_the_lowest_level_that_a_request_under_way_wants_is_set() -> None:
             under_way: list[Any] = []
             for level in ("warning", "debug", "error"):
                 under_way.append(
-                    asyncio.create_task(ours.request(entry(ours, "tools/call"), leveled(level)))
+                    asyncio.create_task(
+                        ours.request(entry(ours, "tools/call"), params_with_level(level))
+                    )
                 )
                 last = f"error {level}"
                 await until(partial(heard.__contains__, last))
             for level in ("debug", "warning", "error"):
                 go[level].set()
             await asyncio.gather(*under_way)
-            await ours.request(entry(ours, "tools/call"), leveled("error"))
-            # Who does not ask is told nothing, whatever the server sends.
+            await ours.request(entry(ours, "tools/call"), params_with_level("error"))
+            # A client without a subscription gets no changes.
             await ours.call_tool("error")
-        levels = [one["level"] for one in wire.calls("logging/setLevel")]
+        levels = [level_params["level"] for level_params in wire.calls("logging/setLevel")]
         assert levels == ["warning", "debug", "error"]
 
     run(script())
     of = [f"{level} {{}}" for level in ("debug", "warning", "error")]
     expected = [*of[1:], *of, *of, of[2]]
     names = ["warning"] * 2 + ["debug"] * 3 + ["error"] * 4
-    assert heard == [one.format(name) for one, name in zip(expected, names, strict=True)]
+    assert heard == [template.format(name) for template, name in zip(expected, names, strict=True)]
 
 
 async def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> None:
@@ -227,23 +229,25 @@ async def test_a_level_whose_setting_was_cancelled_is_not_taken_for_set() -> Non
         asked = await hand.take()
         assert (asked["method"], asked["params"]) == (SET_LEVEL, {"level": "error"})
         setting.set()
-        assert await cancelled(hand) == asked["id"]
+        assert await take_cancellation(hand) == asked["id"]
         assert await answer(hand, SET_LEVEL) == {"level": "debug"}
         await answer(hand, "tools/call", content=[])
         await hand.take()
 
     async with over(stub(stateless.Client), Accepting(play)) as ours:
-        await ours.request(entry(ours, "tools/call"), leveled("debug"))
-        calling = asyncio.create_task(ours.request(entry(ours, "tools/call"), leveled("error")))
+        await ours.request(entry(ours, "tools/call"), params_with_level("debug"))
+        calling = asyncio.create_task(
+            ours.request(entry(ours, "tools/call"), params_with_level("error"))
+        )
         await setting.wait()
         await stop(calling)
-        await ours.request(entry(ours, "tools/call"), leveled("debug"))
+        await ours.request(entry(ours, "tools/call"), params_with_level("debug"))
 
 
 # Whatever the server speaks.
 
 
-async def test_one_class_of_client_is_at_home_with_all_servers() -> None:
+async def test_client_class_works_with_all_servers() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
         return f"{session.revision} {session.client_info and session.client_info.name}"
 

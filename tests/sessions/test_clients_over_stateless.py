@@ -31,14 +31,14 @@ from support.sessions.wiretap import (
     TOOLS_CHANGED,
     UPDATED,
     Wire,
-    acknowledged,
+    acknowledgment,
     agree,
     answer,
-    cancelled,
     m,
     noting,
     over,
     stream,
+    take_cancellation,
     until,
 )
 from support.tables import case
@@ -47,7 +47,7 @@ from support.tables import case
 pytestmark = pytest.mark.skips_time
 
 
-async def test_what_the_server_has_no_words_for_stays_at_home() -> None:
+async def test_message_unknown_to_server_is_not_sent() -> None:
     lost: list[Any] = []
     wire = Wire()
     roots = client(OLD, DECLARES={"roots": {"listChanged": True}})
@@ -59,7 +59,7 @@ async def test_what_the_server_has_no_words_for_stays_at_home() -> None:
             await ours.notify_roots_list_changed()
         await asyncio.sleep(0.01)
         assert len(wire) == before
-    assert [one.method for one in lost].count("notifications/roots/list_changed") == 1
+    assert [loss.method for loss in lost].count("notifications/roots/list_changed") == 1
     assert (lost[-1].own, lost[-1].wire) == (OLD, STATELESS)
 
 
@@ -80,9 +80,9 @@ def test_the_level_that_was_set_goes_with_each_later_request() -> None:
             for level in ("error", "debug"):
                 await ours.set_level(level)
                 await ours.call_tool(level)
-        levels = [one["_meta"][LEVEL] for one in wire.calls("tools/call")]
+        levels = [call_params["_meta"][LEVEL] for call_params in wire.calls("tools/call")]
         assert levels == ["info", "error", "debug"]
-        assert all(CAPABILITIES in one["_meta"] for one in wire.calls("tools/call"))
+        assert all(CAPABILITIES in call_params["_meta"] for call_params in wire.calls("tools/call"))
         assert not wire.calls("logging/setLevel")
 
     run(script())
@@ -90,7 +90,7 @@ def test_the_level_that_was_set_goes_with_each_later_request() -> None:
     assert heard == ["info a", "error a", "error error", *debug]
 
 
-async def test_one_stream_at_a_time_carries_all_subscriptions_and_the_next_is_there_first() -> None:
+async def test_subscriptions_share_single_stream_without_gap() -> None:
     done = asyncio.Event()
 
     async def play(hand: Hand) -> None:
@@ -100,14 +100,14 @@ async def test_one_stream_at_a_time_carries_all_subscriptions_and_the_next_is_th
         asked = await hand.take()
         both = {"resourceSubscriptions": ["a", "b"]}
         assert asked["params"]["notifications"] == both
-        assert await hand.nothing()
-        await hand.send(acknowledged(asked["id"], both))
-        assert await cancelled(hand) == one
+        assert await hand.is_silent()
+        await hand.send(acknowledgment(asked["id"], both))
+        assert await take_cancellation(hand) == one
         three, wanted = await stream(hand)
         assert wanted == {"resourceSubscriptions": ["b"]}
-        assert await cancelled(hand) == asked["id"]
-        assert await cancelled(hand) == three
-        assert await hand.nothing()
+        assert await take_cancellation(hand) == asked["id"]
+        assert await take_cancellation(hand) == three
+        assert await hand.is_silent()
         done.set()
 
     async with over(client(OLD), Accepting(play)) as ours:
@@ -143,7 +143,7 @@ async def test_a_server_that_never_acknowledges_is_given_up() -> None:
         await agree(hand, resources={"subscribe": True})
         asked = await hand.take()
         assert asked["method"] == LISTEN
-        assert await cancelled(hand) == asked["id"]
+        assert await take_cancellation(hand) == asked["id"]
         assert await hand.take() is None
 
     async with over(client(OLD), Accepting(play), timeout=0.05) as ours:
@@ -193,10 +193,10 @@ async def test_a_late_acknowledgement_of_a_stream_given_up_does_not_mute_the_nex
     async def play(hand: Hand) -> None:
         await agree(hand, resources={"subscribe": True})
         first = await hand.take()
-        assert await cancelled(hand) == first["id"]
+        assert await take_cancellation(hand) == first["id"]
         second = await hand.take()
         wanted, id = second["params"]["notifications"], second["id"]
-        both = [acknowledged(one, wanted) for one in (first["id"], id)]
+        both = [acknowledgment(stream_id, wanted) for stream_id in (first["id"], id)]
         await hand.send(*both, notification(UPDATED, uri="a", _meta={ID: id}))
         await hand.take()
 
@@ -213,7 +213,7 @@ async def test_a_resource_that_the_server_leaves_out_is_not_subscribed_to() -> N
         await agree(hand, resources={"subscribe": True})
         asked = await hand.take()
         assert asked["params"]["notifications"] == {"resourceSubscriptions": ["a"]}
-        await hand.send(acknowledged(asked["id"], {}))
+        await hand.send(acknowledgment(asked["id"], {}))
         await hand.take()
 
     async with over(client(OLD), Accepting(play)) as ours:
@@ -221,7 +221,7 @@ async def test_a_resource_that_the_server_leaves_out_is_not_subscribed_to() -> N
             await ours.subscribe("a")
 
 
-async def test_what_the_server_does_not_declare_is_not_asked_of_it() -> None:
+async def test_undeclared_capability_is_not_requested() -> None:
     for call, given, needs in [
         ("set_level", "info", "logging"),
         ("subscribe", "a", "resources.subscribe"),

@@ -1,4 +1,4 @@
-"""Connecting to what people have: commands, files, URLs, servers, and whole configurations."""
+"""Connecting to all kinds of targets: commands, files, URLs, servers, and whole configurations."""
 
 import json
 import logging
@@ -107,19 +107,19 @@ async def test_a_client_that_is_given_speaks_its_revision_alone() -> None:
 WRONG: list[tuple[Any, type[Exception], str]] = [
     ((mcp.Client(), Weather), TypeError, r"connect\(target, client\)"),
     ((mcp.Client, "server.py"), TypeError, r"connect\(target, client\)"),
-    ((Weather, mcp.Client), TypeError, "as objects"),
-    ((Weather, "server.py"), TypeError, "as objects"),
-    ((3,), TypeError, "3 is no command, file, URL, server or opener"),
-    (("nothing.py",), FileNotFoundError, "no file nothing.py"),
-    (("say 'it",), ValueError, "no command line"),
+    ((Weather, mcp.Client), TypeError, "must be objects"),
+    ((Weather, "server.py"), TypeError, "must be objects"),
+    ((3,), TypeError, "3 is not a command, file, URL, server or opener"),
+    (("nothing.py",), FileNotFoundError, "the file nothing.py does not exist"),
+    (("say 'it",), ValueError, "not a valid command line"),
     (("mcp.json",), ValueError, "connect_config"),
     (("ws://example.com",), ValueError, "http:// or https://"),
-    (("",), ValueError, "no program"),
-    (([],), ValueError, "no program"),
+    (("",), ValueError, "must name a program"),
+    (([],), ValueError, "must name a program"),
 ]
 
 
-def test_what_cannot_be_connected_to_is_refused_at_once() -> None:
+def test_invalid_connection_is_refused_at_once() -> None:
     for arguments, error, message in WRONG:
         with case(repr(arguments)), pytest.raises(error, match=message):
             pkg.connect(*arguments)
@@ -137,7 +137,7 @@ async def test_in_memory_the_server_comes_first_and_the_order_of_before_is_taken
     for pair in wrong:
         with (
             case(repr(pair)),
-            pytest.raises(TypeError, match="a server comes first, then a client"),
+            pytest.raises(TypeError, match="pass a server first, then a client"),
         ):
             pkg.connect_in_memory(*pair)
 
@@ -146,7 +146,7 @@ async def test_in_memory_the_server_comes_first_and_the_order_of_before_is_taken
 
 
 @asynccontextmanager
-async def configured(folder: Path) -> AsyncGenerator[dict[str, Any], None]:
+async def write_configuration(folder: Path) -> AsyncGenerator[dict[str, Any], None]:
     """A configuration of a server of each era as a process, and of one over HTTP."""
     async with serving(Newer) as site:
         yield {
@@ -169,7 +169,7 @@ async def test_all_servers_of_a_file_are_one_each_in_its_revision(
 ) -> None:
     monkeypatch.setenv("PYTHON_HERE", sys.executable)
     monkeypatch.setenv("SNOW", "snow")
-    async with configured(folder) as servers:
+    async with write_configuration(folder) as servers:
         for member in ("mcpServers", "servers"):
             file = tmp_path / "mcp.json"
             file.write_text(json.dumps({member: servers, "inputs": []}))
@@ -180,10 +180,12 @@ async def test_all_servers_of_a_file_are_one_each_in_its_revision(
                 names = [tool.name async for tool in several.iter_tools()]
                 assert names == ["old_forecast", "new_forecast", "far_forecast"]
                 said = [await several.call_tool(name, {"city": "Ulm"}) for name in names]
-                texts = [one.content[0].to_wire()["text"] for one in said]
+                texts = [result.content[0].to_wire()["text"] for result in said]
                 assert texts == ["Ulm: sun", "Ulm: snow", "Ulm: rain"]
                 assert await weather(several["new"]) == "Ulm: snow"
-                with pytest.raises(LookupError, match="there are old, new, far"):
+                with pytest.raises(
+                    LookupError, match="begin with the name of a server: old, new, far"
+                ):
                     await several.call_tool("forecast")
 
 
@@ -224,7 +226,7 @@ async def test_servers_are_found_where_other_hosts_have_them(
         monkeypatch.setenv("SITE", url)
         for host, (member, entry) in OF_HOSTS.items():
             with case(host):
-                here = {key: url if one == "HERE" else one for key, one in entry.items()}
+                here = {key: url if value == "HERE" else value for key, value in entry.items()}
                 config = {member: {"far": here, **(OF_ZED if host == "Zed" else {})}}
                 async with pkg.connect_config(config) as several:
                     assert list(several) == ["far"]
@@ -243,7 +245,9 @@ async def test_disabled_server_is_called_disabled() -> None:
             with pytest.raises(pkg.ConfigError) as raised:
                 pkg.connect_config.opener(config, "off/1")
             assert "#/mcpServers/off~11: the server off/1 is disabled" in str(raised.value)
-            with pytest.raises(pkg.ConfigError, match=r"no server of; there are on, off/1 \(dis"):
+            with pytest.raises(
+                pkg.ConfigError, match=r"unknown server of; the servers are on, off/1 \(dis"
+            ):
                 pkg.connect_config.opener(config, "of")
             async with pkg.connect_config({"mcpServers": {"off/1": entry}}) as several:
                 assert not several
@@ -292,24 +296,27 @@ async def test_numbers_and_truth_values_of_an_environment_are_text(
 
 
 BAD: list[tuple[object, str]] = [
-    ([], ": there is no object mcpServers or servers or context_servers"),
-    ({"mcpServers": []}, ": there is no object mcpServers or servers or context_servers"),
-    ({"servers": {"a/b": 3}}, "#/servers/a~1b: of the server a/b: Input should be an object"),
-    ({"mcpServers": {"a": {"command": "x", "args": "y"}}}, "#/mcpServers/a/args: of the server a"),
-    ({"mcpServers": {"a": {"command": "x", "env": {"N": [1]}}}}, "#/mcpServers/a/env/N: of the"),
-    ({"mcpServers": {"a": {"type": "ws", "url": "x"}}}, "#/mcpServers/a/type: of the server a"),
-    ({"mcpServers": {"a": {}}}, "#/mcpServers/a: the server a needs either a command or a url"),
+    ([], ": add an object mcpServers or servers or context_servers"),
+    ({"mcpServers": []}, ": add an object mcpServers or servers or context_servers"),
+    ({"servers": {"a/b": 3}}, "#/servers/a~1b: the server a/b: Input should be an object"),
+    ({"mcpServers": {"a": {"command": "x", "args": "y"}}}, "#/mcpServers/a/args: the server a"),
+    (
+        {"mcpServers": {"a": {"command": "x", "env": {"N": [1]}}}},
+        "#/mcpServers/a/env/N: the server",
+    ),
+    ({"mcpServers": {"a": {"type": "ws", "url": "x"}}}, "#/mcpServers/a/type: the server a"),
+    ({"mcpServers": {"a": {}}}, "#/mcpServers/a: the server a needs either `command` or `url`"),
     (
         {"mcpServers": {"a": {"command": "x", "url": "http://x"}}},
-        "#/mcpServers/a: the server a needs either a command or a url",
+        "#/mcpServers/a: the server a needs either `command` or `url`",
     ),
     (
         {"mcpServers": {"a": {"command": "x", "args": ["", "-${NOT_THERE}-"]}}},
-        "#/mcpServers/a/args/1: ${NOT_THERE} of the server a: there is no such variable",
+        "#/mcpServers/a/args/1: ${NOT_THERE} of the server a: the environment variable is not set",
     ),
     (
         {"servers": {"a": {"command": "x", "env": {"K": "${input:key}"}}}},
-        "#/servers/a/env/K: ${input:key} of the server a: there is no such input: "
+        "#/servers/a/env/K: ${input:key} of the server a: the input has no value: "
         'give inputs={"key": …}',
     ),
     (
@@ -342,7 +349,7 @@ def test_a_configuration_that_is_wrong_is_refused_with_the_place(tmp_path: Path)
         pkg.connect_config(tmp_path / "nothing.json")
 
 
-# What a host keeps in a file of its own, where it keeps it.
+# A configuration file of a host, in its place.
 HOSTS: dict[str, str] = {
     ".vscode/mcp.json": """{
         // A comment, and "a text" in it.

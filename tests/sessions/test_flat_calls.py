@@ -1,4 +1,4 @@
-"""Each call that gives the members of its params one by one does what the whole params do.
+"""Each call with single members of its params equals one with whole params.
 
 It is made in both spellings, from both ends, over every transport, in every revision, and to a
 server of another one: the other end sees the same, and the caller gets the same.
@@ -19,7 +19,7 @@ import pytest
 from pydantic import ValidationError
 from support import tables
 from support.folders import GENERATED, TESTS
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.revisions import REVISIONS
 from support.sessions.echoing import (
@@ -35,7 +35,7 @@ from support.sessions.echoing import (
     split,
 )
 from support.sessions.talking import pkg
-from support.vectors.made import vectors
+from support.vectors.vector_sets import vectors
 
 DECLINED = {"action": "decline"}  # An answer that fits every form.
 TRANSLATED = [(own, spoken) for own in REVISIONS for spoken in REVISIONS if own != spoken]
@@ -43,7 +43,7 @@ TRANSLATED = [(own, spoken) for own in REVISIONS for spoken in REVISIONS if own 
 
 @cache
 def values(revision: str) -> dict[str, list[JsonObject]]:
-    """What is valid for each type, and for the params of each method."""
+    """Return valid values for each type, and for the params of each method."""
     found = defaultdict[str, list[Any]](list)
     for vector in vectors(revision).vectors:
         subject = vector.subject
@@ -95,11 +95,11 @@ def _worth(call: Call) -> tuple[bool, int]:
 
 
 def fits(cls: Any, value: JsonObject, signature: inspect.Signature) -> bool:
-    """Whether a signature takes the members of these params."""
+    """Return whether a signature takes the members of these params."""
     try:
         whole = cls.from_wire(value)
     except ValidationError:
-        return False  # It is for another arm of a union.
+        return False  # It belongs to another alternative of a union.
     return not whole.model_extra and split(signature, members_of(whole)) is not None
 
 
@@ -120,7 +120,7 @@ async def talking(transport: str, own: str, client: Any, folder: Path) -> AsyncG
             yield beside
     else:
         app = pkg.http_app(server, revisions=pkg.REVISIONS)
-        async with booted(app) as port:
+        async with run_app(app) as port:
             try:
                 async with pkg.connect_http(f"http://127.0.0.1:{port}/mcp", client) as far:
                     yield far
@@ -139,16 +139,19 @@ async def both_ways(transport: str, own: str, spoken: str, folder: Path) -> list
             called = await connected.call_tool(name, arguments)
             return json.loads(called.content[0].text)
 
-        async def sent(call: Call, flat: bool) -> JsonObject:
+        async def send_call(call: Call, flat: bool) -> JsonObject:
             came = await outcome(connected, call, flat=flat)
             return {**came, "heard": await ask("heard")}
 
-        async def told(call: Call, flat: bool) -> JsonObject:
+        async def record_call(call: Call, flat: bool) -> JsonObject:
             heard.clear()
             return {**await ask("calls", call=call, flat=flat), "heard": [*heard]}
 
         await ask("heard")  # what belongs to the handshake
-        for make, table in ((sent, calls(spoken, "Client")), (told, calls(own, "Session"))):
+        for make, table in (
+            (send_call, calls(spoken, "Client")),
+            (record_call, calls(own, "Session")),
+        ):
             for call in table:
                 with tables.case((own, spoken, call)):
                     one, other = await make(call, True), await make(call, False)
@@ -157,23 +160,23 @@ async def both_ways(transport: str, own: str, spoken: str, folder: Path) -> list
     return found
 
 
-# These the runtime keeps to itself.
+# The runtime keeps these to itself.
 KEPT = ("notify_cancelled", "notify_progress")
-# What there is no word for in the other revision.
+# Messages without an equivalent in the other revision.
 REFUSED = ("MissingCapability: ", "Untranslatable: ")
 
 
 @pytest.mark.parametrize("transport", ["memory", "http", "stdio"])
 async def test_a_flat_call_is_the_same_as_one_with_params(transport: str, tmp_path: Path) -> None:
     for revision in REVISIONS:
-        for one in await both_ways(transport, revision, revision, tmp_path):
-            with tables.case((revision, one)):
-                if one["name"].startswith("notify_"):
-                    assert one["result"] is None
-                    assert one["heard"] or one["name"] in KEPT
-                elif not one["name"].startswith("iter_"):
-                    assert "echo" in one["result"]["_meta"]
+        for call in await both_ways(transport, revision, revision, tmp_path):
+            with tables.case((revision, call)):
+                if call["name"].startswith("notify_"):
+                    assert call["result"] is None
+                    assert call["heard"] or call["name"] in KEPT
+                elif not call["name"].startswith("iter_"):
+                    assert "echo" in call["result"]["_meta"]
     for own, spoken in tables.some(TRANSLATED, 2, f"flat calls over {transport}"):
-        for one in await both_ways(transport, own, spoken, tmp_path):
-            with tables.case((own, spoken, one)):
-                assert "result" in one or one["error"].startswith(REFUSED)
+        for call in await both_ways(transport, own, spoken, tmp_path):
+            with tables.case((own, spoken, call)):
+                assert "result" in call or call["error"].startswith(REFUSED)

@@ -1,4 +1,4 @@
-"""Params with null for an absent member, or with 8.0 for 8: served, and logged for debugging."""
+"""Params with null for an absent member, or with 8.0 for 8: served, and logged at debug level."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    served,
+    serve_by_hand,
     server,
     shaken,
     tools,
@@ -54,16 +54,16 @@ async def test_server_reads_null_as_absent(caplog: pytest.LogCaptureFixture) -> 
                 caplog.clear()
                 await hand.send(message)
                 assert "result" in await hand.take()
-                assert "were read in spite of /params" in caplog.text
+                assert "although they break the schema at /params" in caplog.text
 
 
 async def test_server_takes_capabilities_with_null() -> None:
     greeting = hello(OLD, sampling=None, elicitation={"form": None}, roots={"listChanged": None})
-    async with served(server(OLD)) as hand:
+    async with serve_by_hand(server(OLD)) as hand:
         await hand.send(greeting)
         assert "result" in await hand.take()
     called = {**META, CAPABILITIES: {"sampling": None}, "progressToken": None}
-    async with served(tools(STATELESS, greet)) as hand:
+    async with serve_by_hand(tools(STATELESS, greet)) as hand:
         assert "result" in await hand.ask("tools/call", 1, _meta=called, name="x", arguments=None)
 
 
@@ -73,7 +73,7 @@ async def test_server_reads_params_anew_at_most_eight_times() -> None:
         greeting = hello(OLD)
         greeting["params"]["clientInfo"]["icons"] = icons
         with case(count):
-            async with served(server(OLD)) as hand:
+            async with serve_by_hand(server(OLD)) as hand:
                 await hand.send(greeting)
                 assert member in await hand.take()
 
@@ -109,13 +109,13 @@ async def test_cancellation_counts_in_spite_of_null_and_whole_floats() -> None:
     for revision in (OLD, STATELESS):
         for given in ways:
             with case((revision, given)):
-                connect = shaken if revision == OLD else served
+                connect = shaken if revision == OLD else serve_by_hand
                 async with connect(tools(revision, wait)) as hand:
                     await hand.send(request("tools/call", 4, **called))
                     await asyncio.sleep(1)
                     params: dict[str, Json] = {"requestId": 4, **given}
                     await hand.send(notification("notifications/cancelled", **params))
-                    assert await hand.nothing(1)
+                    assert await hand.is_silent(1)
                     assert cancelled.pop() == "x"
 
 

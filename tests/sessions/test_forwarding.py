@@ -1,4 +1,4 @@
-"""A bridge between a client and a server of one revision: what either says passes as it came."""
+"""A bridge between a client and a server of one revision: messages pass unchanged."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -10,7 +10,7 @@ import pytest
 from mcp_protogen.runtime.transports.memory import memory_pair
 from support.json_types import Json, JsonObject
 from support.revisions import ERAS, OLD, STATELESS
-from support.sessions.bridging import bridged
+from support.sessions.bridging import serve_bridged
 from support.sessions.talking import (
     INITIALIZED,
     Accepting,
@@ -43,12 +43,12 @@ Play = Callable[[Hand], Awaitable[None]]
 async def greet_bridge(play: Play, **options: Any) -> AsyncGenerator[Hand, None]:
     """The end of a client of 2025-11-25, after the handshake with a server that declares tools."""
 
-    async def served(hand: Hand) -> None:
+    async def serve_hand(hand: Hand) -> None:
         await shake(hand, tools={})
         await play(hand)
         await hand.take()
 
-    async with bridged(Accepting(served), **options) as hand:
+    async with serve_bridged(Accepting(serve_hand), **options) as hand:
         await hand.send(hello(OLD))
         await hand.take()
         await hand.send(INITIALIZED)
@@ -101,7 +101,7 @@ async def test_bridge_passes_introduction_as_it_came(revision: str) -> None:
             await hand.take()
 
         with case(members):
-            async with bridged(Accepting(play)) as hand:
+            async with serve_bridged(Accepting(play)) as hand:
                 await hand.send(hello(OLD) if revision == OLD else modern("server/discover"))
                 assert (await hand.take())["result"] == given
 
@@ -180,7 +180,7 @@ async def test_bridge_between_revisions_names_the_place_that_cannot_be_read() ->
         await hand.send(result(asked["id"], resultType="complete", tools=[tool]))
         await hand.take()
 
-    async with bridged(Accepting(play), NEWEST) as hand:
+    async with serve_bridged(Accepting(play), NEWEST) as hand:
         await hand.send(hello(OLD))
         await hand.take()
         await hand.send(INITIALIZED)
@@ -292,7 +292,7 @@ async def test_end_of_listen_stream_passes_with_the_change_before_it(
         if not closes:
             await hand.take()
 
-    async with bridged(Accepting(play)) as hand:
+    async with serve_bridged(Accepting(play)) as hand:
         await hand.send(modern(LISTEN, 7, **LISTENING))
         assert (await hand.take())["params"]["_meta"] == {ID: 7}
         assert await hand.take() == notification(CHANGED, _meta={ID: 7})
@@ -306,7 +306,7 @@ async def test_listen_stream_of_server_that_is_gone_ends_with_an_error() -> None
         id, _ = await stream(hand)
         await hand.send(notification(CHANGED, _meta={ID: id}))
 
-    async with bridged(Accepting(play)) as hand:
+    async with serve_bridged(Accepting(play)) as hand:
         await hand.send(modern(LISTEN, 7, **LISTENING))
         told = [await hand.take() for _ in range(3)]
         assert told[1] == notification(CHANGED, _meta={ID: 7})
@@ -368,7 +368,7 @@ async def test_bridge_opens_short_streams_less_and_less_often() -> None:
         opened.append(asyncio.get_running_loop().time())
         await hand.take()
 
-    async with bridged(Accepting(play), NEWEST) as hand:
+    async with serve_bridged(Accepting(play), NEWEST) as hand:
         await hand.send(hello(OLD))
         await hand.take()
         await hand.send(INITIALIZED)
@@ -390,7 +390,7 @@ async def test_bridge_between_revisions_listens_again_and_reports_what_it_may_ha
         await stream(hand)
         await hand.take()
 
-    async with bridged(Accepting(play), NEWEST) as hand:
+    async with serve_bridged(Accepting(play), NEWEST) as hand:
         await hand.send(hello(OLD))
         await hand.take()
         await hand.send(INITIALIZED)

@@ -1,4 +1,4 @@
-"""What a client makes of answers over HTTP, whole and as streams."""
+"""Answers over HTTP for a client, whole and as streams."""
 
 import asyncio
 import json
@@ -17,10 +17,10 @@ from support.sessions.odd_servers import (
     Reply,
     Request,
     answer,
+    answer_call,
     calling,
     complete,
     connecting,
-    done,
     either,
     failing,
     http_error,
@@ -49,7 +49,7 @@ class TestAnswers:
             await reply.event(notification("notifications/tools/list_changed"))
             await reply.event(answer(request, complete(request, TEXT)))
 
-        calling(either(done, revision), revision)
+        calling(either(answer_call, revision), revision)
         calling(either(stream, revision), revision)
 
     def test_a_content_type_may_have_parameters(self) -> None:
@@ -76,11 +76,11 @@ class TestAnswers:
         async def call(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(answer(request, TEXT))
-            await reply.gone()
+            await reply.wait_until_gone()
 
         calling(Handshaking(call))
 
-    async def test_what_comes_after_the_answer_is_taken_too(self) -> None:
+    async def test_messages_after_answer_are_taken(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(answer(request, TEXT))
@@ -180,7 +180,7 @@ class TestAnswers:
                 return
             await reply.stream()
             await reply.event(value)
-            await reply.gone()
+            await reply.wait_until_gone()
 
         play = Modern(call) if revision == STATELESS else Handshaking(call, version=revision)
         async with odd_server(play) as server, connecting(server.url, revision) as ours:
@@ -200,7 +200,7 @@ class TestAnswers:
         assert "(1000 of these within a minute" in caplog.text
         assert len(caplog.records) < 30
 
-    def test_what_the_server_says_is_repeated_in_part(self) -> None:
+    def test_error_quotes_part_of_response(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(503, b"down  for\nmaintenance" + b"!" * 1000, "text/plain")
 
@@ -210,7 +210,7 @@ class TestAnswers:
 
     @BOTH
     @pytest.mark.parametrize("streams", [False, True])
-    async def test_what_is_too_large_is_not_taken(self, streams: bool, revision: str) -> None:
+    async def test_large_answer_is_refused(self, streams: bool, revision: str) -> None:
         async def call(request: Request, reply: Reply) -> None:
             text = {"content": [{"type": "text", "text": "x" * 10_000}]}
             if not streams:

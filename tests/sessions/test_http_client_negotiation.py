@@ -1,6 +1,6 @@
-"""What a client makes of a server that it knows by its URL alone.
+"""A client and a server that it knows only by URL.
 
-Tests carry the ids of the rows of the decision tables they show.
+Tests carry the ids of the decision tables' rows.
 """
 
 import asyncio
@@ -23,15 +23,15 @@ from support.sessions.odd_servers import (
     Reply,
     Request,
     answer,
+    answer_call,
     complete,
     connecting,
-    done,
     http_error,
     odd_server,
 )
 from support.sessions.talking import (
     content_of,
-    discovered,
+    discover_result,
     error,
     pkg,
     run,
@@ -42,15 +42,15 @@ from support.tables import case
 UNSUPPORTED = -32022
 
 
-def asked(server: Any) -> list[str]:
-    """What the server was asked, in order, up to the end of the handshake."""
-    return [one.method or one.verb for one in server.requests]
+def requested_methods(server: Any) -> list[str]:
+    """Return the requests to the server in order, up to the end of the handshake."""
+    return [request.method or request.verb for request in server.requests]
 
 
 def refusing_discover(status: int, value: Any = None, media: str = "application/json") -> Play:
-    """A server of the handshake era, with this answer to what it does not know.
+    """Return a server of the handshake era with this answer to unknown methods.
 
-    An id of 0 stands for that of the request.
+    An id of 0 stands for the request's id.
     """
     known = Handshaking()
 
@@ -67,7 +67,7 @@ def refusing_discover(status: int, value: Any = None, media: str = "application/
 
 
 def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]:
-    """Connect, and call a tool in the revision agreed on; what the server was asked."""
+    """Connect, and call a tool in the negotiated revision; return the requests to the server."""
     seen: list[str] = []
 
     async def script() -> None:
@@ -75,14 +75,14 @@ def agreeing(play: Play, revision: str, *allowed: str, **more: Any) -> list[str]
             assert ours.revision == revision
             result = await ours.call_tool("x")
             assert content_of(result)[0].text == "done"
-            seen.extend(asked(server))
+            seen.extend(requested_methods(server))
 
     run(script())
     return seen
 
 
 def failing(play: Play, raises: Any, *revisions: str, **more: Any) -> tuple[Any, list[str]]:
-    """Connect in vain; the error, and what the server was asked."""
+    """Connect in vain; return the error, and the requests to the server."""
     seen: list[str] = []
     raised: list[object] = []
 
@@ -92,7 +92,7 @@ def failing(play: Play, raises: Any, *revisions: str, **more: Any) -> tuple[Any,
                 async with connecting(server.url, *revisions, **more):
                     raise AssertionError("connected")
             raised.append(caught.value)
-            seen.extend(asked(server))
+            seen.extend(requested_methods(server))
 
     run(script())
     return raised[0], seen
@@ -152,13 +152,13 @@ class TestEra:
             if request.value["params"]["name"] == "lacking":
                 await reply.send(404, error(request.id, -32601, "no tools"))
             else:
-                await done(request, reply)
+                await answer_call(request, reply)
 
         async with odd_server(Modern(lacking)) as server, connecting(server.url) as ours:
             with pytest.raises(pkg.McpError, match="no tools"):
                 await ours.call_tool("lacking")
             await ours.call_tool("x")
-            assert asked(server) == ["server/discover", "tools/call", "tools/call"]
+            assert requested_methods(server) == ["server/discover", "tools/call", "tools/call"]
 
     def test_PH07_a_server_that_cannot_be_discovered_is_no_new_one(self) -> None:
         play = refusing_discover(404, error(0, -32601))
@@ -234,7 +234,7 @@ class TestEra:
             loop: Any = asyncio.get_running_loop()
             now = loop.time
             loop.time = lambda: now() + 5
-            await reply.gone()
+            await reply.wait_until_gone()
 
         raised, seen = failing(silent, pytest.raises(pkg.RequestTimeout), options={"timeout": 4})
         assert raised.method == "server/discover"
@@ -319,40 +319,40 @@ class TestEra:
 
 
 class TestRevision:
-    def unsupported(self, *supported: str, times: int = 1) -> Play:
-        """A server that refuses the first requests, whatever their revision, naming these."""
+    def refuse_versions(self, *supported: str, times: int = 1) -> Play:
+        """A server that refuses the first requests in any revision, naming these."""
         left = [times]
         known = Handshaking(version="2025-06-18")
 
         async def play(request: Request, reply: Reply) -> None:
             if request.method != "server/discover":
                 modern = "mcp-method" in request.headers
-                await (done if modern else known)(request, reply)
+                await (answer_call if modern else known)(request, reply)
             elif left[0]:
                 left[0] -= 1
                 data = {"supported": list(supported), "requested": STATELESS}
                 await reply.send(400, error(request.id, UNSUPPORTED, data=data))
             else:
-                await reply.send(200, discovered(request.id, tools={}))
+                await reply.send(200, discover_result(request.id, tools={}))
 
         return play
 
     def test_SC03_a_revision_that_the_server_lists_is_asked_for_once_more(self) -> None:
-        seen = agreeing(self.unsupported(STATELESS), STATELESS)
+        seen = agreeing(self.refuse_versions(STATELESS), STATELESS)
         assert seen == ["server/discover", "server/discover", "tools/call"]
 
     def test_SC03_but_not_twice(self) -> None:
-        play = self.unsupported(STATELESS, times=9)
+        play = self.refuse_versions(STATELESS, times=9)
         _, seen = failing(play, pytest.raises(pkg.NegotiationError))
         assert seen == ["server/discover"] * 2
 
     def test_SC04_a_listed_revision_of_the_handshake_era_means_the_handshake(self) -> None:
-        play = self.unsupported("2025-06-18")
+        play = self.refuse_versions("2025-06-18")
         seen = agreeing(play, "2025-06-18", "2025-06-18", STATELESS)
         assert seen[:2] == ["server/discover", "initialize"]
 
     def test_SC05_nothing_in_common_names_both_lists(self) -> None:
-        play = self.unsupported("2099-01-01")
+        play = self.refuse_versions("2099-01-01")
         raised, seen = failing(play, pytest.raises(pkg.NegotiationError))
         assert raised.supported == ("2099-01-01",)
         assert raised.offered == (STATELESS, OLD)
@@ -373,7 +373,7 @@ class Old:
             await reply.stream()
             await reply.raw(f"event: endpoint\ndata: {self.endpoint}\n\n".encode())
             self.streams.append(reply)
-            await reply.gone()
+            await reply.wait_until_gone()
         elif request.path.startswith("/mcp"):
             await reply.send(self.status)
         else:
@@ -404,7 +404,7 @@ class TestOldTransport:
                     assert ours.revision == "2024-11-05"
                     result = await ours.call_tool("x")
                     assert content_of(result)[0].text == "done"
-                    assert asked(server) == [
+                    assert requested_methods(server) == [
                         "server/discover",
                         "initialize",
                         "GET",
@@ -412,16 +412,20 @@ class TestOldTransport:
                         "notifications/initialized",
                         "tools/call",
                     ]
-                    (get,) = server.seen("GET")
+                    (get,) = server.requests_of("GET")
                     assert (get.path, get.headers["accept"]) == ("/mcp", "text/event-stream")
 
-    async def test_its_messages_come_on_the_one_stream(self) -> None:
+    async def test_old_sse_messages_come_on_single_stream(self) -> None:
         old = Old()
         async with odd_server(old) as server, connecting(server.url, "2024-11-05") as ours:
             await old.say({"jsonrpc": "2.0", "id": 0, "method": "ping"})
-            while not server.seen("POST", ""):
+            while not server.requests_of("POST", ""):
                 await asyncio.sleep(0)
-            assert server.seen("POST", "")[0].value == {"jsonrpc": "2.0", "id": 0, "result": {}}
+            assert server.requests_of("POST", "")[0].value == {
+                "jsonrpc": "2.0",
+                "id": 0,
+                "result": {},
+            }
             assert ours.revision == "2024-11-05"
 
     async def test_the_end_of_its_stream_ends_the_connection(self) -> None:
@@ -499,7 +503,7 @@ class TestOldTransport:
                 if listen == "message":
                     await reply.event({})
                 if listen == "silence":
-                    await reply.gone()
+                    await reply.wait_until_gone()
 
         raised, seen = failing(play, http_error(status))
         assert f"HTTP {status} to POST initialize" in str(raised)
@@ -537,7 +541,7 @@ class TestOldTransport:
 
 
 class TestHandshake:
-    async def test_what_was_agreed_on_goes_with_every_later_request(self) -> None:
+    async def test_negotiated_version_is_sent_with_later_requests(self) -> None:
         for row, version in [("HC09", OLD), ("HC09", "2025-06-18"), ("HC10", "2025-03-26")]:
             with case((row, version)):
                 play = Handshaking(session="s-1", version=version)
@@ -548,36 +552,36 @@ class TestHandshake:
                     assert first.method == "initialize"
                     assert "mcp-protocol-version" not in first.headers, row
                     assert "mcp-session-id" not in first.headers
-                    assert [one.verb for one in later] == ["POST", "GET", "POST", "DELETE"]
-                    for one in later:
-                        assert one.headers["mcp-protocol-version"] == version
+                    assert [request.verb for request in later] == ["POST", "GET", "POST", "DELETE"]
+                    for request in later:
+                        assert request.headers["mcp-protocol-version"] == version
                         # HC11
-                        assert one.headers["mcp-session-id"] == "s-1"
-                        assert "mcp-method" not in one.headers
+                        assert request.headers["mcp-session-id"] == "s-1"
+                        assert "mcp-method" not in request.headers
 
     async def test_HC11_a_session_id_that_is_no_visible_text_is_not_sent(self) -> None:
         async with odd_server(Handshaking(session="a b")) as server:
             async with connecting(server.url) as ours:
                 await ours.call_tool("x")
-            assert not any("mcp-session-id" in one.headers for one in server.requests)
-            assert not server.seen("DELETE")
+            assert not any("mcp-session-id" in request.headers for request in server.requests)
+            assert not server.requests_of("DELETE")
 
     async def test_without_a_session_there_is_none_to_end(self) -> None:
         async with odd_server(Handshaking()) as server:
             async with connecting(server.url) as ours:
                 await ours.call_tool("x")
-            assert not server.seen("DELETE")
+            assert not server.requests_of("DELETE")
 
 
 async def test_a_session_id_of_a_stateless_server_means_nothing() -> None:
     async def play(request: Request, reply: Reply) -> None:
         if request.method == "server/discover":
-            await reply.send(200, discovered(request.id, tools={}), mcp_session_id="s")
+            await reply.send(200, discover_result(request.id, tools={}), mcp_session_id="s")
         else:
             await reply.result(request, complete(request, TEXT), mcp_session_id="s")
 
     async with odd_server(play) as server:
         async with connecting(server.url) as ours:
             await ours.call_tool("x")
-        assert asked(server) == ["server/discover", "tools/call"]
-        assert not any("mcp-session-id" in one.headers for one in server.requests)
+        assert requested_methods(server) == ["server/discover", "tools/call"]
+        assert not any("mcp-session-id" in sent.headers for sent in server.requests)

@@ -1,4 +1,4 @@
-"""What arrives before what, and how a client gives up."""
+"""The order of messages, and cancellation by the client."""
 
 import asyncio
 
@@ -9,9 +9,9 @@ from support.sessions.odd_servers import (
     Handshaking,
     Reply,
     Request,
+    answer_call,
     calling,
     connecting,
-    done,
     either,
     odd_server,
     over,
@@ -33,7 +33,7 @@ class TestCancellation:
                 await reply.stream()
                 await reply.event(notification("notifications/tools/list_changed"))
             begun.set()
-            await reply.gone()
+            await reply.wait_until_gone()
             closed.set()
 
         async with odd_server(either(call, revision)) as server, connecting(server.url) as ours:
@@ -41,10 +41,10 @@ class TestCancellation:
             await begun.wait()
             calling.cancel()
             await closed.wait()
-            (asked,) = server.seen("POST", "tools/call")
-            told = server.seen("POST", "notifications/cancelled")
-            # In the stateless era the end of the exchange says it all.
-            ids = [one.value["params"]["requestId"] for one in told]
+            (asked,) = server.requests_of("POST", "tools/call")
+            told = server.requests_of("POST", "notifications/cancelled")
+            # In the stateless era, the end of the exchange is enough.
+            ids = [cancellation.value["params"]["requestId"] for cancellation in told]
             assert ids == ([] if revision == STATELESS else [asked.id])
 
     @BOTH
@@ -53,7 +53,7 @@ class TestCancellation:
 
         async def call(request: Request, reply: Reply) -> None:
             begun.set()
-            await reply.gone()
+            await reply.wait_until_gone()
             closed.set()
 
         async with odd_server(either(call, revision)) as server, connecting(server.url) as ours:
@@ -70,7 +70,7 @@ class TestCancellation:
         async def call(request: Request, reply: Reply) -> None:
             await reply.stream()
             begun.set()
-            await reply.gone()
+            await reply.wait_until_gone()
             closed.set()
 
         async with odd_server(either(call, revision)) as server:
@@ -92,7 +92,7 @@ class TestOrder:
             if len(waiting) == 20:
                 all_there.set()
             await all_there.wait()
-            await done(request, reply)
+            await answer_call(request, reply)
 
         async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
             await asyncio.gather(*(ours.call_tool(str(at)) for at in range(20)))

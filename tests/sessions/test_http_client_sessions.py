@@ -1,4 +1,4 @@
-"""What a client does when a server ends its session, and how it ends one."""
+"""Sessions of a client: ended by the server, and by the client."""
 
 import asyncio
 import json
@@ -61,16 +61,16 @@ class TestSession:
                 play.lost = {"one"}
                 result = await ours.call_tool("x")
                 assert content_of(result)[0].text == "done"
-            first, again = server.seen("POST", "initialize")
+            first, again = server.requests_of("POST", "initialize")
             assert first.value["params"] == again.value["params"]
             assert first.id != again.id
             assert "mcp-protocol-version" not in again.headers
-            calls = server.seen("POST", "tools/call")
-            assert [one.headers["mcp-session-id"] for one in calls] == ["one", "two"]
+            calls = server.requests_of("POST", "tools/call")
+            assert [request.headers["mcp-session-id"] for request in calls] == ["one", "two"]
             assert calls[0].body == calls[1].body
             assert server.requests[-1].headers["mcp-session-id"] == "two"
-            confirmed = server.seen("POST", "notifications/initialized")
-            assert [one.headers["mcp-session-id"] for one in confirmed] == ["one", "two"]
+            confirmed = server.requests_of("POST", "notifications/initialized")
+            assert [request.headers["mcp-session-id"] for request in confirmed] == ["one", "two"]
 
     async def test_HC12_a_session_that_ends_before_it_is_confirmed_is_replaced_too(self) -> None:
         class Hasty(Ending):
@@ -82,15 +82,18 @@ class TestSession:
 
         async with odd_server(Hasty("one", "two")) as server, connecting(server.url) as ours:
             await ours.call_tool("x")
-            confirmed = server.seen("POST", "notifications/initialized")
-            assert [one.headers["mcp-session-id"] for one in confirmed] == ["one", "two"]
+            confirmed = server.requests_of("POST", "notifications/initialized")
+            assert [confirmation.headers["mcp-session-id"] for confirmation in confirmed] == [
+                "one",
+                "two",
+            ]
 
     async def test_HC12_calls_that_find_out_together_begin_one_session(self) -> None:
         play = Ending("one", "two")
         async with odd_server(play) as server, connecting(server.url) as ours:
             play.lost = {"one"}
             await asyncio.gather(*(ours.call_tool(str(at)) for at in range(9)))
-            assert len(server.seen("POST", "initialize")) == 2
+            assert len(server.requests_of("POST", "initialize")) == 2
 
     async def test_HC12_what_is_asked_meanwhile_waits_for_the_new_session(self) -> None:
         beginning, go_on = asyncio.Event(), asyncio.Event()
@@ -112,8 +115,11 @@ class TestSession:
                 await asyncio.sleep(0)
             go_on.set()
             await asyncio.gather(first, second)
-            calls = server.seen("POST", "tools/call")
-            sent = [(one.value["params"]["name"], one.headers["mcp-session-id"]) for one in calls]
+            calls = server.requests_of("POST", "tools/call")
+            sent = [
+                (call_request.value["params"]["name"], call_request.headers["mcp-session-id"])
+                for call_request in calls
+            ]
             assert sorted(sent) == [("first", "one"), ("first", "two"), ("second", "two")]
 
     async def test_HC12_a_new_session_may_do_without_an_id(self) -> None:
@@ -130,7 +136,7 @@ class TestSession:
             play.lost = {"one", "two"}
             with pytest.raises(pkg.McpError, match="Session not found"):
                 await ours.call_tool("x")
-            assert len(server.seen("POST", "tools/call")) == 2
+            assert len(server.requests_of("POST", "tools/call")) == 2
 
     async def test_a_notification_is_repeated_in_the_new_session(self) -> None:
         play = Ending("one", "two")
@@ -138,8 +144,8 @@ class TestSession:
             play.lost = {"one"}
             await ours.notify_roots_list_changed()
             await ours.call_tool("x")
-            sent = server.seen("POST", "notifications/roots/list_changed")
-            assert [one.headers["mcp-session-id"] for one in sent] == ["one", "two"]
+            sent = server.requests_of("POST", "notifications/roots/list_changed")
+            assert [request.headers["mcp-session-id"] for request in sent] == ["one", "two"]
 
     async def test_client_listens_only_once_the_handshake_is_accepted(self) -> None:
         for status, listens in ((200, True), (202, True), (299, True), (300, False), (500, False)):
@@ -154,7 +160,7 @@ class TestSession:
                     for _ in range(20):
                         await asyncio.sleep(0.002)
                     await transport.close()
-                    assert bool(server.seen("GET")) is listens
+                    assert bool(server.requests_of("GET")) is listens
 
     async def test_stateless_client_does_not_listen(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
@@ -165,7 +171,7 @@ class TestSession:
             await transport.send([json.dumps(modern("ping", 1)).encode()])
             await transport.send([json.dumps(INITIALIZED).encode()])
             await transport.close()
-            assert not server.seen("GET")
+            assert not server.requests_of("GET")
 
     async def test_transport_that_broke_sends_nothing_more(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
@@ -207,7 +213,7 @@ class TestSession:
             await reply.send(404, error(request.id, -32601, "no tools"))
 
         _, seen = failing(Handshaking(call, session="s"), pytest.raises(pkg.McpError))
-        assert [one.method for one in seen].count("initialize") == 1
+        assert [seen_request.method for seen_request in seen].count("initialize") == 1
 
     async def test_the_stream_of_the_server_follows_into_the_new_session(self) -> None:
         listening = asyncio.Event()
@@ -216,7 +222,7 @@ class TestSession:
             if request.headers["mcp-session-id"] == "two":
                 listening.set()
             await reply.stream()
-            await reply.gone()
+            await reply.wait_until_gone()
 
         play = Ending("one", "two", listen=listen)
         async with odd_server(play) as server, connecting(server.url) as ours:
@@ -239,7 +245,7 @@ class TestSession:
         play = Ending("one", "two", listen=listen)
         async with odd_server(play) as server, connecting(server.url):
             await again.wait()
-            assert len(server.seen("POST", "initialize")) == 2
+            assert len(server.requests_of("POST", "initialize")) == 2
 
     @pytest.mark.parametrize("how", [200, 204, 404, 405, 503, "hang up", "hang on"])
     def test_a_session_is_ended_whatever_the_server_says(
@@ -252,7 +258,7 @@ class TestSession:
                 if request.verb != "DELETE":
                     await super().__call__(request, reply)
                 elif how == "hang on":
-                    await reply.gone()
+                    await reply.wait_until_gone()
                 elif how == "hang up":
                     reply.hang_up()
                 else:

@@ -26,9 +26,9 @@ from support.sessions.odd_servers import (
     Reply,
     Request,
     answer,
+    answer_call,
     complete,
     connecting,
-    done,
     http_error,
     odd_server,
 )
@@ -36,7 +36,7 @@ from support.sessions.talking import (
     CAPABILITIES,
     VERSION,
     client,
-    discovered,
+    discover_result,
     error,
     models,
     pkg,
@@ -50,22 +50,22 @@ def tool(name: str, **properties: Any) -> JsonObject:
     return {"name": name, "inputSchema": {"type": "object", "properties": properties}}
 
 
-def marked(header: Any = "Region", type: str = "string") -> JsonObject:
+def header_property(header: Any = "Region", type: str = "string") -> JsonObject:
     return {"type": type, "x-mcp-header": header}
 
 
-def listed(*tools: JsonObject, **more: Any) -> JsonObject:
+def list_result(*tools: JsonObject, **more: Any) -> JsonObject:
     """The result of `tools/list`."""
     cached = {"ttlMs": 0, "cacheScope": "public", "resultType": "complete"}
     return {"tools": list(tools), **cached, **more}
 
 
-def listing(*tools: JsonObject, call: Play = done) -> Modern:
+def listing(*tools: JsonObject, call: Play = answer_call) -> Modern:
     """A server with these tools."""
 
     async def play(request: Request, reply: Reply) -> None:
         if request.method == "tools/list":
-            await reply.result(request, listed(*tools))
+            await reply.result(request, list_result(*tools))
         else:
             await call(request, reply)
 
@@ -100,7 +100,7 @@ class TestStandardFields:
                 "mcp-method": request.method,
             }
             assert CAPABILITIES in meta
-        assert [one.method for one in seen] == ["server/discover", "tools/list"]
+        assert [seen_request.method for seen_request in seen] == ["server/discover", "tools/list"]
 
     @pytest.mark.parametrize(
         ("name", "field"),
@@ -132,20 +132,20 @@ class TestStandardFields:
         class Capable(Modern):
             async def __call__(self, request: Request, reply: Reply) -> None:
                 if request.method == "server/discover":
-                    able = discovered(request.id, tools={}, prompts={}, resources={})
+                    able = discover_result(request.id, tools={}, prompts={}, resources={})
                     await reply.send(200, able)
                 else:
                     await call(request, reply)
 
         seen = using(Capable(), use)
-        assert [one.headers.get("mcp-name") for one in seen] == [
+        assert [seen_request.headers.get("mcp-name") for seen_request in seen] == [
             None,
             "=?base64?ZmlsZTovLy9hJTIwYi/DvA==?=",
             "greet",
         ]
 
     def test_in_the_handshake_era_nothing_is_repeated(self) -> None:
-        schema = listed(tool("x", a=marked()))
+        schema = list_result(tool("x", a=header_property()))
 
         async def call(request: Request, reply: Reply) -> None:
             await reply.result(request, schema if request.method == "tools/list" else TEXT)
@@ -163,10 +163,10 @@ class TestArguments:
 
     TOOL = tool(
         "x",
-        region=marked(),
-        count=marked("Count", "integer"),
-        on=marked("On", "boolean"),
-        where={"type": "object", "properties": {"id": marked("Where-Id")}},
+        region=header_property(),
+        count=header_property("Count", "integer"),
+        on=header_property("On", "boolean"),
+        where={"type": "object", "properties": {"id": header_property("Where-Id")}},
         plain={"type": "string"},
     )
 
@@ -199,7 +199,7 @@ class TestArguments:
             "where-id": "7",
         }
 
-    def test_they_are_written_safely(self) -> None:
+    def test_parameter_headers_are_encoded_safely(self) -> None:
         for value, field in [
             ("", ""),
             ("Hello, 世界", "=?base64?SGVsbG8sIOS4lueVjA==?="),
@@ -209,7 +209,7 @@ class TestArguments:
         ]:
             assert self.fields({"region": value}) == {"region": field}
 
-    def test_what_is_absent_is_not_repeated(self) -> None:
+    def test_absent_arguments_have_no_header(self) -> None:
         values: list[Json] = [None, {}, {"region": None, "where": {}}, {"plain": "x"}]
         for arguments in values:
             assert self.fields(arguments) == {}
@@ -218,19 +218,19 @@ class TestArguments:
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         tools = [
-            tool("good", a=marked()),
-            tool("empty", a=marked("")),
-            tool("spaced", a=marked("a b")),
-            tool("twice", a=marked("A"), b=marked("a")),
-            tool("number", a=marked("A", "number")),
-            tool("hidden", a={"type": "array", "items": marked()}),
+            tool("good", a=header_property()),
+            tool("empty", a=header_property("")),
+            tool("spaced", a=header_property("a b")),
+            tool("twice", a=header_property("A"), b=header_property("a")),
+            tool("number", a=header_property("A", "number")),
+            tool("hidden", a={"type": "array", "items": header_property()}),
             tool("plain"),
         ]
         names: list[str] = []
 
         async def use(ours: Any) -> None:
             result = await ours.list_tools()
-            names.extend(one.name for one in result.tools)
+            names.extend(tool.name for tool in result.tools)
 
         with caplog.at_level(logging.WARNING):
             using(listing(*tools), use)
@@ -241,7 +241,7 @@ class TestArguments:
 
     def test_in_the_handshake_era_no_tool_is_left_out(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
-            await reply.result(request, {"tools": [tool("empty", a=marked(""))]})
+            await reply.result(request, {"tools": [tool("empty", a=header_property(""))]})
 
         async def use(ours: Any) -> None:
             assert len((await ours.list_tools()).tools) == 1
@@ -249,46 +249,56 @@ class TestArguments:
         using(Handshaking(call), use)
 
     def test_the_newest_list_counts(self) -> None:
-        lists = [[tool("x", a=marked())], [tool("x", a=marked("Other"))], [tool("x")]]
+        lists = [
+            [tool("x", a=header_property())],
+            [tool("x", a=header_property("Other"))],
+            [tool("x")],
+        ]
 
         async def call(request: Request, reply: Reply) -> None:
             if request.method == "tools/list":
-                await reply.result(request, listed(*lists.pop(0)))
+                await reply.result(request, list_result(*lists.pop(0)))
             else:
-                await done(request, reply)
+                await answer_call(request, reply)
 
         async def use(ours: Any) -> None:
             while lists:
                 await ours.list_tools()
                 await ours.call_tool("x", {"a": "b"})
 
-        calls = [one for one in using(Modern(call), use) if one.method == "tools/call"]
-        fields = [[name for name in own(one) if "param" in name] for one in calls]
+        calls = [
+            call_request
+            for call_request in using(Modern(call), use)
+            if call_request.method == "tools/call"
+        ]
+        fields = [[name for name in own(sent) if "param" in name] for sent in calls]
         assert fields == [["mcp-param-region"], ["mcp-param-other"], []]
 
     def test_of_a_list_without_end_the_newest_are_remembered(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(recent_names, "_MOST", 800)
-        tools = [tool(name, a=marked()) for name in "xyz"]
+        tools = [tool(name, a=header_property()) for name in "xyz"]
 
         async def use(ours: Any) -> None:
             await ours.list_tools()
             for name in "xyz":
                 await ours.call_tool(name, {"a": "b"})
 
-        calls = [one for one in using(listing(*tools), use) if one.method == "tools/call"]
-        fields = [[name for name in own(one) if "param" in name] for one in calls]
+        calls = [
+            request for request in using(listing(*tools), use) if request.method == "tools/call"
+        ]
+        fields = [[name for name in own(request) if "param" in name] for request in calls]
         assert fields == [[], ["mcp-param-region"], ["mcp-param-region"]]
 
     def test_the_list_may_come_on_a_stream(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             if request.method != "tools/list":
-                await done(request, reply)
+                await answer_call(request, reply)
                 return
             await reply.stream()
-            tools = [tool("x", a=marked()), tool("empty", a=marked(""))]
-            await reply.event(answer(request, listed(*tools)))
+            tools = [tool("x", a=header_property()), tool("empty", a=header_property(""))]
+            await reply.event(answer(request, list_result(*tools)))
 
         async def use(ours: Any) -> None:
             assert len((await ours.list_tools()).tools) == 1
@@ -308,9 +318,9 @@ class TestCorrection:
             if request.method == "tools/list":
                 at = int(request.value["params"].get("cursor", "0"))
                 more = {"nextCursor": str(at + 1)} if at + 1 < len(pages) else {}
-                await reply.result(request, listed(*pages[at], **more))
+                await reply.result(request, list_result(*pages[at], **more))
             elif "mcp-param-region" in request.headers:
-                await done(request, reply)
+                await answer_call(request, reply)
             else:
                 await reply.send(400, error(request.id, -32020, "no region"))
 
@@ -342,17 +352,17 @@ class TestCorrection:
         assert result.content[0].text == "done"
 
     def test_SC07_the_tools_are_listed_and_the_call_is_repeated(self) -> None:
-        seen = using(self.strict([tool("y")], [tool("x", a=marked())]), self.call)
+        seen = using(self.strict([tool("y")], [tool("x", a=header_property())]), self.call)
         _, first, *lists, again = seen
-        assert [one.method for one in lists] == ["tools/list", "tools/list"]
+        assert [request.method for request in lists] == ["tools/list", "tools/list"]
         assert first.body == again.body
         meta = first.value["params"]["_meta"]
         assert "progressToken" in meta
-        for one in lists:
-            theirs = one.value["params"]["_meta"]
+        for request in lists:
+            theirs = request.value["params"]["_meta"]
             assert {**meta, **theirs} == meta
             assert "progressToken" not in theirs
-            assert one.headers["mcp-method"] == "tools/list"
+            assert request.headers["mcp-method"] == "tools/list"
 
     def test_SC08_what_that_does_not_change_is_reported(self) -> None:
         async def use(ours: Any) -> None:
@@ -362,12 +372,12 @@ class TestCorrection:
         for name, tools in {
             "no tools": [],
             "unmarked": [tool("x")],
-            "another": [tool("x", other=marked())],
-            "bad": [tool("x", a=marked(""))],
+            "another": [tool("x", other=header_property())],
+            "bad": [tool("x", a=header_property(""))],
         }.items():
             with case(name):
                 seen = using(self.strict(tools), use)
-                assert [one.method for one in seen] == [
+                assert [request.method for request in seen] == [
                     "server/discover",
                     "tools/call",
                     "tools/list",
@@ -376,7 +386,7 @@ class TestCorrection:
     def test_SC07_a_call_is_repeated_once(self) -> None:
         async def play(request: Request, reply: Reply) -> None:
             if request.method == "tools/list":
-                await reply.result(request, listed(tool("x", a=marked())))
+                await reply.result(request, list_result(tool("x", a=header_property())))
             else:
                 await reply.send(400, error(request.id, -32020, "no region"))
 
@@ -472,9 +482,9 @@ class TestOrigin:
 
 
 class TestClient:
-    """The client of HTTP that somebody else made."""
+    """A given HTTP client."""
 
-    async def test_its_authentication_is_used_and_it_is_left_open(self) -> None:
+    async def test_authentication_of_given_client_is_used_and_client_stays_open(self) -> None:
         class Renewing(httpx2.Auth):
             def auth_flow(
                 self, request: httpx2.Request
@@ -500,9 +510,9 @@ class TestClient:
                 await ours.call_tool("x")
             assert not http.is_closed
             assert len(server.requests) == 4
-            assert all(one.headers["x-ours"] == "1" for one in server.requests)
+            assert all(sent.headers["x-ours"] == "1" for sent in server.requests)
 
-    def test_one_of_our_own_is_closed_at_the_end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_client_made_by_transport_is_closed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         made: list[httpx2.AsyncClient] = []
 
         class Noted(httpx2.AsyncClient):
@@ -513,10 +523,10 @@ class TestClient:
         monkeypatch.setattr(httpx2, "AsyncClient", Noted)
 
         async def use(ours: Any) -> None:
-            assert [one.is_closed for one in made] == [False]
+            assert [made_client.is_closed for made_client in made] == [False]
 
         using(Modern(), use)
-        assert [one.is_closed for one in made] == [True]
+        assert [made_client.is_closed for made_client in made] == [True]
 
     def test_all_of_our_own_share_one_context_which_verifies(
         self, monkeypatch: pytest.MonkeyPatch
@@ -540,7 +550,7 @@ class TestClient:
         assert first.check_hostname
         assert first.verify_mode is ssl.CERT_REQUIRED
 
-    async def test_what_its_authentication_raises_reaches_the_caller(self) -> None:
+    async def test_error_of_authentication_reaches_caller(self) -> None:
         class Refused(Exception):
             pass
 
@@ -558,7 +568,7 @@ class TestClient:
             with pytest.raises(Refused, match="no consent"):
                 await ours.call_tool("x")
 
-    async def test_what_its_authentication_raises_on_leaving_replaces_nothing(
+    async def test_error_of_authentication_on_leaving_is_secondary(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         class Failing(httpx2.Auth):
@@ -576,10 +586,9 @@ class TestClient:
             with pytest.raises(ZeroDivisionError):
                 async with connecting(server.url, http=http):
                     raise ZeroDivisionError
-            assert not server.seen("DELETE")
+            assert not server.requests_of("DELETE")
         assert (
-            "the server was not told of the end of the session: RuntimeError('expired')"
-            in caplog.text
+            "the session could not be ended at the server: RuntimeError('expired')" in caplog.text
         )
 
     def test_headers_go_with_every_request_but_do_not_replace_those_of_the_protocol(self) -> None:
@@ -588,11 +597,11 @@ class TestClient:
 
         headers = {"Authorization": "Bearer t", "MCP-Protocol-Version": "1999-01-01"}
         seen = using(Handshaking(), use, headers=headers)
-        assert [one.verb for one in seen] == ["POST", "POST", "POST", "GET", "POST"]
-        assert {one.headers["authorization"] for one in seen} == {"Bearer t"}
+        assert [request.verb for request in seen] == ["POST", "POST", "POST", "GET", "POST"]
+        assert {request.headers["authorization"] for request in seen} == {"Bearer t"}
         assert seen[-1].headers["mcp-protocol-version"] == OLD
 
-    def test_what_is_no_url_of_http_is_refused(self) -> None:
+    def test_invalid_url_is_refused(self) -> None:
         for url in ["", "ftp://x/", "/mcp", "http://", "http://a:b", "mcp"]:
             with case(url), pytest.raises(ValueError, match="is not a URL"):
                 connecting(url)
@@ -630,12 +639,12 @@ async def test_a_listen_stream_stays_open_beside_other_calls() -> None:
         ):
             params = {"_meta": id, "notifications": {"toolsListChanged": True}}
             await reply.event({"jsonrpc": "2.0", "method": name, "params": params})
-        await reply.gone()
+        await reply.wait_until_gone()
 
     class Listening(Modern):
         async def __call__(self, request: Request, reply: Reply) -> None:
             if request.method == "server/discover":
-                await reply.send(200, discovered(request.id, tools={"listChanged": True}))
+                await reply.send(200, discover_result(request.id, tools={"listChanged": True}))
             else:
                 await super().__call__(request, reply)
 

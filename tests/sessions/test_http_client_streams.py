@@ -20,9 +20,9 @@ from support.sessions.odd_servers import (
     Reply,
     Request,
     answer,
+    answer_call,
     calling,
     connecting,
-    done,
     failing,
     gets,
     http_error,
@@ -34,7 +34,7 @@ from support.sessions.talking import request as request_as_json
 from support.tables import case
 
 
-def noted(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[float]:
+def record_waits(monkeypatch: pytest.MonkeyPatch, module: ModuleType) -> list[float]:
     """How long this module would have waited, had it not been kept from it."""
     waited: list[float] = []
 
@@ -67,16 +67,16 @@ class TestResumption:
     def test_a_primed_stream_is_resumed_from_its_last_event(self) -> None:
         ids: list[Any] = []
 
-        async def primed(request: Request, reply: Reply) -> None:
+        async def prime(request: Request, reply: Reply) -> None:
             ids.append(request)
             await self.priming(request, reply)
             await reply.event(notification("notifications/tools/list_changed"), id="p-2")
 
-        async def resumed(request: Request, reply: Reply) -> None:
+        async def resume(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(answer(ids[0], TEXT), id="p-3")
 
-        seen = calling(self.play(primed, resumed))
+        seen = calling(self.play(prime, resume))
         assert gets(seen) == [None, "p-2"]
         assert seen[-2].headers["mcp-session-id"] == "s"
         assert seen[-2].headers["accept"] == "text/event-stream"
@@ -84,65 +84,65 @@ class TestResumption:
     @pytest.mark.parametrize(
         ("retry", "seconds"), [(500, 0.5), (70_000, 70.0), (None, 1.0), (0, 0.1), (10**15, 600.0)]
     )
-    def test_it_waits_as_long_as_it_was_told_within_bounds(
+    def test_client_waits_as_told_within_bounds(
         self, retry: int | None, seconds: float, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, http_request)
+        waited = record_waits(monkeypatch, http_request)
         calls: list[Request] = []
 
-        async def primed(request: Request, reply: Reply) -> None:
+        async def prime(request: Request, reply: Reply) -> None:
             calls.append(request)
             await reply.stream()
             await reply.event(id="1", retry=retry)
 
-        async def resumed(request: Request, reply: Reply) -> None:
+        async def resume(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(answer(calls[0], TEXT))
 
-        calling(self.play(primed, resumed), reconnection=pkg.Reconnection())
+        calling(self.play(prime, resume), reconnection=pkg.Reconnection())
         assert waited == [seconds]
 
     def test_a_stream_may_be_resumed_as_often_as_it_brings_a_message(self) -> None:
         calls: list[Request] = []
 
-        async def primed(request: Request, reply: Reply) -> None:
+        async def prime(request: Request, reply: Reply) -> None:
             calls.append(request)
             await self.priming(request, reply)
 
-        async def resumed(request: Request, reply: Reply) -> None:
+        async def resume(request: Request, reply: Reply) -> None:
             at = int(request.headers["last-event-id"].removeprefix("p-"))
             await reply.stream()
             value = notification("notifications/tools/list_changed")
             value = answer(calls[0], TEXT) if at == 12 else value
             await reply.event(value, id=f"p-{at + 1}", retry=1)
 
-        seen = calling(self.play(primed, resumed))
+        seen = calling(self.play(prime, resume))
         assert gets(seen) == [None, *(f"p-{at}" for at in range(1, 13))]
 
     @pytest.mark.parametrize(("id", "sent"), [("é世", "é世".encode()), ("a b", b"a b")])
     def test_an_id_may_be_any_text(self, id: str, sent: bytes) -> None:
         calls: list[Request] = []
 
-        async def primed(request: Request, reply: Reply) -> None:
+        async def prime(request: Request, reply: Reply) -> None:
             calls.append(request)
             await reply.stream()
             await reply.event(id=id, retry=1)
 
-        async def resumed(request: Request, reply: Reply) -> None:
+        async def resume(request: Request, reply: Reply) -> None:
             assert request.headers["last-event-id"].encode("latin-1") == sent
             await reply.stream()
             await reply.event(answer(calls[0], TEXT))
 
-        calling(self.play(primed, resumed))
+        calling(self.play(prime, resume))
 
     @pytest.mark.parametrize("how", ["nothing", "new ids", "no messages", "503", "hang up"])
     def test_a_stream_that_brings_no_message_is_given_up(
         self, how: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
     ) -> None:
-        waited = noted(monkeypatch, http_request)
+        waited = record_waits(monkeypatch, http_request)
         caplog.set_level("INFO", "mcp_protogen.runtime")
 
-        async def resumed(request: Request, reply: Reply) -> None:
+        async def resume(request: Request, reply: Reply) -> None:
             if how == "503":
                 await reply.send(503)
             elif how == "hang up":
@@ -155,7 +155,7 @@ class TestResumption:
                     await reply.event({}, event="other")
 
         raised, seen = failing(
-            self.play(self.priming, resumed),
+            self.play(self.priming, resume),
             pytest.raises(pkg.Disconnected),
             reconnection=pkg.Reconnection(max_attempts=9),
         )
@@ -183,7 +183,7 @@ class TestResumption:
         assert waits == [1.0, 1.5, 1.5]
         for asked, waited in ((599_000, 599.0), (600_000, 600.0), (601_000, 600.0)):
             cursor = Cursor(pkg.Reconnection())
-            cursor.passed(Event(None, "message", "", asked))
+            cursor.take_event(Event(None, "message", "", asked))
             cursor.broke()
             assert cursor.wait == waited
 
@@ -194,19 +194,19 @@ class TestResumption:
 
     @pytest.mark.parametrize("status", [400, 401, 404, 405])
     def test_a_server_that_does_not_resume_says_so(self, status: int) -> None:
-        async def resumed(request: Request, reply: Reply) -> None:
+        async def resume(request: Request, reply: Reply) -> None:
             await reply.send(status)
 
-        _, seen = failing(self.play(self.priming, resumed), http_error(status))
+        _, seen = failing(self.play(self.priming, resume), http_error(status))
         assert gets(seen) == [None, "p-1"]
 
     @pytest.mark.parametrize("event", [{}, {"retry": 1}, {"id": ""}, {"id": "\x1b"}])
     def test_a_stream_without_ids_is_lost_at_once(self, event: JsonObject) -> None:
-        async def primed(request: Request, reply: Reply) -> None:
+        async def prime(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(notification("notifications/tools/list_changed"), **event)
 
-        _, seen = failing(self.play(primed, done), pytest.raises(pkg.Disconnected))
+        _, seen = failing(self.play(prime, answer_call), pytest.raises(pkg.Disconnected))
         assert gets(seen) == [None]
 
     def test_SC13_in_the_stateless_era_no_stream_is_resumed(self) -> None:
@@ -234,11 +234,11 @@ class TestListener:
             schema: JsonObject = {"type": "object", "properties": {}}
             asked = request_as_json("elicitation/create", 0, message="Who?", requestedSchema=schema)
             await reply.event(asked)
-            await reply.gone()
+            await reply.wait_until_gone()
 
         async def call(request: Request, reply: Reply) -> None:
             await answered.wait()
-            await done(request, reply)
+            await answer_call(request, reply)
 
         m = models(OLD)
 
@@ -248,7 +248,7 @@ class TestListener:
         ours = client(OLD, on_elicit=on_elicit)
         async with odd_server(Asking(call, listen, session="s")) as server, over(server.url, ours):
             await ours.call_tool("x")
-            (get,) = server.seen("GET")
+            (get,) = server.requests_of("GET")
             assert get.headers["mcp-session-id"] == "s"
         (post,) = posts
         assert post.value == {"jsonrpc": "2.0", "id": 0, "result": {"action": "decline"}}
@@ -265,7 +265,7 @@ class TestListener:
 
         async def call(request: Request, reply: Reply) -> None:
             order.append("call")
-            await done(request, reply)
+            await answer_call(request, reply)
 
         calling(Handshaking(call, listen))
         assert order == ["GET", "call"]
@@ -280,34 +280,32 @@ class TestListener:
             connecting(server.url) as ours,
         ):
             await ours.call_tool("x")
-            assert len(server.seen("GET")) == 1
+            assert len(server.requests_of("GET")) == 1
             # Nobody is left who could ask.
             names = [repr(task.get_coro()) for task in asyncio.all_tasks()]
             assert not [name for name in names if "Listener" in name]
 
-    async def test_it_waits_longer_and_longer_while_that_fails(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        waited = noted(monkeypatch, http_transport)
+    async def test_delay_grows_while_stream_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        waited = record_waits(monkeypatch, http_transport)
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.send(503 if len(waited) < 8 else 405)
 
         async with odd_server(Handshaking(listen=listen)) as server, connecting(server.url):
-            while len(server.seen("GET")) < 9:
+            while len(server.requests_of("GET")) < 9:
                 await asyncio.sleep(0)
             assert waited == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0, 30.0]
 
-    async def test_it_waits_longer_and_longer_while_there_are_ids_and_no_messages(
+    async def test_delay_grows_while_stream_brings_no_messages(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        waited = noted(monkeypatch, http_transport)
+        waited = record_waits(monkeypatch, http_transport)
         come: list[Request] = []
 
         async def listen(request: Request, reply: Reply) -> None:
             come.append(request)
             if "last-event-id" in request.headers and len(come) % 2:
-                # What followed is not known: it is opened anew, which is no progress either.
+                # The last event is unknown: it is opened anew, without progress.
                 await reply.send(400)
                 return
             await reply.stream()
@@ -321,7 +319,7 @@ class TestListener:
                 await asyncio.sleep(0)
             assert waited[:5] == [0.1, 0.2, 0.4, 0.8, 1.6]
 
-    async def test_it_is_opened_again_from_where_it_broke(self) -> None:
+    async def test_broken_stream_resumes_at_last_event(self) -> None:
         come: list[Request] = []
         third = asyncio.Event()
 
@@ -334,7 +332,7 @@ class TestListener:
             await reply.event(id="g-1", retry=1)
             if len(come) == 3:
                 third.set()
-                await reply.gone()
+                await reply.wait_until_gone()
 
         async with odd_server(Handshaking(listen=listen)) as server, connecting(server.url):
             await third.wait()
@@ -353,7 +351,7 @@ class TestListener:
             await reply.event(id="g-1", retry=1)
             if len(come) > 1:
                 await reply.event(notification("notifications/tools/list_changed"))
-                await reply.gone()
+                await reply.wait_until_gone()
 
         async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
             changed.set()
@@ -364,14 +362,14 @@ class TestListener:
             assert gets(come) == [None, "g-1", None]
 
     @pytest.mark.parametrize("bad", [b"data: {\n\n", b"data: []\n\n", b"event: x\ndata: {}\n\n"])
-    async def test_what_is_no_message_is_passed_over(self, bad: bytes) -> None:
+    async def test_malformed_event_is_skipped(self, bad: bytes) -> None:
         changed = asyncio.Event()
 
         async def listen(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.raw(bad)
             await reply.event(notification("notifications/tools/list_changed"))
-            await reply.gone()
+            await reply.wait_until_gone()
 
         async def on_tool_list_changed(self: object, params: NotificationParams) -> None:
             changed.set()

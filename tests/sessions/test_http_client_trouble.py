@@ -1,4 +1,4 @@
-"""Connections over HTTP that break, hang or bring what nobody understands."""
+"""Connections over HTTP that break, hang or bring nonsense."""
 
 import asyncio
 import gzip
@@ -45,7 +45,7 @@ CHANGED = notification("notifications/tools/list_changed")
 
 
 class TestStreams:
-    async def test_one_that_goes_on_after_the_answer_is_closed(
+    async def test_stream_that_outlasts_answer_is_closed(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(http_request, "_LAST_WORDS", 0.01)
@@ -54,14 +54,14 @@ class TestStreams:
         async def call(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(answer(request, complete(request, TEXT)))
-            await reply.gone()
+            await reply.wait_until_gone()
             closed.set()
 
         async with odd_server(Modern(call)) as server, connecting(server.url) as ours:
             await ours.call_tool("x")
             await closed.wait()
 
-    def test_one_that_breaks_is_resumed(self) -> None:
+    def test_broken_stream_is_resumed(self) -> None:
         calls: list[Request] = []
 
         async def call(request: Request, reply: Reply) -> None:
@@ -79,7 +79,7 @@ class TestStreams:
 
         calling(Handshaking(call, listen))
 
-    async def test_one_of_the_stateless_era_that_breaks_loses_its_call_alone(self) -> None:
+    async def test_broken_stateless_stream_loses_only_its_call(self) -> None:
         async def call(request: Request, reply: Reply) -> None:
             if request.value["params"]["name"] == "lost":
                 await reply.stream(content_length="1000")
@@ -94,7 +94,7 @@ class TestStreams:
             await ours.call_tool("x")
 
     @pytest.mark.parametrize("data", [b"{", b"[]", b"1", b'{"jsonrpc":"2.0"}', b"\xff"])
-    def test_what_is_no_message_is_passed_over(self, data: bytes) -> None:
+    def test_malformed_event_is_skipped(self, data: bytes) -> None:
         async def call(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.raw(b"data: %b\n\n" % data)
@@ -140,7 +140,7 @@ class TestStreams:
         monkeypatch.setattr(http_transport, "_LISTENING", 0.01)
 
         async def listen(request: Request, reply: Reply) -> None:
-            await reply.gone()
+            await reply.wait_until_gone()
 
         calling(Handshaking(listen=listen))
 
@@ -158,9 +158,9 @@ class TestMessages:
                     await super().__call__(request, reply)
 
         seen = calling(Deaf())
-        assert "notifications/initialized did not arrive: POST http" in caplog.text
-        # Who was not confirmed is not listened to.
-        assert "GET" not in [one.verb for one in seen]
+        assert "notifications/initialized could not be sent: POST http" in caplog.text
+        # An unconfirmed session is ignored.
+        assert "GET" not in [seen_request.verb for seen_request in seen]
 
     def test_a_notification_that_is_not_answered_is_not_waited_for_forever(
         self, monkeypatch: pytest.MonkeyPatch
@@ -170,7 +170,7 @@ class TestMessages:
         class Stuck(Handshaking):
             async def __call__(self, request: Request, reply: Reply) -> None:
                 if request.method.startswith("notifications/"):
-                    await reply.gone()
+                    await reply.wait_until_gone()
                 else:
                     await super().__call__(request, reply)
 
@@ -184,7 +184,7 @@ class TestMessages:
             if get.headers["mcp-session-id"] == "one":
                 asked.set()
                 await reply.event(request("ping", 0))
-            await reply.gone()
+            await reply.wait_until_gone()
 
         class Losing(Handshaking):
             async def __call__(self, request: Request, reply: Reply) -> None:
@@ -199,9 +199,11 @@ class TestMessages:
         async with odd_server(play) as server, connecting(server.url) as ours:
             await refused.wait()
             await ours.call_tool("x")
-            (answer,) = [one for one in server.requests if one.verb == "POST" and not one.method]
+            (answer,) = [
+                posted for posted in server.requests if posted.verb == "POST" and not posted.method
+            ]
             assert answer.headers["mcp-session-id"] == "one"
-            assert server.seen("POST", "tools/call")[-1].headers["mcp-session-id"] == "two"
+            assert server.requests_of("POST", "tools/call")[-1].headers["mcp-session-id"] == "two"
 
 
 class TestNewSession:
@@ -223,7 +225,7 @@ class TestNewSession:
 
         return Once(session="one")
 
-    async def test_it_may_begin_with_a_stream(self) -> None:
+    async def test_session_may_begin_with_stream(self) -> None:
         async def begin(request: Request, reply: Reply) -> None:
             await reply.stream(mcp_session_id="two")
             await reply.event(notification("notifications/message", level="info", data="hello"))
@@ -240,8 +242,11 @@ class TestNewSession:
         async with odd_server(self.ending(begin)) as server, pkg.connect_http(server.url, ours):
             await ours.call_tool("x")
             await said.wait()
-            calls = server.seen("POST", "tools/call")
-            assert [one.headers["mcp-session-id"] for one in calls] == ["one", "two"]
+            calls = server.requests_of("POST", "tools/call")
+            assert [call_request.headers["mcp-session-id"] for call_request in calls] == [
+                "one",
+                "two",
+            ]
 
     @pytest.mark.parametrize(
         ("how", "why"),
@@ -269,24 +274,24 @@ class TestTransport:
     """The transport by itself, as a connection uses it."""
 
     @staticmethod
-    async def opened(url: str) -> Any:
+    async def open_transport(url: str) -> Any:
         return await open_http(url)()
 
     async def test_closing_it_twice_ends_the_session_once(self) -> None:
         async with odd_server(Handshaking(session="s")) as server:
-            transport = await self.opened(server.url)
+            transport = await self.open_transport(server.url)
             await transport.send([_bytes(hello())])
             assert len(await transport.receive()) == 1
             await asyncio.gather(transport.close(), transport.close())
             await transport.close()
-            assert len(server.seen("DELETE")) == 1
+            assert len(server.requests_of("DELETE")) == 1
             assert await transport.receive() == []
             with pytest.raises(pkg.Disconnected, match="closed"):
                 await transport.send([_bytes(request("ping"))])
 
-    async def test_what_has_come_is_not_lost_when_waiting_is_given_up(self) -> None:
+    async def test_cancelled_receive_keeps_messages(self) -> None:
         async with odd_server(Handshaking()) as server:
-            transport = await self.opened(server.url)
+            transport = await self.open_transport(server.url)
             waiting = asyncio.create_task(transport.receive())
             await asyncio.sleep(0)
             await transport.send([_bytes(hello())])
@@ -296,7 +301,7 @@ class TestTransport:
             assert len(await transport.receive()) == 1
             await transport.close()
 
-    async def test_what_came_first_is_handed_over_first(self) -> None:
+    async def test_inbox_keeps_order(self) -> None:
         taken: list[Received] = []
 
         def take(received: Received) -> bool:
@@ -308,12 +313,12 @@ class TestTransport:
         inbox.hand_over(take)
         inbox.put(b"2")
         assert await inbox.receive() == [b"1", b"2"]
-        for one in (b"3", b"4", b"5"):
-            inbox.put(one)
+        for line in (b"3", b"4", b"5"):
+            inbox.put(line)
         assert taken == [b"3", b"4"]
         assert await inbox.receive() == [b"5"]
 
-    async def test_nobody_reads_more_than_can_be_taken_in(self) -> None:
+    async def test_reading_stops_when_inbox_is_full(self) -> None:
         written: list[int] = []
         line = b"data: %b\n\n" % _bytes(CHANGED)
 
@@ -324,7 +329,7 @@ class TestTransport:
                 written.append(number)
 
         async with odd_server(Modern(call)) as server:
-            transport = await self.opened(server.url)
+            transport = await self.open_transport(server.url)
             meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": STATELESS}}
             await transport.send([_bytes(request("x", 1, **meta))])
             while not written:
@@ -361,14 +366,14 @@ class TestTransport:
                 assert await inbox.receive() == messages
                 await waiting
 
-    async def test_what_a_refusal_says_without_end_is_not_read_to_its_end(
+    async def test_endless_refusal_is_not_read_to_its_end(
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(http_client, "_LARGEST_REFUSAL", 1000)
 
         async def call(request: Request, reply: Reply) -> None:
             await reply.send(500, b"too bad" * 200, "text/plain", content_length="1000000")
-            await reply.gone()
+            await reply.wait_until_gone()
 
         async with odd_server(Handshaking(call)) as server, connecting(server.url) as ours:
             with http_error(500):

@@ -13,9 +13,9 @@ from support.sessions.odd_servers import (
     Play,
     Reply,
     Request,
+    answer_call,
     calling,
     connecting,
-    done,
     either,
     failing,
     http_error,
@@ -47,7 +47,7 @@ def busy(status: int, times: int = 1, value: object = None, **headers: str) -> P
             left[0] -= 1
             await reply.send(status, value, **headers)
         else:
-            await done(request, reply)
+            await answer_call(request, reply)
 
     return call
 
@@ -176,7 +176,7 @@ async def test_call_that_is_cancelled_is_not_sent_again() -> None:
         with pytest.raises(asyncio.CancelledError):
             await task
         await asyncio.sleep(0.3)
-        assert len(server.seen("POST", "tools/call")) == 1
+        assert len(server.requests_of("POST", "tools/call")) == 1
 
 
 def test_retry_after_is_read_as_seconds_or_date() -> None:

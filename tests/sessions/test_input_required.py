@@ -23,7 +23,7 @@ from support.sessions.talking import (
     models,
     modern,
     pkg,
-    served,
+    serve_by_hand,
     tools,
 )
 from support.tables import case
@@ -121,7 +121,7 @@ def call(id: int, **params: Any) -> Any:
 ANSWER = {"age": {"action": "accept", "content": {"age": 5}}}
 
 
-async def refused(hand: Hand, **params: object) -> str:
+async def refusal_pointer(hand: Hand, **params: object) -> str:
     """Where the server finds fault with a second round."""
     await hand.send(call(2, **params))
     error = (await hand.take())["error"]
@@ -131,35 +131,35 @@ async def refused(hand: Hand, **params: object) -> str:
 
 
 async def test_a_state_is_good_for_its_own_request_only() -> None:
-    async with served(tools(STATELESS, interview)) as hand:
+    async with serve_by_hand(tools(STATELESS, interview)) as hand:
         asked = await first_round(hand, arguments={"a": 1})
         assert asked["resultType"] == "input_required"
         state = asked["requestState"]
         again = {"inputResponses": ANSWER, "requestState": state}
-        assert await refused(hand, **again) == "/params/requestState"
-        assert await refused(hand, **again, name="y") == "/params/requestState"
+        assert await refusal_pointer(hand, **again) == "/params/requestState"
+        assert await refusal_pointer(hand, **again, name="y") == "/params/requestState"
         changed = state[:-2] + ("AA" if state[-2:] != "AA" else "BB")
         tampered = {**again, "requestState": changed, "arguments": {"a": 1}}
-        assert await refused(hand, **tampered) == "/params/requestState"
+        assert await refusal_pointer(hand, **tampered) == "/params/requestState"
         await hand.send(call(3, **again, arguments={"a": 1}))
         assert (await hand.take())["result"]["resultType"] == "input_required"
 
 
 async def test_a_state_lapses() -> None:
-    async with served(tools(STATELESS, interview), state_lifetime=-2.0) as hand:
+    async with serve_by_hand(tools(STATELESS, interview), state_lifetime=-2.0) as hand:
         state = (await first_round(hand))["requestState"]
-        assert await refused(hand, requestState=state) == "/params/requestState"
+        assert await refusal_pointer(hand, requestState=state) == "/params/requestState"
 
 
 async def test_another_connection_opens_it_with_the_same_key_only() -> None:
-    for one, other in [([], []), ([KEY], [KEY]), ([KEY], [KEY[::-1]])]:
-        with case((one, other)):
-            async with served(tools(STATELESS, interview), state_keys=one) as hand:
+    for first_keys, other_keys in [([], []), ([KEY], [KEY]), ([KEY], [KEY[::-1]])]:
+        with case((first_keys, other_keys)):
+            async with serve_by_hand(tools(STATELESS, interview), state_keys=first_keys) as hand:
                 state = (await first_round(hand))["requestState"]
-            async with served(tools(STATELESS, interview), state_keys=other) as hand:
+            async with serve_by_hand(tools(STATELESS, interview), state_keys=other_keys) as hand:
                 again = {"inputResponses": ANSWER, "requestState": state}
-                if one != other:
-                    assert await refused(hand, **again) == "/params/requestState"
+                if first_keys != other_keys:
+                    assert await refusal_pointer(hand, **again) == "/params/requestState"
                 else:
                     await hand.send(call(2, **again))
                     assert (await hand.take())["result"]["resultType"] == "input_required"
@@ -167,7 +167,7 @@ async def test_another_connection_opens_it_with_the_same_key_only() -> None:
 
 async def answered_at_once(handler: Any, answers: object) -> Any:
     """The response to a first request that brings answers, but no state."""
-    async with served(tools(STATELESS, handler)) as hand:
+    async with serve_by_hand(tools(STATELESS, handler)) as hand:
         await hand.send(call(1, inputResponses=answers))
         return await hand.take()
 
@@ -209,7 +209,7 @@ async def test_result_made_by_hand_without_a_state_gets_answers_too() -> None:
             return m.InputRequiredResult(input_requests={"age": age_form()})
         return str(content_of(session.inputs.response("age", m.ElicitResult)))
 
-    async with served(tools(STATELESS, ask)) as hand:
+    async with serve_by_hand(tools(STATELESS, ask)) as hand:
         assert "requestState" not in await first_round(hand)
     assert (await answered_at_once(ask, ANSWER))["result"]["content"][0]["text"] == "{'age': 5}"
     answers = {"age": {"action": "accept", "content": {"age": -1}}}
@@ -224,13 +224,13 @@ async def test_awaited_question_is_answered_without_a_state() -> None:
             )
         )
 
-    async with served(tools(STATELESS, ask)) as hand:
+    async with serve_by_hand(tools(STATELESS, ask)) as hand:
         (key,) = (await first_round(hand))["inputRequests"]
     result = (await answered_at_once(ask, {key: ANSWER["age"]}))["result"]
     assert result["content"][0]["text"] == "{'age': 5}"
 
 
-async def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_passed_over() -> None:
+async def test_missing_answer_is_asked_again_and_extra_is_ignored() -> None:
     async def ask(session: Session, params: CallToolRequestParams) -> object:
         if session.inputs is None:
             return session.input_required({"a": age_form(), "b": age_form()})
@@ -242,7 +242,7 @@ async def test_what_is_missing_can_be_asked_again_and_what_is_unexpected_is_pass
             session.inputs.response("a", m.ListRootsResult)
         return str(sorted(session.inputs.missing))
 
-    async with served(tools(STATELESS, ask)) as hand:
+    async with serve_by_hand(tools(STATELESS, ask)) as hand:
         state = (await first_round(hand))["requestState"]
         answers = {"a": ANSWER["age"], "zzz": {"action": "cancel"}}
         await hand.send(call(2, inputResponses=answers, requestState=state))
@@ -253,10 +253,10 @@ async def test_asking_for_nothing_is_a_mistake(caplog: pytest.LogCaptureFixture)
     async def ask(session: Session, params: CallToolRequestParams) -> object:
         return session.input_required({})
 
-    async with served(tools(STATELESS, ask)) as hand:
+    async with serve_by_hand(tools(STATELESS, ask)) as hand:
         await hand.send(call(1))
         assert (await hand.take())["error"]["code"] == -32603
-    assert "has questions or a state" in caplog.text
+    assert "needs questions or a state" in caplog.text
 
 
 async def test_a_state_alone_asks_the_client_to_come_again() -> None:

@@ -1,4 +1,4 @@
-"""JSON text is read alike wherever it comes in: what is no number, and what occurs twice."""
+"""JSON text is read alike in every place: invalid numbers, and repeated members."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from mcp_protogen.runtime.transports.streams import LineReader
 from pydantic import ValidationError
 from support.json_types import JsonObject
 from support.revisions import OLD, STATELESS
-from support.runtime.receiving import received
+from support.runtime.receiving import take_events
 from support.sessions.odd_servers import Handshaking, Reply, Request, connecting, odd_server
 from support.sessions.talking import hello, models, pkg, request, server
 
@@ -41,7 +41,7 @@ def line_of_stdio(value: bytes) -> object:
     (line,) = LineReader().feed(with_value(PING, value) + b"\n")
     connection = Connection(HANDSHAKE.TABLE, "server", {})
     assert isinstance(line, bytes)
-    event = received(connection, line)
+    event = take_events(connection, line)
     if isinstance(event, Refusal):
         raise event.error
     return event
@@ -144,7 +144,7 @@ def readers(folder: Path) -> dict[str, Read]:
     }
 
 
-def test_what_is_no_number_is_refused_by_every_reader(tmp_path: Path) -> None:
+def test_invalid_number_is_refused_by_every_reader(tmp_path: Path) -> None:
     refusals = (ValidationError, ProblemError, pkg.RemoteError, pkg.Disconnected, ValueError)
     for name, read in readers(tmp_path).items():
         assert read(b'"NaN"') is not None, name
@@ -160,7 +160,7 @@ PROMPT = ("client", "prompts/get", "GetPromptRequestParams")
 FORM = ("server", "elicitation/create", "ElicitRequestFormParams")
 SAMPLING = ("server", "sampling/createMessage", "CreateMessageRequestParams")
 
-# Params in which a member stands twice, where the @ are; a value that fits, and one that does not.
+# Params with a repeated member in place of @; a value that fits, and one that does not.
 TWICE = (
     (PROMPT, "{@name@}", '"y"', "5"),
     (PROMPT, '{"name":"x",@arguments@}', "{}", "5"),

@@ -1,4 +1,4 @@
-"""Servers with what a feature adds: a layer around requests, and words of its own on the wire."""
+"""Servers with a feature: a layer around requests, and its own wire format."""
 
 import subprocess
 import sys
@@ -16,7 +16,15 @@ from mcp_protogen.runtime.server.layers import Following, Layer
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import INITIALIZED, hello, models, modern, request, served, tools
+from support.sessions.talking import (
+    INITIALIZED,
+    hello,
+    models,
+    modern,
+    request,
+    serve_by_hand,
+    tools,
+)
 
 # All is in memory.
 pytestmark = pytest.mark.skips_time
@@ -27,7 +35,7 @@ async def echo(session: Session, params: CallToolRequestParams) -> str:
 
 
 class Counting(Layer):
-    """A layer that counts requests, has a method of its own, and hides one."""
+    """A layer that counts requests, adds a method, and hides one."""
 
     hidden = ("prompts/get",)
     ids_member = "thingIds"
@@ -41,14 +49,14 @@ class Counting(Layer):
         result, *_ = session.__mcp_runtime__.table.requests["completion/complete"].results
         return result.from_wire({"completion": {"values": [params.argument.value]}})
 
-    def declared(self, declared: JSONObject) -> JSONObject:
+    def extend_capabilities(self, declared: JSONObject) -> JSONObject:
         return {**declared, "completions": {}}
 
     async def serve(self, connection: Any, job: Job) -> Any:
         self.served.append(job.request.spec.method)
         return await super().serve(connection, job)
 
-    async def followed(
+    async def find_following(
         self, connection: Any, request: Request[Any], ids: Collection[str]
     ) -> Following:
         self.asked = sorted(ids)
@@ -59,7 +67,7 @@ class Counting(Layer):
         return {"one": follow}
 
 
-def layered(revision: str, layer: Layer, **members: Any) -> Any:
+def server_with_layer(revision: str, layer: Layer, **members: Any) -> Any:
     """A server of a revision with a layer."""
 
     class Runtime(ServerRuntime):
@@ -79,7 +87,7 @@ COMPLETING = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": {"name": "
 
 async def test_layer_stands_around_requests_answers_further_ones_and_hides_others() -> None:
     layer = Counting()
-    async with served(layered(OLD, layer, on_get_prompt=get_prompt)) as hand:
+    async with serve_by_hand(server_with_layer(OLD, layer, on_get_prompt=get_prompt)) as hand:
         await hand.send(hello())
         capabilities = (await hand.take())["result"]["capabilities"]
         assert capabilities.keys() == {"tools", "prompts", "completions"}
@@ -95,7 +103,9 @@ async def test_layer_stands_around_requests_answers_further_ones_and_hides_other
 
 async def test_listen_stream_hears_of_what_a_layer_follows() -> None:
     layer, changed = Counting(), "notifications/tools/list_changed"
-    async with served(layered(STATELESS, layer, SENDS=frozenset({changed}))) as hand:
+    async with serve_by_hand(
+        server_with_layer(STATELESS, layer, SENDS=frozenset({changed}))
+    ) as hand:
         wanted = {"thingIds": ["two", "one"], "toolsListChanged": True}
         await hand.send(modern("subscriptions/listen", 1, notifications=wanted))
         acknowledged = (await hand.take())["params"]["notifications"]

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from support.json_types import Json, JsonObject
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
-from support.sessions.bridging import bridged
+from support.sessions.bridging import serve_bridged
 from support.sessions.talking import (
     Accepting,
     Hand,
     client,
-    discovered,
+    discover_result,
     error,
     hello,
     notification,
@@ -52,7 +52,7 @@ def playing(
         if revision in HANDSHAKE:
             answer = welcome(asked["id"], revision, tools={})
         else:
-            answer = discovered(asked["id"], revision, tools={})
+            answer = discover_result(asked["id"], revision, tools={})
         await hand.send(change({**answer, "result": opening(answer["result"])}))
         if revision in HANDSHAKE:
             await hand.take()
@@ -190,7 +190,7 @@ async def test_lenient_client_reads_calls_of_tools() -> None:
 
 
 def asking(answers: list[Json], *messages: JsonObject) -> Accepting:
-    """A server that sends messages of its own, and notes the answers to its requests."""
+    """Return a server that sends its own messages, and records answers."""
 
     async def play(hand: Hand) -> None:
         await shake(hand)
@@ -248,7 +248,7 @@ async def test_lenient_bridge_carries_the_sound_part_between_revisions() -> None
         with case(spoken):
             theirs = playing(spoken, listing(spoken, SOUND, BROKEN, nextCursor=None))
             revisions = [known for known in pkg.REVISIONS if known.id == spoken]
-            async with bridged(theirs, revisions, lenient=True) as hand:
+            async with serve_bridged(theirs, revisions, lenient=True) as hand:
                 await hand.send(hello("2025-06-18"))
                 await hand.take()
                 await hand.send(notification("notifications/initialized"))

@@ -28,7 +28,7 @@ from support.generated.golden_package import load
 from support.revisions import ERAS, REVISIONS
 from support.sessions.echoing import classes_of, members_of, method_of, signature_of, split
 from support.tables import case
-from support.vectors.made import vectors
+from support.vectors.vector_sets import vectors
 
 m = handshake.models
 
@@ -38,7 +38,7 @@ class Sent(Exception):
 
 
 def noting(base: type) -> Any:
-    """A client or session that raises what it would send."""
+    """Return a client or session that raises the message it would send."""
 
     async def send(self: object, spec: Any, params: Any, **options: Any) -> Any:
         raise Sent(spec, params, options)
@@ -57,7 +57,7 @@ def noting(base: type) -> Any:
     return type("Noting", (base,), {**members, "__init__": begin})()
 
 
-async def sent(call: Callable[..., Any], *given: Any, **members: Any) -> Any:
+async def arguments_sent(call: Callable[..., Any], *given: Any, **members: Any) -> Any:
     """What a call would send."""
     with pytest.raises(Sent) as caught:
         called = call(*given, **members)
@@ -100,7 +100,7 @@ async def test_members_one_by_one_are_the_params_as_a_whole(revision: str) -> No
                 if ways is not None:
                     with case(f"{name} {value}"):
                         tried = True
-                        as_sent, made, _ = await sent(stub, *ways[0], **ways[1])
+                        as_sent, made, _ = await arguments_sent(stub, *ways[0], **ways[1])
                         assert as_sent is spec
                         assert made == model if members else made in (model, None)
         with case(name):
@@ -128,7 +128,8 @@ def test_signatures_are_those_of_the_members() -> None:
                 if "methods" in function.__code__.co_names:
                     with case((revision, name)):
                         kinds = {
-                            one.kind for one in inspect.signature(function).parameters.values()
+                            parameter.kind
+                            for parameter in inspect.signature(function).parameters.values()
                         }
                         assert inspect.Parameter.VAR_POSITIONAL not in kinds
                         assert len(get_overloads(function)) == (3 if name == "call_tool" else 0)
@@ -139,16 +140,16 @@ async def test_none_is_what_is_absent() -> None:
         client = noting(load(revision).Client)
         with case(revision):
             given: dict[str, Any] = {"arguments": None, "meta": None}
-            _, params, _ = await sent(client.call_tool, "greet", **given)
+            _, params, _ = await arguments_sent(client.call_tool, "greet", **given)
             assert params == load(revision).models.CallToolRequestParams(name="greet")
             assert params.to_wire().keys() - {"_meta"} == {"name"}
-            assert (await sent(client.list_tools, None, meta=None))[1] is None
+            assert (await arguments_sent(client.list_tools, None, meta=None))[1] is None
 
 
 async def test_options_are_no_members() -> None:
     for revision in ERAS:
         client = noting(load(revision).Client)
-        _, params, options = await sent(
+        _, params, options = await arguments_sent(
             client.call_tool, "greet", timeout=3, reset_on_progress=True
         )
         assert params.to_wire()["name"] == "greet"
@@ -176,7 +177,7 @@ async def test_params_as_a_whole_are_sent_to_request_by_one_error() -> None:
         (client.list_tools, m.PaginatedRequestParams(cursor="x")),
         (client.iter_tools, m.PaginatedRequestParams(cursor="x")),
     ):
-        wrong = rf"{type(params).__name__} is for request\(methods\.NAME, params\)"
+        wrong = rf"pass {type(params).__name__} to request\(methods\.NAME, …\)"
         with case(call), pytest.raises(TypeError, match=wrong):
             await call(params)
 
@@ -203,7 +204,7 @@ class Shapes(Toolkit, stateless.Server):
 
     @tool
     def numbers(self) -> list[int]:
-        """Return what is no object, which most revisions wrap."""
+        """Return an array, which most revisions wrap."""
         return [1, 2]
 
     @tool
@@ -261,7 +262,7 @@ async def test_results_are_read_as_types_of_the_caller(revision: str) -> None:
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
-async def test_what_failed_or_does_not_fit_is_raised(revision: str) -> None:
+async def test_failed_or_unfitting_result_raises(revision: str) -> None:
     async with shapes(revision) as client:
         reading: tuple[dict[str, Any], ...] = ({"as_": Point}, {"check": True})
         for options in reading:

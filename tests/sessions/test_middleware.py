@@ -1,4 +1,4 @@
-"""Middleware: what stands around each message of a server or client, in each revision."""
+"""Middleware around each message of a server or client, in each revision."""
 
 import asyncio
 import sys
@@ -13,15 +13,15 @@ from support.folders import GENERATED
 from support.http.serving import serving
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS
 from support.sessions.talking import (
+    call_params,
     client,
     entry,
     models,
     modern,
-    named,
     notification,
     pkg,
     request,
-    served,
+    serve_by_hand,
     server,
     shaken,
     tools,
@@ -47,7 +47,7 @@ def noting(seen: Called, name: str) -> Any:
     return note
 
 
-def connected(own: str, spoken: str, **members: Any) -> AbstractAsyncContextManager[Any]:
+def connect_pair(own: str, spoken: str, **members: Any) -> AbstractAsyncContextManager[Any]:
     """A client of one revision with a server of another, whose tools give back their names."""
     ours = tools(own, members.pop("call", echo), **members)
     return pkg.connect_in_memory(client(spoken), ours, revisions=pkg.REVISIONS)
@@ -64,13 +64,15 @@ async def test_the_first_is_outermost_and_around_is_within() -> None:
             seen: Called = []
             inner = staticmethod(noting(seen, "around"))
             outer = noting(seen, "first"), noting(seen, "second")
-            async with connected(own, spoken, middleware=outer, around=inner) as caller:
+            async with connect_pair(own, spoken, middleware=outer, around=inner) as caller:
                 seen.clear()
                 assert await text(caller, spoken) == "a"
             names = ("first", "second", "around")
             called: Called = [(name, "tools/call", "a") for name in names]
             ended: Called = [(name, "after") for name in reversed(names)]
-            assert [one for one in seen if one[1] in ("tools/call", "after")][-6:] == called + ended
+            assert [entry for entry in seen if entry[1] in ("tools/call", "after")][
+                -6:
+            ] == called + ended
 
 
 async def test_a_call_says_what_it_is() -> None:
@@ -82,7 +84,7 @@ async def test_a_call_says_what_it_is() -> None:
                 seen.append(call)
                 return await next(call)
 
-            async with connected(own, spoken, around=around) as caller:
+            async with connect_pair(own, spoken, around=around) as caller:
                 await text(caller, spoken)
             call = seen[-1]
             assert type(call.params) is models(own).CallToolRequestParams
@@ -90,11 +92,11 @@ async def test_a_call_says_what_it_is() -> None:
             assert (call.session.revision, call.session.request_id) == (spoken, call.request_id)
             with pytest.raises(AttributeError):
                 call.method = "tools/list"  # type: ignore[misc]  # pyright: ignore
-            with pytest.raises(TypeError, match="the params of tools/call are CallToolRequest"):
+            with pytest.raises(TypeError, match="the params of tools/call must be CallToolRequest"):
                 call.replace(params=None)
 
 
-async def changed(call: MethodCall, next: CallNext) -> Any:
+async def change_name(call: MethodCall, next: CallNext) -> Any:
     given = call.params.model_copy(update={"name": "b"})
     return await next(call.replace(params=given))
 
@@ -131,7 +133,7 @@ def only_tools(one: Callable[[MethodCall, CallNext], Awaitable[Any]]) -> Any:
 
 
 OUTCOMES: dict[Any, Any] = {
-    changed: "b",
+    change_name: "b",
     twice: "a",
     in_another_task: "a",
     refusing: (-32000, "not today"),
@@ -140,11 +142,11 @@ OUTCOMES: dict[Any, Any] = {
 }
 
 
-async def test_it_may_change_answer_repeat_and_refuse() -> None:
+async def test_middleware_may_change_answer_repeat_and_refuse() -> None:
     for own, spoken in PAIRS:
-        for one, outcome in OUTCOMES.items():
-            with case((own, spoken, one)):
-                async with connected(own, spoken, middleware=[only_tools(one)]) as caller:
+        for wrap, outcome in OUTCOMES.items():
+            with case((own, spoken, wrap)):
+                async with connect_pair(own, spoken, middleware=[only_tools(wrap)]) as caller:
                     if isinstance(outcome, str):
                         assert await text(caller, spoken) == outcome
                         continue
@@ -153,7 +155,7 @@ async def test_it_may_change_answer_repeat_and_refuse() -> None:
                     assert (raised.value.code, raised.value.message) == outcome
 
 
-async def test_it_sees_what_the_runtime_answers_but_not_what_it_refuses() -> None:
+async def test_middleware_sees_runtime_answers_but_not_refusals() -> None:
     seen: list[Any] = []
 
     async def around(self: Any, call: MethodCall, next: CallNext) -> Any:
@@ -165,7 +167,7 @@ async def test_it_sees_what_the_runtime_answers_but_not_what_it_refuses() -> Non
         assert (await hand.ask("ping"))["result"] == {}
         assert (await hand.ask("prompts/list"))["error"]["code"] == -32601
         assert (await hand.ask("tools/call"))["error"]["code"] == -32602
-    async with served(tools(STATELESS, echo, around=around)) as hand:
+    async with serve_by_hand(tools(STATELESS, echo, around=around)) as hand:
         await hand.send(modern("server/discover"))
         assert "supportedVersions" in (await hand.take())["result"]
     answered = [("ping", "EmptyResult"), ("server/discover", "DiscoverResult")]
@@ -194,12 +196,12 @@ async def test_members_of_a_batch_are_calls_of_their_own() -> None:
 
     async with shaken(tools("2025-03-26", echo, around=around), "2025-03-26") as hand:
         await hand.send([request("ping", 1), notification("notifications/roots/list_changed")])
-        assert [one["id"] for one in await hand.take()] == [1]
+        assert [answer["id"] for answer in await hand.take()] == [1]
     rest = {("ping", 1), ("notifications/roots/list_changed", None)}
     assert set(seen) == {("notifications/initialized", None), *rest}
 
 
-async def test_it_runs_on_after_a_cancellation() -> None:
+async def test_middleware_continues_after_cancellation() -> None:
     begun, after = asyncio.Event(), asyncio.Event()
 
     async def forever(session: Any, params: Any) -> str:
@@ -223,7 +225,7 @@ async def test_it_runs_on_after_a_cancellation() -> None:
         assert (await hand.ask("ping", 6))["id"] == 6
 
 
-async def test_it_is_called_once_for_each_request_that_arrives() -> None:
+async def test_middleware_is_called_per_arriving_request() -> None:
     """A handler of 2026-07-28 that asks takes several requests, one for each round."""
 
     async def asks(session: Any, params: Any) -> str:
@@ -254,7 +256,7 @@ async def test_it_is_called_once_for_each_request_that_arrives() -> None:
                     runtime: Any = caller.__mcp_runtime__
                     spec = pkg.load(spoken).methods.CALL_TOOL
                     send = runtime.request if spoken in HANDSHAKE else runtime.complete
-                    result = await send(spec, named(spoken, "a"), {})
+                    result = await send(spec, call_params(spoken, "a"), {})
                     assert result.content[0].text == "decline"
                 asking = [] if spoken in HANDSHAKE else ["InputRequiredResult"]
                 assert results == [*asking, "CallToolResult"]
@@ -311,13 +313,13 @@ async def test_an_unconnected_client_says_so() -> None:
 
 
 WRONG: list[tuple[Any, str]] = [
-    (changed, r"Ours.middleware is one <function changed.*write a tuple"),
+    (change_name, r"Ours.middleware must be a tuple, got <function change_name"),
     ((dict,), r"Ours.middleware: dict is a class: write dict\(\)"),
-    (("timing",), r"Ours.middleware: 'timing' is no async def"),
+    (("timing",), r"Ours.middleware: 'timing' must be a function"),
 ]
 
 
-def test_what_is_no_middleware_is_refused_with_the_class_or_when_it_is_bound() -> None:
+def test_invalid_middleware_is_refused_in_class_or_at_binding() -> None:
     for wrong, said in WRONG:
         with case(said):
             with pytest.raises(TypeError, match=said):
@@ -328,11 +330,11 @@ def test_what_is_no_middleware_is_refused_with_the_class_or_when_it_is_bound() -
                 made.__mcp_runtime__.middleware()
 
 
-async def test_it_is_the_same_over_http() -> None:
+async def test_middleware_works_over_http() -> None:
     for own, spoken in ((OLD, OLD), (STATELESS, STATELESS), (OLD, STATELESS), (STATELESS, OLD)):
         with case((own, spoken)):
             seen: Called = []
-            ours = tools(own, echo, middleware=[only_tools(changed), noting(seen, "one")])
+            ours = tools(own, echo, middleware=[only_tools(change_name), noting(seen, "one")])
             async with (
                 serving(ours, pkg.REVISIONS) as site,
                 pkg.connect_http(site.url, client(spoken), revisions=pkg.REVISIONS) as caller,
@@ -341,7 +343,7 @@ async def test_it_is_the_same_over_http() -> None:
             assert ("one", "tools/call", "b") in seen
 
 
-async def test_what_a_server_asks_goes_through_its_middleware() -> None:
+async def test_server_requests_pass_middleware() -> None:
     for own, spoken in PAIRS:
         if spoken not in HANDSHAKE:
             continue
@@ -428,7 +430,7 @@ run_stdio(Ours())
 """
 
 
-async def test_it_is_the_same_over_stdio(tmp_path: Path) -> None:
+async def test_middleware_works_over_stdio(tmp_path: Path) -> None:
     program = tmp_path / "ours.py"
     program.write_text(PROGRAM)
     environment = {"PYTHONPATH": str(GENERATED)}

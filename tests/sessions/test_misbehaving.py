@@ -17,7 +17,7 @@ from support.revisions import OLD
 from support.sessions.talking import client, content_of, pkg
 from support.tables import case
 
-# What the program speaks if it is not of the handshake.
+# The program's revision outside the handshake.
 NEW = "2026-07-28"
 PROGRAM = TESTS / "support" / "sessions" / "misbehaving.py"
 # Nobody is given up because the machine is slow, but for those whose silence is meant.
@@ -100,7 +100,7 @@ async def test_HC07_silence_ends_in_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", ["garbage", "twice", "to nothing", "requests", "flood"])
-async def test_what_is_no_answer_does_not_get_in_the_way_of_one(mode: str, tmp_path: Path) -> None:
+async def test_noise_does_not_disturb_answers(mode: str, tmp_path: Path) -> None:
     meeting = Meeting(mode, tmp_path)
     async with meeting.connect() as ours:
         for _ in range(2):
@@ -179,15 +179,15 @@ class TestLaunch:
             began = time.monotonic()
         assert time.monotonic() - began < 60
 
-    async def test_what_a_server_has_started_ends_with_it(self, tmp_path: Path) -> None:
+    async def test_child_processes_of_server_end_with_it(self, tmp_path: Path) -> None:
         meeting = Meeting("wrapper", tmp_path)
         async with meeting.connect():
             pass
         child = Path("/proc", (tmp_path / "starts.pid").read_text(), "stat")
-        # It may wait for somebody to ask how it ended, but runs no more.
+        # It may be a zombie, but runs no more.
         assert not child.exists() or child.read_text().rsplit(")", 1)[1].split()[0] == "Z"
 
-    async def test_nothing_is_left_behind(self, tmp_path: Path) -> None:
+    async def test_ended_servers_leave_nothing_behind(self, tmp_path: Path) -> None:
         before, threads = set(os.listdir("/proc/self/fd")), threading.active_count()
         of_others = children()
         for mode in ("fine", "exit"):
@@ -244,7 +244,7 @@ class TestLaunch:
                 await openers[program]()
 
     def test_there_has_to_be_a_program(self) -> None:
-        with pytest.raises(ValueError, match="no program"):
+        with pytest.raises(ValueError, match="must name a program"):
             pkg.stdio_client([])
 
     async def test_a_server_inherits_what_is_safe_and_gets_what_it_is_given(
@@ -266,9 +266,9 @@ class TestLaunch:
     async def test_standard_error_goes_to_a_callback_or_a_file(self, tmp_path: Path) -> None:
         meeting = Meeting("exit", tmp_path)
         into_file = Meeting("exit", tmp_path, stderr=tmp_path / "log")
-        for one in (meeting, into_file):
-            one.counter.unlink(missing_ok=True)
-            await one.call()
+        for case_of in (meeting, into_file):
+            case_of.counter.unlink(missing_ok=True)
+            await case_of.call()
         assert meeting.errors == ["what is server/discover?"]
         assert (tmp_path / "log").read_text() == "what is server/discover?\n"
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from mcp_protogen.runtime.core.json import is_object
 from mcp_protogen.runtime.http.client import request as http_request
-from mcp_protogen.servers.connect.traffic import tapped
+from mcp_protogen.servers.connect.traffic import tap_opener
 from support.json_types import Json, JsonObject
 from support.sessions.odd_servers import (
     Handshaking,
@@ -82,7 +82,7 @@ class HttpServer:
             reply.hang_up()
             reply.closing = True
         elif self._example == "silence":
-            await reply.gone()
+            await reply.wait_until_gone()
         else:
             answer: Http = self._example
             body = with_id(answer.body, request.id)
@@ -161,7 +161,7 @@ async def test_probe_answers_over_stdio_lead_where_the_page_says(recorded: bool)
         with case((row.answer, example)):
             revision, asked = ASKED[row.does]
             program = Program(example)
-            opener: Any = tapped(program, lambda sender, data: None) if recorded else program
+            opener: Any = tap_opener(program, lambda sender, data: None) if recorded else program
             try:
                 async with pkg.connect(opener, client(OLD), client(NEW)) as ours:
                     assert ours.revision == revision

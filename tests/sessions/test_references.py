@@ -1,4 +1,4 @@
-"""What a request leaves behind is gone with it, and waits for no collection of garbage."""
+"""Requests leave nothing behind, even without garbage collection."""
 
 import asyncio
 import gc
@@ -18,7 +18,7 @@ from support.sessions.talking import (
     notification,
     pkg,
     request,
-    served,
+    serve_by_hand,
     shaken,
     tools,
 )
@@ -51,7 +51,7 @@ async def check(name: str, once: Callable[[], Awaitable[object]]) -> None:
             gc.enable()
 
 
-async def asked(hand: Hand, message: object) -> None:
+async def send_and_take(hand: Hand, message: object) -> None:
     await hand.send(message)
     await hand.take()
 
@@ -59,17 +59,21 @@ async def asked(hand: Hand, message: object) -> None:
 async def test_a_server_that_refuses_and_stops_leaves_no_rings_of_references() -> None:
     async with shaken(tools(OLD, call)) as hand:
         await check("an error of a handler", lambda: hand.ask("tools/call", name="x"))
-        await check("no message", lambda: asked(hand, b'{"jsonrpc": "2.0", "id": 7, "method": 3}'))
+        await check(
+            "no message", lambda: send_and_take(hand, b'{"jsonrpc": "2.0", "id": 7, "method": 3}')
+        )
 
-        async def cancelled() -> None:
+        async def cancel_call() -> None:
             await hand.send(request("tools/call", name="waits"))
             await asyncio.sleep(0.001)
             await hand.send(notification("notifications/cancelled", requestId=1))
 
-        await check("a cancelled request", cancelled)
-    async with served(tools(OLD, call), revisions=pkg.REVISIONS) as hand:
-        await check("an error after rounds", lambda: asked(hand, modern("tools/call", name="x")))
-        await check("no message of a revision", lambda: asked(hand, b"3"))
+        await check("a cancelled request", cancel_call)
+    async with serve_by_hand(tools(OLD, call), revisions=pkg.REVISIONS) as hand:
+        await check(
+            "an error after rounds", lambda: send_and_take(hand, modern("tools/call", name="x"))
+        )
+        await check("no message of a revision", lambda: send_and_take(hand, b"3"))
 
 
 async def test_a_client_whose_calls_fail_leaves_none() -> None:
@@ -88,7 +92,7 @@ async def test_an_application_that_refuses_leaves_none() -> None:
     app = app_of(tools(OLD, call))
     fields = [(b"host", b"localhost"), (b"accept", b"*/*"), (b"content-type", b"application/json")]
 
-    async def posted(body: bytes) -> None:
+    async def post_body(body: bytes) -> None:
         async def receive() -> Json:
             return {"type": "http.request", "body": body}
 
@@ -98,6 +102,6 @@ async def test_an_application_that_refuses_leaves_none() -> None:
         scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": fields}
         await app(scope, receive, send)
 
-    await check("no message", lambda: posted(b"3"))
-    await check("no session", lambda: posted(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'))
+    await check("no message", lambda: post_body(b"3"))
+    await check("no session", lambda: post_body(b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}'))
     await app.close()

@@ -24,7 +24,7 @@ from support.sessions.talking import (
     modern,
     pkg,
     run,
-    served,
+    serve_by_hand,
     tools,
 )
 
@@ -68,11 +68,11 @@ async def text_of(ours: Any, revision: str) -> str:
     return text
 
 
-def called(id: int, **members: Any) -> JsonObject:
+def call_x(id: int, **members: Any) -> JsonObject:
     return modern("tools/call", id, name="x", _meta=ASKED, **members)
 
 
-def answered(result: JsonObject, **content: str) -> JsonObject:
+def answer_questions(result: JsonObject, **content: str) -> JsonObject:
     """What a client sends back to all the questions of a result."""
     answer = {"action": "accept", "content": content or {"x": "y"}}
     responses = dict.fromkeys(result["inputRequests"], answer)
@@ -127,7 +127,7 @@ async def test_the_same_question_twice_is_two_questions() -> None:
             await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
             for _ in range(3)
         ]
-        return " ".join(one.content["x"] for one in answers)
+        return " ".join(answer.content["x"] for answer in answers)
 
     asked = iter("abc")
 
@@ -150,19 +150,19 @@ async def test_an_answer_belongs_to_the_question_and_not_to_its_place() -> None:
         )
         return str(content_of(answer)["x"])
 
-    async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
-        await hand.send(called(1))
+    async with serve_by_hand(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
+        await hand.send(call_x(1))
         first = (await hand.take())["result"]
-        await hand.send(called(2, **answered(first, x="to the old one")))
+        await hand.send(call_x(2, **answer_questions(first, x="to the old one")))
         second = (await hand.take())["result"]
         assert first["inputRequests"].keys().isdisjoint(second["inputRequests"])
         (question,) = second["inputRequests"].values()
         assert question["params"]["message"] == "new"
-        await hand.send(called(3, **answered(second, x="to the new one")))
+        await hand.send(call_x(3, **answer_questions(second, x="to the new one")))
         assert (await hand.take())["result"]["content"][0]["text"] == "to the new one"
 
 
-async def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
+async def test_forged_or_foreign_state_is_refused() -> None:
     async def call(session: Session, params: CallToolRequestParams) -> str:
         await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
         return "done"
@@ -171,21 +171,21 @@ async def test_what_was_tampered_with_or_meant_for_another_is_refused() -> None:
     other = type("Other", (type(ours),), {})
 
     async def refusal(hand: Hand, **members: Any) -> int:
-        await hand.send(called(2, **members))
+        await hand.send(call_x(2, **members))
         code: int = (await hand.take())["error"]["code"]
         return code
 
     options: JsonObject = {"revisions": pkg.REVISIONS, "state_keys": [KEY]}
-    async with served(tools(OWN, call), **options) as hand:
-        await hand.send(called(1))
-        back = answered((await hand.take())["result"])
+    async with serve_by_hand(tools(OWN, call), **options) as hand:
+        await hand.send(call_x(1))
+        back = answer_questions((await hand.take())["result"])
         state = back["requestState"]
         flipped = state[:-1] + ("A" if state[-1] != "A" else "B")
         assert await refusal(hand, **{**back, "requestState": flipped}) == -32602
         assert await refusal(hand, **{**back, "arguments": {"other": 1}}) == -32602
         wrong = {key: {"action": "maybe"} for key in back["inputResponses"]}
         assert await refusal(hand, **{**back, "inputResponses": wrong}) == -32602
-    async with served(other(), **options) as hand:
+    async with serve_by_hand(other(), **options) as hand:
         assert await refusal(hand, **back) == -32602
 
 
@@ -194,19 +194,19 @@ async def test_a_question_that_was_not_answered_is_asked_again_but_not_for_ever(
         await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
         return "done"
 
-    async with served(tools(OWN, call), revisions=pkg.REVISIONS, max_rounds=3) as hand:
-        await hand.send(called(1))
+    async with serve_by_hand(tools(OWN, call), revisions=pkg.REVISIONS, max_rounds=3) as hand:
+        await hand.send(call_x(1))
         first = (await hand.take())["result"]
-        await hand.send(called(2, requestState=first["requestState"], inputResponses={}))
+        await hand.send(call_x(2, requestState=first["requestState"], inputResponses={}))
         second = (await hand.take())["result"]
         assert second["inputRequests"] == first["inputRequests"]
-        await hand.send(called(3, requestState=second["requestState"]))
+        await hand.send(call_x(3, requestState=second["requestState"]))
         assert (await hand.take())["error"]["code"] == -32603
 
 
 @pytest.mark.parametrize("own", ERAS)
 @pytest.mark.parametrize("revision", ERAS)
-async def test_what_must_not_happen_twice_happens_once(own: str, revision: str) -> None:
+async def test_effect_wrapped_in_once_happens_once(own: str, revision: str) -> None:
     done: list[str] = []
 
     async def pay() -> JsonObject:
@@ -215,7 +215,7 @@ async def test_what_must_not_happen_twice_happens_once(own: str, revision: str) 
         return {"receipt": (1, 2)}
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
-        # Stopped at the question, what has begun is finished.
+        # Stopped at the question, it still finishes started work.
         work: list[Any] = [
             session.once("pay", pay),
             session.request(entry(session, "elicitation/create"), form(own, "?")),
@@ -257,8 +257,8 @@ async def test_a_state_that_is_too_long_to_come_back_is_not_sent() -> None:
         await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
         return "done"
 
-    async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
-        await hand.send(called(1))
+    async with serve_by_hand(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
+        await hand.send(call_x(1))
         assert (await hand.take())["error"]["code"] == -32603
 
 
@@ -281,10 +281,10 @@ async def test_a_cancelled_request_stays_cancelled_while_the_client_is_asked() -
         await session.request(entry(session, "elicitation/create"), form(OWN, "?"))
         return "done"
 
-    async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
+    async with serve_by_hand(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
         cancelled = {"jsonrpc": "2.0", "method": "notifications/cancelled"}
-        await hand.send(called(1), {**cancelled, "params": {"requestId": 1}})
-        assert await hand.nothing()
+        await hand.send(call_x(1), {**cancelled, "params": {"requestId": 1}})
+        assert await hand.is_silent()
         assert (await hand.ask("tools/list", 2, _meta=ASKED))["error"]["code"] == -32601
 
 
@@ -298,12 +298,12 @@ async def test_a_question_that_comes_after_the_answer_is_refused_and_stops_nobod
             await asyncio.sleep(0.05)
         return str(params.name)
 
-    async with served(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
+    async with serve_by_hand(tools(OWN, call), revisions=pkg.REVISIONS) as hand:
         names = ["leaves", "waits"]
         for id, name in enumerate(names):
             await hand.send(modern("tools/call", id, name=name, _meta=ASKED))
         assert [(await hand.take())["id"] for _ in names] == [0, 1]
-        with pytest.raises(pkg.LocalError, match="nothing to answer with one"):
+        with pytest.raises(pkg.LocalError, match="no open request can carry"):
             await late[0]
 
 

@@ -22,7 +22,7 @@ from support.sessions.talking import (
     notification,
     request,
     run,
-    served,
+    serve_by_hand,
     shaken,
     tools,
 )
@@ -48,7 +48,7 @@ class TestHandshake:
     async def test_HS01_S0_23_the_answer_names_revision_capabilities_and_server(self) -> None:
         m = models(OLD)
         info = m.Implementation(name="s", version="2")
-        async with served(tools(OLD, echo, info=info, instructions="Read me.")) as hand:
+        async with serve_by_hand(tools(OLD, echo, info=info, instructions="Read me.")) as hand:
             await hand.send(hello())
             result = (await hand.take())["result"]
             assert result == {
@@ -62,7 +62,7 @@ class TestHandshake:
     async def test_HS04_what_initialize_lacks_is_named_and_it_may_come_again(self) -> None:
         for missing in ["protocolVersion", "capabilities", "clientInfo"]:
             with case(missing):
-                async with served(both()) as hand:
+                async with serve_by_hand(both()) as hand:
                     message = hello()
                     del message["params"][missing]
                     await hand.send(message)
@@ -75,7 +75,7 @@ class TestHandshake:
     @pytest.mark.shows("S3-04")
     async def test_HS05_HS06_arrays_are_refused_before_and_where_there_are_none(self) -> None:
         batching = tools("2025-03-26", echo)
-        async with served(batching) as hand:
+        async with serve_by_hand(batching) as hand:
             await hand.send([hello("2025-03-26")])
             assert (await hand.take())["error"]["code"] == -32600
             await hand.send(hello("2025-03-26"))
@@ -84,7 +84,10 @@ class TestHandshake:
             assert (await hand.take())["error"]["code"] == -32600
             await hand.send([request("ping", 1), notification("x"), request("nope", 2)])
             answers = await hand.take()
-            assert [(one["id"], "result" in one) for one in answers] == [(1, True), (2, False)]
+            assert [(answer["id"], "result" in answer) for answer in answers] == [
+                (1, True),
+                (2, False),
+            ]
         async with shaken(both()) as hand:
             await hand.send([request("ping", 1)])
             assert (await hand.take())["error"]["code"] == -32600
@@ -97,7 +100,7 @@ class TestHandshake:
 
     @pytest.mark.shows("S1-01")
     async def test_HS08_before_initialize_only_ping_is_answered(self) -> None:
-        async with served(both()) as hand:
+        async with serve_by_hand(both()) as hand:
             assert (await hand.ask("ping"))["result"] == {}
             assert (await hand.ask("tools/list"))["error"]["code"] == -32600
             await hand.send(INITIALIZED, hello())
@@ -108,7 +111,7 @@ class TestHandshake:
         self,
     ) -> None:
         ours = tools(OLD, echo, SENDS=frozenset({"notifications/message"}))
-        async with served(ours) as hand:
+        async with serve_by_hand(ours) as hand:
             await hand.send(hello(sampling={}, roots={}))
             await hand.take()
             (session,) = ours.sessions
@@ -148,7 +151,7 @@ class TestHandshake:
             assert "id" not in refused
             going.set()
             assert (await hand.take())["result"]["content"][0]["text"] == "done"
-            assert await hand.nothing()
+            assert await hand.is_silent()
 
 
 class TestStateless:
@@ -161,7 +164,7 @@ class TestStateless:
             await going.wait()
             return "done"
 
-        async with served(tools(STATELESS, wait)) as hand:
+        async with serve_by_hand(tools(STATELESS, wait)) as hand:
             await hand.send(modern("tools/call", 5, **CALL))
             await hand.send({"jsonrpc": "1.0", "id": 5, "method": "tools/call"})
             refused = await hand.take()
@@ -170,7 +173,7 @@ class TestStateless:
             assert (await hand.take())["id"] == 5
 
     async def test_SO01_SS05_SS06_what_is_no_message_is_refused_without_id(self) -> None:
-        async with served(tools(STATELESS, echo)) as hand:
+        async with serve_by_hand(tools(STATELESS, echo)) as hand:
             for sent, code in ((b"{", -32700), (b"5", -32600), (b"[]", -32600), (b"{}", -32600)):
                 await hand.send(sent)
                 refused = await hand.take()
@@ -178,7 +181,7 @@ class TestStateless:
                 assert "id" not in refused
 
     async def test_SO02_SS09_required_meta_is_asked_for(self) -> None:
-        async with served(tools(STATELESS, echo)) as hand:
+        async with serve_by_hand(tools(STATELESS, echo)) as hand:
             assert (await hand.ask("tools/list"))["error"]["code"] == -32602
             no_capabilities = {"_meta": {VERSION: STATELESS}}
             refused = await hand.ask("tools/list", 2, **no_capabilities)
@@ -187,7 +190,7 @@ class TestStateless:
             assert pointer == f"/params/_meta/{CAPABILITIES.replace('/', '~1')}"
 
     async def test_SO03_SO05_SS11_versions_that_are_not_served_are_named(self) -> None:
-        async with served(tools(STATELESS, echo)) as hand:
+        async with serve_by_hand(tools(STATELESS, echo)) as hand:
             await hand.send(hello())
             data = {"supported": [STATELESS], "requested": OLD}
             assert (await hand.take())["error"]["data"] == data
@@ -196,13 +199,13 @@ class TestStateless:
             assert refused["error"]["data"]["requested"] == "2099"
 
     async def test_SO04_SS13_unknown_and_undeclared_methods_are_not_found(self) -> None:
-        async with served(tools(STATELESS, echo)) as hand:
+        async with serve_by_hand(tools(STATELESS, echo)) as hand:
             for method in ("nope", "prompts/list", "ping", "logging/setLevel", "tasks/list"):
                 await hand.send(modern(method))
                 assert (await hand.take())["error"]["code"] == -32601
 
     async def test_SO06_answers_of_a_client_are_ignored(self) -> None:
-        async with served(tools(STATELESS, echo)) as hand:
+        async with serve_by_hand(tools(STATELESS, echo)) as hand:
             await hand.send({"jsonrpc": "2.0", "id": 1, "result": {}})
             await hand.send(modern("tools/call", 2, **CALL))
             assert (await hand.take())["id"] == 2
@@ -217,12 +220,12 @@ class TestStateless:
                 stopped.set()
             return "never"
 
-        async with served(tools(STATELESS, wait)) as hand:
+        async with serve_by_hand(tools(STATELESS, wait)) as hand:
             await hand.send(modern("tools/call", 3, **CALL))
             await asyncio.sleep(0.01)
             await hand.send(notification("notifications/cancelled", requestId=3))
             await stopped.wait()
-            assert await hand.nothing()
+            assert await hand.is_silent()
 
     def test_SO08_questions_travel_in_results_of_three_methods_only(self) -> None:
         m = models(STATELESS)
@@ -236,14 +239,14 @@ class TestStateless:
         assert not any("server" in spec.senders for spec in table.requests.values())
 
     async def test_SS15_an_unknown_log_level_is_invalid(self) -> None:
-        async with served(tools(STATELESS, echo)) as hand:
+        async with serve_by_hand(tools(STATELESS, echo)) as hand:
             meta: Any = {**META, "io.modelcontextprotocol/logLevel": "loud"}
             await hand.send(modern("tools/call", 1, **CALL, _meta=meta))
             assert (await hand.take())["error"]["code"] == -32602
 
     @pytest.mark.shows("S2-43")
     async def test_SS16_params_that_do_not_fit_are_invalid_with_a_pointer(self) -> None:
-        async with served(tools(STATELESS, echo)) as hand:
+        async with serve_by_hand(tools(STATELESS, echo)) as hand:
             await hand.send(modern("tools/call", 1, name=5))
             refused = (await hand.take())["error"]
             assert refused["code"] == -32602
@@ -257,14 +260,14 @@ class TestStateless:
         ) -> object:
             return session.input_required({"r": m.ListRootsRequest()})
 
-        async with served(tools(STATELESS, ask)) as hand:
+        async with serve_by_hand(tools(STATELESS, ask)) as hand:
             await hand.send(modern("tools/call", 1, **CALL))
             refused = (await hand.take())["error"]
             assert refused["code"] == -32021
             assert refused["data"] == {"requiredCapabilities": {"roots": {}}}
 
     async def test_SS19_a_state_of_nobody_is_refused(self) -> None:
-        async with served(tools(STATELESS, echo)) as hand:
+        async with serve_by_hand(tools(STATELESS, echo)) as hand:
             await hand.send(modern("tools/call", 1, **CALL, requestState="made up"))
             refused = (await hand.take())["error"]
             assert refused["code"] == -32602
@@ -279,7 +282,7 @@ class TestStateless:
             return m.ListToolsResult(tools=[])
 
         ours = tools(STATELESS, echo, on_list_tools=on_list_tools)
-        async with served(ours) as hand:
+        async with serve_by_hand(ours) as hand:
             await hand.send(modern("tools/list"))
             assert (await hand.take())["result"] == {
                 "resultType": "complete",
@@ -290,12 +293,12 @@ class TestStateless:
             }
 
     async def test_CN01_CN02_what_one_request_declares_holds_for_no_other(self) -> None:
-        async def told(session: Session, params: CallToolRequestParams) -> str:
+        async def describe_client(session: Session, params: CallToolRequestParams) -> str:
             declared = session.client_capabilities.to_wire()
             info = session.client_info
             return f"{sorted(declared)} {info.name if info else None}"
 
-        async with served(tools(STATELESS, told)) as hand:
+        async with serve_by_hand(tools(STATELESS, describe_client)) as hand:
             meta: Any = {
                 VERSION: STATELESS,
                 CAPABILITIES: {"sampling": {}},
@@ -335,10 +338,10 @@ class TestBothEras:
             await hand.send(notification("notifications/cancelled", requestId=4))
             await hand.send(notification("notifications/cancelled", requestId=3))
             await stopped.wait()
-            assert await hand.nothing()
+            assert await hand.is_silent()
 
     async def test_CN05_unknown_capabilities_are_passed_over(self) -> None:
-        async with served(both()) as hand:
+        async with serve_by_hand(both()) as hand:
             await hand.send(hello(telepathy={"range": 3}))
             assert "result" in await hand.take()
 
@@ -359,11 +362,11 @@ class TestBothEras:
     async def test_no_server_or_two_of_one_revision_are_a_mistake(self) -> None:
         for servers in [[], [tools(OLD, echo), tools(OLD, echo)]]:
             with case(servers), pytest.raises(ValueError, match="at least one server"):
-                async with served(servers):
+                async with serve_by_hand(servers):
                     pass
 
 
-def test_what_a_client_calls_its_methods_makes_no_lines_in_the_log(
+def test_method_names_of_client_cannot_forge_log_lines(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def script() -> None:

@@ -78,7 +78,7 @@ async def test_S1_31_answers_in_flight_are_written_when_the_client_stops_sending
     assert await hand.take() is None
 
 
-async def test_what_takes_too_long_is_answered_with_an_error() -> None:
+async def test_slow_request_is_answered_with_error_at_shutdown() -> None:
     hand, theirs, serving = half_open(tools(OLD, slow), drain=0.03, max_in_flight=1)
     await handshake(hand)
     for id in (1, 2):
@@ -91,14 +91,14 @@ async def test_what_takes_too_long_is_answered_with_an_error() -> None:
     await serving
 
 
-async def test_what_takes_too_long_in_a_batch_is_answered_in_its_array() -> None:
+async def test_slow_request_of_batch_is_answered_in_its_array() -> None:
     hand, theirs, serving = half_open(tools("2025-03-26", slow), drain=0.03, max_in_flight=1)
     await handshake(hand, "2025-03-26")
     times = {1: "0", 2: "60", 3: "60"}
     await hand.send([request("tools/call", id, name=time) for id, time in times.items()])
     await asyncio.sleep(0.01)
     theirs.feed_eof()
-    answers = {one["id"]: one.get("error", {}).get("code") for one in await hand.take()}
+    answers = {answer["id"]: answer.get("error", {}).get("code") for answer in await hand.take()}
     assert answers == {1: None, 2: -32603, 3: -32603}
     await serving
     assert await hand.take() is None
@@ -193,8 +193,8 @@ async def test_a_call_that_waits_ends_when_the_transport_fails_at_another_messag
             with pytest.raises(pkg.RequestTimeout):
                 await ours.call_tool("60", timeout=0.01)
             ended, _ = await asyncio.wait({waiting}, timeout=30)
-            outcomes += [one.exception() for one in ended]
-    assert [str(one) for one in outcomes] == ["the transport failed: ValueError"]
+            outcomes += [task.exception() for task in ended]
+    assert [str(outcome) for outcome in outcomes] == ["the transport failed: ValueError"]
 
 
 async def test_a_cancelled_server_answers_what_is_open_and_closes_its_transport() -> None:

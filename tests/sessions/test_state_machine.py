@@ -20,7 +20,7 @@ from mcp_protogen.runtime.core.options import Patience
 from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.messages.codec import Error, Notification, Request, Result
 from support.json_types import JsonObject
-from support.runtime.receiving import received
+from support.runtime.receiving import take_events
 from support.sessions.talking import models, pkg
 from support.tables import count
 
@@ -80,11 +80,11 @@ class TwoCores(RuleBasedStateMachine):
         self.cores: dict[Role, Connection] = {
             side: Connection(methods.TABLE, side, DECLARED) for side in OTHER
         }
-        # What is under way to a side, and what it still has to answer.
+        # Messages under way to a side, and its open requests.
         self.coming: dict[Role, list[bytes]] = {side: [] for side in OTHER}
         self.open: dict[Role, dict[Any, Any]] = {side: {} for side in OTHER}
         self.seen: dict[Role, set[Any]] = {side: set() for side in OTHER}
-        # What a side waits for, and how often the other one has answered it.
+        # The side's pending requests, and how often they were answered.
         self.asked: dict[Role, set[Any]] = {side: set() for side in OTHER}
         self.answered: dict[tuple[str, Any], int] = {}
         self.now = 0.0
@@ -102,12 +102,12 @@ class TwoCores(RuleBasedStateMachine):
     @rule(which=st.integers(0, 1), many=st.integers(1, 4))
     @precondition(lambda self: any(self.coming.values()))
     def deliver(self, which: int, many: int) -> None:
-        side = self.one_with(self.coming, which)
+        side = self.side_with(self.coming, which)
         for _ in range(min(many, len(self.coming[side]))):
             self.take(side, self.coming[side].pop(0))
 
     @staticmethod
-    def one_with(things: Mapping[Role, Sized], which: int) -> Role:
+    def side_with(things: Mapping[Role, Sized], which: int) -> Role:
         """A side that has some of the things."""
         sides: list[Role] = [side for side, some in things.items() if some]
         return sides[which % len(sides)]
@@ -121,19 +121,19 @@ class TwoCores(RuleBasedStateMachine):
     @precondition(lambda self: any(self.coming.values()))
     def lose(self, which: int) -> None:
         self.clean = False
-        self.coming[self.one_with(self.coming, which)].pop(0)
+        self.coming[self.side_with(self.coming, which)].pop(0)
 
     @rule(which=st.integers(0, 1))
     @precondition(lambda self: any(self.coming.values()))
     def repeat(self, which: int) -> None:
         self.clean = False
-        coming = self.coming[self.one_with(self.coming, which)]
+        coming = self.coming[self.side_with(self.coming, which)]
         coming.append(coming[0])
 
     @rule(well=st.booleans(), which=st.integers(0, 5))
     @precondition(lambda self: any(self.open.values()))
     def answer(self, well: bool, which: int) -> None:
-        side = self.one_with(self.open, which)
+        side = self.side_with(self.open, which)
         id = list(self.open[side])[which % len(self.open[side])]
         request = self.open[side].pop(id)
         core = self.cores[side]
@@ -147,7 +147,7 @@ class TwoCores(RuleBasedStateMachine):
     @rule(which=st.integers(0, 5))
     @precondition(lambda self: any(self.asked.values()))
     def cancel(self, which: int) -> None:
-        side = self.one_with(self.asked, which)
+        side = self.side_with(self.asked, which)
         id = sorted(self.asked[side])[which % len(self.asked[side])]
         self.asked[side].discard(id)
         data = self.cores[side].cancel(id, "enough")
@@ -158,7 +158,7 @@ class TwoCores(RuleBasedStateMachine):
     @rule(which=st.integers(0, 5), done=st.integers(0, 9))
     @precondition(lambda self: any(self.open.values()))
     def report(self, which: int, done: int) -> None:
-        side = self.one_with(self.open, which)
+        side = self.side_with(self.open, which)
         id = list(self.open[side])[which % len(self.open[side])]
         params = m.ProgressNotificationParams(progress_token=id, progress=done)
         self.coming[OTHER[side]].append(self.cores[side].notify(methods.PROGRESS, params))
@@ -177,7 +177,7 @@ class TwoCores(RuleBasedStateMachine):
 
     def take(self, side: Role, data: bytes) -> None:
         """Let a side have a message, and do what every side has to do."""
-        heard = as_list(received(self.cores[side], data, self.now))
+        heard = as_list(take_events(self.cores[side], data, self.now))
         for event in heard:
             assert isinstance(event, KNOWN)
             if isinstance(event, Request):
@@ -202,7 +202,7 @@ class TwoCores(RuleBasedStateMachine):
             self.coming[OTHER[side]].append(data)
 
     @invariant()
-    def what_the_cores_know_is_what_happened(self) -> None:
+    def cores_agree_with_history(self) -> None:
         for side, core in self.cores.items():
             assert core.awaits == bool(self.asked[side])
             assert all(core.is_open(id) == (id in self.open[side]) for id in self.seen[side])

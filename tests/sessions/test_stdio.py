@@ -1,4 +1,4 @@
-"""A server on standard input and output, as a process of its own."""
+"""A server over stdio, as a process."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def start(drain: float = 3, limit: int = 10_000, **options: Any) -> subprocess.P
     """A server process with pipes."""
     command = [sys.executable, "-X", "dev", "-c", textwrap.dedent(PROGRAM), str(drain), str(limit)]
     environment = {**os.environ, "PYTHONPATH": str(GENERATED)}
-    # What was printed before it serves is still in a buffer then, as it is by default.
+    # Earlier output is still in a buffer then, as by default.
     environment.pop("PYTHONUNBUFFERED", None)
     pipe = subprocess.PIPE
     streams: JsonObject = {"stdin": pipe, "stdout": pipe, "stderr": pipe, **options}
@@ -58,9 +58,12 @@ def start(drain: float = 3, limit: int = 10_000, **options: Any) -> subprocess.P
 
 
 def lines(*messages: object) -> bytes:
-    """Messages as they are sent."""
-    encoded = [one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages]
-    return b"".join(one + b"\n" for one in encoded)
+    """Return messages as lines."""
+    encoded = [
+        message if isinstance(message, bytes) else json.dumps(message).encode()
+        for message in messages
+    ]
+    return b"".join(line + b"\n" for line in encoded)
 
 
 def call(id: object, name: str, **arguments: Any) -> Any:
@@ -71,12 +74,12 @@ OPENING = (hello(), INITIALIZED)
 
 
 def talk(*messages: object, **options: Any) -> tuple[list[Any], str]:
-    """What a server answers to these messages and the end of them, and what it says beside."""
+    """Send messages to a server and close; return its answers and its other output."""
     process = start(**options)
     out, err = process.communicate(lines(*OPENING, *messages), timeout=60)
     assert process.returncode == 0, err
     written = out.decode().splitlines()
-    # What is printed once it has ended is the program's business again.
+    # Output after the end is up to the program.
     assert written.pop() == "after"
     return [json.loads(line) for line in written], err.decode()
 
@@ -84,7 +87,7 @@ def talk(*messages: object, **options: Any) -> tuple[list[Any], str]:
 @pytest.mark.shows("S0-32", "S0-35", "S3-07")
 def test_S0_35_S3_07_nothing_but_messages_is_on_standard_output() -> None:
     answers, errors = talk(call(1, "noise"))
-    assert [one["id"] for one in answers] == [0, 1]
+    assert [answer["id"] for answer in answers] == [0, 1]
     for noise in ("before", "printed", "written", "echoed"):
         assert noise in errors
 
@@ -99,13 +102,13 @@ def test_handlers_cannot_read_what_is_meant_for_the_server() -> None:
 def test_S0_33_S3_01_messages_are_lines_of_utf8() -> None:
     ends = {"ü": b"", "ö": b"\r", "é": b"\n", "å": b" "}
     answers, _ = talk(*(json.dumps(call(id, "x")).encode() + end for id, end in ends.items()))
-    texts = {one["id"]: one["result"]["content"][0]["text"] for one in answers[1:]}
+    texts = {answer["id"]: answer["result"]["content"][0]["text"] for answer in answers[1:]}
     assert texts == dict.fromkeys(ends, "ä")
 
 
 def test_a_line_that_is_too_long_gets_an_error_and_the_session_goes_on() -> None:
     answers, _ = talk(call(1, "x" * 20_000), call(2, "x"), limit=10_000)
-    by_id = {one.get("id"): one for one in answers}
+    by_id = {answer.get("id"): answer for answer in answers}
     assert by_id[1]["error"]["code"] == -32700
     assert "10000 bytes" in by_id[1]["error"]["message"]
     assert "result" in by_id[2]
@@ -114,17 +117,17 @@ def test_a_line_that_is_too_long_gets_an_error_and_the_session_goes_on() -> None
 def test_garbage_gets_an_error_and_the_session_goes_on() -> None:
     garbage = (b"\x00\xff\xfe", b"not json", b'"text"', b'{"jsonrpc":"2.0"}', b"[" * 1000)
     answers, _ = talk(*garbage, call(2, "x"))
-    codes = sorted(one["error"]["code"] for one in answers if "error" in one)
+    codes = sorted(answer["error"]["code"] for answer in answers if "error" in answer)
     assert codes == [-32700, -32700, -32700, -32600, -32600]
-    assert "result" in next(one for one in answers if one.get("id") == 2)
+    assert "result" in next(answer for answer in answers if answer.get("id") == 2)
 
 
-def test_what_is_in_flight_at_the_end_of_input_is_answered() -> None:
+def test_requests_in_flight_at_end_of_input_are_answered() -> None:
     answers, _ = talk(call(1, "slow", seconds=0.2), call(2, "big", size=300_000))
-    assert {one["id"] for one in answers} == {0, 1, 2}
+    assert {answer["id"] for answer in answers} == {0, 1, 2}
 
 
-def test_what_takes_longer_is_answered_with_an_error() -> None:
+def test_slow_request_is_answered_with_error() -> None:
     answers, _ = talk(call(1, "slow", seconds=60), drain=0.1)
     assert answers[1]["error"]["code"] == -32603
 
@@ -139,7 +142,7 @@ def test_a_signal_ends_it_cleanly() -> None:
             slow["params"]["_meta"] = {"progressToken": "slow"}
             process.stdin.write(lines(*OPENING, slow))
             process.stdin.flush()
-            # It is told of the revision, and that the tool has begun.
+            # It learns the revision, and that the tool has begun.
             said = [json.loads(process.stdout.readline()) for _ in range(2)]
             assert said[1]["method"] == "notifications/progress"
             process.send_signal(number)
@@ -172,7 +175,7 @@ def test_input_and_output_may_be_files(tmp_path: Path) -> None:
         _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     answers = [json.loads(line) for line in (tmp_path / "out").read_text().splitlines()[:-1]]
-    assert [one["id"] for one in answers] == [0, 1]
+    assert [answer["id"] for answer in answers] == [0, 1]
 
 
 def test_input_may_be_nothing() -> None:
@@ -181,7 +184,7 @@ def test_input_may_be_nothing() -> None:
     assert (process.returncode, out) == (0, b"after\n"), err
 
 
-def test_what_was_closed_before_it_began_is_nothing_and_not_a_file_of_its_own() -> None:
+def test_closed_standard_streams_are_not_replaced_by_files() -> None:
     started = [
         start(preexec_fn=partial(os.closerange, *closed)) for closed in ((0, 1), (1, 2), (0, 3))
     ]

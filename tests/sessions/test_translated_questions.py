@@ -122,14 +122,14 @@ async def test_a_server_cannot_ask_for_ever(revision: str) -> None:
 
     ours = client(revision, on_elicit=on_elicit)
     async with over(ours, Accepting(play), max_rounds=3):
-        with pytest.raises(pkg.RemoteError, match="again and again"):
+        with pytest.raises(pkg.RemoteError, match="more input in every round"):
             await ours.call_tool("x")
-    # What is asked last is not put to anybody: the answer would not be sent.
+    # The last question is not asked: its answer would not be sent.
     assert (rounds, put) == ([None, "1", "2"], ["1", "2"])
 
 
 @pytest.mark.parametrize("revision", ERAS)
-async def test_nobody_is_asked_before_all_questions_of_a_round_are_found_right(
+async def test_questions_of_round_are_all_checked_before_first_is_asked(
     revision: str,
 ) -> None:
     put: list[str] = []
@@ -207,7 +207,7 @@ def of_all_three_kinds(ours: Any, theirs: Any) -> Any:
 
 
 async def filled_in(revision: str, own: str, kind: str, given: object, **form: Any) -> Any:
-    """What a handler of a revision sees that a client of another has put into a form."""
+    """Return the answer that a handler sees of a form filled in by a client of another revision."""
     seen: list[object] = []
 
     async def on_elicit(self: object, params: ElicitRequestParams) -> object:
@@ -249,7 +249,7 @@ async def test_choices_come_back_as_they_were_asked_for_or_not_at_all() -> None:
             for given, expected in FILLED_IN:
                 assert await filled_in("2025-06-18", own, kind, given, **form) == expected
             for revision in (OLD, STATELESS):
-                # Where choices of several are known, a text is none.
+                # Where multiple choices exist, a text is not one.
                 assert await filled_in(revision, own, kind, {"x": "p, q"}, **form) == -32602
                 assert await filled_in(revision, own, kind, {"x": ["p", "z"]}, **form) == -32602
 

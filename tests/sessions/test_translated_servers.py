@@ -1,4 +1,4 @@
-"""One server class, clients of all revisions: what is bridged besides questions."""
+"""One server class, clients of all revisions: everything bridged except questions."""
 
 import logging
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from support.sessions.talking import (
     pkg,
     request,
     run,
-    served,
+    serve_by_hand,
     server,
     tools,
 )
@@ -51,7 +51,7 @@ async def welcome(hand: Hand, revision: str, **capabilities: Any) -> JsonObject:
     return result
 
 
-async def nothing(session: Session, params: CallToolRequestParams) -> str:
+async def do_nothing(session: Session, params: CallToolRequestParams) -> str:
     return "done"
 
 
@@ -68,15 +68,17 @@ async def test_a_class_of_any_revision_serves_clients_of_any() -> None:
 
 
 async def test_without_being_told_to_a_server_speaks_its_own_revision_alone() -> None:
-    async with served(tools(OWN, nothing)) as hand:
+    async with serve_by_hand(tools(OWN, do_nothing)) as hand:
         assert (await welcome(hand, "2024-11-05"))["protocolVersion"] == OWN
 
 
-async def test_what_a_server_says_of_itself_has_the_form_of_the_revision() -> None:
+async def test_server_description_has_form_of_spoken_revision() -> None:
     for revision in HANDSHAKE:
         with case(revision):
             info = m.Implementation(name="n", version="1", title="T", website_url="https://a")
-            async with served(tools(OWN, nothing, info=info, instructions="Call."), **ALL) as hand:
+            async with serve_by_hand(
+                tools(OWN, do_nothing, info=info, instructions="Call."), **ALL
+            ) as hand:
                 said = await welcome(hand, revision)
                 assert said["protocolVersion"] == revision
                 assert said["instructions"] == "Call."
@@ -92,21 +94,21 @@ async def test_capabilities_are_those_of_what_is_handled_in_the_words_of_the_rev
 
     tasks: JsonObject = {"tasks": {"list": {}}, "experimental": {"x": {}}}
     ours = server(OWN, on_complete=on_complete, DECLARES=tasks)
-    async with served(ours, **ALL) as hand:
+    async with serve_by_hand(ours, **ALL) as hand:
         assert (await welcome(hand, "2024-11-05"))["capabilities"] == {"experimental": {"x": {}}}
-    async with served(ours, **ALL) as hand:
+    async with serve_by_hand(ours, **ALL) as hand:
         said = await welcome(hand, "2025-03-26")
         assert said["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
-    async with served(ours, **ALL) as hand:
+    async with serve_by_hand(ours, **ALL) as hand:
         found = (await hand.ask("server/discover", 1, _meta=META))["result"]
         assert found["supportedVersions"] == [*reversed(REVISIONS)]
         assert found["capabilities"] == {"completions": {}, "experimental": {"x": {}}}
-    old = server("2024-11-05", on_list_tools=nothing)
-    async with served(old, **ALL) as hand:
+    old = server("2024-11-05", on_list_tools=do_nothing)
+    async with serve_by_hand(old, **ALL) as hand:
         assert (await welcome(hand, "2025-06-18"))["capabilities"] == {"tools": {}}
 
 
-async def test_what_a_client_declares_is_seen_in_the_words_of_the_class() -> None:
+async def test_client_declaration_has_form_of_server_revision() -> None:
     seen: list[Any] = []
 
     async def call(session: Session, params: CallToolRequestParams) -> str:
@@ -115,7 +117,7 @@ async def test_what_a_client_declares_is_seen_in_the_words_of_the_class() -> Non
         return "done"
 
     server_ = tools(STATELESS, call)
-    async with served(server_, **ALL) as hand:
+    async with serve_by_hand(server_, **ALL) as hand:
         await welcome(hand, "2025-06-18", elicitation={}, roots={"listChanged": True})
         await hand.ask("tools/call", 1, name="x")
     ((revision, declared, name),) = seen
@@ -133,7 +135,7 @@ async def test_a_handler_of_the_stateless_era_finds_in_each_request_what_the_han
         seen.append(params.meta)
         return "done"
 
-    async with served(tools(STATELESS, call), **ALL) as hand:
+    async with serve_by_hand(tools(STATELESS, call), **ALL) as hand:
         await welcome(hand, OWN, sampling={})
         await hand.ask("tools/call", 1, name="x", _meta={"a": 1})
     (meta,) = seen
@@ -143,8 +145,8 @@ async def test_a_handler_of_the_stateless_era_finds_in_each_request_what_the_han
     assert meta.model_extra == {"a": 1}
 
 
-async def test_what_is_wrong_is_told_in_terms_of_what_the_client_wrote() -> None:
-    async with served(tools(OWN, nothing), **ALL) as hand:
+async def test_problems_refer_to_members_that_client_wrote() -> None:
+    async with serve_by_hand(tools(OWN, do_nothing), **ALL) as hand:
         await welcome(hand, "2025-06-18")
         refused = await hand.ask("tools/call", 1, name=5)
         assert refused["error"]["code"] == -32602
@@ -152,7 +154,7 @@ async def test_what_is_wrong_is_told_in_terms_of_what_the_client_wrote() -> None
         # In this revision the member means nothing, whatever is in it.
         assert "result" in await hand.ask("tools/call", 2, name="x", task=5)
     # In this one it does, though not to the class.
-    async with served(tools("2024-11-05", nothing), **ALL) as hand:
+    async with serve_by_hand(tools("2024-11-05", do_nothing), **ALL) as hand:
         await welcome(hand, OWN)
         refused = await hand.ask("tools/call", 1, name="x", task=5)
         assert refused["error"]["data"]["problems"][0]["pointer"] == "/params/task"
@@ -166,10 +168,10 @@ async def test_a_resource_that_is_not_there_has_the_code_of_the_clients_revision
         raise pkg.McpError(-32602 if own == STATELESS else -32002, "not found")
 
     ours = server(own, on_read_resource=on_read_resource)
-    async with served(ours, **ALL) as hand:
+    async with serve_by_hand(ours, **ALL) as hand:
         await welcome(hand, "2024-11-05")
         assert (await hand.ask("resources/read", 1, uri="a"))["error"]["code"] == -32002
-    async with served(ours, **ALL) as hand:
+    async with serve_by_hand(ours, **ALL) as hand:
         answer = await hand.ask("resources/read", 1, uri="a", _meta=META)
         assert answer["error"]["code"] == -32602
 
@@ -196,7 +198,7 @@ async def test_a_listen_stream_is_made_of_single_subscriptions() -> None:
         return await hand.ask("subscriptions/listen", id, _meta=META, notifications=wanted)
 
     ours = server(OWN, on_subscribe=on_subscribe, on_unsubscribe=on_unsubscribe)
-    async with served(ours, **ALL) as hand:
+    async with serve_by_hand(ours, **ALL) as hand:
         first = await listen(hand, 1, "a:1", "b:no")
         assert first["params"]["notifications"] == {"resourceSubscriptions": ["a:1"]}
         await listen(hand, 2, "a:1", "a:2")
@@ -206,7 +208,7 @@ async def test_a_listen_stream_is_made_of_single_subscriptions() -> None:
         assert told["params"]["uri"] == "a:2"
         assert told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"] == 2
         await hand.send(notification("notifications/cancelled", requestId=2))
-        assert await hand.nothing()
+        assert await hand.is_silent()
         assert heard[2:] == [("unsubscribe", "a:2")]
 
 
@@ -219,7 +221,9 @@ async def test_a_stream_of_too_many_resources_is_refused_before_anybody_is_told(
         heard.append(params.uri)
         return m.EmptyResult()
 
-    async with served(server(OWN, on_subscribe=on_subscribe), max_subscriptions=2, **ALL) as hand:
+    async with serve_by_hand(
+        server(OWN, on_subscribe=on_subscribe), max_subscriptions=2, **ALL
+    ) as hand:
         wanted = {"resourceSubscriptions": ["a:1", "a:2", "a:3"]}
         answer = await hand.ask("subscriptions/listen", 1, _meta=META, notifications=wanted)
         assert answer["error"]["code"] == -32603
@@ -227,8 +231,8 @@ async def test_a_stream_of_too_many_resources_is_refused_before_anybody_is_told(
 
 
 async def test_a_subscription_reaches_a_server_that_knows_streams_only() -> None:
-    ours = tools(STATELESS, nothing, SENDS=frozenset({"notifications/resources/updated"}))
-    async with served(ours, **ALL) as hand:
+    ours = tools(STATELESS, do_nothing, SENDS=frozenset({"notifications/resources/updated"}))
+    async with serve_by_hand(ours, **ALL) as hand:
         said = await welcome(hand, "2025-03-26")
         assert said["capabilities"]["resources"] == {"subscribe": True}
         assert (await hand.ask("resources/subscribe", 1, uri="a:1"))["result"] == {}
@@ -245,13 +249,13 @@ async def test_log_entries_go_by_the_level_that_the_client_asked_for_in_its_way(
     for own in [OWN, STATELESS]:
         with case(own):
             ours = tools(own, call, SENDS=frozenset({"notifications/message"}))
-            async with served(ours, **ALL) as hand:
+            async with serve_by_hand(ours, **ALL) as hand:
                 await welcome(hand, "2025-03-26")
                 await hand.ask("logging/setLevel", 1, level="error")
                 assert "result" in await hand.ask("tools/call", 2, name="x")
                 await hand.ask("logging/setLevel", 3, level="info")
                 assert (await hand.ask("tools/call", 4, name="x"))["params"]["data"] == "entry"
-            async with served(ours, **ALL) as hand:
+            async with serve_by_hand(ours, **ALL) as hand:
                 assert "result" in await hand.ask("tools/call", 1, name="x", _meta=META)
                 wanted = {**META, "io.modelcontextprotocol/logLevel": "info"}
                 answer = await hand.ask("tools/call", 2, name="x", _meta=wanted)
@@ -266,7 +270,7 @@ async def test_a_handler_may_be_another_one_for_some_revisions() -> None:
         return m.CallToolResult(content=[m.TextContent(text="old")])
 
     marked = pkg.handles("tools/call", "2024-11-05", "2025-03-26")(for_the_oldest)
-    ours = tools(OWN, nothing, for_the_oldest=marked)
+    ours = tools(OWN, do_nothing, for_the_oldest=marked)
     for revision in REVISIONS:
         talk = pkg.connect_in_memory(client(revision), ours, revisions=pkg.REVISIONS)
         async with talk as one:
@@ -282,7 +286,7 @@ def test_each_kind_of_loss_is_told_once(caplog: pytest.LogCaptureFixture) -> Non
         return m.CallToolResult(content=blocks, structured_content={"a": 1})
 
     async def script() -> None:
-        async with served(tools(OWN, call), on_loss=told.append, **ALL) as hand:
+        async with serve_by_hand(tools(OWN, call), on_loss=told.append, **ALL) as hand:
             await welcome(hand, "2025-03-26")
             for id in (1, 2):
                 content = (await hand.ask("tools/call", id, name="x"))["result"]["content"]
@@ -290,12 +294,12 @@ def test_each_kind_of_loss_is_told_once(caplog: pytest.LogCaptureFixture) -> Non
 
     with caplog.at_level(logging.WARNING):
         run(script())
-    kinds = [(one.own, one.wire, one.method, one.pointer, one.what) for one in told]
+    kinds = [(loss.own, loss.wire, loss.method, loss.pointer, loss.what) for loss in told]
     assert kinds == [
         (OWN, "2025-03-26", "tools/call", "/result/structuredContent", "replaced"),
         (OWN, "2025-03-26", "tools/call", "/result/content/0", "replaced"),
     ]
-    assert len([one for one in caplog.records if "tools/call" in one.getMessage()]) == 2
+    assert len([record for record in caplog.records if "tools/call" in record.getMessage()]) == 2
 
 
 def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
@@ -311,7 +315,7 @@ def test_a_loss_is_what_somebody_has_said_and_not_what_is_written_for_everybody(
 
     async def script() -> None:
         ours = server(STATELESS, on_list_tools=on_list_tools)
-        async with served(ours, on_loss=told.append, **ALL) as hand:
+        async with serve_by_hand(ours, on_loss=told.append, **ALL) as hand:
             await welcome(hand, OWN)
             for seen in (0, 0, 1):
                 assert (await hand.ask("tools/list", 1))["result"] == {"tools": []}
@@ -330,7 +334,7 @@ async def test_a_peer_cannot_fill_the_memory_with_losses() -> None:
         await session.request(entry(session, "elicitation/create"), form)
         return "done"
 
-    async with served(tools("2025-06-18", call), on_loss=told.append, **ALL) as hand:
+    async with serve_by_hand(tools("2025-06-18", call), on_loss=told.append, **ALL) as hand:
         await welcome(hand, OWN, elicitation={})
         for round_ in range(12):
             asked = await hand.ask("tools/call", round_ + 1, name="x")
@@ -357,7 +361,7 @@ async def test_a_choice_of_several_comes_back_as_one_though_it_was_asked_for_as_
         )
         return repr(content_of(answer))
 
-    async with served(tools(own, call), **ALL) as hand:
+    async with serve_by_hand(tools(own, call), **ALL) as hand:
         await welcome(hand, "2025-06-18", elicitation={})
         asked = await hand.ask("tools/call", 1, name="x")
         field = asked["params"]["requestedSchema"]["properties"]["x"]
@@ -374,12 +378,12 @@ async def test_a_capability_that_the_client_lacks_is_named_in_the_answer() -> No
         await session.create_message([], 1, tools=[])
         return "done"
 
-    async with served(tools(OWN, call), **ALL) as hand:
+    async with serve_by_hand(tools(OWN, call), **ALL) as hand:
         await welcome(hand, "2025-06-18", sampling={})
         error = (await hand.ask("tools/call", 1, name="x"))["error"]
         assert error["code"] == -32603
         assert error["data"] == {"requiredCapabilities": {"sampling": {"tools": {}}}}
-    async with served(tools(OWN, call), **ALL) as hand:
+    async with serve_by_hand(tools(OWN, call), **ALL) as hand:
         error = (await hand.ask("tools/call", 1, name="x", _meta=META))["error"]
         assert error["code"] == -32021
         assert "sampling" in error["data"]["requiredCapabilities"]
@@ -395,27 +399,29 @@ async def test_a_notification_without_a_form_on_the_wire_is_not_sent_and_reporte
         )
         return "done"
 
-    async with served(tools(OWN, call), on_loss=told.append, **ALL) as hand:
+    async with serve_by_hand(tools(OWN, call), on_loss=told.append, **ALL) as hand:
         assert "result" in await hand.ask("tools/call", 1, name="x", _meta=META)
-    assert [(one.method, one.what) for one in told] == [
+    assert [(loss.method, loss.what) for loss in told] == [
         ("notifications/elicitation/complete", "refused")
     ]
 
 
 async def test_batches_are_a_matter_of_the_wire() -> None:
     batch = [request("tools/call", id, name="x") for id in (1, 2)]
-    async with served(tools(OWN, nothing), **ALL) as hand:
+    async with serve_by_hand(tools(OWN, do_nothing), **ALL) as hand:
         await welcome(hand, "2025-03-26")
         await hand.send(batch)
-        assert [one["result"]["content"][0]["text"] for one in await hand.take()] == ["done"] * 2
-    async with served(tools("2025-03-26", nothing), **ALL) as hand:
+        assert [answer["result"]["content"][0]["text"] for answer in await hand.take()] == [
+            "done"
+        ] * 2
+    async with serve_by_hand(tools("2025-03-26", do_nothing), **ALL) as hand:
         await welcome(hand, OWN)
         await hand.send(batch)
         assert (await hand.take())["error"]["code"] == -32600
 
 
 async def test_a_request_in_the_wrong_era_is_still_refused() -> None:
-    async with served(tools(OWN, nothing), **ALL) as hand:
+    async with serve_by_hand(tools(OWN, do_nothing), **ALL) as hand:
         assert (await hand.ask("tools/call", 1, name="x"))["error"]["code"] == -32600
         assert (await hand.ask("ping", 2)) == {"jsonrpc": "2.0", "id": 2, "result": {}}
         await hand.send(modern("ping", 3))

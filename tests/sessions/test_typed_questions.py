@@ -1,4 +1,4 @@
-"""Questions with types: what a type looks like as a form of each revision, and what comes back."""
+"""Typed questions: the form of a type in each revision, and the answer."""
 
 import enum
 import math
@@ -32,7 +32,7 @@ from support.tables import case
 from typing_extensions import TypedDict
 
 FIRST = "2025-06-18"  # the first one with forms
-WITH_FORMS = [one for one in REVISIONS if one >= FIRST]
+WITH_FORMS = [revision for revision in REVISIONS if revision >= FIRST]
 SINGLE = "value"
 
 
@@ -109,7 +109,7 @@ class Row:
 
 
 def single(kind: Any, field: JsonObject, entered: Json, value: object, **more: Any) -> Row:
-    """A row of a type that is no object."""
+    """Return a row of a type other than an object."""
     if "first" in more:
         more["first"] = {SINGLE: more["first"]}
     return Row(kind, {SINGLE: field}, {SINGLE: entered}, value, **more)
@@ -227,7 +227,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-def asked_of(revision: str, answers: Answers) -> Any:
+def client_with_answers(revision: str, answers: Answers) -> Any:
     """A client whose user answers a question, which is given as JSON."""
     mine = models(revision)
 
@@ -243,8 +243,8 @@ def accepting(content: object) -> JsonObject:
 
 
 async def outcome(own: str, spoken: str, ask: Ask, answers: Answers) -> list[Any]:
-    """What a handler of one revision gets, or raises, at a client of another one."""
-    return await outcome_at(asked_of(spoken, answers), own, spoken, ask)
+    """Return the result or error of a handler of one revision at a client of another."""
+    return await outcome_at(client_with_answers(spoken, answers), own, spoken, ask)
 
 
 async def outcome_at(ours: Any, own: str, spoken: str, ask: Ask) -> list[Any]:
@@ -279,7 +279,7 @@ def accepts(**content: Any) -> Answers:
 
 
 def comma_separated(content: JsonObject, revision: str) -> JsonObject:
-    """What a user enters where there are no multiple choices."""
+    """Return the input of a user without multiple choices."""
     if revision > FIRST:
         return content
     return {
@@ -307,7 +307,7 @@ async def test_each_type_has_a_form_in_each_revision_and_comes_back_as_the_type(
                 found.append(await asking)  # noqa: B023
             return ""
 
-        ours = asked_of(spoken, answers)
+        ours = client_with_answers(spoken, answers)
         connecting = pkg.connect_in_memory(ours, tools(own, call), revisions=pkg.REVISIONS)
         async with connecting as connected:
             for number, row in enumerate(ROWS):
@@ -330,10 +330,10 @@ REFUSED: list[tuple[Any, str]] = [
     (None, "None .*: it is always null; leave it out"),
     (int | str, r"int \| str .*: it has several types; choose one"),
     (Decimal, "Decimal .*: it has several types"),
-    (list[int], r"list\[int\] .* other things than choices; make it a list of an Enum or a Lit"),
-    (list[Point], "other things than choices"),
-    (list[Size | None], "other things than choices"),
-    (tuple[Size, int], "other things than choices"),
+    (list[int], r"list\[int\] .* a list, but not of choices; make it a list of an Enum or a Lit"),
+    (list[Point], "a list, but not of choices"),
+    (list[Size | None], "a list, but not of choices"),
+    (tuple[Size, int], "a list, but not of choices"),
     (Literal[1, "a"], "has choices that are not strings; make each of them a string"),
     (Literal[True], "has choices that are not strings"),
     (list[Literal[1, 2]], "has choices that are not strings"),
@@ -344,13 +344,13 @@ REFUSED: list[tuple[Any, str]] = [
 ]
 
 
-def test_what_no_form_can_say_is_refused_with_its_name_and_the_cure() -> None:
+def test_type_without_form_is_refused_with_name_and_hint() -> None:
     for kind, why in REFUSED:
         with case(kind), pytest.raises(TypeError, match=why):
             form(kind)
 
 
-async def test_nobody_is_asked_for_what_no_form_can_say() -> None:
+async def test_question_without_form_is_not_asked() -> None:
     async def ask(session: Any) -> str:
         for kind, why in ((Nested, r"Nested\.point"), (None, "None")):
             with pytest.raises(TypeError, match=why):
@@ -390,14 +390,16 @@ WRONG: list[tuple[Any, JsonObject, list[tuple[str, str]]]] = [
 ]
 
 
-async def test_what_the_form_cannot_say_is_checked_in_the_answer() -> None:
+async def test_answer_is_checked_beyond_form() -> None:
     for (kind, entered, expected), own, spoken in product(WRONG, WITH_FORMS, WITH_FORMS):
         with case((kind, entered, own, spoken)):
             (error,) = await outcome(own, spoken, asks(kind), accepts(**entered))
             assert type(error) is InvalidParams, error
             found = [(at.removeprefix("/result/content"), text) for at, text in error.problems]
             assert [at for at, _ in found] == [at for at, _ in expected]
-            assert all(one[1].startswith(end[1]) for one, end in zip(found, expected, strict=True))
+            assert all(
+                line[1].startswith(end[1]) for line, end in zip(found, expected, strict=True)
+            )
 
 
 async def test_an_answer_that_does_not_fit_the_form_is_refused_as_in_any_question() -> None:
@@ -407,12 +409,14 @@ async def test_an_answer_that_does_not_fit_the_form_is_refused_as_in_any_questio
             async def call(session: Session, params: CallToolRequestParams) -> str:
                 return str(await session.ask("?", Order))
 
-            ours = asked_of(revision, accepts(count=9))
+            ours = client_with_answers(revision, accepts(count=9))
             async with pkg.connect_in_memory(ours, tools(revision, call)) as connected:
                 with pytest.raises(McpError, match="Invalid answers") as refused:
                     await connected.call_tool("x")
             assert refused.value.code == -32602
-            problems = {one["pointer"]: one["message"] for one in refused.value.data["problems"]}
+            problems = {
+                problem["pointer"]: problem["message"] for problem in refused.value.data["problems"]
+            }
             ends = {at.rpartition("/content")[2]: text for at, text in problems.items()}
             assert ends == {"/name": "Field required", "/count": "Should be at most 4"}
 
@@ -426,7 +430,7 @@ async def test_too_few_choices_in_a_text_are_refused() -> None:
 
 
 async def test_a_client_of_a_revision_without_forms_is_not_asked() -> None:
-    before = [one for one in REVISIONS if one < FIRST]
+    before = [revision for revision in REVISIONS if revision < FIRST]
     for own, spoken in product(WITH_FORMS, before):
         with case((own, spoken)):
             (error,) = await outcome_at(client(spoken), own, spoken, asks(bool))
@@ -455,16 +459,16 @@ async def test_a_question_may_be_answered_with_a_task_if_it_asks_for_one() -> No
         spec = entry(session, "elicitation/create")
         params = m.ElicitRequestFormParams(
             message="?",
-            requested_schema=order.fitted(spec, OLD),
+            requested_schema=order.schema_for(spec, OLD),
             task=m.TaskMetadata(ttl=5),
         )
         return await session.request_once(spec, params)
 
-    ours = asked_of(OLD, says(**task.to_wire()))
+    ours = client_with_answers(OLD, says(**task.to_wire()))
     assert await outcome_at(ours, OLD, OLD, later) == [task]
     (error,) = await outcome_at(ours, OLD, OLD, asks(Order))
-    assert "elicitation/create: CreateTaskResult came" in str(error)
-    # What the task comes to can be read as the answer.
+    assert "elicitation/create returned CreateTaskResult" in str(error)
+    # The task's result is the answer.
     payload = m.GetTaskPayloadResult.from_wire(accepting({"name": "Ada", "weight": 1}))
     assert order.read(payload) == Accepted(Order(name="Ada", weight=1))
     with pytest.raises(InvalidParams, match="/result/content/name: Field required"):
@@ -473,7 +477,7 @@ async def test_a_question_may_be_answered_with_a_task_if_it_asks_for_one() -> No
 
 async def test_elicit_asks_for_a_type_with_a_warning_as_long_as_it_does() -> None:
     async def old(session: Any) -> Any:
-        with pytest.warns(DeprecationWarning, match=r"is ask\(message, Type\)"):
+        with pytest.warns(DeprecationWarning, match=r"write ask\(message, Type\)"):
             return await session.elicit("?", Point)
 
     for revision in WITH_FORMS:
@@ -483,5 +487,5 @@ async def test_elicit_asks_for_a_type_with_a_warning_as_long_as_it_does() -> Non
 
 def test_a_member_that_a_revision_has_no_field_for_is_named() -> None:
     complete = pkg.load(OLD).methods.COMPLETE
-    with pytest.raises(LocalError, match="complete: 2030 has no field of a form for the member va"):
-        form(str).fitted(complete, "2030")
+    with pytest.raises(LocalError, match="complete: 2030 has no form field for the member va"):
+        form(str).schema_for(complete, "2030")

@@ -12,7 +12,7 @@ from mcp_protogen.runtime.core.connection_errors import RequestTimeout
 from mcp_protogen.servers.call.calls import CallTimeout
 from support.json_types import Json
 from support.revisions import OLD
-from support.sessions.bridging import bridged
+from support.sessions.bridging import serve_bridged
 from support.sessions.odd_servers import (
     Handshaking,
     Reply,
@@ -122,10 +122,10 @@ async def test_unreadable_answer_fails_its_call_at_once() -> None:
         (b'{"jsonrpc":"2.0","id":', "EOF"),
         (b'{"jsonrpc":"2.0","result":{}}', "the result has no id"),
         # JavaScript leaves out a result that is undefined.
-        (b'{"jsonrpc":"2.0","id":%d}', "a message has a method, a result or an error"),
-        (b'{"jsonrpc":"2.0","id":%d,"method":null,"result":{}}', "neither result nor error"),
-        (b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","result":{}}', "neither result nor"),
-        # The words of the server are told, also where its error is malformed.
+        (b'{"jsonrpc":"2.0","id":%d}', "a message must have a method, a result or an error"),
+        (b'{"jsonrpc":"2.0","id":%d,"method":null,"result":{}}', "must not have a result or"),
+        (b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","result":{}}', "must not have a result"),
+        # The server's message is kept, even from a malformed error.
         (b'{"jsonrpc":"2.0","id":%d,"error":"too long"}', "too long"),
         (b'{"jsonrpc":"2.0","id":%d,"error":{"code":"E1","message":"too long"}}', "too long"),
         (b'{"jsonrpc":"2.0","id":%d,"error":{"code":1,"message":["too long"]}}', "too long"),
@@ -290,7 +290,7 @@ async def test_late_error_without_id_is_that_of_the_probe() -> None:
 
 async def test_bridge_ends_the_call_that_has_an_unreadable_answer() -> None:
     line = text_of("%d", "NaN").replace(b'"%d"', b"%d")
-    async with bridged(sending(line)) as hand:
+    async with serve_bridged(sending(line)) as hand:
         assert "result" in await hand.ask("initialize", 0, **hello()["params"])
         await hand.send(INITIALIZED)
         answer = await hand.ask("tools/call", 1, name="x")
@@ -300,7 +300,7 @@ async def test_bridge_ends_the_call_that_has_an_unreadable_answer() -> None:
 
 async def test_bridge_reads_and_refuses_what_its_client_sends() -> None:
     line = text_of("%d", '"t"').replace(b'"%d"', b"%d")
-    async with bridged(sending(line)) as hand:
+    async with serve_bridged(sending(line)) as hand:
         await hand.send(b"\xef\xbb\xbf" + json.dumps(hello()).encode())
         assert "result" in await hand.take()
         await hand.send(INITIALIZED)
@@ -346,7 +346,7 @@ async def test_unreadable_answer_of_client_fails_the_question_at_once() -> None:
 
     for line, reason in [
         (b'{"jsonrpc":"2.0","id":%b,"result":{"roots":NaN}}', "NaN is not JSON"),
-        (b'{"jsonrpc":"2.0","id":%b}', "a message has a method, a result or an error"),
+        (b'{"jsonrpc":"2.0","id":%b}', "a message must have a method, a result or an error"),
     ]:
         with case(line):
             async with shaken(tools(OLD, ask)) as hand:
@@ -390,7 +390,7 @@ class TestOverHttp:
                     await reply.stream()
                     await reply.event(notification("notifications/tools/list_changed"))
                     await reply.raw(b"data: " + text_of(request.id, "NaN") + b"\n\n")
-                    await reply.gone()
+                    await reply.wait_until_gone()
                 else:
                     await reply.send(200, text_of(request.id, "NaN"))
 
@@ -405,7 +405,7 @@ class TestOverHttp:
                     await reply.stream()
                     await reply.raw(b"data: " + value + b"\n\n")
                     await reply.raw(b"data: " + text_of(request.id) + b"\n\n")
-                    await reply.gone()
+                    await reply.wait_until_gone()
 
                 assert text_over_http(call) == "t"
 
@@ -413,7 +413,7 @@ class TestOverHttp:
         async def call(request: Request, reply: Reply) -> None:
             await reply.stream()
             await reply.event(error(None, -32602, "too long"))
-            await reply.gone()
+            await reply.wait_until_gone()
 
         with pytest.raises(pkg.McpError, match="too long"):
             calling(Handshaking(call))

@@ -1,4 +1,4 @@
-"""Requests whose params are given as a whole: `request` has a result, `request_once` what comes."""
+"""Requests with whole params: `request` returns a result, `request_once` any answer."""
 
 from typing import Any, ClassVar
 
@@ -14,13 +14,13 @@ from support.tables import case
 METHODS = {OLD: handshake.methods, STATELESS: stateless.methods}
 
 
-async def accepted(self: object, params: ElicitRequestParams) -> Any:
-    """Accept what is asked."""
+async def accept(self: object, params: ElicitRequestParams) -> Any:
+    """Accept the question."""
     return stateless.models.ElicitResult(action="accept", content={})
 
 
 async def asks(session: Any, params: Any) -> object:
-    """Ask the client, and say what it answered."""
+    """Ask the client, and return its answer."""
     m = models(session.TABLE.revision)
     form = m.ElicitRequestFormParamsRequestedSchema(properties={})
     answer = await session.elicit("Really?", form)
@@ -29,7 +29,7 @@ async def asks(session: Any, params: Any) -> object:
 
 async def test_a_request_is_completed_and_one_that_is_sent_once_has_what_comes() -> None:
     spec, m = stateless.methods.CALL_TOOL, stateless.models
-    ours: Any = client(STATELESS, on_elicit=accepted)
+    ours: Any = client(STATELESS, on_elicit=accept)
     async with pkg.connect_in_memory(ours, tools(STATELESS, asks)) as one:
         params = m.CallToolRequestParams(name="x")
         assert content_of(await one.request(spec, params))[0].text == "accept"
@@ -67,7 +67,7 @@ async def test_a_request_for_a_task_is_refused_unless_it_is_sent_once() -> None:
     spec = handshake.methods.CALL_TOOL
     params = old.CallToolRequestParams(name="x", task=old.TaskMetadata(ttl=5))
     async with pkg.connect_in_memory(stub(handshake.Client), Working()) as one:
-        with pytest.raises(pkg.LocalError, match="has a task as answer: use request_once"):
+        with pytest.raises(pkg.LocalError, match="returns a task: use request_once"):
             await one.request(spec, params)
         answer = await one.request_once(spec, params)
     assert isinstance(answer, old.CreateTaskResult) and answer.task.task_id == "t"
@@ -76,5 +76,5 @@ async def test_a_request_for_a_task_is_refused_unless_it_is_sent_once() -> None:
 async def test_a_task_that_nobody_asked_for_is_no_result() -> None:
     spec = handshake.methods.CALL_TOOL
     async with pkg.connect_in_memory(stub(handshake.Client), Working()) as one:
-        with pytest.raises(pkg.RemoteError, match="tools/call: CreateTaskResult came"):
+        with pytest.raises(pkg.RemoteError, match="tools/call returned CreateTaskResult"):
             await one.request(spec, old.CallToolRequestParams(name="x"))

@@ -1,4 +1,4 @@
-"""What every engine does, and how those that are servers bear trouble: one table for all."""
+"""The behaviour of every engine, and of servers in trouble: one table for all."""
 
 import asyncio
 import gc
@@ -34,7 +34,7 @@ from mcp_protogen.runtime.storage.engine import (
 from mcp_protogen.runtime.storage.memory import MemoryEngine
 from support import tables
 from support.engines import SlowProxy
-from support.sharing.workers import PATIENCE, SharedEngine, Worker, answered, until, working
+from support.sharing.workers import PATIENCE, SharedEngine, Worker, until, wait_for_engine, working
 
 LIFETIME = 60.0
 NOBODY = frozenset[str]()
@@ -44,7 +44,7 @@ _numbers = count()
 
 
 def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
-    """An engine of a kind, with a place of its own for one test."""
+    """Return an engine of a kind, with its own namespace."""
     place = f"test{next(_numbers)}"
     make: dict[str, Callable[..., Engine]] = {
         "memory": MemoryEngine,
@@ -56,7 +56,7 @@ def shared_engine(kind: str, request: pytest.FixtureRequest) -> SharedEngine:
 
 
 @pytest.fixture(params=("memory", *SERVERS))
-def shared(request: pytest.FixtureRequest) -> SharedEngine:
+def shared_engines(request: pytest.FixtureRequest) -> SharedEngine:
     """Each engine."""
     return shared_engine(request.param, request)
 
@@ -70,7 +70,7 @@ def remote(request: pytest.FixtureRequest) -> SharedEngine:
 # Sessions.
 
 
-async def begun(worker: Worker, key: str = "key", lifetime: float = LIFETIME) -> None:
+async def begin_session(worker: Worker, key: str = "key", lifetime: float = LIFETIME) -> None:
     """Save a new session."""
     sessions = worker.connection.sessions
     saved = await sessions.save(key, worker.name, b"new", version=0, lifetime=lifetime)
@@ -78,13 +78,13 @@ async def begun(worker: Worker, key: str = "key", lifetime: float = LIFETIME) ->
 
 
 async def test_a_record_is_written_in_the_place_of_the_version_that_was_read(
-    shared: SharedEngine,
+    shared_engines: SharedEngine,
 ) -> None:
-    async with working(shared.engine(), "a", "b") as (a, b):
+    async with working(shared_engines.engine(), "a", "b") as (a, b):
         sessions, others = a.connection.sessions, b.connection.sessions
         assert await sessions.open("key", "a") is None
         assert await sessions.save("key", "a", b"x", version=1, lifetime=LIFETIME) is None
-        await begun(a)
+        await begin_session(a)
         assert await others.save("key", "b", b"x", version=0, lifetime=LIFETIME) is None
         assert await others.open("key", "b") == StoredSession(b"new", 1, "a", 1, 0)
         record = bytes(range(256)) * 40
@@ -98,9 +98,9 @@ async def test_a_record_is_written_in_the_place_of_the_version_that_was_read(
         assert await sessions.open("key", "a") == StoredSession(b"", 3, "a", 1, 0)
 
 
-async def test_of_writers_of_one_version_one_gets_through(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a", "b", "c") as workers:
-        await begun(workers[0])
+async def test_of_writers_of_one_version_one_gets_through(shared_engines: SharedEngine) -> None:
+    async with working(shared_engines.engine(), "a", "b", "c") as workers:
+        await begin_session(workers[0])
         for version in range(1, 6):
             outcomes = await asyncio.gather(
                 *(
@@ -111,16 +111,18 @@ async def test_of_writers_of_one_version_one_gets_through(shared: SharedEngine) 
                     for _ in range(4)
                 )
             )
-            (saved,) = [one for one in outcomes if one is not None]
+            (saved,) = [outcome for outcome in outcomes if outcome is not None]
             assert saved.version == version + 1
 
 
-async def test_an_owner_is_followed_by_another_with_the_next_epoch(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a", "b") as (a, b):
+async def test_an_owner_is_followed_by_another_with_the_next_epoch(
+    shared_engines: SharedEngine,
+) -> None:
+    async with working(shared_engines.engine(), "a", "b") as (a, b):
         mine, other = a.connection.sessions, b.connection.sessions
         assert await mine.claim("key", "a") is None
         assert not await mine.deliver("key", "a", 1, 3)
-        await begun(a)
+        await begin_session(a)
         assert await mine.deliver("key", "a", 1, 3)
         assert await other.claim("key", "b") == StoredSession(b"new", 1, "a", 1, 3)
         assert not await mine.deliver("key", "a", 1, 9)
@@ -139,11 +141,11 @@ async def test_an_owner_is_followed_by_another_with_the_next_epoch(shared: Share
         assert sorted(epochs) == [*range(3, 13)]
 
 
-async def test_what_was_ended_cannot_be_written_again(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a", "b") as (a, b):
+async def test_ended_session_cannot_be_written_again(shared_engines: SharedEngine) -> None:
+    async with working(shared_engines.engine(), "a", "b") as (a, b):
         sessions, events = a.connection.sessions, a.connection.events
         assert await sessions.end("key", LIFETIME) is None
-        await begun(a)
+        await begin_session(a)
         await b.connection.sessions.open("key", "b")
         for stream in ("~", "other"):
             await events.append("key", stream, 1, [b"x"], lifetime=LIFETIME, end=stream != "~")
@@ -168,18 +170,18 @@ async def test_what_was_ended_cannot_be_written_again(shared: SharedEngine) -> N
 
 
 async def test_a_session_lapses_with_its_events_unless_it_is_refreshed(
-    shared: SharedEngine,
+    shared_engines: SharedEngine,
 ) -> None:
-    async with working(shared.engine(), "a") as a:
+    async with working(shared_engines.engine(), "a") as a:
         sessions, events = a.connection.sessions, a.connection.events
         for key in ("short", "ended"):
-            await begun(a, key, 0.3)
+            await begin_session(a, key, 0.3)
             await events.append(key, "~", 1, [b"x"], lifetime=0.3)
         await sessions.end("ended", 0.3)
         found: StoredSession | None = None
-        # Where everybody is slow, it may have lapsed before it is refreshed.
+        # On a slow machine, it may lapse before it is refreshed.
         while found is None:
-            await begun(a, "refreshed", 0.3)
+            await begin_session(a, "refreshed", 0.3)
             await events.append("refreshed", "~", 1, [b"x"], lifetime=0.3)
             await sessions.refresh(["unknown", "refreshed"], LIFETIME)
             found = await sessions.open("refreshed", "a")
@@ -189,7 +191,7 @@ async def test_a_session_lapses_with_its_events_unless_it_is_refreshed(
         for key in ("short", "ended"):
             assert await sessions.open(key, "a") is None
             assert await read(a, "~", 1, key) is None
-            await begun(a, key)
+            await begin_session(a, key)
             assert await read(a, "~", 0, key) == Events([], False)
             appended = await events.append(key, "~", 1, [b"y"], lifetime=LIFETIME)
             assert appended.accepted
@@ -199,7 +201,7 @@ async def test_a_session_lapses_with_its_events_unless_it_is_refreshed(
 
 
 async def read(worker: Worker, stream: str, after: int, key: str = "key") -> Events | None:
-    """Read, and have the events in a list, in which they can be compared."""
+    """Read events into a list for comparison."""
     found = await worker.connection.events.read(key, stream, after)
     return None if found is None else Events([*found.events], found.ended)
 
@@ -215,9 +217,9 @@ APPENDS: tuple[tuple[tuple[int, int, bool, bool], ...], ...] = (
 )
 
 
-async def test_events_are_appended_that_follow_the_last_one(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a") as a:
-        await begun(a)
+async def test_events_are_appended_that_follow_the_last_one(shared_engines: SharedEngine) -> None:
+    async with working(shared_engines.engine(), "a") as a:
+        await begin_session(a)
         events = a.connection.events
         for row, appends in enumerate(APPENDS):
             stream, last, kept, ended = f"s{row}", 0, list[Event](), False
@@ -225,7 +227,7 @@ async def test_events_are_appended_that_follow_the_last_one(shared: SharedEngine
                 with tables.case((row, number)):
                     messages = [f"{number + i}".encode() for i in range(length)]
                     if accepted:
-                        kept += [Event(number + i, one) for i, one in enumerate(messages)]
+                        kept += [Event(number + i, message) for i, message in enumerate(messages)]
                         last, ended = max(number + length - 1, 0), end
                     appended = await events.append(
                         "key", stream, number, messages, lifetime=LIFETIME, end=end
@@ -238,9 +240,9 @@ async def test_events_are_appended_that_follow_the_last_one(shared: SharedEngine
                     assert await read(a, stream, last + 1) is None
 
 
-async def test_of_writers_of_one_number_one_gets_through(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a", "b", "c") as workers:
-        await begun(workers[0])
+async def test_of_writers_of_one_number_one_gets_through(shared_engines: SharedEngine) -> None:
+    async with working(shared_engines.engine(), "a", "b", "c") as workers:
+        await begin_session(workers[0])
         wins = list[Event]()
         for number in range(1, 9):
             tries = [(worker, f"{worker.name} {i}".encode()) for worker in workers for i in (1, 2)]
@@ -257,10 +259,10 @@ async def test_of_writers_of_one_number_one_gets_through(shared: SharedEngine) -
         assert found == Events(wins, False)
 
 
-async def test_an_event_is_any_bytes_and_may_be_large(shared: SharedEngine) -> None:
+async def test_an_event_is_any_bytes_and_may_be_large(shared_engines: SharedEngine) -> None:
     messages = [b"", bytes(range(256)), b"x" * 3_000_000]
-    async with working(shared.engine(), "a") as a:
-        await begun(a)
+    async with working(shared_engines.engine(), "a") as a:
+        await begin_session(a)
         events = a.connection.events
         await events.append("key", "~", 1, messages, lifetime=LIFETIME)
         found = await read(a, "~", 0)
@@ -268,10 +270,10 @@ async def test_an_event_is_any_bytes_and_may_be_large(shared: SharedEngine) -> N
 
 
 async def test_the_oldest_events_of_a_long_stream_may_be_gone_which_is_said(
-    shared: SharedEngine,
+    shared_engines: SharedEngine,
 ) -> None:
-    async with working(shared.engine(max_events=10), "a") as a:
-        await begun(a)
+    async with working(shared_engines.engine(max_events=10), "a") as a:
+        await begin_session(a)
         events = a.connection.events
         for number in range(1, 301, 3):
             messages = [str(number + i).encode() for i in range(3)]
@@ -282,9 +284,9 @@ async def test_the_oldest_events_of_a_long_stream_may_be_gone_which_is_said(
         assert await read(a, "~", 290) == Events(kept, False)
 
 
-async def test_who_appends_learns_who_follows(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a", "b") as (a, b):
-        await begun(a)
+async def test_who_appends_learns_who_follows(shared_engines: SharedEngine) -> None:
+    async with working(shared_engines.engine(), "a", "b") as (a, b):
+        await begin_session(a)
         events, other = a.connection.events, b.connection.events
         await other.unfollow("key", "~", "b")
         for _ in range(2):
@@ -306,7 +308,7 @@ async def test_a_stream_that_was_only_followed_takes_no_memory() -> None:
         events = a.connection.events
 
         def streams() -> int:
-            return sum(type(one).__name__ == "_Stream" for one in gc.get_objects())
+            return sum(type(value).__name__ == "_Stream" for value in gc.get_objects())
 
         before = streams()
         await events.follow("key", "~", "a")
@@ -318,14 +320,16 @@ async def test_a_stream_that_was_only_followed_takes_no_memory() -> None:
 # Letters and changes.
 
 
-async def test_letters_arrive_in_the_order_in_which_they_were_sent(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a", "b", "c") as (a, b, c):
+async def test_letters_arrive_in_the_order_in_which_they_were_sent(
+    shared_engines: SharedEngine,
+) -> None:
+    async with working(shared_engines.engine(), "a", "b", "c") as (a, b, c):
         mail = a.connection.mail
         assert await mail.send([]) == NOBODY
         letters = [("b", b"1"), ("gone", b"2"), ("c", b""), ("b", bytes(range(256))), ("a", b"5")]
         assert await mail.send(letters) == {"gone"}
         sent = [str(i).encode() for i in range(500)]
-        outcomes = await asyncio.gather(*(mail.send([("b", one)]) for one in sent))
+        outcomes = await asyncio.gather(*(mail.send([("b", content)]) for content in sent))
         assert {*outcomes} == {NOBODY}
         await until(lambda: len(b.letters) == 502 and c.letters and a.letters)
         assert b.letters == [b"1", bytes(range(256)), *sent]
@@ -333,8 +337,8 @@ async def test_letters_arrive_in_the_order_in_which_they_were_sent(shared: Share
         assert a.gaps + b.gaps + c.gaps == 0
 
 
-async def test_all_get_changes_in_one_order(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a", "b", "c") as workers:
+async def test_all_get_changes_in_one_order(shared_engines: SharedEngine) -> None:
+    async with working(shared_engines.engine(), "a", "b", "c") as workers:
 
         async def publish(worker: Worker) -> None:
             for i in range(20):
@@ -346,14 +350,14 @@ async def test_all_get_changes_in_one_order(shared: SharedEngine) -> None:
         await until(lambda: all(len(worker.changes) == 120 for worker in workers))
         assert workers[0].changes == workers[1].changes == workers[2].changes
         for worker in workers:
-            own = [one for one in worker.changes if one.startswith(worker.name.encode())]
+            own = [change for change in worker.changes if change.startswith(worker.name.encode())]
             names = (f"{worker.name} {i}{end}" for i in range(20) for end in ("", "+"))
-            assert [one.decode() for one in own] == [*names]
+            assert [change.decode() for change in own] == [*names]
             assert worker.gaps == 0
 
 
-async def test_a_worker_hears_nothing_of_before_it_came(shared: SharedEngine) -> None:
-    engine = shared.engine()
+async def test_a_worker_hears_nothing_of_before_it_came(shared_engines: SharedEngine) -> None:
+    engine = shared_engines.engine()
     async with working(engine, "a") as a:
         await a.connection.bus.publish([b"before"])
         async with working(engine, "b") as b:
@@ -362,8 +366,8 @@ async def test_a_worker_hears_nothing_of_before_it_came(shared: SharedEngine) ->
             assert b.heard == b.heard[:1] and b.changes == [b"after"]
 
 
-async def test_who_is_asked_about_may_become_fewer_meanwhile(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a", "b") as (a, _):
+async def test_who_is_asked_about_may_become_fewer_meanwhile(shared_engines: SharedEngine) -> None:
+    async with working(shared_engines.engine(), "a", "b") as (a, _):
         workers = {"a", "b", "c"}
         asking = asyncio.create_task(a.connection.mail.alive(workers))
         await asyncio.sleep(0)
@@ -371,8 +375,8 @@ async def test_who_is_asked_about_may_become_fewer_meanwhile(shared: SharedEngin
         assert await asking - {"b"} == {"a"}
 
 
-async def test_a_worker_that_has_left_counts_as_gone_at_once(shared: SharedEngine) -> None:
-    engine = shared.engine()
+async def test_a_worker_that_has_left_counts_as_gone_at_once(shared_engines: SharedEngine) -> None:
+    engine = shared_engines.engine()
     async with working(engine, "a") as a:
         async with working(engine, "b") as b:
             assert await a.connection.mail.alive(["a", "b", "c"]) == {"a", "b"}
@@ -382,9 +386,9 @@ async def test_a_worker_that_has_left_counts_as_gone_at_once(shared: SharedEngin
         assert await a.connection.mail.send([("b", b"x"), ("a", b"y")]) == {"b"}
 
 
-async def test_a_name_that_nobody_can_have_is_that_of_nobody(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a") as a:
-        await begun(a)
+async def test_a_name_that_nobody_can_have_is_that_of_nobody(shared_engines: SharedEngine) -> None:
+    async with working(shared_engines.engine(), "a") as a:
+        await begin_session(a)
         mail: Mail = a.connection.mail
         sessions: SessionStore = a.connection.sessions
         for name in ("\0", "a\0b", "\ud800", "}", "x" * 100_000):
@@ -405,9 +409,9 @@ async def test_a_name_that_nobody_can_have_is_that_of_nobody(shared: SharedEngin
 # Calls.
 
 
-async def test_a_call_that_is_cancelled_disturbs_no_other(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a") as a:
-        await begun(a)
+async def test_a_call_that_is_cancelled_disturbs_no_other(shared_engines: SharedEngine) -> None:
+    async with working(shared_engines.engine(), "a") as a:
+        await begin_session(a)
         events = a.connection.events
         for number in range(1, 20):
             calls = [
@@ -432,11 +436,11 @@ async def test_a_call_that_is_cancelled_disturbs_no_other(shared: SharedEngine) 
 
 
 async def test_calls_that_are_under_way_when_a_worker_ends_are_answered_or_fail(
-    shared: SharedEngine,
+    shared_engines: SharedEngine,
 ) -> None:
-    engine, calls = shared.engine(), list[asyncio.Task[Any]]()
+    engine, calls = shared_engines.engine(), list[asyncio.Task[Any]]()
     async with working(engine, "a") as a:
-        await begun(a)
+        await begin_session(a)
         for number in range(200):
             append = a.connection.events.append("key", f"s{number}", 1, [b"x"], lifetime=LIFETIME)
             calls.append(asyncio.create_task(append))
@@ -446,8 +450,8 @@ async def test_calls_that_are_under_way_when_a_worker_ends_are_answered_or_fail(
         assert isinstance(outcome, (EngineUnavailable, Appended, frozenset))
 
 
-def test_workers_of_several_loops_share_an_engine(shared: SharedEngine) -> None:
-    engine = shared.engine()
+def test_workers_of_several_loops_share_an_engine(shared_engines: SharedEngine) -> None:
+    engine = shared_engines.engine()
     there, told = threading.Event(), threading.Event()
 
     async def other() -> None:
@@ -506,7 +510,7 @@ async def test_all_calls_fail_while_the_server_is_away_and_go_on_afterwards(
     remote: SharedEngine,
 ) -> None:
     async with working(remote.engine(), "a", lease=0.5) as a:
-        await begun(a)
+        await begin_session(a)
         await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
         remote.running.stop()
         try:
@@ -514,7 +518,7 @@ async def test_all_calls_fail_while_the_server_is_away_and_go_on_afterwards(
             await until(lambda: not a.connection.current)
         finally:
             remote.running.start()
-        await answered(a.connection)
+        await wait_for_engine(a.connection)
         await until(lambda: a.connection.current)
         # Before it was current again, it has learned that it may have missed something.
         assert a.gaps >= 1
@@ -528,27 +532,29 @@ async def test_all_calls_fail_while_the_server_is_away_and_go_on_afterwards(
         await until(lambda: a.letters)
 
 
-async def test_a_change_comes_before_a_letter_that_was_sent_later(shared: SharedEngine) -> None:
-    async with working(shared.engine(), "a", "b") as (a, b):
+async def test_a_change_comes_before_a_letter_that_was_sent_later(
+    shared_engines: SharedEngine,
+) -> None:
+    async with working(shared_engines.engine(), "a", "b") as (a, b):
         for number in range(20):
             await a.connection.bus.publish([b"%d" % number])
             await a.connection.mail.send([("b", b"%d" % number)])
         await until(lambda: len(b.letters) == 20)
-        order = [(int(one.content), isinstance(one, Letter)) for one in b.heard]
+        order = [(int(message.content), isinstance(message, Letter)) for message in b.heard]
         assert all(order.index((n, False)) < order.index((n, True)) for n in range(20))
 
 
 async def test_a_server_that_has_lost_everything_is_a_gap(remote: SharedEngine) -> None:
     async with working(remote.engine(), "a", "b", lease=3.0) as (a, b):
-        await begun(a)
+        await begin_session(a)
         await a.connection.bus.publish([b"1", b"2", b"3"])
         await until(lambda: len(b.changes) == 3)
         remote.running.stop(keep=False)
         remote.running.start()
-        await answered(a.connection)
+        await wait_for_engine(a.connection)
         await until(lambda: a.gaps and b.gaps and a.connection.current and b.connection.current)
         assert await a.connection.sessions.open("key", "a") is None
-        await begun(a)
+        await begin_session(a)
         await a.connection.bus.publish([b"4"])
         await a.connection.mail.send([("b", b"5")])
         await until(lambda: len(b.changes) == 4 and b.letters)
@@ -556,7 +562,7 @@ async def test_a_server_that_has_lost_everything_is_a_gap(remote: SharedEngine) 
 
 async def test_a_silent_server_fails_calls_in_time(remote: SharedEngine) -> None:
     async with working(remote.engine(timeout=0.2), "a", lease=0.5) as a:
-        await answered(a.connection)
+        await wait_for_engine(a.connection)
         remote.running.freeze()
         try:
             await all_fail(a.connection)
@@ -567,7 +573,7 @@ async def test_a_silent_server_fails_calls_in_time(remote: SharedEngine) -> None
             await until(lambda: not a.connection.current)
         finally:
             remote.running.thaw()
-        await answered(a.connection)
+        await wait_for_engine(a.connection)
         await until(lambda: a.connection.current)
         assert a.gaps >= 1
 
@@ -577,7 +583,7 @@ async def test_connections_that_were_ended_are_made_anew_and_nothing_is_lost_uns
 ) -> None:
     async with working(remote.engine(), "a", "b") as (a, b):
         for number in range(5):
-            await answered(a.connection)
+            await wait_for_engine(a.connection)
             await asyncio.to_thread(remote.running.disconnect)
             while True:
                 try:
@@ -588,7 +594,7 @@ async def test_connections_that_were_ended_are_made_anew_and_nothing_is_lost_uns
         await until(lambda: b.letters[-1:] == [b"4"])
         # A letter that was not answered for may have been sent, and is sent again.
         assert b.gaps or sorted({*b.letters}) == [b"0", b"1", b"2", b"3", b"4"]
-        await answered(b.connection)
+        await wait_for_engine(b.connection)
 
 
 async def test_a_worker_that_is_cancelled_twice_leaves_no_connection(
@@ -616,7 +622,7 @@ async def test_a_worker_that_is_cancelled_twice_leaves_no_connection(
     finally:
         remote.running.thaw()
     assert task.cancelled()
-    # Its error has what it was about.
+    # The error names its subject.
     del task
     await until(lambda: sockets() <= before)
 
@@ -630,8 +636,8 @@ async def test_an_engine_that_is_away_can_be_entered(remote: SharedEngine) -> No
             remote.running.start()
             await until(lambda: a.connection.current)
             assert a.gaps == 1
-            await answered(a.connection)
-            await begun(a)
+            await wait_for_engine(a.connection)
+            await begin_session(a)
     finally:
         remote.running.start()
 
@@ -654,7 +660,7 @@ async def test_a_worker_that_is_not_heard_of_is_gone_and_knows_it(remote: Shared
         gaps, proxy.delay = far.gaps, 0.0
         await until(lambda: far.connection.current)
         assert far.gaps > gaps
-        # Where everybody is slow, its lease may have lapsed once more.
+        # On a slow machine, its lease may lapse once more.
         while await near.connection.mail.send([("far", b"again")]):
             await asyncio.sleep(0.02)
         await until(lambda: far.letters)
@@ -666,9 +672,9 @@ async def test_a_slow_server_loses_no_order(remote: SharedEngine) -> None:
     async with proxy.running(), working(remote.engine(url=proxy.url), "a", "b") as (a, b):
         proxy.delay = 0.03
         sent = [str(i).encode() for i in range(30)]
-        await begun(a)
+        await begin_session(a)
         mail = a.connection.mail
-        outcomes = await asyncio.gather(*(mail.send([("b", one)]) for one in sent))
+        outcomes = await asyncio.gather(*(mail.send([("b", content)]) for content in sent))
         assert {*outcomes} == {NOBODY}
         await until(lambda: len(b.letters) == 30)
         assert b.letters == sent
@@ -678,10 +684,10 @@ async def test_a_slow_server_loses_no_order(remote: SharedEngine) -> None:
 async def test_the_number_of_connections_does_not_grow_with_sessions(remote: SharedEngine) -> None:
     proxy = SlowProxy(remote.running.url)
     async with proxy.running(), working(remote.engine(url=proxy.url), "a") as a:
-        await begun(a)
+        await begin_session(a)
 
         async def use(number: int) -> None:
-            await begun(a, f"k{number}")
+            await begin_session(a, f"k{number}")
             await a.connection.events.follow(f"k{number}", "~", "a")
             events = a.connection.events
             await events.append(f"k{number}", "~", 1, [b"x"], lifetime=LIFETIME)

@@ -1,4 +1,4 @@
-"""The forwarder itself: what it passes on, and to whom."""
+"""The forwarder: its forwarded data, and its choice of servers."""
 
 import asyncio
 from asyncio import StreamReader, StreamWriter
@@ -22,7 +22,9 @@ def response(text: str, *fields: str, status: str = "200 OK") -> bytes:
 
 
 @asynccontextmanager
-async def played(*talks: Talk, policy: str = "round-robin") -> AsyncGenerator[Forwarder, None]:
+async def play_servers(
+    *talks: Talk, policy: str = "round-robin"
+) -> AsyncGenerator[Forwarder, None]:
     """Servers that are played by hand, behind a forwarder."""
 
     def taking(talk: Talk) -> Callable[[StreamReader, StreamWriter], Awaitable[None]]:
@@ -42,23 +44,25 @@ async def played(*talks: Talk, policy: str = "round-robin") -> AsyncGenerator[Fo
         yield await stack.enter_async_context(forwarding(ports, policy))
 
 
-async def asked_of(client: Wire) -> bytes:
+async def read_head(client: Wire) -> bytes:
     """The head of a request."""
     return await client.reader.readuntil(b"\r\n\r\n")
 
 
-def named(name: str) -> Talk:
+def answer_with_name(name: str) -> Talk:
     """A server that answers one request with its name."""
 
     async def talk(client: Wire) -> None:
-        await asked_of(client)
+        await read_head(client)
         await client.send(response(name))
 
     return talk
 
 
 async def test_each_request_of_a_connection_goes_to_a_server_by_itself() -> None:
-    async with played(named("0"), named("1"), named("2")) as forwarder:
+    async with play_servers(
+        answer_with_name("0"), answer_with_name("1"), answer_with_name("2")
+    ) as forwarder:
         async with wire(forwarder.port) as client:
             for number in range(4):
                 await client.send(http(b"", "GET", **IN_SESSION))
@@ -82,7 +86,7 @@ def test_policies_choose_by_turns_by_a_seed_by_session_or_what_was_not_chosen_be
     another = chosen("another", 0, *mixed)
     for session in range(3):
         turns = another[session::3]
-        assert all(one != next for one, next in pairwise(turns))
+        assert all(turn != next for turn, next in pairwise(turns))
         assert set(turns) == {0, 1, 2}
     for policy in POLICIES:
         with case(policy):
@@ -92,11 +96,11 @@ def test_policies_choose_by_turns_by_a_seed_by_session_or_what_was_not_chosen_be
 
 async def test_a_session_that_was_begun_goes_on_at_another_server() -> None:
     async def begins(client: Wire) -> None:
-        await asked_of(client)
+        await read_head(client)
         await client.send(response("", "mcp-session-id: new"))
 
     for _ in range(5):
-        async with played(begins, begins, begins, policy="another") as forwarder:
+        async with play_servers(begins, begins, begins, policy="another") as forwarder:
             await ask(forwarder.port, http())
             await ask(forwarder.port, http(b"", mcp_session_id="new"))
             first, second = forwarder.passed
@@ -105,7 +109,7 @@ async def test_a_session_that_was_begun_goes_on_at_another_server() -> None:
 
 async def test_bodies_pass_as_they_come_both_ways() -> None:
     async def echoing(client: Wire) -> None:
-        head = await asked_of(client)
+        head = await read_head(client)
         assert b"expect: 100-continue\r\n" in head
         await client.send(b"HTTP/1.1 100 Continue\r\n\r\n")
         await client.send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n")
@@ -113,7 +117,7 @@ async def test_bodies_pass_as_they_come_both_ways() -> None:
             await client.send(b"%x\r\n%b\r\n" % (len(piece), piece))
         await client.send(b"0\r\nlast: one\r\n\r\n")
 
-    async with played(echoing) as forwarder, wire(forwarder.port) as client:
+    async with play_servers(echoing) as forwarder, wire(forwarder.port) as client:
         for _ in range(2):
             chunked = {"transfer_encoding": "chunked", "content_length": None}
             await client.send(http(b"", expect="100-continue", **chunked))
@@ -128,11 +132,11 @@ async def test_bodies_pass_as_they_come_both_ways() -> None:
 
 async def test_responses_without_a_body_leave_the_connection_open() -> None:
     async def empty(client: Wire) -> None:
-        head = await asked_of(client)
+        head = await read_head(client)
         status = "200 OK" if head.startswith(b"HEAD") else "204 No Content"
         await client.send(f"HTTP/1.1 {status}\r\ncontent-type: none\r\n\r\n".encode())
 
-    async with played(empty) as forwarder, wire(forwarder.port) as client:
+    async with play_servers(empty) as forwarder, wire(forwarder.port) as client:
         for verb in ("HEAD", "DELETE", "HEAD"):
             await client.send(http(b"", verb))
             assert (await client.head()).status == (204 if verb == "DELETE" else 200)
@@ -146,11 +150,11 @@ async def test_a_server_notices_that_its_client_is_gone() -> None:
     noticed = asyncio.Queue[bool]()
 
     async def streaming(client: Wire) -> None:
-        await asked_of(client)
+        await read_head(client)
         await client.send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n")
         await noticed.put(await client.is_closed())
 
-    async with played(streaming) as forwarder:
+    async with play_servers(streaming) as forwarder:
         for leave in (Wire.vanish, half_close):
             async with wire(forwarder.port) as client:
                 await client.send(http())
@@ -163,7 +167,7 @@ async def test_a_server_notices_that_its_client_takes_nothing_in() -> None:
     stuck = asyncio.Event()
 
     async def flooding(client: Wire) -> None:
-        await asked_of(client)
+        await read_head(client)
         client.writer.write(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n")
         try:
             for _ in range(1000):
@@ -173,7 +177,7 @@ async def test_a_server_notices_that_its_client_takes_nothing_in() -> None:
             stuck.set()
             client.vanish()
 
-    async with played(flooding) as forwarder, wire(forwarder.port) as client:
+    async with play_servers(flooding) as forwarder, wire(forwarder.port) as client:
         await client.send(http())
         client.read(on=False)
         await stuck.wait()
@@ -181,13 +185,13 @@ async def test_a_server_notices_that_its_client_takes_nothing_in() -> None:
 
 async def test_a_client_notices_that_a_server_breaks_off() -> None:
     async def breaking(client: Wire) -> None:
-        await asked_of(client)
+        await read_head(client)
         await client.send(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n5\r\nb")
 
     async def silent(client: Wire) -> None:
-        await asked_of(client)
+        await read_head(client)
 
-    async with played(breaking, silent) as forwarder:
+    async with play_servers(breaking, silent) as forwarder:
         for begun in (True, False):
             async with wire(forwarder.port) as client:
                 await client.send(http())
@@ -198,7 +202,7 @@ async def test_a_client_notices_that_a_server_breaks_off() -> None:
 
 
 async def test_requests_go_to_the_next_server_where_one_is_gone() -> None:
-    async with played(named("0"), named("1")) as forwarder:
+    async with play_servers(answer_with_name("0"), answer_with_name("1")) as forwarder:
         ports = list(forwarder.ports)
         async with asyncio.timeout(10):
             forwarder.ports[0] = 1
@@ -220,14 +224,14 @@ UNCLEAR = (
 )
 
 
-async def test_what_is_unclear_passes_as_it_is_to_one_server() -> None:
+async def test_ambiguous_request_passes_unchanged_to_single_server() -> None:
     received = asyncio.Queue[bytes]()
 
     async def taking(client: Wire) -> None:
         await received.put(await client.reader.read())
         await client.send(b"whatever \r\n that means")
 
-    async with played(taking) as forwarder:
+    async with play_servers(taking) as forwarder:
         for data in UNCLEAR:
             with case(data):
                 async with wire(forwarder.port) as client:
@@ -237,15 +241,15 @@ async def test_what_is_unclear_passes_as_it_is_to_one_server() -> None:
                     assert await client.reader.read() == b"whatever \r\n that means"
 
 
-async def test_what_is_still_open_ends_with_the_forwarder() -> None:
+async def test_open_connections_end_with_forwarder() -> None:
     begun = asyncio.Event()
 
     async def waiting(client: Wire) -> None:
-        await asked_of(client)
+        await read_head(client)
         begun.set()
         assert await client.is_closed()
 
-    async with played(waiting) as forwarder, wire(forwarder.port) as client:
+    async with play_servers(waiting) as forwarder, wire(forwarder.port) as client:
         await client.send(http())
         await begun.wait()
         await forwarder.close()

@@ -1,4 +1,4 @@
-"""What a load balancer asks: whether the process lives, and whether it can serve."""
+"""Health checks of a load balancer: alive, and ready."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -11,7 +11,7 @@ from mcp_protogen.runtime.features.sharing.worker_peers import WorkerPeers
 from mcp_protogen.runtime.http.server.sessions.peers import Peers
 from mcp_protogen.runtime.storage.memory import MemoryEngine
 from mcp_revisions.v2025_11_25.models import CallToolRequestParams
-from support.http.serving import Site, app_of, booted, calling, serving, text_in
+from support.http.serving import Site, app_of, calling, run_app, serving, text_in
 from support.revisions import STATELESS
 from support.sessions.talking import pkg, tools
 from support.sharing.faults import Engine, shared_by
@@ -42,18 +42,18 @@ async def test_both_answer_anybody() -> None:
                 assert (post.status_code, post.headers["allow"]) == (405, "GET, HEAD")
 
 
-async def test_their_paths_can_be_chosen_and_left_out() -> None:
+async def test_health_paths_can_be_chosen_and_left_out() -> None:
     async with serving(ours(), health_path="/livez", ready_path=None) as site:
         answers = [
             (await site.http.get(path)).status_code for path in ("/livez", "/health", "/ready")
         ]
         assert answers == [200, 404, 404]
     for name in ("health_path", "ready_path"):
-        with pytest.raises(ValueError, match=f"{name} has to begin with a slash"):
+        with pytest.raises(ValueError, match=f"{name} must begin with a slash"):
             app_of(ours(), **{name: "health"})
 
 
-async def test_what_else_is_there_goes_before_them() -> None:
+async def test_other_routes_take_precedence() -> None:
     def health(request: pkg.RouteRequest) -> str:
         return "own"
 
@@ -72,7 +72,7 @@ async def readiness(site: Site) -> tuple[int, str]:
     return answer.status_code, answer.json()["status"]
 
 
-async def test_it_is_ready_from_the_lifespan_to_the_end() -> None:
+async def test_server_is_ready_from_lifespan_until_close() -> None:
     enter, begun, drain = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     @asynccontextmanager
@@ -87,7 +87,7 @@ async def test_it_is_ready_from_the_lifespan_to_the_end() -> None:
 
     app = app_of(tools(STATELESS, waits, lifespan=lifespan))
     # As inside another application, which passes no lifespan on.
-    async with booted(app, lifespan="off") as port, calling(port) as site:
+    async with run_app(app, lifespan="off") as port, calling(port) as site:
         assert await readiness(site) == (503, "starting")
         enter.set()
         while await readiness(site) != (200, "ready"):
@@ -113,14 +113,14 @@ async def test_a_lifespan_that_fails_is_tried_again() -> None:
         yield
 
     app = app_of(ours(lifespan=lifespan))
-    async with booted(app, lifespan="off") as port, calling(port) as site:
+    async with run_app(app, lifespan="off") as port, calling(port) as site:
         while await readiness(site) != (200, "ready"):
             await asyncio.sleep(0.005)
         assert len(attempts) == 3
         await app.close()
 
 
-async def test_it_is_not_ready_while_the_engine_is_away() -> None:
+async def test_server_is_not_ready_without_engine() -> None:
     engine = Engine()
     async with serving(ours(), shared=shared_by(engine)) as site:
         assert await readiness(site) == (200, "ready")
@@ -138,11 +138,11 @@ async def test_an_engine_that_cannot_be_used_is_said_at_the_start() -> None:
             raise ImportError("no client for it")
 
     app = app_of(ours(), shared=shared_by(Broken()))
-    async with booted(app, lifespan="off") as port, calling(port) as site:
+    async with run_app(app, lifespan="off") as port, calling(port) as site:
         assert await readiness(site) == (503, "starting")
         assert (await site.modern("tools/call", name="x")).status_code == 503
     with pytest.raises(SystemExit):
-        async with booted(app):
+        async with run_app(app):
             pass
     assert "no client for it" in str(app.failure)
 

@@ -1,4 +1,4 @@
-"""What only an engine in PostgreSQL does: its tables, its transactions, and how they are lost."""
+"""PostgreSQL engines: tables, transactions, and lost connections."""
 
 import asyncio
 import logging
@@ -21,7 +21,7 @@ from mcp_protogen.runtime.features.sharing.postgres.statements import Schema
 from mcp_protogen.runtime.storage.engine import Change, EngineUnavailable, Event, Events, Letter
 from support import tables
 from support.engines import PostgresServer, SlowProxy
-from support.sharing.workers import PATIENCE, Worker, answered, until, working
+from support.sharing.workers import PATIENCE, Worker, until, wait_for_engine, working
 
 LIFETIME = 60.0
 
@@ -32,18 +32,18 @@ Make = Callable[..., PostgresEngine]
 
 @pytest.fixture
 def schema() -> str:
-    """A schema of one test, with a name that has to be quoted."""
+    """Return a schema for one test, whose name needs quotes."""
     return f'a "b" %s {{c}} {next(_numbers)}'
 
 
-def quoted(engine: PostgresEngine) -> str:
+def quote_schema(engine: PostgresEngine) -> str:
     return Schema(engine.schema).quoted
 
 
 @pytest.fixture
 def make(postgres_server: PostgresServer, schema: str) -> Make:
     def engine(**options: Any) -> PostgresEngine:
-        # What takes so long was not merely busy.
+        # Longer than a busy machine takes.
         options.setdefault("timeout", PATIENCE)
         return PostgresEngine(postgres_server.url, schema=schema, **options)
 
@@ -52,21 +52,21 @@ def make(postgres_server: PostgresServer, schema: str) -> Make:
 
 @pytest.fixture
 def sql(postgres_server: PostgresServer, make: Make) -> Callable[[str], list[Any]]:
-    """Runs a statement in the schema, as somebody else."""
-    return lambda text: postgres_server.run(f"set search_path to {quoted(make())}; {text}")
+    """Return a function that runs a statement in the schema over another connection."""
+    return lambda text: postgres_server.run(f"set search_path to {quote_schema(make())}; {text}")
 
 
 @asynccontextmanager
 async def transaction(
     server: PostgresServer, engine: PostgresEngine
 ) -> AsyncGenerator[psycopg.AsyncConnection[Any], None]:
-    """A transaction of somebody who takes long; it is committed at the end."""
+    """A slow foreign transaction; it is committed at the end."""
     async with await psycopg.AsyncConnection[Any].connect(server.url) as connection:
-        await connection.execute(f"set local search_path to {quoted(engine)}".encode())
+        await connection.execute(f"set local search_path to {quote_schema(engine)}".encode())
         yield connection
 
 
-async def begun(worker: Worker, key: str = "key", lifetime: float = LIFETIME) -> None:
+async def begin_session(worker: Worker, key: str = "key", lifetime: float = LIFETIME) -> None:
     sessions = worker.connection.sessions
     assert await sessions.save(key, worker.name, b"new", version=0, lifetime=lifetime)
 
@@ -78,7 +78,7 @@ async def test_workers_that_begin_at_once_make_the_tables_once(make: Make) -> No
     async def work(name: str) -> None:
         async with working(make(connections=1), name) as worker:
             assert worker.connection.current and worker.heard == []
-            await begun(worker, name)
+            await begin_session(worker, name)
 
     await asyncio.gather(*(work(f"w{i}") for i in range(10)))
 
@@ -100,11 +100,11 @@ async def test_a_role_that_may_not_make_tables_needs_them_made(
         assert "schema_sql" in caplog.text
         for _ in range(2):
             postgres_server.run(make().schema_sql())
-        schema = quoted(make())
+        schema = quote_schema(make())
         sql(f"grant usage on schema {schema} to {role}")
         sql(f"grant select, insert, update, delete on all tables in schema {schema} to {role}")
         await until(lambda: a.connection.current)
-        await begun(a)
+        await begin_session(a)
         await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
         await a.connection.mail.send([("a", b"1")])
         await a.connection.bus.publish([b"2"])
@@ -129,11 +129,11 @@ async def test_tables_that_were_dropped_are_made_again_which_is_a_gap(
     make: Make, sql: Callable[[str], list[Any]]
 ) -> None:
     async with working(make(), "a", lease=3.0) as a:
-        await begun(a)
-        sql(f"drop schema {quoted(make())} cascade")
+        await begin_session(a)
+        sql(f"drop schema {quote_schema(make())} cascade")
         await until(lambda: a.gaps and a.connection.current)
         assert await a.connection.sessions.open("key", "a") is None
-        await begun(a)
+        await begin_session(a)
 
 
 # Letters and changes, when transactions take long.
@@ -185,9 +185,9 @@ async def test_a_transaction_that_takes_too_long_fails_those_that_wait_for_it(
             outcomes = await asyncio.gather(
                 *(a.connection.bus.publish([b"lost"]) for _ in range(9)), return_exceptions=True
             )
-            assert {type(one) for one in outcomes} == {EngineUnavailable}
+            assert {type(outcome) for outcome in outcomes} == {EngineUnavailable}
             # Others do not wait.
-            await answered(a.connection)
+            await wait_for_engine(a.connection)
         while True:
             with suppress(EngineUnavailable):
                 await a.connection.bus.publish([b"2"])
@@ -195,7 +195,7 @@ async def test_a_transaction_that_takes_too_long_fails_those_that_wait_for_it(
         await until(lambda: b"2" in a.changes)
 
 
-async def test_what_waits_to_be_sent_has_failed_when_its_worker_ends(
+async def test_unsent_messages_fail_when_worker_ends(
     postgres_server: PostgresServer, make: Make
 ) -> None:
     async with (
@@ -211,9 +211,9 @@ async def test_what_waits_to_be_sent_has_failed_when_its_worker_ends(
             await asyncio.sleep(0)
             publishing.append(asyncio.create_task(publish([b"3"])))
             await asyncio.sleep(0)
-        for one in publishing:
+        for publication in publishing:
             with pytest.raises(EngineUnavailable):
-                await one
+                await publication
         assert await a.connection.mail.alive(["a", "b"]) == {"a"}
 
 
@@ -221,7 +221,7 @@ async def test_an_event_is_refused_that_another_transaction_has_written_first(
     postgres_server: PostgresServer, make: Make
 ) -> None:
     async with working(make(), "a") as a:
-        await begun(a)
+        await begin_session(a)
         events = a.connection.events
         await events.append("key", "~", 1, [b"1"], lifetime=LIFETIME)
         async with transaction(postgres_server, make()) as slow:
@@ -241,7 +241,7 @@ async def test_no_event_survives_the_end_of_its_session(
     postgres_server: PostgresServer, make: Make, sql: Callable[[str], list[Any]]
 ) -> None:
     async with working(make(), "a") as a:
-        await begun(a)
+        await begin_session(a)
         sessions, events = a.connection.sessions, a.connection.events
         async with transaction(postgres_server, make()) as slow:
             await slow.execute("insert into streams values ('key', '~', 1, false, '{}')")
@@ -263,7 +263,7 @@ async def test_a_crash_loses_letters_which_is_a_gap_but_no_session(
     postgres_server: PostgresServer, make: Make
 ) -> None:
     async with working(make(), "a", "b", lease=60.0) as (a, b):
-        await begun(a)
+        await begin_session(a)
         await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
         await a.connection.bus.publish([b"1", b"2"])
         await until(lambda: len(b.changes) == 2)
@@ -295,7 +295,7 @@ async def test_an_orderly_restart_loses_nothing(
         assert a.connection.current and b.connection.current and not a.gaps
 
 
-async def test_what_is_missing_is_a_gap(make: Make, sql: Callable[[str], list[Any]]) -> None:
+async def test_missing_changes_are_gap(make: Make, sql: Callable[[str], list[Any]]) -> None:
     losses = {
         "the lease has lapsed": "update workers set lapses_at = now()",
         "the lease is gone": "delete from workers",
@@ -311,7 +311,7 @@ async def test_what_is_missing_is_a_gap(make: Make, sql: Callable[[str], list[An
                 await a.connection.bus.publish([b"1", b"2", b"3"])
                 await until(lambda: len(a.changes) == 3 * number)  # noqa: B023
                 sql(loss)
-                # It looks at once, if somebody may write to it.
+                # It looks at once, if another transaction may write.
                 await a.connection.mail.send([("a", b"x")])
                 await until(lambda: a.gaps == number)  # noqa: B023
                 await until(lambda: a.connection.current)
@@ -336,11 +336,11 @@ async def test_many_letters_and_changes_come_in_their_order(
 ) -> None:
     async with working(make(), "a", "b") as (a, b):
         sent = [str(i).encode() for i in range(3500)]
-        await a.connection.mail.send([("b", one) for one in sent])
+        await a.connection.mail.send([("b", content) for content in sent])
         await a.connection.bus.publish(sent)
         await until(lambda: len(b.letters) == len(b.changes) == len(sent))
         assert b.letters == b.changes == sent and not b.gaps
-        # What was read goes with the next reading.
+        # Rows that were read go with the next reading.
         await a.connection.mail.send([("b", b"last")])
         await until(lambda: len(sql("select from letters where worker = 'b'")) <= 1)
 
@@ -348,13 +348,13 @@ async def test_many_letters_and_changes_come_in_their_order(
 # Cleaning.
 
 
-async def test_what_has_lapsed_is_deleted_a_little_at_a_time(
+async def test_expired_rows_are_deleted_in_small_steps(
     make: Make, sql: Callable[[str], list[Any]]
 ) -> None:
     async with working(make(), "a") as a:
         connection = a.connection
         assert isinstance(connection, PostgresConnection)
-        await begun(a)
+        await begin_session(a)
         events = connection.events
         await events.append("key", "over", 0, [b"x", b"y"], lifetime=0.01, end=True)
         await events.append("key", "~", 1, [b"x"], lifetime=0.01)
@@ -385,7 +385,7 @@ async def test_what_has_lapsed_is_deleted_a_little_at_a_time(
 
 async def test_workers_that_are_gone_are_left_out_of_many_copies(make: Make) -> None:
     async with working(make(), "a", "b") as (a, b):
-        await begun(a)
+        await begin_session(a)
         sessions = b.connection.sessions
         for number in range(20):
             await sessions.open("key", f"gone{number}")
@@ -398,7 +398,7 @@ async def test_a_worker_that_ends_leaves_nothing(
     postgres_server: PostgresServer, make: Make, sql: Callable[[str], list[Any]]
 ) -> None:
     async with working(make(), "a") as a:
-        await begun(a)
+        await begin_session(a)
         await a.connection.mail.send([("a", b"x")])
     assert not a.connection.current
     assert sql("select from workers") == sql("select from letters") == []
@@ -420,7 +420,7 @@ async def test_a_server_that_takes_no_more_connections_is_not_asked_for_one_by_e
 ) -> None:
     proxy = SlowProxy(postgres_server.url)
     async with proxy.running(), working(make(), "first"):
-        schema = quoted(make())
+        schema = quote_schema(make())
         postgres_server.run(
             "create role few login connection limit 1;"
             f" grant usage on schema {schema} to few;"
@@ -434,7 +434,7 @@ async def test_a_server_that_takes_no_more_connections_is_not_asked_for_one_by_e
                     await a.connection.mail.alive(["a"])
             assert proxy.connections < 50
             postgres_server.run("alter role few connection limit 9")
-            await answered(a.connection)
+            await wait_for_engine(a.connection)
 
 
 async def test_numbers_and_names_that_no_database_can_have_are_refused(make: Make) -> None:
@@ -450,7 +450,7 @@ async def test_numbers_and_names_that_no_database_can_have_are_refused(make: Mak
 
 
 async def test_events_are_known_only_without_a_gap_after_those_that_were_read() -> None:
-    # Whether the session has ended, the last event of the stream, whether that has ended.
+    # Whether the session has ended, the last event of the stream, whether the stream has ended.
     open_, over = (False, 3, False), (False, 3, True)
     second, third = (2, b"b"), (3, b"c")
     rows: tuple[tuple[int, list[tuple[Any, ...]], Events | None], ...] = (
@@ -513,9 +513,9 @@ async def test_no_password_is_shown(
             with tables.case(url), pytest.raises(EngineUnavailable) as raised:
                 await a.connection.mail.alive(["a"])
             assert "s3cret" not in str(raised.value)
-    assert "PostgreSQL is away" in caplog.text
-    ours = [one for one in caplog.records if one.name.startswith("mcp_protogen")]
-    assert "s3cret" not in "".join(one.getMessage() for one in ours)
+    assert "PostgreSQL is unavailable" in caplog.text
+    ours = [record for record in caplog.records if record.name.startswith("mcp_protogen")]
+    assert "s3cret" not in "".join(record.getMessage() for record in ours)
 
 
 def test_without_psycopg_an_engine_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

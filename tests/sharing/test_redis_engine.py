@@ -1,4 +1,4 @@
-"""What only an engine in Redis does: its keys, its round trips, and troubles of its server."""
+"""Redis engines: keys, round trips, and server trouble."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ from redis import exceptions
 from support import tables
 from support.engines import RedisServer, SlowProxy, program, redis_running
 from support.ports import free_port
-from support.sharing.workers import PATIENCE, Worker, answered, until, working
+from support.sharing.workers import PATIENCE, Worker, until, wait_for_engine, working
 
 LIFETIME = 60.0
 
@@ -40,27 +40,27 @@ def place() -> str:
 
 @pytest.fixture
 def engine(redis_server: RedisServer, place: str) -> RedisEngine:
-    # What takes so long was not merely busy.
+    # Longer than a busy machine takes.
     return RedisEngine(redis_server.url, namespace=place, timeout=PATIENCE)
 
 
-async def begun(worker: Worker, key: str = "key") -> None:
+async def begin_session(worker: Worker, key: str = "key") -> None:
     sessions = worker.connection.sessions
     assert await sessions.save(key, worker.name, b"new", version=0, lifetime=LIFETIME)
 
 
-async def used(*workers: Worker) -> None:
-    """Use all that an engine has."""
+async def use_everything(*workers: Worker) -> None:
+    """Use every part of an engine."""
     for worker in workers:
         key = f"key-of-{worker.name}"
-        await begun(worker, key)
+        await begin_session(worker, key)
         events = worker.connection.events
         await events.append(key, "~", 1, [b"x"], lifetime=LIFETIME)
         await events.append(key, "s1", 0, [b"x"], lifetime=LIFETIME, end=True)
         await events.follow(key, "s2", worker.name)
-        await begun(worker, f"ended-by-{worker.name}")
+        await begin_session(worker, f"ended-by-{worker.name}")
         await worker.connection.sessions.end(f"ended-by-{worker.name}", LIFETIME)
-        await worker.connection.mail.send([(one.name, b"letter") for one in workers])
+        await worker.connection.mail.send([(working.name, b"letter") for working in workers])
         await worker.connection.bus.publish([b"change"])
     await until(lambda: all(len(worker.letters) == len(workers) for worker in workers))
 
@@ -73,7 +73,7 @@ async def test_every_key_lapses_and_has_one_of_two_hash_tags(
     engine: RedisEngine, redis_server: RedisServer, place: str
 ) -> None:
     async with working(engine, "a", "b") as workers:
-        await used(*workers)
+        await use_everything(*workers)
         keys = keys_in(redis_server, place)
         tags = {key: re.findall(r"\{(.+?)\}", key) for key in keys}
         assert {len(found) for found in tags.values()} == {1}
@@ -85,7 +85,7 @@ async def test_every_key_lapses_and_has_one_of_two_hash_tags(
         for name in "ab":
             names = [key for key in keys if f"ended-by-{name}" in key]
             assert names == [f"{place}:{{ended-by-{name}}}"]
-    # What belongs to workers goes with them; the others only know the bus.
+    # Data of workers goes with them; the others only know the bus.
     left = {key for key in keys_in(redis_server, place) if "{workers}" in key}
     assert left == {f"{place}:{{workers}}:bus"}
 
@@ -107,7 +107,7 @@ async def test_calls_of_one_turn_go_out_together(
         await sessions.refresh([f"key{i}" for i in range(1200)], LIFETIME)
         reads_now, calls_now = numbers()
         assert calls_now - calls >= 1500
-        # The server reads 16 KiB at once; what it is asked by this test counts, too.
+        # The server reads 16 KiB at once; requests of this test count, too.
         assert reads_now - reads < 60
         await until(lambda: len(b.letters) == 301)
 
@@ -118,7 +118,7 @@ async def test_large_events_are_read_one_by_one(
     # So that the calls of others do not have to wait for all of them.
     monkeypatch.setattr(redis_stores, "_MOST_BYTES", 100)
     async with working(engine, "a") as a:
-        await begun(a)
+        await begin_session(a)
         events, messages = a.connection.events, [b"x" * size for size in (60, 300, 30, 30, 30, 30)]
         await events.append("key", "~", 1, messages, lifetime=LIFETIME)
         redis_server.command("CONFIG", "RESETSTAT")
@@ -133,8 +133,8 @@ async def test_a_worker_has_two_connections(engine: RedisEngine, redis_server: R
 
     before = connections()
     async with working(engine, "a", "b") as workers:
-        await used(*workers)
-        await asyncio.gather(*(begun(workers[0], f"k{number}") for number in range(300)))
+        await use_everything(*workers)
+        await asyncio.gather(*(begin_session(workers[0], f"k{number}") for number in range(300)))
         assert connections() - before == 4
 
 
@@ -142,12 +142,12 @@ async def test_scripts_that_the_server_forgot_are_sent_again(
     engine: RedisEngine, redis_server: RedisServer
 ) -> None:
     async with working(engine, "a", "b") as (a, b):
-        await begun(a)
+        await begin_session(a)
         for number in range(3):
             redis_server.command("SCRIPT", "FLUSH")
             mail = a.connection.mail
             sent = [str(100 * number + i).encode() for i in range(20)]
-            await asyncio.gather(*(mail.send([("b", one)]) for one in sent))
+            await asyncio.gather(*(mail.send([("b", content)]) for content in sent))
             await until(lambda: len(b.letters) == 20 * (number + 1))  # noqa: B023
             assert b.letters[-20:] == sent
         assert b.gaps == 0
@@ -156,7 +156,7 @@ async def test_scripts_that_the_server_forgot_are_sent_again(
 async def test_a_new_connection_makes_the_scripts_known(
     engine: RedisEngine, redis_server: RedisServer
 ) -> None:
-    # What is sent again may come after what was sent later.
+    # Repeated messages may come after later ones.
     def unknown() -> int:
         return int(
             redis_server.command("INFO", "errorstats").get("errorstat_NOSCRIPT", {}).get("count", 0)
@@ -165,7 +165,7 @@ async def test_a_new_connection_makes_the_scripts_known(
     redis_server.command("SCRIPT", "FLUSH")
     before = unknown()
     async with working(engine, "a", "b") as workers:
-        await used(*workers)
+        await use_everything(*workers)
     assert unknown() == before
 
 
@@ -173,7 +173,7 @@ async def test_a_worker_that_has_come_back_is_not_forgotten(
     engine: RedisEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with working(engine, "a", "b") as (a, b):
-        await begun(a)
+        await begin_session(a)
         sessions, alive = a.connection.sessions, a.connection.mail.alive
 
         async def alive_a_moment_ago(names: Collection[str]) -> frozenset[str]:
@@ -197,7 +197,7 @@ AGAIN = [REFUSED, Appended(True, 1, False, frozenset())]
 async def test_records_that_cannot_be_read_are_as_good_as_gone(
     engine: RedisEngine, redis_server: RedisServer, place: str
 ) -> None:
-    def packed(value: str) -> str:
+    def pack_script(value: str) -> str:
         return f"redis.call('SET', KEYS[1], cmsgpack.pack({value}))"
 
     wrong = (
@@ -207,17 +207,19 @@ async def test_records_that_cannot_be_read_are_as_good_as_gone(
         "redis.call('SET', KEYS[1], '-x')",
         "redis.call('SET', KEYS[1], '')",
         "redis.call('SET', KEYS[1], string.sub(cmsgpack.pack({record = 'r', copies = {}}), 1, -4))",
-        packed("{}"),
-        packed("'x'"),
-        packed("{1, 2, 3}"),
-        packed("{record = {}, version = {}, owner = 1, epoch = 'x', delivered = 0, copies = 1}"),
-        packed(
+        pack_script("{}"),
+        pack_script("'x'"),
+        pack_script("{1, 2, 3}"),
+        pack_script(
+            "{record = {}, version = {}, owner = 1, epoch = 'x', delivered = 0, copies = 1}"
+        ),
+        pack_script(
             "{record = 1, version = 9, owner = 1, epoch = 1, delivered = 0, opened = 1,"
             " copies = {1, {}, 'b'}}"
         ),
     )
     async with working(engine, "a") as a:
-        await begun(a)
+        await begin_session(a)
         reads = redis_server.command("INFO", "stats")["total_connections_received"]
         for number, value in enumerate(wrong):
             for at in (f"k{number}", "key:e:~"):
@@ -245,7 +247,7 @@ async def test_records_that_cannot_be_read_are_as_good_as_gone(
             with tables.case((value, outcomes)):
                 assert outcomes[:9] == [StoredSession(b"new", 1, "a", 1, 0), *GONE]
                 assert outcomes[9:] == [None, *AGAIN, None, Events([Event(1, b"x")], False), None]
-        # None of this is a reason to connect anew; each command here has a connection of its own.
+        # None of this causes a new connection; each command here has its own.
         now = redis_server.command("INFO", "stats")["total_connections_received"]
         assert now - reads == 4 * len(wrong) + 1
 
@@ -261,7 +263,7 @@ async def test_keys_of_another_type_are_made_anew(
         redis_server.command(kind, key, *values)
 
     async with working(engine, "a") as a:
-        await begun(a)
+        await begin_session(a)
         sessions, events, tasks = a.connection.sessions, a.connection.events, a.connection.tasks
         spoil(f"{place}:{{key}}:s")
         assert (await events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)).accepted
@@ -317,22 +319,22 @@ async def test_a_server_without_memory_is_away_for_what_needs_some(
     redis_server: RedisServer, engine: RedisEngine
 ) -> None:
     async with working(engine, "a") as a:
-        await begun(a)
-        await begun(a, "ended")
+        await begin_session(a)
+        await begin_session(a, "ended")
         redis_server.command("CONFIG", "SET", "maxmemory", 1)
         try:
             connections = redis_server.command("INFO", "stats")["total_connections_received"]
             for _ in range(20):
                 # Up to 6.2 it says of a script only that it has failed.
                 with pytest.raises(EngineUnavailable, match=r"OutOfMemory|ResponseError"):
-                    await begun(a, "other")
+                    await begin_session(a, "other")
                 assert await a.connection.mail.alive(["a"]) == {"a"}
             now = redis_server.command("INFO", "stats")["total_connections_received"]
             assert now - connections == 1
         finally:
             redis_server.command("CONFIG", "SET", "maxmemory", 0)
         assert await a.connection.sessions.open("other", "a") is None
-        await begun(a, "other")
+        await begin_session(a, "other")
 
 
 async def test_a_server_that_pauses_its_clients_is_away_for_so_long(
@@ -340,13 +342,13 @@ async def test_a_server_that_pauses_its_clients_is_away_for_so_long(
 ) -> None:
     hasty = RedisEngine(redis_server.url, namespace=place, timeout=0.2)
     async with working(hasty, "a") as a, working(engine, "b") as b:
-        await begun(b)
+        await begin_session(b)
         with pytest.raises(EngineUnavailable):
             while True:
                 # It may be over before it is asked.
                 redis_server.command("CLIENT", "PAUSE", 400, "ALL")
                 await a.connection.sessions.open("key", "a")
-        await answered(a.connection)
+        await wait_for_engine(a.connection)
         assert await b.connection.sessions.open("key", "a") is not None
         await b.connection.mail.send([("a", b"x")])
         await until(lambda: a.letters)
@@ -396,7 +398,7 @@ async def test_entries_that_are_gone_are_a_gap(
             proxy.delay = 0.2
             sent = [f"{kind} {i}".encode() for i in range(500)]
             if kind == "letters":
-                await near.connection.mail.send([("far", one) for one in sent])
+                await near.connection.mail.send([("far", content) for content in sent])
             else:
                 await near.connection.bus.publish(sent)
             proxy.delay = 0.0
@@ -432,7 +434,7 @@ async def test_keys_that_somebody_deletes_are_a_gap(redis_server: RedisServer, p
 async def test_a_server_that_has_lost_its_last_minutes_is_a_gap(place: str) -> None:
     with redis_running() as server:
         async with working(RedisEngine(server.url, namespace=place), "a", "b", lease=3.0) as (a, b):
-            await begun(a)
+            await begin_session(a)
             await a.connection.bus.publish([b"1"])
             server.command("SAVE")
             await a.connection.bus.publish([b"2", b"3"])
@@ -450,7 +452,7 @@ async def test_a_server_that_has_lost_its_last_minutes_is_a_gap(place: str) -> N
 async def test_a_server_that_writes_everything_down_loses_nothing(place: str) -> None:
     with redis_running("--appendonly", "yes", "--appendfsync", "always") as server:
         async with working(RedisEngine(server.url, namespace=place), "a", "b") as (a, b):
-            await begun(a)
+            await begin_session(a)
             await a.connection.events.append("key", "~", 1, [b"x"], lifetime=LIFETIME)
             await a.connection.mail.send([("b", b"1")])
             await until(lambda: b.letters)
@@ -474,16 +476,16 @@ async def test_a_replica_is_no_server_for_it(
     engine: RedisEngine, redis_server: RedisServer
 ) -> None:
     async with working(engine, "a", lease=0.5) as a:
-        await begun(a)
+        await begin_session(a)
         redis_server.command("REPLICAOF", "127.0.0.1", free_port())
         try:
             with pytest.raises(EngineUnavailable):
-                await begun(a, "other")
+                await begin_session(a, "other")
             await until(lambda: not a.connection.current)
         finally:
             redis_server.command("REPLICAOF", "NO", "ONE")
         await until(lambda: a.connection.current)
-        await begun(a, "other")
+        await begin_session(a, "other")
         assert a.gaps
 
 
@@ -491,7 +493,7 @@ async def test_a_replica_is_no_server_for_it(
 
 
 @pytest.fixture(scope="module")
-def guarded(tmp_path_factory: pytest.TempPathFactory) -> Generator[RedisServer, None, None]:
+def tls_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[RedisServer, None, None]:
     """A server with TLS alone, and a password."""
     folder = tmp_path_factory.mktemp("certificate")
     openssl, (key, certificate) = program("openssl"), (folder / "key.pem", folder / "cert.pem")
@@ -508,13 +510,13 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Generator[RedisServer, 
 
 
 async def test_tls_and_passwords_are_part_of_the_url(
-    guarded: RedisServer, place: str, caplog: pytest.LogCaptureFixture
+    tls_server: RedisServer, place: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    port, certificate = guarded.options
+    port, certificate = tls_server.options
     after = f"localhost:{port}/0?ssl_ca_certs={certificate}"
     async with working(RedisEngine(f"rediss://:s%40cret@{after}", namespace=place), "a") as a:
-        await begun(a)
+        await begin_session(a)
     wrong = (
         f"rediss://:s%40crets@{after}",
         f"rediss://somebody:s%40crets@{after}",
@@ -527,9 +529,9 @@ async def test_tls_and_passwords_are_part_of_the_url(
             async with working(RedisEngine(url, namespace=place, timeout=0.3), "a") as a:
                 assert not a.connection.current
                 with pytest.raises(EngineUnavailable) as failed:
-                    await begun(a)
+                    await begin_session(a)
                 assert "cret" not in f"{failed.value!r} {failed.value.__cause__!r}"
-    assert "Redis is away" in caplog.text
+    assert "Redis is unavailable" in caplog.text
     assert "cret" not in caplog.text
 
 
@@ -545,7 +547,7 @@ UNREADABLE = (
 )
 
 
-def test_what_cannot_be_meant_is_said_at_once_without_the_password() -> None:
+def test_invalid_redis_url_is_refused_without_password() -> None:
     for url in UNREADABLE:
         with tables.case(url), pytest.raises(ValueError) as refused:
             RedisEngine(url)
@@ -562,7 +564,7 @@ def test_what_cannot_be_meant_is_said_at_once_without_the_password() -> None:
 
 
 class Failing:
-    """A connection of redis-py that fails with an error, or takes a minute, as it is opened."""
+    """A redis-py connection that fails to open, or takes a minute."""
 
     is_connected = False
 
@@ -585,11 +587,11 @@ async def test_reason_of_a_failure_has_nothing_of_what_the_server_says() -> None
         (None, late),
         (TimeoutError(), late),
         (exceptions.TimeoutError("Timeout reading from secret"), late),
-        (exceptions.ConnectionError("no route"), "Redis is away: no route"),
-        (exceptions.AuthenticationError(secret), "Redis is away: AuthenticationError"),
-        (exceptions.ResponseError(secret), "Redis is away: ResponseError"),
-        (ConnectionRefusedError("no server"), "Redis is away: no server"),
-        (ValueError(secret), "Redis is away: ValueError"),
+        (exceptions.ConnectionError("no route"), "Redis is unavailable: no route"),
+        (exceptions.AuthenticationError(secret), "Redis is unavailable: AuthenticationError"),
+        (exceptions.ResponseError(secret), "Redis is unavailable: ResponseError"),
+        (ConnectionRefusedError("no server"), "Redis is unavailable: no server"),
+        (ValueError(secret), "Redis is unavailable: ValueError"),
     )
     for error, reason in rows:
         with tables.case(reason):
@@ -611,11 +613,11 @@ async def test_pauses_between_attempts_to_connect_grow_to_one_second(
             with tried:
                 await connection.run([])
             time += pause - 0.01
-            with pytest.raises(EngineUnavailable, match=r"Redis is away$"):
+            with pytest.raises(EngineUnavailable, match=r"Redis is unavailable$"):
                 await connection.run([])
             time += 0.02
     for _ in range(2):
-        # The server is said to be back.
+        # The server counts as back.
         connection.reopen()
         with tried:
             await connection.run([])

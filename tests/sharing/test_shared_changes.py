@@ -33,12 +33,12 @@ def ours(revision: str = STATELESS, **members: Any) -> Any:
 
 @asynccontextmanager
 async def workers(engine: object, *servers: Any, **chosen: Any) -> AsyncGenerator[list[Site], None]:
-    """Applications as in processes of their own, one for each of the servers."""
+    """Run one application per server, as in separate processes."""
     shared = shared_by(engine)
     async with AsyncExitStack() as stack:
         yield [
-            await stack.enter_async_context(serving(one, pkg.REVISIONS, shared=shared, **chosen))
-            for one in servers
+            await stack.enter_async_context(serving(server, pkg.REVISIONS, shared=shared, **chosen))
+            for server in servers
         ]
 
 
@@ -53,7 +53,7 @@ async def listening(site: Site, uri: str = URI) -> AsyncGenerator[list[Events], 
             yield [stream, standalone]
 
 
-async def heard(events: Events, number: int = 1) -> list[str]:
+async def read_methods(events: Events, number: int = 1) -> list[str]:
     return [(await events.take())["method"] for _ in range(number)]
 
 
@@ -68,8 +68,8 @@ async def test_all_clients_of_all_workers_hear_once_what_one_publishes() -> None
             await server.tools_list_changed()
             await server.prompts_list_changed()
         for events in (*first, *second):
-            assert await heard(events, 4) == [TOOLS, PROMPTS] * 2
-            assert await events.nothing()
+            assert await read_methods(events, 4) == [TOOLS, PROMPTS] * 2
+            assert await events.is_silent()
 
 
 async def test_a_resource_is_updated_for_those_who_subscribed() -> None:
@@ -83,7 +83,7 @@ async def test_a_resource_is_updated_for_those_who_subscribed() -> None:
     ):
         await servers[1].resource_updated(URI)
         assert (await first.take())["params"]["uri"] == URI
-        assert await second.nothing()
+        assert await second.is_silent()
 
 
 async def test_a_server_of_two_applications_publishes_once_for_each_engine() -> None:
@@ -97,12 +97,12 @@ async def test_a_server_of_two_applications_publishes_once_for_each_engine() -> 
         streams.append(await stack.enter_async_context(alone.listening(toolsListChanged=True)))
         await server.tools_list_changed()
         for events in streams:
-            assert await heard(events) == [TOOLS]
-            assert await events.nothing()
+            assert await read_methods(events) == [TOOLS]
+            assert await events.is_silent()
         assert [len(engine.published) for engine in engines] == [1, 1]
 
 
-async def test_what_another_server_publishes_is_not_heard() -> None:
+async def test_changes_of_other_server_are_not_heard() -> None:
     other: Any = type("Other", (ours().__class__,), {})
     servers = ours(), other()
     async with (
@@ -111,8 +111,8 @@ async def test_what_another_server_publishes_is_not_heard() -> None:
         two.listening(toolsListChanged=True) as second,
     ):
         await servers[1].tools_list_changed()
-        assert await heard(second) == [TOOLS]
-        assert await first.nothing()
+        assert await read_methods(second) == [TOOLS]
+        assert await first.is_silent()
 
 
 async def test_of_servers_with_one_name_that_of_the_revision_publishes() -> None:
@@ -126,9 +126,9 @@ async def test_of_servers_with_one_name_that_of_the_revision_publishes() -> None
             await server.tools_list_changed()
             for streams in (first, second):
                 stream, standalone = streams
-                assert await heard(standalone if number == 0 else stream) == [TOOLS]
+                assert await read_methods(standalone if number == 0 else stream) == [TOOLS]
         for events in (*first, *second):
-            assert await events.nothing(0.02)
+            assert await events.is_silent(0.02)
 
 
 async def test_workers_of_another_release_hear_of_it_by_the_name() -> None:
@@ -140,10 +140,10 @@ async def test_workers_of_another_release_hear_of_it_by_the_name() -> None:
         two.listening(),
     ):
         await servers[1].tools_list_changed()
-        assert await heard(events) == [TOOLS]
+        assert await read_methods(events) == [TOOLS]
 
 
-async def test_what_a_mounted_server_publishes_is_heard_under_its_prefix() -> None:
+async def test_changes_of_mounted_server_are_heard_under_its_prefix() -> None:
     def mounting() -> tuple[Any, Any]:
         inner = mcp.App("inner")
         inner.resource("note:///a")(lambda: "text")
@@ -161,8 +161,8 @@ async def test_what_a_mounted_server_publishes_is_heard_under_its_prefix() -> No
             # Called in a thread, as by a plain function.
             await asyncio.to_thread(lambda: inner.resource("note:///b")(lambda: "text"))
             for stream, standalone in (first, second):
-                assert await heard(standalone) == ["notifications/resources/list_changed"]
-                assert await stream.nothing(0.02)
+                assert await read_methods(standalone) == ["notifications/resources/list_changed"]
+                assert await stream.is_silent(0.02)
 
 
 async def test_a_server_of_one_session_publishes_to_that_alone() -> None:
@@ -170,13 +170,13 @@ async def test_a_server_of_one_session_publishes_to_that_alone() -> None:
     async with workers(Engine(), kind, kind) as (one, two):
         sessions = [await site.initialize() for site in (one, one, two)]
         async with AsyncExitStack() as stack:
-            streams = [await stack.enter_async_context(each.get()) for each in sessions]
+            streams = [await stack.enter_async_context(session.get()) for session in sessions]
             stream = await stack.enter_async_context(two.listening(toolsListChanged=True))
             server = next(iter(one.app._running.state.sessions)).connection.server
             await server.tools_list_changed()
-            assert await heard(streams[0]) == [TOOLS]
+            assert await read_methods(streams[0]) == [TOOLS]
             for events in (*streams[1:], stream):
-                assert await events.nothing(0.02)
+                assert await events.is_silent(0.02)
 
 
 async def test_only_the_worker_that_owns_a_session_sends_to_it() -> None:
@@ -190,7 +190,7 @@ async def test_only_the_worker_that_owns_a_session_sends_to_it() -> None:
             await servers[1].tools_list_changed()
             own.connection.is_owner = True
             await servers[1].prompts_list_changed()
-            assert await heard(events) == [PROMPTS]
+            assert await read_methods(events) == [PROMPTS]
         async with two.listening():
             pass
 
@@ -208,10 +208,10 @@ async def test_changes_wait_while_the_engine_is_away_each_once() -> None:
             await servers[0].resource_updated(URI)
         engine.away = False
         for streams in (first, second):
-            assert await heard(streams[0], 2) == [TOOLS, UPDATED]
-            assert await heard(streams[1]) == [TOOLS]
+            assert await read_methods(streams[0], 2) == [TOOLS, UPDATED]
+            assert await read_methods(streams[1]) == [TOOLS]
             for events in streams:
-                assert await events.nothing(0.02)
+                assert await events.is_silent(0.02)
 
 
 async def test_too_many_that_wait_become_one_cue_for_all() -> None:
@@ -221,7 +221,7 @@ async def test_too_many_that_wait_become_one_cue_for_all() -> None:
         for number in range(1100):
             await servers[1].resource_updated(f"file:///{number}")
         engine.away = False
-        assert await heard(first[0], 3) == [TOOLS, PROMPTS, UPDATED]
+        assert await read_methods(first[0], 3) == [TOOLS, PROMPTS, UPDATED]
         assert len(engine.published) == 1
 
 
@@ -239,7 +239,7 @@ async def test_cue_for_all_is_published_alone_when_changes_come_during_an_attemp
         await servers[1].resource_updated("file:///late")
         await until(lambda: engine.calls.count("bus.publish") > attempts + 1)
         engine.away = False
-        assert await heard(first[0], 3) == [TOOLS, PROMPTS, UPDATED]
+        assert await read_methods(first[0], 3) == [TOOLS, PROMPTS, UPDATED]
         assert len(engine.published) == 1
 
 
@@ -249,12 +249,12 @@ async def test_after_a_gap_there_is_a_cue_for_everything() -> None:
         async with workers(engine, server) as (site,), listening(site) as streams:
             counted = dict(server.__mcp_runtime__.changes)
             engine.lose()
-            assert await heard(streams[0], 2) == [TOOLS, UPDATED]
-            assert await heard(streams[1]) == [TOOLS]
+            assert await read_methods(streams[0], 2) == [TOOLS, UPDATED]
+            assert await read_methods(streams[1]) == [TOOLS]
             for events in streams:
-                assert await events.nothing(0.02)
+                assert await events.is_silent(0.02)
             changes = server.__mcp_runtime__.changes
-            assert all(changes[one] > counted.get(one, 0) for one in (TOOLS, UPDATED))
+            assert all(changes[method] > counted.get(method, 0) for method in (TOOLS, UPDATED))
 
 
 async def test_subscription_that_was_made_during_a_gap_gets_the_change_that_it_hid() -> None:
@@ -268,7 +268,7 @@ async def test_subscription_that_was_made_during_a_gap_gets_the_change_that_it_h
             assert outcome(await elsewhere.post(subscribe)) == (200, None)
             await servers[1].resource_updated(URI)
             engine.workers[0].revive()
-            while await heard(events) != [UPDATED]:
+            while await read_methods(events) != [UPDATED]:
                 pass
 
 
@@ -288,17 +288,17 @@ async def test_nonsense_on_the_bus_is_ignored() -> None:
         b"\xff" * 1000,
     ]
     async with workers(engine, server) as (site,), listening(site) as streams:
-        for one in nonsense:
-            with case(one):
+        for data in nonsense:
+            with case(data):
                 for receive in engine.receivers:
-                    receive(Change(one))
+                    receive(Change(data))
         await server.prompts_list_changed()
         for events in streams:
-            assert await heard(events) == [PROMPTS]
+            assert await read_methods(events) == [PROMPTS]
         assert set(server.__mcp_runtime__.changes) == {PROMPTS}
 
 
-async def test_what_tools_want_repeated_is_asked_for_again_after_a_change_elsewhere() -> None:
+async def test_tool_headers_are_read_again_after_change_elsewhere() -> None:
     m, asked = models(STATELESS), list[str]()
     schema = {
         "type": "object",
@@ -336,7 +336,7 @@ async def test_what_tools_want_repeated_is_asked_for_again_after_a_change_elsewh
         assert asked == ["one", "two"] * 2
 
 
-async def test_what_waits_is_published_before_a_worker_leaves() -> None:
+async def test_waiting_changes_are_published_before_worker_leaves() -> None:
     engine, servers = Engine(), (ours(), ours())
     async with workers(engine, servers[0]) as (one,):
         async with one.listening(toolsListChanged=True) as events:
@@ -347,7 +347,7 @@ async def test_what_waits_is_published_before_a_worker_leaves() -> None:
                 engine.away = True
                 await servers[1].tools_list_changed()
                 engine.away = False
-            assert await heard(events) == [TOOLS]
+            assert await read_methods(events) == [TOOLS]
         assert not servers[1].__mcp_runtime__.relays
 
 
@@ -366,7 +366,7 @@ async def test_who_publishes_while_a_worker_leaves_is_not_kept_waiting() -> None
 
 
 def switching() -> mcp.App:
-    """A server with a mounted one; what is switched for a session, a tool of it says."""
+    """Return a server with a mounted one and a tool that reports the session's switches."""
     inner, app = mcp.App("inner"), mcp.App("app")
 
     @app.tool
@@ -397,7 +397,7 @@ async def tools_of(session: Session) -> set[str]:
     return {tool["name"] for tool in answer.json()["result"]["tools"]}
 
 
-async def test_what_is_switched_for_a_session_is_so_at_all_workers() -> None:
+async def test_switches_of_session_apply_at_all_workers() -> None:
     everything = {"plain", "switch", "delete", "in_plain", "in_hide"}
     async with workers(Engine(), switching(), switching()) as (one, two):
         here = await one.initialize()
@@ -428,7 +428,7 @@ async def test_a_client_hears_of_a_switch_when_all_workers_know() -> None:
             (own,) = app.sessions
             # Not in a request, whose answer would wait until they know.
             app.disable("delete", session=own)
-            assert await heard(events) == [TOOLS]
+            assert await read_methods(events) == [TOOLS]
             assert "delete" not in await tools_of(there)
 
 
@@ -461,9 +461,9 @@ async def test_who_takes_over_from_a_worker_that_is_gone_cues_the_client() -> No
         there = Session(two, session.revision, session.id, {})
         async with there.get() as events:
             # The worker before was there, and has sent all.
-            assert await events.nothing()
+            assert await events.is_silent()
         await two.app.close()
         # Nobody is the owner now, who would send it.
         await servers[0].tools_list_changed()
         async with session.get() as events:
-            assert TOOLS in await heard(events, 3)
+            assert TOOLS in await read_methods(events, 3)

@@ -12,7 +12,7 @@ from support.engines import RedisServer
 from support.json_types import JsonObject
 from support.peers.features import Use, client_of, outcome
 from support.peers.http_peers import our_server
-from support.peers.http_visits import CANCELLED, check_session, check_stateless, seen_by
+from support.peers.http_visits import CANCELLED, check_session, check_stateless, visit_by
 from support.peers.http_wire import wire_to
 from support.peers.spoken import GENERATION_1, NEWEST
 from support.peers.visits import Peers
@@ -28,7 +28,7 @@ PINNED: Final = [
 pytestmark = [pytest.mark.long, pytest.mark.xdist_group("shared clients")]
 
 
-def visited(
+def check_visit(
     peers: Peers,
     redis: RedisServer,
     client: str,
@@ -38,10 +38,10 @@ def visited(
     behind: str = ANOTHER,
     **how: Any,
 ) -> None:
-    """Have a client see all that there is, and the wire show a session, or that there is none."""
+    """Let a client see everything, and check that the traffic shows a session, or none."""
     agreed = NEWEST[client] if revision == "newest" else revision
     shared = ("--shared", redis.url, "--as", own)
-    found = seen_by(peers, client, revision, *shared, agreed=agreed, behind=behind, **how)
+    found = visit_by(peers, client, revision, *shared, agreed=agreed, behind=behind, **how)
     check = check_stateless if agreed == STATELESS else check_session
     check(found, agreed)
 
@@ -51,7 +51,7 @@ def visited(
 def test_the_python_sdk_finds_each_revision(
     peers: Peers, redis_server: RedisServer, client: str, revision: str
 ) -> None:
-    visited(peers, redis_server, client, revision)
+    check_visit(peers, redis_server, client, revision)
 
 
 @pytest.mark.sampled(2)
@@ -59,16 +59,16 @@ def test_the_python_sdk_finds_each_revision(
 def test_clients_find_the_newest_revision_that_they_know(
     peers: Peers, redis_server: RedisServer, client: str
 ) -> None:
-    visited(peers, redis_server, client, "newest")
+    check_visit(peers, redis_server, client, "newest")
 
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("client", ["mcp 1", "TypeScript 1", "TypeScript 2"])
 @pytest.mark.parametrize("behind", OTHERS)
-def test_it_does_not_matter_how_requests_are_spread(
+def test_distribution_of_requests_does_not_matter(
     peers: Peers, redis_server: RedisServer, behind: str, client: str
 ) -> None:
-    visited(peers, redis_server, client, "newest", own=OLD, behind=behind)
+    check_visit(peers, redis_server, client, "newest", own=OLD, behind=behind)
 
 
 @pytest.mark.sampled(1)
@@ -76,7 +76,7 @@ def test_it_does_not_matter_how_requests_are_spread(
 def test_a_client_whose_connection_breaks_within_a_call_gets_all_of_it_elsewhere(
     peers: Peers, redis_server: RedisServer, client: str
 ) -> None:
-    visited(peers, redis_server, client, OLD, cut_after=b'"at 2"')
+    check_visit(peers, redis_server, client, OLD, cut_after=b'"at 2"')
 
 
 SEEN: Final[JsonObject] = {
@@ -116,7 +116,7 @@ def test_our_client_finds_everything(
                 seen: JsonObject = {feature: await outcome(use, feature) for feature in SEEN}
                 # The end of the session would do that, too.
                 await running.wrote(CANCELLED, before)
-            deleted = [one.status for one in wire.verbs("DELETE")]
+            deleted = [exchange.status for exchange in wire.verbs("DELETE")]
         seen["progress"] = [tuple(step) for step in seen["progress"]]
         assert seen == SEEN
         assert deleted == ([] if revision == STATELESS else [204])

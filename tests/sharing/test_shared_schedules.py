@@ -1,4 +1,4 @@
-"""What clients do to several processes on one Redis, while these stop, die, and lose their Redis.
+"""Clients of several processes on one Redis, while these stop, die, and lose their Redis.
 
 `python -m support.sharing.playing 7 --processes`, in `tests`, plays the schedule of seed 7 and
 prints it; so does the test of that seed with `--all`.
@@ -16,13 +16,13 @@ pytestmark = [pytest.mark.long, pytest.mark.xdist_group("shared schedules")]
 
 @pytest.fixture(scope="module")
 def workers() -> Generator[Processes, None, None]:
-    """Processes that live until they are killed, of which there are always as many."""
+    """Run a constant number of processes, which live until they are killed."""
     with nursery(WORKERS, LEASE) as site:
         yield site
 
 
 @pytest.mark.sampled(50)
 @pytest.mark.parametrize("seed", range(1000))
-def test_what_is_promised_holds_whatever_happens(workers: Processes, seed: int) -> None:
+def test_promises_hold_under_random_schedules(workers: Processes, seed: int) -> None:
     witness = play(seed, workers)
     assert not witness.faults, str(witness)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import Any
 
 import pytest
-from mcp_protogen.runtime.features.sharing.letters import Answered
+from mcp_protogen.runtime.features.sharing.worker_messages import ClientAnswered
 from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
 from mcp_protogen.runtime.http.server.sessions import peers
 from mcp_protogen.runtime.storage.engine import GAP, Change, Letter
@@ -54,8 +54,8 @@ async def workers(
     shared = pkg.Shared(engine=engine or pkg.MemoryEngine(), lease=lease)
     async with AsyncExitStack() as stack:
         yield [
-            await stack.enter_async_context(serving(one, shared=shared, **chosen))
-            for one in servers
+            await stack.enter_async_context(serving(server, shared=shared, **chosen))
+            for server in servers
         ]
 
 
@@ -64,22 +64,22 @@ def at(session: http.Session, site: Site) -> http.Session:
     return http.Session(site, session.revision, session.id, session.headers)
 
 
-async def posted(session: http.Session, message: object) -> int:
+async def post_status(session: http.Session, message: object) -> int:
     return (await session.post(message)).status_code
 
 
-async def taken(session: http.Session, message: object) -> int:
+async def post_until_accepted(session: http.Session, message: object) -> int:
     """Post a message until it is not refused for now; return the status."""
-    while (status := await posted(session, message)) == 503:
+    while (status := await post_status(session, message)) == 503:
         await asyncio.sleep(0.02)
     return status
 
 
-async def known(session: http.Session, *sites: Site) -> list[http.Session]:
+async def copies_at(session: http.Session, *sites: Site) -> list[http.Session]:
     """A session at each of these workers, which have a copy of it from now on."""
     sessions = [at(session, site) for site in sites]
-    for one in sessions:
-        assert outcome(await one.post(request("ping"))) == (200, None)
+    for copy in sessions:
+        assert outcome(await copy.post(request("ping"))) == (200, None)
     return sessions
 
 
@@ -139,22 +139,22 @@ def ours(call: Any = None, revision: str = OLD, **members: Any) -> Any:
     return tools(revision, call or Tools(), SENDS=TOLD, **members)
 
 
-def answered(question: JsonObject, text: str) -> JsonObject:
+def sampling_answer(question: JsonObject, text: str) -> JsonObject:
     """The client's answer to a request for sampling."""
     message = {"role": "assistant", "content": {"type": "text", "text": text}, "model": "m"}
     return {"jsonrpc": "2.0", "id": question["id"], "result": message}
 
 
-def said_in(answer: JsonObject) -> str:
+def text_of_answer(answer: JsonObject) -> str:
     text: str = answer["result"]["content"][0]["text"]
     return text
 
 
-async def logged(session: http.Session) -> list[str]:
+async def log_lines(session: http.Session) -> list[str]:
     """What reaches a client of what a tool logs."""
     async with session.calling("logs") as events:
         said = [event.message for event in await events.all() if event.data]
-    return [one["params"]["data"] for one in said[:-1]]
+    return [message["params"]["data"] for message in said[:-1]]
 
 
 class TestAnswers:
@@ -173,9 +173,9 @@ class TestAnswers:
                     (first, questions[1], "for b"),
                     (second, questions[0], "for a"),
                 ):
-                    assert await posted(session, answered(question, text)) == 202
+                    assert await post_status(session, sampling_answer(question, text)) == 202
                 answers = [await of_one.take(), await of_two.take()]
-            assert list(map(said_in, answers)) == ["asks a: for a", "asks b: for b"]
+            assert list(map(text_of_answer, answers)) == ["asks a: for a", "asks b: for b"]
 
     async def test_errors_and_what_is_no_answer_reach_it_too(self) -> None:
         wrong: dict[str, JsonObject] = {
@@ -189,8 +189,8 @@ class TestAnswers:
                     async with first.calling("asks") as events:
                         question = await events.take()
                         answer = {"jsonrpc": "2.0", "id": question["id"], **members}
-                        assert await posted(at(first, two), answer) == 202
-                        assert said_in(await events.take()) == name
+                        assert await post_status(at(first, two), answer) == 202
+                        assert text_of_answer(await events.take()) == name
 
     async def test_answers_in_a_batch_reach_those_who_asked(self) -> None:
         async with workers(ours(), ours(), revisions=pkg.REVISIONS) as (one, two):
@@ -200,10 +200,10 @@ class TestAnswers:
                 first.calling("asks a", 1) as of_one,
                 second.calling("asks b", 2) as of_two,
             ):
-                batch = [answered(await each.take(), "yes") for each in (of_one, of_two)]
-                assert await posted(second, batch) == 202
+                batch = [sampling_answer(await events.take(), "yes") for events in (of_one, of_two)]
+                assert await post_status(second, batch) == 202
                 answers = [await of_one.take(), await of_two.take()]
-            assert list(map(said_in, answers)) == ["asks a: yes", "asks b: yes"]
+            assert list(map(text_of_answer, answers)) == ["asks a: yes", "asks b: yes"]
 
     async def test_progress_is_reported_to_who_asked(self) -> None:
         call = Tools()
@@ -213,35 +213,35 @@ class TestAnswers:
         ):
             token = question["params"]["_meta"]["progressToken"]
             report = notification("notifications/progress", progressToken=token, progress=0.5)
-            assert await posted(at(first, two), report) == 202
+            assert await post_status(at(first, two), report) == 202
             assert call.progress == [0.5]
-            assert await posted(at(first, two), answered(question, "yes")) == 202
+            assert await post_status(at(first, two), sampling_answer(question, "yes")) == 202
             await events.all()
 
-    async def test_one_for_a_worker_that_is_gone_is_dropped(self) -> None:
+    async def test_answer_for_dead_worker_is_dropped(self) -> None:
         engine = Engine()
         async with (
             workers(ours(), ours(), engine=engine) as (one, two),
             asking(one) as (first, _, question),
         ):
             engine.workers[0].kill()
-            assert await posted(at(first, two), answered(question, "yes")) == 202
+            assert await post_status(at(first, two), sampling_answer(question, "yes")) == 202
 
-    async def test_one_for_a_worker_that_only_seems_gone_is_there_when_it_is_back(self) -> None:
+    async def test_answer_for_paused_worker_waits_for_its_return(self) -> None:
         engine = Engine()
         async with (
             workers(ours(), ours(), engine=engine) as (one, two),
             asking(one) as (first, events, question),
         ):
             engine.workers[0].kill()
-            assert await posted(at(first, two), answered(question, "yes")) == 202
-            assert await posted(at(first, two), answered(question, "again")) == 202
+            assert await post_status(at(first, two), sampling_answer(question, "yes")) == 202
+            assert await post_status(at(first, two), sampling_answer(question, "again")) == 202
             # What it finds cannot be read at first.
             engine.failing.add("events.read")
             engine.workers[0].revive()
             await until(lambda: "events.read" in engine.calls)
             engine.failing.clear()
-            assert said_in(await events.take()) == "asks: yes"
+            assert text_of_answer(await events.take()) == "asks: yes"
 
     async def test_first_acknowledged_answer_wins_over_all_that_come_after_a_gap(self) -> None:
         for name, second in (("to who asked", 0), ("to another worker", 2)):
@@ -254,13 +254,21 @@ class TestAnswers:
                     ):
                         late = engine.workers[0]
                         late.kill()
-                        assert await posted(at(first, sites[1]), answered(question, "first")) == 202
+                        assert (
+                            await post_status(
+                                at(first, sites[1]), sampling_answer(question, "first")
+                            )
+                            == 202
+                        )
                         late.revive(notices=notices)
                         assert (
-                            await posted(at(first, sites[second]), answered(question, "no")) == 202
+                            await post_status(
+                                at(first, sites[second]), sampling_answer(question, "no")
+                            )
+                            == 202
                         )
                         late.receive(GAP)
-                        assert said_in(await events.take()) == "asks: first"
+                        assert text_of_answer(await events.take()) == "asks: first"
 
     async def test_answer_that_waits_for_a_check_comes_after_the_one_that_was_stored(
         self, monkeypatch: pytest.MonkeyPatch
@@ -280,15 +288,15 @@ class TestAnswers:
         ):
             monkeypatch.setattr(ScopeCheck, "asks", asks)
             monkeypatch.setattr(ScopeCheck, "check", check)
-            second = asyncio.create_task(posted(first, answered(question, "no")))
+            second = asyncio.create_task(post_status(first, sampling_answer(question, "no")))
             await begun.wait()
             monkeypatch.undo()
             engine.workers[0].kill()
-            assert await posted(at(first, two), answered(question, "first")) == 202
+            assert await post_status(at(first, two), sampling_answer(question, "first")) == 202
             engine.workers[0].revive()
             go.set()
             assert await second == 202
-            assert said_in(await events.take()) == "asks: first"
+            assert text_of_answer(await events.take()) == "asks: first"
 
     async def test_stored_progress_comes_before_what_is_posted_after_a_gap(self) -> None:
         call, engine = Tools(), Engine()
@@ -303,10 +311,10 @@ class TestAnswers:
 
             engine.workers[0].kill()
             for done in (0.25, 0.5):
-                assert await posted(at(first, two), report(done)) == 202
+                assert await post_status(at(first, two), report(done)) == 202
             engine.workers[0].revive(notices=False)
-            assert await posted(first, report(0.75)) == 202
-            assert await posted(first, answered(question, "yes")) == 202
+            assert await post_status(first, report(0.75)) == 202
+            assert await post_status(first, sampling_answer(question, "yes")) == 202
             await events.all()
             assert call.progress == [0.25, 0.5, 0.75]
 
@@ -319,26 +327,28 @@ class TestAnswers:
         ):
             token = question["params"]["_meta"]["progressToken"]
             report = notification("notifications/progress", progressToken=token, progress=0.5)
-            for times, last in ((2, report), (6, answered(question, "yes"))):
+            for times, last in ((2, report), (6, sampling_answer(question, "yes"))):
                 engine.workers[0].kill()
                 for message in (*[report] * times, last):
-                    assert await posted(at(first, two), message) == 202
+                    assert await post_status(at(first, two), message) == 202
                 engine.workers[0].revive()
                 assert outcome(await first.post(request("ping", 9))) == (200, None)
-            assert said_in(await events.take()) == "asks: yes"
+            assert text_of_answer(await events.take()) == "asks: yes"
 
-    async def test_one_that_is_not_taken_in_can_be_posted_again(self) -> None:
+    async def test_answer_that_was_not_taken_can_be_posted_again(self) -> None:
         engine = Engine()
         async with (
             workers(ours(), ours(), engine=engine, lease=0.1) as (one, two),
             asking(one) as (first, events, question),
         ):
             engine.workers[0].deaf = True
-            refused = await at(first, two).post(answered(question, "yes"))
+            refused = await at(first, two).post(sampling_answer(question, "yes"))
             assert (refused.status_code, refused.headers["retry-after"]) == (503, "1")
             engine.workers[0].deaf = False
-            assert await taken(at(first, two), answered(question, "yes")) == 202
-            assert said_in(await events.take()) == "asks: yes"
+            assert (
+                await post_until_accepted(at(first, two), sampling_answer(question, "yes")) == 202
+            )
+            assert text_of_answer(await events.take()) == "asks: yes"
 
     async def test_a_letter_that_is_lost_is_sent_once_more(self) -> None:
         engine = Engine()
@@ -348,37 +358,39 @@ class TestAnswers:
         ):
             engine.workers[0].deaf = True
             sent = len(engine.mailed)
-            answering = asyncio.create_task(posted(at(first, two), answered(question, "yes")))
+            answering = asyncio.create_task(
+                post_status(at(first, two), sampling_answer(question, "yes"))
+            )
             await until(lambda: len(engine.mailed) > sent)
             engine.workers[0].deaf = False
             assert await answering == 202
-            assert said_in(await events.take()) == "asks: yes"
+            assert text_of_answer(await events.take()) == "asks: yes"
 
-    async def test_one_of_another_session_is_dropped(self) -> None:
+    async def test_answer_of_other_session_is_dropped(self) -> None:
         async with workers(ours(), ours()) as (one, two):
             first, other = await one.initialize(sampling={}), await two.initialize(sampling={})
             async with first.calling("asks") as events:
                 question = await events.take()
                 for session in (other, at(other, one)):
-                    assert await posted(session, answered(question, "forged")) == 202
-                assert await posted(first, answered(question, "yes")) == 202
-                assert said_in(await events.take()) == "asks: yes"
+                    assert await post_status(session, sampling_answer(question, "forged")) == 202
+                assert await post_status(first, sampling_answer(question, "yes")) == 202
+                assert text_of_answer(await events.take()) == "asks: yes"
 
-    async def test_one_of_another_client_is_dropped_whoever_sends_it_on(self) -> None:
+    async def test_forged_answer_of_other_client_is_dropped(self) -> None:
         engine = Engine()
         async with (
             workers(ours(), engine=engine) as (one,),
             asking(one) as (first, events, question),
         ):
-            text = json.dumps(answered(question, "forged"))
+            text = json.dumps(sampling_answer(question, "forged"))
             key, name = peers.key_of(first.id), engine.workers[0].name
             forged = (key, "eve"), ("x" * 43, None)
             for number, (session, id) in enumerate(forged):
-                letter = Answered(session=session, principal_id=id, message=text)
+                letter = ClientAnswered(session=session, principal_id=id, message=text)
                 content = json.dumps({"sender": "seve", "letter": asdict(letter), "number": number})
                 await engine.workers[0].mail.send([(name, content.encode())])
-            assert await posted(first, answered(question, "yes")) == 202
-            assert said_in(await events.take()) == "asks: yes"
+            assert await post_status(first, sampling_answer(question, "yes")) == 202
+            assert text_of_answer(await events.take()) == "asks: yes"
 
     async def test_letters_that_make_no_sense_change_nothing(self) -> None:
         engine = Engine()
@@ -409,7 +421,7 @@ class TestNotifications:
             calling = asyncio.create_task(session.call("waits", 7))
             await call.begun.wait()
             cancel = notification("notifications/cancelled", requestId=7)
-            assert await posted(at(session, two), cancel) == 202
+            assert await post_status(at(session, two), cancel) == 202
             assert call.cancelled.is_set()
             assert "result" not in (await calling).text
 
@@ -423,7 +435,7 @@ class TestNotifications:
             await call.begun.wait()
             engine.workers[0].kill()
             cancel = notification("notifications/cancelled", requestId=7)
-            assert await posted(at(session, two), cancel) == 202
+            assert await post_status(at(session, two), cancel) == 202
             engine.workers[0].revive()
             assert "result" not in (await calling).text
             assert call.cancelled.is_set()
@@ -436,7 +448,7 @@ class TestNotifications:
             await call.begun.wait()
             engine.workers[0].kill()
             cancel = notification("notifications/cancelled", requestId=7)
-            assert await posted(at(session, two), cancel) == 202
+            assert await post_status(at(session, two), cancel) == 202
             engine.workers[0].revive(notices=False)
             assert text_in(await session.call("who", 7)) == "None"
             assert "result" not in (await calling).text
@@ -446,12 +458,12 @@ class TestNotifications:
         call, engine = Tools(), Engine()
         async with workers(ours(call), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            await known(session, two)
+            await copies_at(session, two)
             calling = asyncio.create_task(session.call("waits", 7))
             await call.begun.wait()
             engine.calls.clear()
             cancel = notification("notifications/cancelled", requestId=7)
-            assert await posted(session, cancel) == 202
+            assert await post_status(session, cancel) == 202
             await calling
             assert engine.calls == []
 
@@ -466,25 +478,25 @@ class TestNotifications:
 
         async with workers(*map(listening, "abc")) as (one, two, three):
             session = await one.initialize(roots={"listChanged": True})
-            _, second = await known(session, one, two)
+            _, second = await copies_at(session, one, two)
             changed = notification("notifications/roots/list_changed")
-            assert await posted(second, changed) == 202
+            assert await post_status(second, changed) == 202
             await until(lambda: len(heard) == 2)
             assert sorted(heard) == ["a", "b"]
-            assert await posted(at(session, three), changed) == 202
+            assert await post_status(at(session, three), changed) == 202
             await until(lambda: len(heard) == 5)
 
-    async def test_what_nobody_handles_is_not_handed_on(self) -> None:
+    async def test_unhandled_notification_is_not_forwarded(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            await known(session, two)
+            await copies_at(session, two)
             engine.calls.clear()
             for method in ("notifications/roots/list_changed", "notifications/unheard_of"):
-                assert await posted(session, notification(method)) == 202
+                assert await post_status(session, notification(method)) == 202
             assert engine.calls == []
 
-    async def test_one_whose_acknowledgement_is_lost_is_dealt_with_once(self) -> None:
+    async def test_notification_with_lost_acknowledgement_is_handled_once(self) -> None:
         heard: list[object] = []
 
         async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
@@ -498,9 +510,9 @@ class TestNotifications:
         both = [ours(on_roots_list_changed=on_roots_list_changed) for _ in range(2)]
         async with workers(*both, engine=engine, lease=2.0) as (one, two):
             session = await one.initialize(roots={"listChanged": True})
-            await known(session, two)
+            await copies_at(session, two)
             changed = notification("notifications/roots/list_changed")
-            assert await posted(session, changed) == 202
+            assert await post_status(session, changed) == 202
             # The letter, once more, and the acknowledgement of that.
             assert len(engine.mailed) == 3
             assert len(heard) == 2
@@ -512,10 +524,10 @@ class TestNotifications:
         engine, listening = Engine(), ours(on_roots_list_changed=on_roots_list_changed)
         async with workers(listening, ours(), engine=engine, lease=2.0) as (one, two):
             session = await one.initialize(roots={"listChanged": True})
-            await known(session, two)
+            await copies_at(session, two)
             engine.workers[1].deaf = True
             changed = notification("notifications/roots/list_changed")
-            telling = asyncio.create_task(posted(session, changed))
+            telling = asyncio.create_task(post_status(session, changed))
             await until(lambda: bool(engine.mailed))
             assert outcome(await session.post(request("ping"))) == (200, None)
             assert not telling.done()
@@ -535,9 +547,9 @@ class TestNotifications:
                 both = [ours(on_roots_list_changed=on_roots_list_changed) for _ in range(2)]
                 async with workers(*both, engine=engine, revisions=pkg.REVISIONS) as (one, two):
                     session = await one.initialize(revision, roots={"listChanged": True})
-                    await known(session, two)
+                    await copies_at(session, two)
                     engine.calls.clear()
-                    assert await posted(session, batch) == 400
+                    assert await post_status(session, batch) == 400
                     assert (engine.calls, heard) == ([], [])
 
     async def test_a_handshake_may_be_completed_at_another_worker(self) -> None:
@@ -555,8 +567,8 @@ class TestNotifications:
             session = http.Session(one, OLD, begun.headers["mcp-session-id"], {})
             session.headers = {"mcp-session-id": session.id}
             (first,) = servers[0].sessions
-            assert await posted(at(session, two), INITIALIZED) == 202
-            # Where it began it is known, and what is not to be sent before goes out.
+            assert await post_status(at(session, two), INITIALIZED) == 202
+            # It is known where it began, and events held back go out.
             async with session.get() as events:
                 await servers[1].resource_updated(URI)
                 await servers[0].tools_list_changed()
@@ -566,22 +578,22 @@ class TestNotifications:
 
 
 class TestChoices:
-    async def test_what_was_answered_holds_wherever_the_client_asks_next(self) -> None:
+    async def test_answered_setting_holds_at_every_worker(self) -> None:
         async with workers(ours(), ours(), ours()) as sites:
             session = await sites[0].initialize()
-            sessions = await known(session, *sites)
+            sessions = await copies_at(session, *sites)
             for number, level in enumerate(["error", "debug", "emergency", "info", "error"]):
                 chosen = request("logging/setLevel", level=level)
                 assert outcome(await sessions[number % 3].post(chosen)) == (200, None)
                 expected = {"error": ["high"], "emergency": []}.get(level, ["low", "high"])
-                for one in sessions:
-                    assert await logged(one) == expected
+                for copy in sessions:
+                    assert await log_lines(copy) == expected
 
     async def test_changes_at_several_workers_are_all_kept(self) -> None:
         engine, servers = Engine(), [ours(), ours(), ours()]
         async with workers(*servers, engine=engine) as sites:
             session = await sites[0].initialize()
-            sessions = await known(session, *sites)
+            sessions = await copies_at(session, *sites)
             messages = [
                 request("logging/setLevel", 1, level="error"),
                 *(request("resources/subscribe", n, uri=f"file:///{n}") for n in range(2, 20)),
@@ -595,16 +607,16 @@ class TestChoices:
                 for n in range(10, 20)
             ]
             assert set(map(outcome, await asyncio.gather(*removals))) == {(200, None)}
-            for one in sessions:
-                assert await logged(one) == ["high"]
-            subscriptions = (await stored(engine, session))["subscriptions"]
+            for copy in sessions:
+                assert await log_lines(copy) == ["high"]
+            subscriptions = (await session_record(engine, session))["subscriptions"]
             assert sorted(subscriptions) == sorted(f"file:///{n}" for n in range(2, 10))
 
     async def test_a_change_is_answered_once_all_who_have_a_copy_know(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            await known(session, two)
+            await copies_at(session, two)
             reading = engine.hold("sessions.open")
             chosen = request("logging/setLevel", level="error")
             choosing = asyncio.create_task(session.post(chosen))
@@ -618,17 +630,17 @@ class TestChoices:
         engine = Engine()
         async with workers(ours(), ours(), ours(), engine=engine) as (one, two, three):
             session = await one.initialize()
-            await known(session, two, three)
+            await copies_at(session, two, three)
             engine.workers[1].kill()
             chosen = request("logging/setLevel", level="error")
             assert outcome(await session.post(chosen)) == (200, None)
-            assert await logged(at(session, three)) == ["high"]
+            assert await log_lines(at(session, three)) == ["high"]
 
     async def test_who_is_lost_meanwhile_keeps_nobody_waiting_longer_than_a_lease(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, lease=0.1) as (one, two):
             session = await one.initialize()
-            await known(session, two)
+            await copies_at(session, two)
             engine.workers[1].deaf = True
             choosing = asyncio.create_task(session.post(request("logging/setLevel", level="error")))
             await until(lambda: engine.calls[-1] == "mail.send")
@@ -640,46 +652,46 @@ class TestChoices:
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
             opening = engine.hold("sessions.open")
-            pinging = asyncio.create_task(posted(at(session, two), request("ping")))
+            pinging = asyncio.create_task(post_status(at(session, two), request("ping")))
             await until(lambda: engine.calls[-1] == "sessions.open")
-            # It has read what was stored before, and will be told before it knows that.
+            # It has read the old record, and will learn of the change first.
             chosen = asyncio.create_task(session.post(request("logging/setLevel", level="error")))
             await until(lambda: "mail.send" in engine.calls)
             opening.set()
             assert await pinging == 200
             assert outcome(await chosen) == (200, None)
-            assert await logged(at(session, two)) == ["high"]
+            assert await log_lines(at(session, two)) == ["high"]
 
     async def test_a_subscription_counts_where_the_stream_of_the_session_is(self) -> None:
         servers = [ours(), ours(), ours()]
         async with workers(*servers) as sites:
             session = await sites[0].initialize()
-            sessions = await known(session, *sites)
+            sessions = await copies_at(session, *sites)
             async with sessions[1].get() as events:
-                # Once it listens, what is published is sent there.
+                # Once it listens, published changes are sent there.
                 await until(lambda: servers[1].sessions)
                 subscribe = request("resources/subscribe", uri=URI)
                 assert outcome(await sessions[2].post(subscribe)) == (200, None)
-                for one in servers:
-                    await one.resource_updated("file:///other")
-                    await one.resource_updated(URI)
+                for server in servers:
+                    await server.resource_updated("file:///other")
+                    await server.resource_updated(URI)
                     assert (await events.take())["params"] == {"uri": URI}
                 unsubscribe = request("resources/unsubscribe", uri=URI)
                 assert outcome(await sessions[0].post(unsubscribe)) == (200, None)
-                for one in servers:
-                    await one.resource_updated(URI)
-                assert await events.nothing()
+                for server in servers:
+                    await server.resource_updated(URI)
+                assert await events.is_silent()
 
-    async def test_what_is_being_saved_is_not_taken_back_by_what_is_read(self) -> None:
+    async def test_reading_does_not_undo_setting_being_saved(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, lease=2.0) as (one, two):
             session = await one.initialize()
-            (second,) = await known(session, two)
+            (second,) = await copies_at(session, two)
             saving = engine.hold("sessions.save")
             engine.calls.clear()
             choosing = [
-                asyncio.create_task(each.post(message))
-                for each, message in (
+                asyncio.create_task(copy.post(message))
+                for copy, message in (
                     (session, request("logging/setLevel", 5, level="error")),
                     (second, request("resources/subscribe", 6, uri=URI)),
                 )
@@ -687,10 +699,10 @@ class TestChoices:
             await until(lambda: engine.calls.count("sessions.save") == 2)
             engine.lose()
             saving.set()
-            assert [outcome(await one) for one in choosing] == [(200, None)] * 2
-            for each in (session, second):
-                assert await logged(each) == ["high"]
-            assert (await stored(engine, session))["subscriptions"] == [URI]
+            assert [outcome(await task) for task in choosing] == [(200, None)] * 2
+            for copy in (session, second):
+                assert await log_lines(copy) == ["high"]
+            assert (await session_record(engine, session))["subscriptions"] == [URI]
 
     async def test_a_choice_that_is_made_again_is_made_known(self) -> None:
         for held in ("sessions.save", "mail.send"):
@@ -702,10 +714,10 @@ class TestChoices:
         engine = Engine()
         async with workers(ours(), ours(), ours(), engine=engine) as sites:
             session = await sites[0].initialize()
-            sessions = [session, *await known(session, sites[2])]
+            sessions = [session, *await copies_at(session, sites[2])]
             answering = engine.hold(call)
             chosen = request("logging/setLevel", level="error")
-            choosing = asyncio.create_task(posted(session, chosen))
+            choosing = asyncio.create_task(post_status(session, chosen))
             await until(lambda: engine.calls[-1] == call)
             # It is made, and the answer is lost; of letters, nothing arrives.
             engine.workers[2].deaf = True
@@ -715,13 +727,13 @@ class TestChoices:
             assert await choosing == 503
             engine.away = engine.workers[2].deaf = False
             assert outcome(await at(session, sites[again]).post(chosen)) == (200, None)
-            assert [await logged(one) for one in sessions] == [["high"]] * 2
+            assert [await log_lines(copy) for copy in sessions] == [["high"]] * 2
 
     async def test_a_stream_learns_of_a_choice_that_could_not_be_read_at_once(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            (second,) = await known(session, two)
+            (second,) = await copies_at(session, two)
             async with session.get() as events:
                 engine.failing.add("sessions.open")
                 engine.calls.clear()
@@ -741,38 +753,38 @@ class TestCopies:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as sites:
             session = await sites[0].initialize()
-            sessions = await known(session, *sites)
+            sessions = await copies_at(session, *sites)
             engine.calls.clear()
-            for one in sessions:
-                assert text_in(await one.call("who")) == "None"
-                assert outcome(await one.post(request("ping"))) == (200, None)
+            for copy in sessions:
+                assert text_in(await copy.call("who")) == "None"
+                assert outcome(await copy.post(request("ping"))) == (200, None)
             assert engine.calls == []
 
     async def test_after_a_gap_a_copy_is_read_again_before_its_next_use(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, lease=0.05) as (one, two):
             session = await one.initialize()
-            (second,) = await known(session, two)
+            (second,) = await copies_at(session, two)
             engine.workers[1].deaf = True
             chosen = request("logging/setLevel", level="error")
             assert outcome(await session.post(chosen)) == (200, None)
             engine.workers[1].deaf = False
             engine.workers[1].receive(GAP)
             engine.calls.clear()
-            assert await logged(second) == ["high"]
+            assert await log_lines(second) == ["high"]
             assert engine.calls.count("sessions.open") == 1
 
     async def test_a_worker_whose_lease_has_lapsed_trusts_no_copy(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, lease=0.05) as (one, two):
             session = await one.initialize()
-            (second,) = await known(session, two)
+            (second,) = await copies_at(session, two)
             engine.workers[1].lapsed = engine.workers[1].deaf = True
             assert outcome(await session.post(request("logging/setLevel", level="error"))) == (
                 200,
                 None,
             )
-            assert await logged(second) == ["high"]
+            assert await log_lines(second) == ["high"]
 
     async def test_after_many_gaps_a_copy_is_read_as_of_the_last(self) -> None:
         engine = Engine()
@@ -808,7 +820,7 @@ class TestCopies:
                     refused = await at(session, two).post(request("ping"), wrong)
                     assert refused.status_code == 400
 
-    async def test_what_the_client_declared_is_known_at_any_worker(self) -> None:
+    async def test_client_declaration_is_known_at_every_worker(self) -> None:
         async with workers(ours(), ours()) as (one, two):
             session = await one.initialize(sampling={})
             async with at(session, two).calling("asks") as events:
@@ -823,8 +835,8 @@ class TestCopies:
             session = await one.initialize()
             other = at(session, two)
             other.headers = {"mcp-session-id": session.id}
-            assert await posted(other, request("ping")) == 404
-            assert await posted(session, request("ping")) == 200
+            assert await post_status(other, request("ping")) == 404
+            assert await post_status(session, request("ping")) == 200
 
     async def test_a_copy_that_has_to_make_room_goes_on_when_it_is_asked_for(self) -> None:
         engine = Engine()
@@ -834,11 +846,11 @@ class TestCopies:
             second = await one.initialize()
             for session in (first, second, first):
                 assert outcome(await session.post(request("ping"))) == (200, None)
-            assert await logged(first) == ["high"]
-            # And it hears again of what is changed elsewhere.
+            assert await log_lines(first) == ["high"]
+            # It also hears again of changes elsewhere.
             chosen = request("logging/setLevel", level="emergency")
             assert outcome(await at(first, two).post(chosen)) == (200, None)
-            assert await logged(first) == []
+            assert await log_lines(first) == []
 
     async def test_copy_that_made_room_writes_nothing_more(self) -> None:
         engine = Engine()
@@ -874,11 +886,11 @@ class TestCopies:
             await session.post(request("ping"))
             assert switched[0] == (("", "a", False, False),)
 
-    async def test_one_that_makes_room_while_it_is_read_again_stays_away(self) -> None:
+    async def test_session_evicted_during_reload_stays_away(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, max_sessions=1) as (one, two):
             session = await one.initialize()
-            await known(session, two)
+            await copies_at(session, two)
             reading = engine.hold("sessions.open")
             choosing = asyncio.create_task(session.post(request("logging/setLevel", level="error")))
             engine.calls.clear()
@@ -886,7 +898,7 @@ class TestCopies:
             other = await two.initialize()
             reading.set()
             assert outcome(await choosing) == (200, None)
-            assert [one.id for one in two.app._running.state.sessions] == [other.id]
+            assert [stored.id for stored in two.app._running.state.sessions] == [other.id]
 
     async def test_each_worker_has_a_server_of_its_own_where_each_session_has(self) -> None:
         async def count(self: Any, session: Session, params: CallToolRequestParams) -> object:
@@ -902,7 +914,7 @@ class TestCopies:
 
 
 class TestWhoseItIs:
-    async def test_it_is_that_of_its_client_at_every_worker(self) -> None:
+    async def test_session_belongs_to_its_client_at_every_worker(self) -> None:
         verify = pkg.static_tokens({"a" * 16: pkg.Principal("ada"), "b" * 16: pkg.Principal("ben")})
         guarded = pkg.Authentication(verify=verify)
         ben = {"authorization": f"Bearer {'b' * 16}"}
@@ -917,13 +929,13 @@ class TestWhoseItIs:
                     assert events.response.status_code == 404
                 assert text_in(await second.call("who")) == "ada"
 
-    async def test_one_that_becomes_that_of_another_is_not_served(self) -> None:
+    async def test_session_with_changed_owner_is_not_served(self) -> None:
         engine = Engine()
         async with workers(ours(), engine=engine) as (one,):
             session = await one.initialize()
             await rewrite(engine, session, principal_id="eve")
             engine.lose()
-            assert await posted(session, request("ping")) == 404
+            assert await post_status(session, request("ping")) == 404
 
     async def test_records_that_make_no_sense_are_unknown(
         self, caplog: pytest.LogCaptureFixture
@@ -949,24 +961,26 @@ class TestWhoseItIs:
                     session = await one.initialize()
                     await rewrite(engine, session, members)
                     caplog.clear()
-                    assert await posted(at(session, two), request("ping")) == 404
-                    (entry,) = [one for one in caplog.records if one.levelno == logging.WARNING]
+                    assert await post_status(at(session, two), request("ping")) == 404
+                    (entry,) = [
+                        record for record in caplog.records if record.levelno == logging.WARNING
+                    ]
                     assert "is not served" in entry.getMessage()
 
-    async def test_nothing_of_a_client_is_logged_where_something_makes_no_sense(
+    async def test_invalid_stored_session_is_logged_without_client_data(
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
             await rewrite(engine, session, principal_id=["alice"], level="alice")
-            assert await posted(at(session, two), request("ping")) == 404
+            assert await post_status(at(session, two), request("ping")) == 404
             letter = {"kind": "notified", "principal_id": "alice", "message": ["alice"]}
             content = json.dumps({"sender": "s", "letter": letter}).encode()
             change = json.dumps({"method": "alice", "uri": ["alice"]}).encode()
             for wrong in (Letter(content), Change(change)):
                 engine.workers[0].receive(wrong)
-            assert sum("sense" in one.getMessage() for one in caplog.records) == 2
+            assert sum("invalid" in record.getMessage() for record in caplog.records) == 2
             assert "alice" not in caplog.text
 
     async def test_no_id_reaches_the_engine(self) -> None:
@@ -974,8 +988,8 @@ class TestWhoseItIs:
         async with workers(ours(call), ours(), engine=engine) as (one, two):
             session = await one.initialize(sampling={})
             async with session.calling("asks") as events, at(session, two).get():
-                answer = answered(await events.take(), "yes")
-                assert await posted(at(session, two), answer) == 202
+                answer = sampling_answer(await events.take(), "yes")
+                assert await post_status(at(session, two), answer) == 202
                 await events.all()
             for site in (one, two):
                 chosen = request("logging/setLevel", level="error")
@@ -988,7 +1002,7 @@ class TestWhoseItIs:
             assert peers.key_of(session.id) in stored
 
 
-async def stored(engine: Engine, session: http.Session) -> JsonObject:
+async def session_record(engine: Engine, session: http.Session) -> JsonObject:
     """The record of a session."""
     found = await engine.memory.sessions.open(peers.key_of(session.id), "sother")
     assert found is not None
@@ -1013,9 +1027,9 @@ class TestEnds:
     async def test_RJ08_it_is_ended_once_wherever_it_is_asked_for(self) -> None:
         async with workers(ours(), ours()) as sites:
             session = await sites[0].initialize()
-            both = await known(session, *sites)
-            answers = await asyncio.gather(*(one.delete() for one in both))
-            assert sorted(one.status_code for one in answers) == [204, 404]
+            both = await copies_at(session, *sites)
+            answers = await asyncio.gather(*(copy.delete() for copy in both))
+            assert sorted(answer.status_code for answer in answers) == [204, 404]
 
     async def test_RJ08_one_that_was_ended_here_is_over_everywhere(self) -> None:
         call = Tools()
@@ -1030,25 +1044,25 @@ class TestEnds:
                 assert await events.take() is None
             assert "result" not in (await calling).text
             for site in (one, two, three):
-                assert await posted(at(session, site), request("ping")) == 404
+                assert await post_status(at(session, site), request("ping")) == 404
 
     async def test_RJ08_one_whose_end_was_not_answered_is_over_everywhere(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, lease=0.3) as (one, two):
             session = await one.initialize()
-            assert await posted(at(session, two), request("ping")) == 200
+            assert await post_status(at(session, two), request("ping")) == 200
             end = engine.hold("sessions.end")
             deleting = asyncio.create_task(at(session, two).delete())
             await until(lambda: engine.calls[-1] == "sessions.end")
             engine.failing.add("sessions.end")
             end.set()
             assert (await deleting).status_code == 503
-            assert await posted(at(session, one), request("ping")) == 200
+            assert await post_status(at(session, one), request("ping")) == 200
             engine.failing.clear()
             status = 200
             while status == 200:
                 await asyncio.sleep(0.02)
-                status = await posted(at(session, one), request("ping"))
+                status = await post_status(at(session, one), request("ping"))
             assert status == 404
 
     async def test_RJ08_what_is_under_way_does_not_bring_it_back(self) -> None:
@@ -1065,7 +1079,7 @@ class TestEnds:
             assert (await ending).status_code == 204
             await choosing
             for site in (one, two):
-                assert await posted(at(session, site), request("ping")) == 404
+                assert await post_status(at(session, site), request("ping")) == 404
 
     async def test_RJ08_who_is_reading_it_does_not_bring_it_back(self) -> None:
         engine = Engine()
@@ -1075,14 +1089,14 @@ class TestEnds:
             found = sessions.get(session.id)
             engine.lose()
             reading = engine.hold("sessions.open")
-            pinging = asyncio.create_task(posted(session, request("ping")))
+            pinging = asyncio.create_task(post_status(session, request("ping")))
             await until(lambda: "sessions.open" in engine.calls)
             ending = asyncio.create_task(sessions.delete(found))
             await asyncio.sleep(0.02)
             reading.set()
             await ending
             await pinging
-            assert await posted(session, request("ping")) == 404
+            assert await post_status(session, request("ping")) == 404
 
     async def test_a_change_of_one_that_has_ended_elsewhere_is_refused(self) -> None:
         engine = Engine()
@@ -1104,23 +1118,23 @@ class TestEnds:
                     await one.app.close()
                     assert await events.take() is None
             engine.calls.clear()
-            assert await logged(at(session, two)) == ["high"]
-            # And nobody waits for the worker that has ended.
+            assert await log_lines(at(session, two)) == ["high"]
+            # The dead worker is not awaited.
             assert outcome(await at(session, two).post(chosen)) == (200, None)
             assert "mail.send" not in engine.calls
 
-    async def test_one_that_is_used_does_not_lapse(self) -> None:
+    async def test_session_in_use_does_not_expire(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine, session_lifetime=1.0) as (one, two):
             used, idle = await one.initialize(), await one.initialize()
             async with at(used, two).get():
                 await until(lambda: engine.calls.count("sessions.refresh") > 5)
-                while await posted(idle, request("tools/list")) != 404:
+                while await post_status(idle, request("tools/list")) != 404:
                     # Each time it is asked for, it lives on.
                     await asyncio.sleep(1.5)
-            assert await posted(used, request("ping")) == 200
+            assert await post_status(used, request("ping")) == 200
 
-    async def test_one_does_not_lapse_in_which_a_request_is_worked_on(self) -> None:
+    async def test_session_with_running_request_does_not_expire(self) -> None:
         call, engine = Tools(), Engine()
         async with workers(ours(call), engine=engine, session_lifetime=1.0) as (one,):
             session = await one.initialize()
@@ -1131,15 +1145,15 @@ class TestEnds:
             call.go.set()
             assert text_in(await calling) == "waits"
 
-    async def test_one_that_is_used_elsewhere_goes_on_here_too(self) -> None:
+    async def test_session_in_use_elsewhere_stays_alive(self) -> None:
         engine, servers = Engine(), [ours(), ours()]
         async with workers(*servers, engine=engine, session_lifetime=1.0) as (one, two):
             session = await one.initialize()
             async with at(session, two).get():
                 await until(lambda: "sessions.leave" in engine.calls)
-                assert await posted(session, request("ping")) == 200
+                assert await post_status(session, request("ping")) == 200
 
-    async def test_what_has_lost_its_session_ends_also_if_that_is_not_seen_at_once(self) -> None:
+    async def test_request_ends_with_its_lost_session(self) -> None:
         engine = Engine()
         async with workers(ours(), engine=engine) as (one,):
             session = await one.initialize(sampling={})
@@ -1154,12 +1168,12 @@ class TestEnds:
 
 
 class TestEngineAway:
-    async def test_what_needs_it_is_refused_for_now_and_the_rest_goes_on(self) -> None:
+    async def test_engine_failure_refuses_dependent_requests_only(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize(sampling={})
             other = await one.initialize()
-            (copied,) = await known(session, two)
+            (copied,) = await copies_at(session, two)
             engine.away = engine.leases_hold = True
             refused = [
                 await one.post(hello()),
@@ -1173,38 +1187,38 @@ class TestEngineAway:
             assert text_in(await copied.call("who")) == "None"
             engine.away = False
 
-    async def test_what_others_could_not_be_told_they_are_told_with_the_next_answer(self) -> None:
+    async def test_failed_broadcast_is_repeated_with_next_answer(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            (second,) = await known(session, two)
+            (second,) = await copies_at(session, two)
             engine.failing.add("mail.send")
             chosen = request("logging/setLevel", level="error")
             assert (await session.post(chosen)).status_code == 503
             # It is stored, but does not hold there yet.
-            assert (await stored(engine, session))["level"] == "error"
+            assert (await session_record(engine, session))["level"] == "error"
             engine.failing.clear()
             assert outcome(await session.post(chosen)) == (200, None)
-            assert await logged(second) == ["high"]
+            assert await log_lines(second) == ["high"]
 
     async def test_others_hear_of_an_end_that_they_could_not_be_told_of(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            (second,) = await known(session, two)
+            (second,) = await copies_at(session, two)
             engine.failing.add("mail.send")
             assert (await session.delete()).status_code == 503
             engine.failing.clear()
-            assert await posted(session, request("ping")) == 404
+            assert await post_status(session, request("ping")) == 404
             state = two.app._running.state
             await until(lambda: not len(state.sessions))
-            assert await posted(second, request("ping")) == 404
+            assert await post_status(second, request("ping")) == 404
 
-    async def test_it_goes_on_once_the_engine_is_back(self) -> None:
+    async def test_session_continues_when_engine_returns(self) -> None:
         engine = Engine()
         async with workers(ours(), ours(), engine=engine) as (one, two):
             session = await one.initialize()
-            await known(session, two)
+            await copies_at(session, two)
             engine.away = True
             chosen = request("logging/setLevel", level="error")
             assert (await session.post(chosen)).status_code == 503
@@ -1213,6 +1227,6 @@ class TestEngineAway:
             engine.away = False
             assert outcome(await session.post(chosen)) == (200, None)
             for site in (one, two):
-                assert await logged(at(session, site)) == ["high"]
+                assert await log_lines(at(session, site)) == ["high"]
             assert (await session.delete()).status_code == 204
-            assert await posted(at(session, two), request("ping")) == 404
+            assert await post_status(at(session, two), request("ping")) == 404

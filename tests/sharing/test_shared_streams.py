@@ -75,10 +75,10 @@ class Workers:
 
     @property
     def owners(self) -> list[int]:
-        """The workers that send what is published to some session."""
+        """Return the workers that send published changes to a session."""
         return [worker for worker, server in enumerate(self.servers) if server.sessions]
 
-    def stored(self, session: Session) -> Any:
+    def stream_record(self, session: Session) -> Any:
         """What is stored of a session."""
         return self._memory.sessions._sessions[peers.key_of(session.id)]
 
@@ -87,7 +87,7 @@ class Workers:
         streams = self._memory.events._sessions.get(peers.key_of(session.id), {})
         return int(streams[stream].last) if stream in streams else -1
 
-    def reached(self, session: Session, stream: str, number: int) -> bool:
+    def has_reached(self, session: Session, stream: str, number: int) -> bool:
         """Return whether the event of that number is stored."""
         return self.last(session, stream) >= number
 
@@ -105,7 +105,7 @@ class Workers:
             yield session, events, first
 
     async def broken_off(self) -> tuple[Session, Event]:
-        """Return the session of such a call, and what was said, once its client has gone."""
+        """Return the session of such a call, and its messages, after its client has gone."""
         async with self.calling() as (session, _, first):
             return session, first
 
@@ -147,7 +147,7 @@ async def next_of(events: Events) -> tuple[Event, Any]:
             return event, message.get("params", message).get("data", message)
 
 
-async def said(events: Events) -> Any:
+async def next_said(events: Events) -> Any:
     event, what = await next_of(events)
     return "answer" if "result" in event.message else what
 
@@ -163,12 +163,12 @@ async def until(what: Any) -> None:
 
 
 async def engine_called(engine: Engine, call: str, times: int) -> None:
-    """Wait until it was asked for that so many times."""
+    """Wait for this number of engine calls."""
     await until(lambda: engine.calls.count(call) >= times)
 
 
 async def all_said(events: Events, last: object) -> list[Any]:
-    """All that is said up to the last of it, or to the end of the stream."""
+    """Return all texts up to the last, or to the end of the stream."""
     came: list[Any] = []
     while (message := await events.take()) is not None:
         came.append(message["params"]["data"])
@@ -189,10 +189,10 @@ class TestRequests:
                         assert what == "a 1"
                     these.tools[0].go()
                     async with these.at(session, 1).get(last.id) as events:
-                        assert await said(events) == "a 2"
-                        # What is appended from now on is a matter of letters, not of time.
+                        assert await next_said(events) == "a 2"
+                        # Later appends depend on letters, not on time.
                         these.tools[0].go()
-                        assert await said(events) == "a 3"
+                        assert await next_said(events) == "a 3"
                         event, answer = await next_of(events)
                         assert answer["id"] == 5
                         assert number_of(event) == number_of(last) + 3
@@ -208,9 +208,14 @@ class TestRequests:
             assert (first.data, first.id is None) == ("", False)
             these.tools[0].go(2)
             async with these.at(session, 1).get(first.id) as events:
-                assert [await said(events) for _ in range(4)] == ["a 1", "a 2", "a 3", "answer"]
+                assert [await next_said(events) for _ in range(4)] == [
+                    "a 1",
+                    "a 2",
+                    "a 3",
+                    "answer",
+                ]
 
-    async def test_what_is_complete_can_be_had_anywhere_and_again(self) -> None:
+    async def test_complete_stream_can_be_replayed_anywhere(self) -> None:
         async with workers(3) as these:
             session = await these.sites[0].initialize()
             these.tools[0].go(3)
@@ -234,7 +239,7 @@ class TestRequests:
                     assert await before.take() is None
                     before = after
                 these.tools[0].go(2)
-                assert [await said(before) for _ in range(3)] == ["a 2", "a 3", "answer"]
+                assert [await next_said(before) for _ in range(3)] == ["a 2", "a 3", "answer"]
 
     async def test_two_at_one_follower_are_one_after_the_other(self) -> None:
         async with workers() as these:
@@ -246,7 +251,7 @@ class TestRequests:
             async with there.get(last.id) as before, there.get(last.id) as after:
                 assert await before.take() is None
                 these.tools[0].go(2)
-                assert [await said(after) for _ in range(3)] == ["a 2", "a 3", "answer"]
+                assert [await next_said(after) for _ in range(3)] == ["a 2", "a 3", "answer"]
 
     async def test_a_request_that_is_cancelled_is_over_for_who_follows(self) -> None:
         async with workers() as these:
@@ -259,7 +264,7 @@ class TestRequests:
                 await there.post(notification("notifications/cancelled", requestId=1))
                 assert await events.take() is None
 
-    async def test_what_is_not_known_is_refused_anywhere(self) -> None:
+    async def test_unknown_event_id_is_refused_anywhere(self) -> None:
         async with workers() as these:
             session, other = [await these.sites[0].initialize() for _ in range(2)]
             these.tools[0].go(3)
@@ -288,14 +293,14 @@ class TestRequests:
 
 
 class TestStoredFirst:
-    async def test_nothing_is_sent_before_it_is_stored(self) -> None:
+    async def test_events_are_stored_before_they_are_sent(self) -> None:
         async with workers() as these:
             session = await these.sites[0].initialize()
             may, engine = these.engine.hold("events.append"), these.engine
 
             async def first() -> Any:
                 async with session.calling("a") as events:
-                    return await said(events)
+                    return await next_said(events)
 
             these.tools[0].go(3)
             coming = asyncio.create_task(first())
@@ -326,7 +331,7 @@ class TestStoredFirst:
             assert stored is not None
             assert (len(stored.events), stored.ended) == (4, True)
 
-    async def test_what_was_stored_though_the_engine_went_away_is_not_stored_twice(self) -> None:
+    async def test_event_of_uncertain_append_is_not_stored_twice(self) -> None:
         for made in (False, True):
             with case(made):
                 async with workers() as these:
@@ -338,7 +343,9 @@ class TestStoredFirst:
                         these.tools[0].go(2)
                         if made:
                             name, _, _ = (first.id or "").rpartition(".")
-                            await until(partial(these.reached, session, name, number_of(first) + 1))
+                            await until(
+                                partial(these.has_reached, session, name, number_of(first) + 1)
+                            )
                         else:
                             await engine_called(engine, "events.append", 2)
                         engine.away = True
@@ -347,7 +354,7 @@ class TestStoredFirst:
                         engine.away = False
                         rest = await events.all()
                     numbers = [number_of(event) for event in rest]
-                    assert numbers == [number_of(first) + one for one in (1, 2, 3)]
+                    assert numbers == [number_of(first) + number for number in (1, 2, 3)]
                     assert rest[-1].message["id"] == 5
                     async with these.at(session, 1).get(first.id) as events:
                         assert await events.all() == rest
@@ -368,11 +375,11 @@ class TestEngineAway:
                         assert refused.response.status_code == 503
                         assert refused.response.headers["retry-after"] == "1"
                 engine.away = False
-                assert await said(events) == "a 2"
+                assert await next_said(events) == "a 2"
                 these.tools[0].go()
-                assert [await said(events), await said(events)] == ["a 3", "answer"]
+                assert [await next_said(events), await next_said(events)] == ["a 3", "answer"]
                 await (await these.says(session, 1)).log("info", "still there")
-                assert await said(standing) == "still there"
+                assert await next_said(standing) == "still there"
 
     async def test_who_follows_goes_on_when_it_is_back(self) -> None:
         async with workers(lease=SHORT) as these:
@@ -383,13 +390,13 @@ class TestEngineAway:
                 last, _ = await next_of(events)
             async with these.at(session, 1).get(last.id) as events:
                 these.tools[0].go()
-                assert await said(events) == "a 2"
+                assert await next_said(events) == "a 2"
                 engine.away = engine.leases_hold = True
                 these.tools[0].go()
                 # Long enough for it to have looked.
                 await asyncio.sleep(SHORT)
                 engine.away = False
-                assert [await said(events), await said(events)] == ["a 3", "answer"]
+                assert [await next_said(events), await next_said(events)] == ["a 3", "answer"]
 
     async def test_a_server_that_closes_does_not_wait_for_it(self) -> None:
         async with workers() as these:
@@ -417,7 +424,7 @@ class TestTakingOver:
                     async with these.at(session, 1).get(last.id) as events:
                         if when == "meanwhile":
                             these.tools[0].go()
-                            assert await said(events) == "a 2"
+                            assert await next_said(events) == "a 2"
                             these.engine.workers[0].kill()
                         answer = await events.take()
                         assert (answer["id"], answer["error"]["code"]) == (5, -32603)
@@ -450,7 +457,7 @@ class TestTakingOver:
                 these.engine.memory.workers[slow.name] = slow.take
                 these.tools[0].go(2)
                 assert await old.take() is None
-            assert "ended by another worker" in caplog.text
+            assert "another worker has ended" in caplog.text
             async with these.at(session, 1).get(last.id) as events:
                 assert ["error" in event.message for event in await events.all()] == [True]
 
@@ -479,7 +486,7 @@ class TestTakingOver:
                     await events.append(key, name, 0, [head, b'"x"'], lifetime=9)
                     async with these.at(session, 1).get(f"{name}.0") as get:
                         assert [event.data for event in await get.all()] == ['"x"']
-                    assert "the head of a stream makes no sense" in caplog.text
+                    assert "the first event of a stream is invalid" in caplog.text
 
     async def test_a_request_that_broke_off_is_answered_with_an_error(self) -> None:
         async with workers() as these:
@@ -493,15 +500,15 @@ class TestTakingOver:
 
 
 class TestStandalone:
-    async def test_what_any_worker_says_comes_to_the_one_who_listens(self) -> None:
+    async def test_listener_receives_notifications_of_any_worker(self) -> None:
         async with workers(3) as these:
             session = await these.sites[0].initialize()
             saying = [await these.says(session, worker) for worker in range(3)]
             for listening in range(3):
                 async with these.at(session, listening).get() as events:
-                    for worker, one in enumerate(saying):
-                        await one.log("info", f"{worker} at {listening}")
-                        assert await said(events) == f"{worker} at {listening}"
+                    for worker, speaker in enumerate(saying):
+                        await speaker.log("info", f"{worker} at {listening}")
+                        assert await next_said(events) == f"{worker} at {listening}"
 
     async def test_each_comes_once_in_the_order_of_who_says_it(self) -> None:
         async with workers(3) as these:
@@ -517,8 +524,8 @@ class TestStandalone:
             async with these.at(session, 1).get() as events:
                 await events.event()
                 async with asyncio.TaskGroup() as group:
-                    for worker, one in enumerate(saying):
-                        group.create_task(say(one, worker))
+                    for worker, speaker in enumerate(saying):
+                        group.create_task(say(speaker, worker))
                 came = [await next_of(events) for _ in range(90)]
             numbers = [number_of(event) for event, _ in came]
             assert numbers == list(range(numbers[0], numbers[0] + 90))
@@ -533,24 +540,24 @@ class TestStandalone:
                 before = await stack.enter_async_context(session.get())
                 for count, worker in enumerate((1, 1, 0, 2, 0)):
                     await saying.log("info", count)
-                    assert await said(before) == count
+                    assert await next_said(before) == count
                     get = these.at(session, worker).get()
                     after = await stack.enter_async_context(get)
                     assert await before.take() is None
                     before = after
                 await saying.log("info", "last")
-                assert await said(before) == "last"
+                assert await next_said(before) == "last"
 
-    async def test_what_is_said_while_nobody_listens_waits_wherever_it_was_said(self) -> None:
+    async def test_notifications_without_listener_wait_at_their_worker(self) -> None:
         for resumable in (True, False):
             with case(resumable):
                 async with workers(resumable=resumable) as these:
                     session = await these.sites[0].initialize()
                     for worker in (0, 1):
                         await (await these.says(session, worker)).log("info", worker)
-                        await until(partial(these.reached, session, "~", worker + 1))
+                        await until(partial(these.has_reached, session, "~", worker + 1))
                     async with these.at(session, 1).get() as events:
-                        assert [await said(events), await said(events)] == [0, 1]
+                        assert [await next_said(events), await next_said(events)] == [0, 1]
                     async with session.get() as events:
                         await (await these.says(session, 1)).log("info", 2)
                         event, what = await next_of(events)
@@ -562,14 +569,14 @@ class TestStandalone:
             saying = await these.says(session, 1)
             for number in range(2000):
                 await saying.log("info", number)
-            await until(lambda: these.reached(session, "~", 2000))
+            await until(lambda: these.has_reached(session, "~", 2000))
             async with session.get() as events:
-                came = [await said(events)]
+                came = [await next_said(events)]
                 while came[-1] != 1999:
-                    came.append(await said(events))
+                    came.append(await next_said(events))
             assert len(came) <= 32
 
-    async def test_what_followed_an_event_comes_again_anywhere(self) -> None:
+    async def test_later_events_are_replayed_at_any_worker(self) -> None:
         async with workers(3) as these:
             session = await these.sites[0].initialize()
             saying = await these.says(session, 2)
@@ -579,11 +586,11 @@ class TestStandalone:
                 came = [await next_of(events) for _ in range(3)]
             await saying.log("info", 4)
             async with these.at(session, 1).get(came[0][0].id) as events:
-                assert [await said(events) for _ in range(3)] == [2, 3, 4]
+                assert [await next_said(events) for _ in range(3)] == [2, 3, 4]
                 await saying.log("info", 5)
-                assert await said(events) == 5
+                assert await next_said(events) == 5
 
-    async def test_what_the_owner_says_is_not_read_back(self) -> None:
+    async def test_owner_does_not_read_back_its_events(self) -> None:
         async with workers() as these:
             session = await these.sites[0].initialize()
             saying = await these.says(session, 0)
@@ -593,7 +600,7 @@ class TestStandalone:
                 reads = these.engine.calls.count("events.read")
                 for number in range(3):
                     await saying.log("info", number)
-                    assert await said(events) == number
+                    assert await next_said(events) == number
                 assert these.engine.calls.count("events.read") == reads
 
     async def test_the_stream_of_an_owner_that_is_gone_is_gone_on_with(self) -> None:
@@ -604,13 +611,13 @@ class TestStandalone:
                 await saying.log("info", "before")
                 event, what = await next_of(events)
                 assert what == "before"
-                record = these.stored(session)
+                record = these.stream_record(session)
                 await until(lambda: record.delivered == number_of(event))
                 these.engine.workers[0].kill()
                 async with these.at(session, 1).get() as after:
                     await saying.log("info", "after")
-                    # What the owner noted as sent is not sent again.
-                    assert await said(after) == "after"
+                    # The owner does not send noted events again.
+                    assert await next_said(after) == "after"
 
     async def test_an_owner_that_was_not_heard_of_writes_nothing_before_it_knows(self) -> None:
         async with workers(3, lease=SHORT) as these:
@@ -619,19 +626,19 @@ class TestStandalone:
             paused = these.engine.workers[0]
             async with session.get() as old:
                 await saying.log("info", 1)
-                assert await said(old) == 1
+                assert await next_said(old) == 1
                 # It gets no letters, and its lease lapses, while it believes that all is well.
                 paused.deaf = paused.lapsed = True
                 del these.engine.memory.workers[paused.name]
                 async with these.at(session, 1).get() as new:
                     await saying.log("info", 2)
-                    assert await said(new) in (1, 2)
+                    assert await next_said(new) in (1, 2)
                     these.engine.memory.workers[paused.name] = paused.take
                     paused.deaf = paused.lapsed = False
                     these.engine.lose()
                     assert await old.take() is None
                     await saying.log("info", 3)
-                    while (what := await said(new)) != 3:
+                    while (what := await next_said(new)) != 3:
                         assert what in (1, 2)
 
     async def test_an_owner_that_lost_letters_goes_on_if_it_is_the_owner_still(self) -> None:
@@ -642,9 +649,9 @@ class TestStandalone:
                 for number in range(3):
                     these.engine.lose()
                     await saying.log("info", number)
-                    assert await said(events) == number
+                    assert await next_said(events) == number
 
-    async def test_what_was_stored_though_the_engine_went_away_comes_once(self) -> None:
+    async def test_event_of_uncertain_append_is_sent_once(self) -> None:
         for made in (False, True):
             with case(made):
                 async with workers() as these:
@@ -653,7 +660,7 @@ class TestStandalone:
                     saying = [await these.says(session, worker) for worker in (0, 1)]
                     async with session.get() as events:
                         await saying[0].log("info", "first")
-                        assert await said(events) == "first"
+                        assert await next_said(events) == "first"
                         engine.leases_hold = True
                         may = engine.hold("events.append")
                         engine.away = not made
@@ -661,18 +668,21 @@ class TestStandalone:
                         await saying[1].log("info", "there")
                         await saying[0].log("info", "here")
                         if made:
-                            await until(partial(these.reached, session, "~", last + 1))
+                            await until(partial(these.has_reached, session, "~", last + 1))
                         else:
                             await engine_called(engine, "events.append", calls + 2)
                         engine.away = True
                         may.set()
                         await asyncio.sleep(0.03)
                         engine.away = False
-                        assert {await said(events), await said(events)} == {"there", "here"}
+                        assert {await next_said(events), await next_said(events)} == {
+                            "there",
+                            "here",
+                        }
                         await saying[1].log("info", "last")
-                        assert await said(events) == "last"
+                        assert await next_said(events) == "last"
 
-    async def test_what_an_owner_that_closes_has_sent_is_not_sent_again(self) -> None:
+    async def test_events_sent_by_closing_owner_are_not_repeated(self) -> None:
         for closes in (True, False):
             with case(closes):
                 async with workers(3) as these:
@@ -680,16 +690,16 @@ class TestStandalone:
                     saying = await these.says(session, 2)
                     async with session.get() as events:
                         await saying.log("info", "before")
-                        assert await said(events) == "before"
+                        assert await next_said(events) == "before"
                         if closes:
                             await these.sites[0].app.close()
                             assert await events.take() is None
                     await engine_called(these.engine, "sessions.deliver", 1)
                     await saying.log("info", "after")
                     async with these.at(session, 1).get() as events:
-                        assert await said(events) == "after"
+                        assert await next_said(events) == "after"
 
-    async def test_what_is_published_is_sent_by_the_owner_alone(self) -> None:
+    async def test_published_notification_is_sent_by_owner_only(self) -> None:
         async with workers(3, sends=frozenset({MESSAGE, CHANGED})) as these:
             session = await these.sites[0].initialize()
             saying = await these.says(session, 2)
@@ -699,7 +709,7 @@ class TestStandalone:
                         await server.tools_list_changed()
                         assert (await events.take())["method"] == CHANGED
                         await saying.log("info", "next")
-                        assert await said(events) == "next"
+                        assert await next_said(events) == "next"
 
     async def test_who_owns_it_is_not_taken_from_what_was_read_before(self) -> None:
         for reads in (0, 1):
@@ -710,7 +720,7 @@ class TestStandalone:
                     assert outcome(await second.post(request("ping"))) == (200, None)
                     reading = engine.hold("sessions.open")
                     engine.calls.clear()
-                    # The other one has it read again what is stored.
+                    # The other one makes it read the stored events again.
                     level = request("logging/setLevel", level="error")
                     choosing = asyncio.create_task(these.at(session, 1 - reads).post(level))
                     await engine_called(engine, "sessions.open", 1)
@@ -741,9 +751,9 @@ class TestStandalone:
                     saying = await these.says(session, 1)
                     async with session.get() as before:
                         await saying.log("info", 1)
-                        assert await said(before) == 1
+                        assert await next_said(before) == 1
                         engine.leases_hold, may = True, engine.hold("sessions.claim")
-                        record = these.stored(session)
+                        record = these.stream_record(session)
                         epoch = record.epoch
 
                         async def claim(site: Site, whose: Session) -> int:
@@ -762,7 +772,7 @@ class TestStandalone:
                             assert what["params"]["data"] == 2
                     async with session.get() as events:
                         await saying.log("info", 3)
-                        while (what := await said(events)) != 3:
+                        while (what := await next_said(events)) != 3:
                             assert what == 2
 
     async def test_two_who_claim_at_once_are_one_after_the_other(self) -> None:
@@ -772,21 +782,21 @@ class TestStandalone:
             may = these.engine.hold("sessions.claim")
             async with AsyncExitStack() as stack:
 
-                async def opened(worker: int) -> Events:
+                async def open_listener(worker: int) -> Events:
                     get = these.at(session, worker).get()
                     return await stack.enter_async_context(get)
 
-                opening = [asyncio.create_task(opened(worker)) for worker in (0, 1, 1, 2, 0)]
+                opening = [asyncio.create_task(open_listener(worker)) for worker in (0, 1, 1, 2, 0)]
                 await engine_called(these.engine, "sessions.claim", 5)
                 may.set()
-                streams = [await one for one in opening]
+                streams = [await task for task in opening]
                 for number in range(20):
                     await saying.log("info", number)
                 came = [asyncio.create_task(all_said(events, 19)) for events in streams]
                 done, _ = await asyncio.wait(came)
-                assert sorted(n for one in done for n in one.result()) == list(range(20))
+                assert sorted(n for task in done for n in task.result()) == list(range(20))
 
-    async def test_it_ends_with_its_session(self) -> None:
+    async def test_standing_stream_ends_with_its_session(self) -> None:
         async with workers() as these:
             session = await these.sites[0].initialize()
             these.tools[0].go()

@@ -66,11 +66,11 @@ async def test_a_task_is_begun_asked_answered_and_cancelled_at_any_worker(engine
                     pass
             with case(f"{revision} lists"):
                 if revision == OLD:
-                    assert len([one async for one in client.iter_tasks()]) == 3
+                    assert len([task async for task in client.iter_tasks()]) == 3
                 else:
                     with pytest.raises(McpError):
                         await client.task({**handle.to_json(), "taskId": "?"}).status()
-        assert {one.server for one in workers.passed} == {0, 1, 2}
+        assert {passed.server for passed in workers.passed} == {0, 1, 2}
 
 
 @pytest.mark.shows("TC-09", "TC-10")
@@ -85,28 +85,28 @@ async def test_a_question_is_asked_on_one_stream_of_all_workers(engine: Any) -> 
         for number, site in enumerate(sites):
             message = request("tasks/result", f"result {number}", taskId=id)
             streams.append(Listening(site, message, session.headers))
-        first = await asked_at(streams)
+        first = await find_asked(streams)
         with case("once"):
             await sleep(0.3)
-            assert [len(one.came) for one in streams if one is not first] == [0, 0]
+            assert [len(stream.came) for stream in streams if stream is not first] == [0, 0]
         with case("again elsewhere"):
             gone = notification("notifications/cancelled", requestId=first.id)
             assert (await session.post(gone)).status_code == 202
-            left = [one for one in streams if one is not first]
-            assert await asked_at(left) in left
+            left = [stream for stream in streams if stream is not first]
+            assert await find_asked(left) in left
         with case("answered"):
             for text in ("Sure?", "Really?"):
-                one = await asked_at(left)
-                question = one.came.pop(0)
+                stream = await find_asked(left)
+                question = stream.came.pop(0)
                 assert question["params"]["message"] == text
                 answer = {"jsonrpc": "2.0", "id": question["id"], "result": yes}
                 assert (await session.post(answer)).status_code == 202
-            for one in left:
-                while not one.came:
+            for stream in left:
+                while not stream.came:
                     await sleep(0.01)
-                (result,) = one.came
+                (result,) = stream.came
                 assert result["result"]["content"][0]["text"] == "ann ['ann', 'tasks']: True"
-                await one.end()
+                await stream.end()
         await first.end()
 
 
@@ -121,7 +121,7 @@ class Listening:
     async def _read(self, site: Site, message: object, headers: Any) -> None:
         async with site.stream(message, headers) as events:
             if events.response.headers["content-type"] == JSON:
-                # Where nothing was said before the answer.
+                # If there was no message before the answer.
                 self.came.append(json.loads(await events.response.aread()))
                 return
             while (one := await events.take()) is not None:
@@ -133,12 +133,12 @@ class Listening:
         await wait([self._reading])
 
 
-async def asked_at(streams: list[Listening]) -> Listening:
-    """The one stream on which something has come."""
+async def find_asked(streams: list[Listening]) -> Listening:
+    """Return the only stream with a message."""
     async with timeout(10):
-        while not any(one.came for one in streams):
+        while not any(stream.came for stream in streams):
             await sleep(0.01)
-    (found,) = [one for one in streams if one.came]
+    (found,) = [stream for stream in streams if stream.came]
     return found
 
 
@@ -159,7 +159,9 @@ async def test_a_listen_stream_at_one_worker_hears_of_tasks_at_the_others(engine
             said = (await events.take())["params"]["notifications"]
             assert sorted(said["taskIds"]) == sorted(ids)
             first = [(await events.take())["params"] for _ in ids]
-            assert {one["taskId"]: one["status"] for one in first} == dict.fromkeys(ids, "working")
+            assert {task["taskId"]: task["status"] for task in first} == dict.fromkeys(
+                ids, "working"
+            )
             for id, site in zip(ids, (*sites[1:], sites[0]), strict=True):
                 with case(f"cancelled at {site.port}"):
                     await site.modern("tasks/cancel", taskId=id, **known)
@@ -212,5 +214,5 @@ async def test_tasks_are_kept_where_one_says_else_where_workers_share_else_in_me
             ):
                 await client.start_task("slow")
             found = len(await said.page("", "", 9)), len(await engine.tasks.page("", "", 9))
-            new = [after - one for one, after in zip(before, found, strict=True)]
+            new = [after - count for count, after in zip(before, found, strict=True)]
             assert new == [store is said, store is engine.tasks]

@@ -1,4 +1,4 @@
-"""What clients do to workers in one process, in any order, with all that can go wrong meanwhile.
+"""Clients of workers in one process, in any order, with every possible fault.
 
 `python -m support.sharing.playing 7`, in `tests`, plays the schedule of seed 7 and prints it.
 """
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("first", range(0, 2000, EACH))
-def test_what_is_promised_holds_whatever_happens(first: int) -> None:
+def test_promises_hold_under_simulated_schedules(first: int) -> None:
     for seed in range(first, first + EACH):
         with case(f"of seed {seed}"):
             witness = simulate(seed)

@@ -20,7 +20,7 @@ from support.tasks.principals import of
 pytestmark = pytest.mark.long
 
 
-class Begun(NamedTuple):
+class BegunTask(NamedTuple):
     """A task, and where it was begun."""
 
     form: str
@@ -47,14 +47,14 @@ class Caller:
         answer: JsonObject = response.json()
         return answer
 
-    async def begin(self, worker: int, form: str, tool: str, path: Path) -> Begun:
+    async def begin(self, worker: int, form: str, tool: str, path: Path) -> BegunTask:
         added: JsonObject = {"task": {}} if form == "core" else {}
         given = {"name": tool, "arguments": {"path": str(path)}, **added}
         result = (await self.ask(worker, form, "tools/call", **given))["result"]
         id = result["task"]["taskId"] if form == "core" else result["taskId"]
-        return Begun(form, str(id), tool, worker)
+        return BegunTask(form, str(id), tool, worker)
 
-    async def until(self, worker: int, task: Begun, *statuses: str) -> JsonObject:
+    async def until(self, worker: int, task: BegunTask, *statuses: str) -> JsonObject:
         """A task, once it has one of some statuses."""
         while True:
             found = (await self.ask(worker, task.form, "tasks/get", taskId=task.id))["result"]
@@ -62,26 +62,28 @@ class Caller:
                 return dict(found)
             await asyncio.sleep(0.02)
 
-    async def answer(self, worker: int, task: Begun) -> str:
-        """Say yes to the one question of a task, and return what was asked."""
+    async def answer(self, worker: int, task: BegunTask) -> str:
+        """Answer yes to the only question of a task, and return the question."""
         found = await self.until(worker, task, "input_required")
         ((key, question),) = found["inputRequests"].items()
         yes = {key: {"action": "accept", "content": {"value": True}}}
         await self.ask(worker, "extension", "tasks/update", taskId=task.id, inputResponses=yes)
         return str(question["params"]["message"])
 
-    async def ended(self, worker: int, task: Begun) -> JsonObject:
-        """What a task has come to: the answer, or the error, to its request."""
+    async def final_answer(self, worker: int, task: BegunTask) -> JsonObject:
+        """Return the result or the error of a task's request."""
         found = await self.until(worker, task, "completed", "failed", "cancelled")
         if task.form == "core":
             return await self.ask(worker, "core", "tasks/result", taskId=task.id)
         return found
 
 
-async def asked(caller: Caller, task: Begun) -> str | None:
+async def open_question(caller: Caller, task: BegunTask) -> str | None:
     """What a task asks now."""
     found = (await caller.ask(2, task.form, "tasks/get", taskId=task.id))["result"]
-    questions = [one["params"]["message"] for one in found.get("inputRequests", {}).values()]
+    questions = [
+        question["params"]["message"] for question in found.get("inputRequests", {}).values()
+    ]
     return questions[0] if questions else None
 
 
@@ -103,14 +105,14 @@ async def test_tasks_of_a_worker_that_is_killed_or_stopped_go_on_or_have_failed(
     paths = [tmp_path / f"{number}" for number in range(9)]
     async with AsyncExitStack() as stack:
         killed, stopped, lives = stack.enter_context(task_processes(url, 3))
-        ports = [one.port for one in (killed, stopped, lives)]
+        ports = [process.port for process in (killed, stopped, lives)]
         sites = [await stack.enter_async_context(calling(port)) for port in ports]
         await asyncio.gather(*(ready(site) for site in sites))
         caller = Caller(sites, await sites[2].initialize(OLD, of("ann")))
         rows = product((0, 1), ("core", "extension"), ("again", "only"))
         tasks = [await caller.begin(*row, path) for row, path in zip(rows, paths, strict=False)]
         pids = [killed.pid, stopped.pid, lives.pid]
-        # What has not begun yet is begun by whoever is left.
+        # Any remaining worker begins the task.
         while not all(
             path.with_name(f"{path.name}-{pids[task.worker]}").exists()
             for task, path in zip(tasks, paths, strict=False)
@@ -118,7 +120,7 @@ async def test_tasks_of_a_worker_that_is_killed_or_stopped_go_on_or_have_failed(
             await asyncio.sleep(0.02)
         asking = await caller.begin(0, "extension", "asking", paths[-1])
         assert await caller.answer(2, asking) == "Sure?"
-        while await asked(caller, asking) != "Really?":
+        while await open_question(caller, asking) != "Really?":
             await asyncio.sleep(0.02)
         killed.kill()
         stopped.stop()
@@ -126,7 +128,7 @@ async def test_tasks_of_a_worker_that_is_killed_or_stopped_go_on_or_have_failed(
         await asyncio.sleep(LEASE)
         for path in paths:
             path.touch()
-        found = [await caller.ended(2, task) for task in tasks]
+        found = [await caller.final_answer(2, task) for task in tasks]
         for task, outcome in zip(tasks, found, strict=True):
             with case(f"{task.tool} of {task.form} of worker {task.worker}"):
                 if task.tool == "only":
@@ -137,14 +139,14 @@ async def test_tasks_of_a_worker_that_is_killed_or_stopped_go_on_or_have_failed(
                     assert text == f"{pids[task.worker]} {pids[2]} ann ['ann', 'tasks']"
         with case("questions that were answered are not asked again"):
             assert await caller.answer(2, asking) == "Really?"
-            text = (await caller.ended(2, asking))["result"]["content"][0]["text"]
+            text = (await caller.final_answer(2, asking))["result"]["content"][0]["text"]
             assert text == f"True True {pids[2]}"
         # Whoever wakes up, with all its work done, writes nothing over it.
         stopped.go_on()
         await ready(sites[1])
         await asyncio.sleep(LEASE)
         for worker in (1, 2):
-            again = [await caller.ended(worker, task) for task in tasks]
-            assert [one.get("result", one.get("error")) for one in again] == [
-                one.get("result", one.get("error")) for one in found
+            again = [await caller.final_answer(worker, task) for task in tasks]
+            assert [answer.get("result", answer.get("error")) for answer in again] == [
+                answer.get("result", answer.get("error")) for answer in found
             ]

@@ -1,4 +1,4 @@
-"""What every store of tasks does: one table for all."""
+"""The behaviour of every task store: one table for all."""
 
 import asyncio
 import os
@@ -14,7 +14,7 @@ from mcp_protogen.runtime.core.json import json_text
 from mcp_protogen.runtime.storage.engine import EngineUnavailable, StoredTask, TaskStore
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
-from support.sharing.task_stores import KINDS, opened
+from support.sharing.task_stores import KINDS, open_stores
 
 Opening = Callable[[], AbstractAsyncContextManager[list[TaskStore]]]
 
@@ -22,7 +22,7 @@ Opening = Callable[[], AbstractAsyncContextManager[list[TaskStore]]]
 @pytest.fixture(params=KINDS)
 def opening(request: pytest.FixtureRequest) -> Opening:
     """Opens one store as two workers have it."""
-    return partial(opened, request.param, request)
+    return partial(open_stores, request.param, request)
 
 
 async def create(store: TaskStore, key: str, record: bytes = b"new", **given: Any) -> bool:
@@ -42,12 +42,12 @@ async def replace(store: TaskStore, key: str, record: bytes, version: int, **giv
     return await store.replace(key, record, version=version, **values)
 
 
-def known(found: StoredTask | None) -> tuple[bytes, int] | None:
+def record_and_version(found: StoredTask | None) -> tuple[bytes, int] | None:
     return found and (found.record, found.version)
 
 
 async def keys(store: TaskStore, owner: str, after: str = "", size: int = 100) -> list[str]:
-    return [one.key for one in await store.page(owner, after, size)]
+    return [task.key for task in await store.page(owner, after, size)]
 
 
 async def test_a_record_is_found_by_all_once_it_is_created(opening: Opening) -> None:
@@ -56,10 +56,10 @@ async def test_a_record_is_found_by_all_once_it_is_created(opening: Opening) -> 
         record = bytes(range(256)) * 100
         assert await create(one, "key", record)
         found = await other.get("key")
-        assert known(found) == (record, 1) and found is not None
+        assert record_and_version(found) == (record, 1) and found is not None
         # The clock of the store, which is on this machine.
         assert abs(found.at - time()) < 60
-        # Who does not know whether it was created does it again.
+        # A creator without a confirmation repeats the call.
         assert await create(other, "key", record)
         assert not await create(other, "key", b"another")
         assert await one.versions(["key", "unknown"]) == {"key": 1}
@@ -73,8 +73,8 @@ async def test_a_record_is_replaced_in_the_version_that_was_read(opening: Openin
         assert await replace(other, "key", b"second", 1)
         assert not await replace(one, "key", b"x", 1)
         assert await replace(one, "key", b"third", 2, ends_at=None)
-        assert known(await other.get("key")) == (b"third", 3)
-        # It is none any more that was just created.
+        assert record_and_version(await other.get("key")) == (b"third", 3)
+        # It is not a new task any more.
         assert not await create(one, "key", b"third")
         await other.delete("key")
         await other.delete("key")
@@ -88,8 +88,8 @@ async def test_of_writers_of_one_version_one_gets_through(opening: Opening) -> N
         await create(one, "key")
         for version in range(1, 6):
             writing = [
-                replace(one, "key", str(i).encode(), version)
-                for i, one in enumerate([one, other] * 5)
+                replace(store, "key", str(i).encode(), version)
+                for i, store in enumerate([one, other] * 5)
             ]
             assert sorted(await asyncio.gather(*writing)) == [False] * 9 + [True]
         found = await one.get("key")
@@ -109,7 +109,7 @@ async def test_a_record_lapses_at_its_end_by_the_clock_of_the_store(opening: Ope
         assert await other.take_overdue(10, 10) == []
         # There is room for it again, and its name is free.
         assert await create(other, "gone", b"other", most=2)
-        assert known(await one.get("gone")) == (b"other", 1)
+        assert record_and_version(await one.get("gone")) == (b"other", 1)
 
 
 async def test_an_owner_has_as_many_as_it_may(opening: Opening) -> None:
@@ -137,10 +137,10 @@ async def test_the_records_of_an_owner_come_in_the_order_of_their_keys(opening: 
         assert await keys(other, "me", after="C", size=3) == sorted(names)[4:7]
         assert await keys(other, "me", after="zzz") == []
         assert await keys(other, "") == ["c"] and await keys(other, "nobody") == []
-        assert [one.record for one in await other.page("me", "a", 9)] == [b"b"]
+        assert [task.record for task in await other.page("me", "a", 9)] == [b"b"]
 
 
-async def test_what_is_overdue_is_taken_once(opening: Opening) -> None:
+async def test_overdue_task_is_taken_once(opening: Opening) -> None:
     async with opening() as (one, other):
         await create(one, "never")
         await create(one, "gone", lease=0.0)
@@ -163,10 +163,12 @@ async def test_a_lease_is_renewed_and_no_version_changes(opening: Opening) -> No
         await other.renew([], 3600)
         assert await one.versions(["1", "never", "unknown"]) == {"1": 1, "never": 1}
         first, second = await one.take_overdue(3600, 1), await other.take_overdue(3600, 5)
-        assert sorted(one.key for one in (*first, *second)) == ["2", "3"]
-        # What has one again is overdue again.
+        assert sorted(task.key for task in (*first, *second)) == ["2", "3"]
+        # A task with a lease can be overdue again.
         await replace(one, "2", b"x", 1, lease=0.0)
-        assert [known(found) for found in await other.take_overdue(3600, 5)] == [(b"x", 2)]
+        assert [record_and_version(found) for found in await other.take_overdue(3600, 5)] == [
+            (b"x", 2)
+        ]
 
 
 async def test_many_are_renewed_and_looked_at_in_one_call(opening: Opening) -> None:
@@ -211,22 +213,22 @@ async def test_files_outlive_the_store_and_are_for_their_user_alone(tmp_path: Pa
     folder = tmp_path / "new" / "tasks"
     await create(FileTaskStore(folder), "key", b"kept", lease=0.0)
     store = FileTaskStore(folder)
-    assert known(await store.get("key")) == (b"kept", 1)
+    assert record_and_version(await store.get("key")) == (b"kept", 1)
     assert await keys(store, "me") == ["key"]
-    assert [one.key for one in await store.take_overdue(10, 10)] == ["key"]
+    assert [task.key for task in await store.take_overdue(10, 10)] == ["key"]
     if os.name == "posix":
         for path in (folder, *folder.rglob("*")):
             assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600), path
     assert repr(store) == f"FileTaskStore({str(folder)!r})"
 
 
-async def test_what_a_killed_writer_left_goes(tmp_path: Path) -> None:
+async def test_leftovers_of_killed_writer_are_removed(tmp_path: Path) -> None:
     store = FileTaskStore(tmp_path)
     await create(store, "key")
     (half,) = (tmp_path / "tasks").iterdir()
     left = half.with_name(f".{half.name}.abc")
     left.write_bytes(b"half")
-    # A name without a task, too: between both, somebody was killed.
+    # A key without a task, too: the writer was killed in between.
     (owned,) = (tmp_path / "owners").iterdir()
     (owned / b"other".hex()).touch()
     assert await keys(store, "me") == ["key"]

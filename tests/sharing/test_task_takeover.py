@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.runtime.features.tasks.board import TaskBoard, TaskOptions, UnknownTask
-from mcp_protogen.runtime.features.tasks.lifecycle import completed
+from mcp_protogen.runtime.features.tasks.lifecycle import complete
 from mcp_protogen.runtime.features.tasks.task import Status
 from mcp_protogen.runtime.storage.task_files import FileTaskStore
 from support import coroutines
@@ -51,7 +51,7 @@ async def test_a_task_of_a_killed_process_is_taken_over_by_one_other(tmp_path: P
         try:
             assert holder.stdout is not None
             assert await asyncio.to_thread(holder.stdout.readline) == b"held\n"
-            waiter = asyncio.create_task(boards[0].ended(task))
+            waiter = asyncio.create_task(boards[0].wait_for_end(task))
         finally:
             holder.kill()
 
@@ -61,7 +61,7 @@ async def test_a_task_of_a_killed_process_is_taken_over_by_one_other(tmp_path: P
             async for orphan in board.orphans():
                 assert orphan.worker == "first"
                 async with board.holding(orphan.id, worker) as holding:
-                    await holding.change(lambda one: completed(one, {}, board.clock()))
+                    await holding.change(lambda one: complete(one, {}, board.clock()))
                 taken += 1
             await asyncio.sleep(0.05)
         return taken

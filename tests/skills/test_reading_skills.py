@@ -1,4 +1,4 @@
-"""What a client reads of a skill is what its entry says, or it is refused."""
+"""A client gets exactly the listed files of a skill, or an error."""
 
 import asyncio
 import subprocess
@@ -19,17 +19,18 @@ TEXT = skill("refunds", "n: 1\n")
 FRONT = {"name": "refunds", "description": "What refunds is for.", "n": 1}
 
 
-def listed(uri: str, text: str) -> dict[str, Any]:
+def file_entry(uri: str, text: str) -> dict[str, Any]:
     return {"uri": uri, "digest": digest_of(text.encode()), "size": len(text.encode())}
 
 
 ENTRY: dict[str, Any] = {
-    "uri": URI, "frontmatter": FRONT, "resources": [listed(URI, TEXT), listed(MORE, "More.")],
+    "uri": URI, "frontmatter": FRONT,
+    "resources": [file_entry(URI, TEXT), file_entry(MORE, "More.")],
 }  # fmt: skip
 
 
 class Answering:
-    """Stands for a client: answers with contents, and counts what is read."""
+    """A stand-in for a client that answers with contents, and counts reads."""
 
     def __init__(self, *contents: dict[str, Any]) -> None:
         self.contents = contents
@@ -70,7 +71,7 @@ def test_a_file_is_named_by_its_path_or_its_uri() -> None:
 
 def test_contents_that_are_not_what_the_entry_says_are_refused() -> None:
     changed = TEXT.replace("What refunds", "Who refunds")
-    resealed = {**ENTRY, "resources": [listed(URI, changed)]}
+    resealed = {**ENTRY, "resources": [file_entry(URI, changed)]}
     rows: list[tuple[str, dict[str, Any], str, list[dict[str, Any]]]] = [
         ("size", ENTRY, URI, [text(URI, f"{TEXT} ")]),
         ("digest", ENTRY, URI, [text(URI, TEXT.replace("Do", "Be"))]),
@@ -97,12 +98,12 @@ def test_the_frontmatter_is_that_of_the_entry_field_by_field() -> None:
         },
     ):
         entry = {**ENTRY, "frontmatter": {"description": "d", **front}}
-        with tables.case(front), pytest.raises(UnverifiedSkill, match="not that of its entry"):
+        with tables.case(front), pytest.raises(UnverifiedSkill, match="differs from its entry"):
             read(entry, Answering(text(URI, TEXT)), URI)
     assert read({**ENTRY, "frontmatter": {**FRONT, "n": 1.0}}, Answering(text(URI, TEXT)), URI)
 
 
-def test_what_is_not_listed_is_never_asked_for() -> None:
+def test_unlisted_file_is_never_requested() -> None:
     other = "skill://acme/other/SKILL.md"
     for file in ("gone.md", "../other/SKILL.md", other, "nested/../more.md", f"{ROOT}/", ""):
         client = Answering(text(file, ""))
@@ -112,18 +113,18 @@ def test_what_is_not_listed_is_never_asked_for() -> None:
 
 
 def test_entries_that_cannot_be_right_are_refused() -> None:
-    own = listed(URI, TEXT)
+    own = file_entry(URI, TEXT)
     rows: list[dict[str, Any]] = [
         {"uri": "skill://acme/other/SKILL.md"},
         {"uri": f"{ROOT}/skill.md"},
         {"uri": "SKILL.md"},
         {"frontmatter": {**FRONT, "name": "other"}},
         {"resources": []},
-        {"resources": [listed(MORE, "More.")]},
+        {"resources": [file_entry(MORE, "More.")]},
         {"resources": [own, own]},
-        {"resources": [own, listed("skill://acme/other/SKILL.md", "")]},
-        {"resources": [own, listed(f"{ROOT}/../other/SKILL.md", "")]},
-        {"resources": [own, listed(f"{ROOT}/%2e%2e/other", "")]},
+        {"resources": [own, file_entry("skill://acme/other/SKILL.md", "")]},
+        {"resources": [own, file_entry(f"{ROOT}/../other/SKILL.md", "")]},
+        {"resources": [own, file_entry(f"{ROOT}/%2e%2e/other", "")]},
     ]
     for wrong in rows:
         client = Answering(text(URI, TEXT))
@@ -139,7 +140,7 @@ def test_a_dynamic_skill_is_read_only_where_that_is_allowed() -> None:
     assert refused.value.reason == "dynamic" and client.read == []
     found = read(entry, client, "new.md", unverified=True)
     assert (found.text, found.verified) == ("New.", False)
-    with pytest.raises(UnverifiedSkill, match="not that of its entry"):
+    with pytest.raises(UnverifiedSkill, match="differs from its entry"):
         read(entry, Answering(text(URI, skill("refunds"))), URI, unverified=True)
     with pytest.raises(UnverifiedSkill, match="does not list"):
         read(entry, client, "../other/SKILL.md", unverified=True)

@@ -22,7 +22,7 @@ from mcp_revisions.v2026_07_28 import models as core
 from mcp_revisions.v2026_07_28.ext.skills import SkillsClient, SkillsServer, SkillsSession
 from mcp_revisions.v2026_07_28.ext.skills import models as m
 from support.revisions import STATELESS
-from support.skills.folders import FILES, written
+from support.skills.folders import FILES, write_files
 
 IDENTIFIER = "io.modelcontextprotocol/skills"
 
@@ -32,7 +32,7 @@ class Asking(SkillsClient, mcp.Client):
 
 
 class Publishing(ServesSkills, SkillsServer, mcp.Server):
-    """A server that has nothing but skills."""
+    """A server with only skills."""
 
 
 class Offering(ServesSkills, SkillsServer, Toolkit, mcp.Server):
@@ -45,7 +45,7 @@ class Offering(ServesSkills, SkillsServer, Toolkit, mcp.Server):
 
 
 class Writing(SkillsServer, mcp.Server):
-    """A server with a skill that changes all the time, by handlers of its own."""
+    """A server with handwritten handlers for a skill that changes all the time."""
 
     SKILL = m.Skill(
         uri="skill://daily/SKILL.md",
@@ -66,7 +66,7 @@ class Writing(SkillsServer, mcp.Server):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> SkillFolder:
-    return SkillFolder(written(tmp_path_factory.mktemp("skills"), FILES))
+    return SkillFolder(write_files(tmp_path_factory.mktemp("skills"), FILES))
 
 
 def publishing(cls: Any, folder: SkillFolder) -> Any:
@@ -93,17 +93,18 @@ def test_every_file_of_every_skill_is_read_and_verified(folder: SkillFolder) -> 
             for skill in skills:
                 assert (await client.get_skill(skill.uri)).skill == skill
                 assert isinstance(skill.resources, list)
-                for one in skill.resources:
-                    file = await read_skill(client, skill, one.uri)
+                for resource in skill.resources:
+                    file = await read_skill(client, skill, resource.uri)
                     assert file.verified
-                    read[one.uri] = file.data
-            whole = {path: one for path, one in FILES.items() if "/." not in path}
+                    read[resource.uri] = file.data
+            whole = {path: content for path, content in FILES.items() if "/." not in path}
             del whole["notes.txt"]
             found = {uri.removeprefix("skill://").replace("%20", " "): read[uri] for uri in read}
             assert found == {
-                path: one.encode() if isinstance(one, str) else one for path, one in whole.items()
+                path: content.encode() if isinstance(content, str) else content
+                for path, content in whole.items()
             }
-            listed = {one.uri: one async for one in client.iter_resources()}
+            listed = {resource.uri: resource async for resource in client.iter_resources()}
             assert [*listed] == [*others, *(skill.uri for skill in skills)]
             last = listed[skills[-1].uri]
             front = skills[-1].frontmatter
@@ -120,9 +121,9 @@ def test_lists_have_pages(folder: SkillFolder) -> None:
         async with connect(server, Asking()) as client:
             first = await client.list_skills()
             assert len(first.skills) == 2 and first.next_cursor is not None
-            assert len([one async for one in client.iter_skills()]) == 3
+            assert len([skill async for skill in client.iter_skills()]) == 3
             directory = client.iter_read_resource_directory("skill://acme/refunds")
-            assert [one.name async for one in directory] == ["refunds", "examples", "nested"]
+            assert [entry.name async for entry in directory] == ["refunds", "examples", "nested"]
             with pytest.raises(McpError) as failed:
                 await client.list_skills(cursor="other")
             assert failed.value.code == -32602
@@ -130,7 +131,7 @@ def test_lists_have_pages(folder: SkillFolder) -> None:
     asyncio.run(main())
 
 
-def test_what_is_not_there_is_an_error_of_its_params(folder: SkillFolder) -> None:
+def test_missing_skill_is_invalid_params(folder: SkillFolder) -> None:
     async def main() -> None:
         async with connect(publishing(Publishing, folder), Asking()) as client:
             uri = "skill://git-workflow/SKILL.md"
@@ -173,7 +174,7 @@ def test_clients_of_older_revisions_read_the_files_as_resources(folder: SkillFol
                 continue
             opener = in_memory(publishing(Offering, folder), revisions=REVISIONS)
             async with connect(opener, mcp.Client(), revisions=[revision]) as client:
-                uris = [one.uri async for one in client.iter_resources()]
+                uris = [resource.uri async for resource in client.iter_resources()]
                 assert uris[1:] == [entry["uri"] for entry in folder.entries]
                 result = await client.read_resource(uris[-1])
                 assert result.contents[0].to_wire()["text"] == FILES["git-workflow/SKILL.md"]
@@ -182,7 +183,7 @@ def test_clients_of_older_revisions_read_the_files_as_resources(folder: SkillFol
 
 
 def test_the_folder_may_be_that_of_a_class(tmp_path: Path) -> None:
-    skills = SkillFolder(written(tmp_path, FILES))
+    skills = SkillFolder(write_files(tmp_path, FILES))
     app: Any = type("Docs", (ServesSkills, SkillsServer, mcp.App), {"skills": skills})("docs")
 
     async def main() -> None:

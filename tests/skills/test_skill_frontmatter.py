@@ -1,4 +1,4 @@
-"""The frontmatter of skills: read as YAML 1.2, and refused where it is no JSON object."""
+"""The frontmatter of skills: read as YAML 1.2; must be a JSON object."""
 
 from typing import Any
 
@@ -24,16 +24,16 @@ READ: dict[str, Any] = {
     "a: |\n  x\n  ---": {"a": "x\n---\n"},
 }
 REFUSED = {
-    "a: .nan": "no JSON object",
-    "a: .inf": "no JSON object",
-    "- a": "no JSON object",
-    "text": "no JSON object",
-    "": "no JSON object",
-    "1: a": "no text",
-    "? [a]\n: b": "no text",
-    "a: 1\na: 2": "there twice",
+    "a: .nan": "must be a JSON object",
+    "a: .inf": "must be a JSON object",
+    "- a": "must be a JSON object",
+    "text": "must be a JSON object",
+    "": "must be a JSON object",
+    "1: a": "must be a string",
+    "? [a]\n: b": "must be a string",
+    "a: 1\na: 2": "must be a string, and unique",
     "a: &x 1\nb: *x": "aliases",
-    "a: !!binary aGk=": "no JSON object",
+    "a: !!binary aGk=": "must be a JSON object",
     "a: !!python/object:os.system {}": "cannot be read",
     "a: [": "cannot be read",
     f"a: {'[' * 9_000}": "nested too deeply",
@@ -49,12 +49,12 @@ def test_yaml_is_read_by_the_core_schema_of_its_version_1_2() -> None:
     assert frontmatter_of("\ufeff---\r\na: 1\r\n---") == {"a": 1}
 
 
-def test_what_is_no_json_object_is_refused() -> None:
+def test_frontmatter_must_be_json_object() -> None:
     for text, why in REFUSED.items():
         with tables.case(text[:30]), pytest.raises(InvalidFrontmatter, match=why):
             frontmatter_of(f"---\n{text}\n---\n")
     for text in ("", "# Body", "\n---\na: 1\n---\n", "---\na: 1\n", "----\na: 1\n---\n"):
-        with tables.case(text), pytest.raises(InvalidFrontmatter, match="does not begin"):
+        with tables.case(text), pytest.raises(InvalidFrontmatter, match="must begin"):
             frontmatter_of(text)
 
 
@@ -64,6 +64,6 @@ def test_values_are_the_same_as_json_has_them() -> None:
         ({"a": [1, {}]}, {"a": [1, {}]}, True), ({"a": 1}, {"a": 1, "b": None}, False),
         ([1], [1, 2], False), ([1, 2], [2, 1], False), ({}, [], False), ("1", 1, False),
     ]  # fmt: skip
-    for one, other, equal in rows:
-        with tables.case((one, other)):
-            assert same(one, other) is same(other, one) is equal
+    for left, right, equal in rows:
+        with tables.case((left, right)):
+            assert same(left, right) is same(right, left) is equal

@@ -12,7 +12,7 @@ LOOK_UPS = {"__import__", "import_module"}
 
 
 def looked_up(code: str) -> Iterator[str]:
-    """The modules of ours that code looks up by a text, as far as this is written out."""
+    """Return the modules of our code that code looks up by a literal text."""
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in LOOK_UPS:
             for text in node.args[:1]:

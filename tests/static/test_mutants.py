@@ -154,7 +154,9 @@ def test_sample_has_several_kinds_and_stays_when_other_code_changes() -> None:
     others = [mutation for mutation in found if mutation not in chosen]
     assert sample([mutation for mutation in found if mutation != others[-1]], "0", 100) == chosen
     moved = find_mutations(CODE.replace("/base/", "/pipeline/"), source)
-    assert [one.change for one in sample(moved, "0", 100)] == [one.change for one in chosen]
+    assert [mutant.change for mutant in sample(moved, "0", 100)] == [
+        mutant.change for mutant in chosen
+    ]
 
 
 def test_areas_are_those_of_the_map_of_the_house() -> None:

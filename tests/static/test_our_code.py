@@ -29,7 +29,7 @@ def run(*command: str) -> None:
 
 
 @pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
-def test_it_finds_nothing(command: tuple[str, ...]) -> None:
+def test_checker_finds_nothing(command: tuple[str, ...]) -> None:
     run(*command)
 
 

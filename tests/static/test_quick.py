@@ -19,7 +19,7 @@ ARCHITECTURE = "tests/unit/test_architecture.py"
 OWN = "tests/runtime/test_pagination.py::test_own"
 SMALL, LARGE = "tests/http/test_http.py::test_small", "tests/http/test_http.py::test_large"
 CASE = "tests/replay/test_replay.py::test_case[new-server]"
-PAGE = "tests/docs/test_blocks.py::test_page[call.md]"
+PAGE = "tests/docs/test_blocks.py::test_page[command-call.md]"
 RECORD = Record(
     {OWN: 1.0, SMALL: 1.0, LARGE: 1.0, CASE: 1.0, PAGE: 1.0},
     {
@@ -51,7 +51,8 @@ def test_module_that_is_only_imported_has_the_tests_of_its_importers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("path", "test"), [("docs/call.md", PAGE), ("tests/replay/cases/new-server/stdout", CASE)]
+    ("path", "test"),
+    [("docs/command-call.md", PAGE), ("tests/replay/cases/new-server/stdout", CASE)],
 )
 def test_file_has_the_tests_whose_parameter_it_is(path: str, test: str) -> None:
     assert closest_tests(path, RECORD, find_nothing) == [test]
@@ -86,7 +87,7 @@ def test_slow_test_does_not_use_up_the_budget_of_others() -> None:
 
 def test_each_changed_file_has_its_turn() -> None:
     selection = select(
-        [PAGING, "docs/call.md", "tests/replay/replay.py"], RECORD, find_nothing, 4.0
+        [PAGING, "docs/command-call.md", "tests/replay/replay.py"], RECORD, find_nothing, 4.0
     )
     assert chosen(selection) == {OWN, PAGE, CASE}
 
@@ -100,7 +101,7 @@ def test_changed_code_runs_tests_that_read_all_code() -> None:
     reading = f"{ARCHITECTURE}::test_functions_are_short"
     record = Record({reading: 1.0}, {})
     assert chosen(select([PAGING], record, find_nothing, 60.0), record) == {reading}
-    assert chosen(select(["docs/call.md"], record, find_nothing, 60.0), record) == set()
+    assert chosen(select(["docs/command-call.md"], record, find_nothing, 60.0), record) == set()
 
 
 def test_changed_page_runs_tests_that_read_all_pages() -> None:
@@ -124,7 +125,7 @@ def test_without_a_record_tests_are_chosen_by_name() -> None:
 
     assert by_name(PAGING) == ("tests/runtime/test_pagination.py", ARCHITECTURE)
     assert by_name("codegen/mcp_protogen/servers/call/asking.py") == (*files[:2], ARCHITECTURE)
-    assert by_name("docs/call.md", files[3]) == ("tests/docs/test_blocks.py",)
+    assert by_name("docs/command-call.md", files[3]) == ("tests/docs/test_blocks.py",)
     assert by_name(files[1]) == ("tests/call/test_terminal.py",)
 
 

@@ -1,4 +1,4 @@
-"""What cannot be shown for want of something is said once, with how many tests would show it."""
+"""Missing requirements are reported once, with the number of skipped tests."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ TESTS = Path(__file__).resolve().parents[1]
 
 def reason(wanted: str, shown: str) -> str:
     with pytest.raises(pytest.skip.Exception) as skipped:
-        missing.untested(wanted, shown)
+        missing.skip_untested(wanted, shown)
     return f"Skipped: {skipped.value}"
 
 

@@ -29,7 +29,11 @@ def test_actions_are_pinned_to_the_same_commits_everywhere() -> None:
                 assert found and re.fullmatch(r"[0-9a-f]{40}", found["commit"]), line
                 assert re.fullmatch(r"v\d+\.\d+\.\d+", found["version"] or ""), line
                 versions[found["action"]].add((found["commit"], found["version"]))
-    assert {action: one for action, one in versions.items() if len(one) > 1} == {}
+    assert {
+        action: pins_of_action
+        for action, pins_of_action in versions.items()
+        if len(pins_of_action) > 1
+    } == {}
 
 
 def jobs(path: Path) -> dict[str, Any]:
@@ -61,7 +65,7 @@ def test_only_jobs_that_run_no_code_of_the_checkout_may_write() -> None:
                 assert "make" not in runs and "python" not in runs
 
 
-def test_what_workflows_run_by_make_is_a_word_of_the_makefile() -> None:
+def test_make_words_of_workflows_exist_in_makefile() -> None:
     words = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
     for path in OURS:
         with case(path.name):
@@ -78,7 +82,7 @@ def test_a_release_is_published_only_after_it_was_tried_and_attested() -> None:
     for name in ("attest", "pypi"):
         assert release[name]["if"] == "github.ref_type == 'tag' && github.event_name == 'push'"
     steps = (step.get("with", {}) for step in release["build"]["steps"])
-    built = {one["name"] for one in steps if "name" in one}
+    built = {named_step["name"] for named_step in steps if "name" in named_step}
     for name in ("pypi", "testpypi"):
         projects = release[name]["strategy"]["matrix"]["project"]
         assert built == {*projects, "assets"}

@@ -1,4 +1,4 @@
-"""Tests that are coroutines, and how one is run."""
+"""Tests that are coroutines, and their runner."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -9,12 +9,12 @@ def run(
     within: float = 120,
     loop: Callable[[], asyncio.AbstractEventLoop] | None = None,
 ) -> None:
-    """Run a coroutine; it has to end, also where others are busy, and to leave no task behind."""
+    """Run a coroutine; it must end, also on a busy machine, and leave no task behind."""
 
     async def main() -> None:
         async with asyncio.timeout(within):
             await script
-        # What was cancelled last has one more step to take.
+        # A task that was just cancelled needs one more step.
         await asyncio.sleep(0)
         assert len(asyncio.all_tasks()) == 1, asyncio.all_tasks()
 
@@ -23,7 +23,7 @@ def run(
 
 
 async def until(true: Callable[[], bool]) -> None:
-    """Let others work until something is true."""
+    """Let other tasks run until a condition holds."""
     async with asyncio.timeout(30):
         while not true():
             await asyncio.sleep(0)

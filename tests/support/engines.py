@@ -1,6 +1,6 @@
-"""Servers of engines that tests start as processes, stop, and disturb.
+"""Engine servers that tests start as processes, stop, and disturb.
 
-What is there for PostgreSQL is like what is there for Redis: `EngineServer` is what both can do.
+`EngineServer` has the operations of both PostgreSQL and Redis.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final, Protocol
 from urllib.parse import urlsplit, urlunsplit
 
-from support.missing import untested
+from support.missing import skip_untested
 from support.patience import PATIENCE
 from support.ports import free_port
 from support.programs import find_program
 
-# Programs, and where they are besides.
+# Programs, and further folders to look in.
 _REDIS: Final = "redis-server", ""
 _POSTGRES: Final = "postgres", "/usr/lib/postgresql/*/bin"
 
@@ -33,42 +33,42 @@ class EngineServer(Protocol):
 
     @property
     def url(self) -> str:
-        """What an engine is made with."""
+        """Return the URL for an engine."""
         ...
 
     def start(self) -> None:
-        """Start it again, with what it has kept."""
+        """Start it again with its stored data."""
         ...
 
     def stop(self, *, keep: bool = True) -> None:
-        """Stop it; without `keep` it has lost everything when it starts again."""
+        """Stop it; without `keep` it loses all data."""
         ...
 
     def freeze(self) -> None:
-        """Let it be silent, with its connections open."""
+        """Make it silent, with its connections open."""
         ...
 
     def thaw(self) -> None: ...
 
     def disconnect(self) -> None:
-        """End all connections of others."""
+        """End all other connections."""
         ...
 
 
 def redis_is_installed() -> bool:
-    return _found(*_REDIS) is not None
+    return _find(*_REDIS) is not None
 
 
 def postgres_is_installed() -> bool:
-    return _found(*_POSTGRES) is not None
+    return _find(*_POSTGRES) is not None
 
 
 def program(name: str, places: str = "") -> str:
-    """Return the path of a program; skip, saying so, if it is missing."""
-    return _found(name, places) or untested(name, "workers that share it as an engine")
+    """Return the path of a program; skip the test if it is missing."""
+    return _find(name, places) or skip_untested(name, "workers that share it as an engine")
 
 
-def _found(name: str, places: str) -> str | None:
+def _find(name: str, places: str) -> str | None:
     return find_program(name, places=places)
 
 
@@ -79,19 +79,19 @@ def ending_with_us(*command: str) -> list[str]:
 
 
 def wait_until_listening(port: int, process: "subprocess.Popen[bytes]") -> None:
-    """Return when somebody listens on a port, or fail when the process has ended."""
+    """Wait until a port is listened on; fail if the process has ended."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         assert process.poll() is None, f"{process.args!r} ended with {process.returncode}"
         with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
             return
         time.sleep(0.01)
-    raise AssertionError(f"nobody listens on {port} after {PATIENCE} seconds")
+    raise AssertionError(f"port {port} is still closed after {PATIENCE} seconds")
 
 
 @dataclass
 class RedisServer:
-    """A redis-server in a folder of its own, without persistence until it is stopped."""
+    """A redis-server in its own folder, without persistence until it is stopped."""
 
     folder: Path
     port: int = field(default_factory=free_port)
@@ -122,7 +122,7 @@ class RedisServer:
                 kept.unlink()
 
     def crash(self) -> None:
-        """End it without a chance to write anything."""
+        """Kill it before it can write anything."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -157,7 +157,7 @@ class RedisServer:
 
 @contextmanager
 def redis_running(*options: str) -> Generator[RedisServer, None, None]:
-    """A server for a while, by default one that several tests share by namespaces."""
+    """Run a server, by default one that several tests share by namespaces."""
     with TemporaryDirectory(prefix="redis-") as folder:
         server = RedisServer(Path(folder), options=options)
         server.start()
@@ -168,7 +168,7 @@ def redis_running(*options: str) -> Generator[RedisServer, None, None]:
 
 
 class SlowProxy:
-    """Passes on what comes to a port, each piece late by `delay` seconds."""
+    """A proxy that delays each piece by `delay` seconds."""
 
     def __init__(self, url: str) -> None:
         self._to = urlsplit(url)
@@ -178,8 +178,8 @@ class SlowProxy:
 
     @asynccontextmanager
     async def running(self) -> "AsyncGenerator[SlowProxy, None]":
-        """Listen on a port of its own, which is that of `url` meanwhile."""
-        server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
+        """Listen on a free port, which `url` names meanwhile."""
+        server = await asyncio.start_server(self._connect, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         place = self._to.netloc.replace(f":{self._to.port}", f":{port}")
         self.url = urlunsplit(self._to._replace(netloc=place))
@@ -192,11 +192,11 @@ class SlowProxy:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         far_reader, far_writer = await asyncio.open_connection(self._to.hostname, self._to.port)
-        for one, other in ((reader, far_writer), (far_reader, writer)):
-            task = asyncio.create_task(self._pass_on(one, other))
+        for source, sink in ((reader, far_writer), (far_reader, writer)):
+            task = asyncio.create_task(self._pass_on(source, sink))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -214,7 +214,7 @@ class SlowProxy:
 
 @dataclass
 class PostgresServer:
-    """A PostgreSQL server in a folder of its own, which does not wait for the disk."""
+    """A PostgreSQL server in its own folder, without fsync."""
 
     folder: Path
     port: int = field(default_factory=free_port)
@@ -225,7 +225,7 @@ class PostgresServer:
         return f"postgresql://postgres:secret@127.0.0.1:{self.port}/postgres"
 
     def create(self) -> None:
-        """Make a new database in place of that of before."""
+        """Create a new database in place of the earlier one."""
         data, new = self.folder / "data", self.folder / "new"
         shutil.rmtree(data, ignore_errors=True)
         if not new.exists():
@@ -236,7 +236,7 @@ class PostgresServer:
             options += ["--locale=C", "--wal-segsize=1", f"--pgdata={new}"]
             command = [*self._as_user("initdb"), *options]
             subprocess.run(command, cwd=self.folder, check=True, stdout=subprocess.DEVNULL)
-        # That takes a tenth of the time.
+        # Ten times faster.
         subprocess.run(["cp", "-a", new, data], check=True)
 
     def start(self) -> None:
@@ -268,7 +268,7 @@ class PostgresServer:
             self.create()
 
     def crash(self) -> None:
-        """End it without a chance to write anything."""
+        """Kill it before it can write anything."""
         self._end(signal.SIGQUIT)
 
     def _end(self, number: int) -> None:
@@ -286,7 +286,7 @@ class PostgresServer:
 
     def _signal(self, number: int, process: "subprocess.Popen[bytes] | None") -> None:
         assert process is not None
-        # Each connection has a process, which goes on when the first one is stopped.
+        # Each connection has a process that outlives the first one.
         children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text("ascii")
         for pid in [process.pid, *map(int, children.split())]:
             with suppress(ProcessLookupError):
@@ -300,7 +300,7 @@ class PostgresServer:
                 time.sleep(0.005)
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
-        """Return the rows of the last of some statements."""
+        """Run statements; return the rows of the last one."""
         import psycopg
 
         with psycopg.connect(self.url, autocommit=True, connect_timeout=10) as connection:
@@ -319,7 +319,7 @@ class PostgresServer:
 
 @contextmanager
 def postgres_running() -> Generator[PostgresServer, None, None]:
-    """A server for a while, by default one that several tests share by schemas."""
+    """Run a server, by default one that several tests share by schemas."""
     with TemporaryDirectory(prefix="postgres-") as folder:
         server = PostgresServer(Path(folder))
         server.create()

@@ -1,4 +1,4 @@
-"""A plugin of pytest that prints failures when they happen; the end of a run has them again."""
+"""A plugin of pytest that prints failures at once, and again at the end."""
 
 import pytest
 
@@ -8,7 +8,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 class _FailurePrinter:
-    """Prints the report of each failure; workers of xdist have no terminal, and print nothing."""
+    """Prints the report of each failure; only in the process with the terminal."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

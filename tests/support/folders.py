@@ -1,4 +1,4 @@
-"""Where things are in this checkout, and what a process needs to import them."""
+"""Folders of this checkout, and the environment for processes that import from them."""
 
 import os
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Final
 ROOT: Final = Path(__file__).resolve().parents[2]
 TESTS: Final = ROOT / "tests"
 GENERATED: Final = ROOT / "generated"
-# Of this checkout, which need not be the one that is installed.
+# Of this checkout, which may differ from the installed one.
 _IMPORTED: Final = (ROOT / "codegen", GENERATED, TESTS)
 
 

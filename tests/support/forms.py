@@ -12,14 +12,14 @@ Json = dict[str, Any]
 
 @cache
 def form(name: str) -> Json:
-    """A form, which nobody changes."""
+    """Return a form; callers must not change it."""
     file = schema_folder() / "formats" / f"{name}.schema.json"
     schema: Json = parse_json(file.read_bytes(), file.name)
     return schema
 
 
 def faults(name: str, document: object) -> list[str]:
-    """What is wrong with a document under a form; text is read as strict JSON first."""
+    """Return the faults of a document under a form; text is read as strict JSON first."""
     if isinstance(document, str | bytes):
         text = document.encode() if isinstance(document, str) else document
         document = parse_json(text, name)

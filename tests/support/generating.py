@@ -1,4 +1,4 @@
-"""Generation in no time, for tests that are about what is done with the files."""
+"""Fast generation, for tests about the use of the files."""
 
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -7,14 +7,14 @@ from pathlib import Path
 from mcp_protogen.base.names import extension_module, module_name
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.output.trial import Trial, trying
+from mcp_protogen.pipeline.output.trial import Trial, start_trial
 from mcp_protogen.pipeline.package import GeneratedFile, Package
 from mcp_protogen.pipeline.parts import DEFAULT
 from mcp_protogen.pipeline.target import TargetOptions
 
 
 def generate_little(options: GenerationOptions, tell: object = None) -> Package:
-    """A package with few files, which are made from the same inputs as those of a real one."""
+    """Return a package with few files, made from the same inputs as a real one."""
     inputs = read_inputs(options)
     mine = options.templates and options.templates / "bridge.py.jinja"
     bridge = mine.read_bytes() if mine and mine.is_file() else b'"""Usual."""\n'
@@ -26,7 +26,9 @@ def generate_little(options: GenerationOptions, tell: object = None) -> Package:
         files.append(GeneratedFile(f"_runtime/{part}.py", b'"""Usual."""\n', "runtime"))
     for name, revisions in ((name, read.revisions) for name, read in inputs.extensions.items()):
         made = name in options.extensions
-        for folder in (f"{module_name(one)}/ext" for one in revisions if made):
+        for folder in (
+            f"{module_name(given_revision)}/ext" for given_revision in revisions if made
+        ):
             path = f"{folder}/{extension_module(name)}/models.py"
             files.append(GeneratedFile(path, b'"""Of an extension."""\n', "extension"))
             files.append(GeneratedFile(f"{folder}/__init__.py", b"", "extensions"))
@@ -37,16 +39,16 @@ def generate_little(options: GenerationOptions, tell: object = None) -> Package:
 
 
 def require_importable(package: Package) -> None:
-    """Raise `ProblemError` with each module of a package that cannot be imported."""
+    """Raise `ProblemError` for each module of a package that cannot be imported."""
     said = package.inputs.options
     templates = Path() if "templates" in said else None
     target = TargetOptions() if "target" in said else None
     options = GenerationOptions((), templates=templates, runtime=said.get("runtime"), target=target)
-    with trying(options) as tried:
+    with start_trial(options) as tried:
         tried.require(package)
 
 
 @contextmanager
 def trying_nothing(options: GenerationOptions) -> Generator[Trial, None, None]:
-    """Take it for granted that modules can be imported."""
+    """Assume that modules can be imported."""
     yield Trial()

@@ -1,4 +1,4 @@
-"""Killing a process at a step of its work, to see what that leaves behind."""
+"""Killing a process at a step of its work, to see the remains."""
 
 import os
 import signal
@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 
 
 def kills(begin: Callable[[], object], work: Callable[[], object]) -> Iterator[int]:
-    """Yield the number of each step of `work` after which it was killed, and 0 once it got through.
+    """Yield the number of each step of `work` after which it was killed, and 0 at the end.
 
-    `begin` makes the state before it, each time.
+    `begin` prepares the state each time.
     """
     step, killed = 0, True
     while killed:
@@ -35,7 +35,7 @@ _WATCHED = ("open", "os.", "shutil.", "ctypes.")
 
 
 def _kill_at(step: int) -> None:
-    """Make this process die at any audited operation, half-way through a write, or at a sync."""
+    """Die at any audited operation, half-way through a write, or at a sync."""
     left = step
 
     def count() -> None:

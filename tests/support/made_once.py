@@ -1,6 +1,6 @@
-"""What takes long to make, for tests of what is done with it: made once in a run.
+"""Slow results for tests of their use: made once in a run.
 
-The processes of a run share what they make in a folder, which `conftest` names in `MADE_ONCE`.
+The processes of a run share them in a folder, which `conftest` names in `MADE_ONCE`.
 """
 
 import os
@@ -35,7 +35,7 @@ _names: Final[dict[int, str]] = {}
 
 
 def generated_once(options: GenerationOptions, tell: object = None) -> Package:
-    """The package for options, and for what the files they name hold now."""
+    """Return the package for options and for the present content of their files."""
     inputs = _inputs(options)
     package: Package = once(f"package {inputs}", lambda: generate(options))
     _names[id(package)] = inputs
@@ -43,7 +43,7 @@ def generated_once(options: GenerationOptions, tell: object = None) -> Package:
 
 
 class _Once(Trial):
-    """What asks once of each package that was generated once whether it can be imported."""
+    """Checks once for each such package that it can be imported."""
 
     def require(self, package: Package) -> None:
         if id(package) in _names:
@@ -54,14 +54,14 @@ class _Once(Trial):
 
 @contextmanager
 def trying_once(options: GenerationOptions) -> Generator[Trial, None, None]:
-    """What tries packages that were generated once."""
+    """Return a check for packages that were generated once."""
     yield _Once()
 
 
 def vectors_once(
     revision: str, options: GenerationOptions | None = None, extension: str = ""
 ) -> VectorSet:
-    """The vectors of a revision or an extension, likewise."""
+    """Return the vectors of a revision or an extension."""
     extensions = {extension: None} if extension else {}
     inputs = _inputs(options or GenerationOptions((revision,), extensions=extensions))
     vectors: VectorSet = once(
@@ -74,12 +74,12 @@ def vectors_once(
 def compared_once(
     revision: str, given: GivenFile | None, *, title: str, as_published: bool
 ) -> ComparedRevision:
-    """A revision or a file to compare, which nobody changes."""
+    """Return a revision or a file to compare; callers must not change it."""
     return compared_file(revision, given, title=title, as_published=as_published)
 
 
 def checked_once(schema: dict[str, Any], place: str) -> None:
-    """Check a schema, unless one with the same content was found to be valid."""
+    """Check a schema, unless its content is already known to be valid."""
 
     def is_valid() -> bool:
         check(schema, place)
@@ -93,7 +93,7 @@ def _inputs(options: GenerationOptions) -> str:
 
 
 def once(name: str, make: Callable[[], Any]) -> Any:
-    """What is made under a name, in whichever process of a run asks first."""
+    """Return the object of a name, made by the first process of the run that needs it."""
     if name not in _made:
         file = Path(os.environ["MADE_ONCE"]) / sha256(name.encode()).hexdigest()
         with file.with_suffix(".lock").open("w") as lock:
@@ -105,9 +105,9 @@ def once(name: str, make: Callable[[], Any]) -> Any:
 
 
 def put_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the command line use these."""
+    """Make the command line use these."""
     monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generated_once)
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.trying", trying_once)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", trying_once)
     monkeypatch.setattr("mcp_protogen.instep.compare.naming.compared_file", compared_once)
     monkeypatch.setattr("typer.main.get_command", _commands)
     for user in ("instep.vectors.making", "instep.vectors.writing", "instep.audit.behaviour"):

@@ -1,4 +1,4 @@
-"""Tests that something is missing for are skipped, and the end of a run says what is not shown."""
+"""Skipping of tests that lack something, and a summary of the results not shown."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -15,22 +15,22 @@ SHARED: Final = ROOT.parent / "shared"
 _MARK: Final = "NOT TESTED for want of "
 
 
-def untested(wanted: str, shown: str) -> NoReturn:
-    """Skip a test for want of something, and say what it would show."""
+def skip_untested(wanted: str, shown: str) -> NoReturn:
+    """Skip a test that lacks something, and say which result is not shown."""
     pytest.skip(f"{_MARK}{wanted}: {shown}")
 
 
 def reference(path: str, shown: str) -> Path:
-    """Return a file or folder of the reference material; skip, saying so, where it is not there."""
+    """Return a file or folder of the reference material; skip the test if it is missing."""
     if not (SHARED / path).exists():
-        untested(f"the folder ../{SHARED.name}", shown)
+        skip_untested(f"the folder ../{SHARED.name}", shown)
     return SHARED / path
 
 
 def lines(reasons: Iterable[str]) -> Iterator[str]:
-    """Yield a line for each thing that is missing, with how many tests are skipped for it.
+    """Yield a line for each missing thing, with the number of skipped tests.
 
-    A reason in other words is that of a mark, which is about the system.
+    Other reasons come from a mark, which is about the system.
     """
     tests: Counter[str] = Counter()
     shown: dict[str, dict[str, None]] = {}

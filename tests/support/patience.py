@@ -1,4 +1,4 @@
-"""How long tests wait for processes, also on a machine that is busy with other work."""
+"""The patience of tests with processes, also on a busy machine."""
 
 from typing import Final
 

@@ -1,17 +1,17 @@
-"""Ports for servers that are started as processes."""
+"""Ports for servers in other processes."""
 
 import random
 import socket
 from typing import Final
 
-# The system gives none of these to anybody by itself. The one above each says whose it is.
+# Outside the system's own range. The port above each is a lock.
 _PORTS: Final = range(20_000, 32_000, 2)
 
 _claims: Final[list[socket.socket]] = []
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on, and that no other process gets here until this ends."""
+    """Return a free port that other processes do not get until this one ends."""
     while True:
         port = random.choice(_PORTS)
         claim = socket.socket()

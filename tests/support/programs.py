@@ -1,4 +1,4 @@
-"""Programs of others that tests start."""
+"""External programs that tests start."""
 
 import os
 import shutil
@@ -6,7 +6,7 @@ from glob import glob
 
 
 def find_program(*names: str, places: str = "") -> str | None:
-    """Return the path of the first of some programs; None if none of them is installed.
+    """Return the path of the first installed program; None without any.
 
     `places` are folders beside those of the shell.
     """

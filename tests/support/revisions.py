@@ -1,7 +1,6 @@
-"""The revisions there are, by pins and facts: a new one joins each test that names none itself.
+"""The known revisions, by pins and facts: a new one joins each test that names none itself.
 
-A test that is about what one revision does by itself names it; what a peer speaks is said beside
-the peer.
+A test about one revision names it; the revisions of a peer stand beside the peer.
 """
 
 from itertools import pairwise
@@ -13,8 +12,11 @@ from mcp_protogen.pipeline.inputs.pins import load_pins
 
 
 def _of(era: str) -> tuple[str, ...]:
-    stated = {one: facts.load(schema_folder(), one).document["lifecycle"] for one in REVISIONS}
-    return tuple(one for one in REVISIONS if stated[one]["era"] == era)
+    stated = {
+        revision: facts.load(schema_folder(), revision).document["lifecycle"]
+        for revision in REVISIONS
+    }
+    return tuple(revision for revision in REVISIONS if stated[revision]["era"] == era)
 
 
 REVISIONS: Final = tuple(load_pins())

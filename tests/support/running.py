@@ -1,4 +1,4 @@
-"""What a run of the command line leaves behind."""
+"""The result of a run of the command line."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

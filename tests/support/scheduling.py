@@ -1,6 +1,6 @@
-"""Which tests one process runs: those of a file, which share what is made or imported for them.
+"""Distribution of tests: a process runs whole files, which share slow objects and imports.
 
-Long tests go to whoever is free, each alone or with those of its `xdist_group`.
+Long tests go to any free process, alone or with their `xdist_group`.
 """
 
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ _ALONE: Final = "alone"
 
 
 def configure(config: pytest.Config) -> None:
-    """Set the options of xdist for the scheduler below; without xdist they mean nothing.
+    """Set the options of xdist for the scheduler below; they do nothing without xdist.
 
     In `addopts` they would stop a run without xdist, and one with `--pdb`.
     """
@@ -24,16 +24,16 @@ def configure(config: pytest.Config) -> None:
 
 
 def set_apart(items: Iterable[pytest.Item]) -> None:
-    """Mark long tests without a group: a scheduler sees nothing of a test but name and group."""
+    """Mark long tests without a group: a scheduler only sees a test's name and group."""
     for item in items:
         if item.get_closest_marker("long") and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(_ALONE))
 
 
 def begin_elsewhere(config: pytest.Config) -> None:
-    """Have each worker collect all tests from another file on, if it is to collect all.
+    """Let each worker collect from a different file on, if it collects all.
 
-    The first one to import a test module compiles it for the others, which come to it later.
+    The first import of a test module compiles it for the other workers.
     """
     worker: dict[str, Any] = getattr(config, "workerinput", {})
     if worker and config.args_source is pytest.Config.ArgsSource.TESTPATHS:
@@ -43,7 +43,7 @@ def begin_elsewhere(config: pytest.Config) -> None:
 
 
 def by_file(config: pytest.Config, log: object) -> Any:
-    """Return a scheduler of xdist, which has no types, for files in place of single tests."""
+    """Return an untyped scheduler of xdist that distributes files instead of tests."""
     scheduler: Any = import_module("xdist.scheduler").LoadGroupScheduling(config, log)
     group_of = scheduler._split_scope
 

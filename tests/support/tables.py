@@ -1,6 +1,6 @@
-"""Tables of cases: large ones are walked in part, and a case that fails is named.
+"""Tables of cases: large ones run in part, and a failure names its case.
 
-A part is a sample by a seed; `--all` takes everything.
+A part is a sample by a seed; `--all` runs everything.
 """
 
 from collections import defaultdict
@@ -18,12 +18,12 @@ _chosen: dict[str, str | None] = {"seed": "0"}
 
 
 def configure(config: pytest.Config) -> None:
-    """Take over what the command line says, before test modules are imported."""
+    """Read the command line before test modules are imported."""
     _chosen["seed"] = None if config.getoption("--all") else config.getoption("--seed")
 
 
-def described() -> str:
-    """What a run walks, in words."""
+def describe_sampling() -> str:
+    """Describe the sampling of a run."""
     seed = _chosen["seed"]
     if seed is None:
         return "sampling: none, every case of every table runs"
@@ -31,7 +31,7 @@ def described() -> str:
 
 
 def some(cases: Sequence[T], few: int, of: str) -> list[T]:
-    """All cases with `--all`, or else a few of them in their order; `of` names the table."""
+    """Return all cases with `--all`, otherwise a few in order; `of` names the table."""
     seed = _chosen["seed"]
     if seed is None or len(cases) <= few:
         return list(cases)
@@ -40,13 +40,13 @@ def some(cases: Sequence[T], few: int, of: str) -> list[T]:
 
 
 def count(few: int, everything: int) -> int:
-    """How many examples to make: `everything` with `--all`."""
+    """Return the number of examples: `everything` with `--all`."""
     return everything if _chosen["seed"] is None else few
 
 
 @contextmanager
 def case(name: object) -> Generator[None, None, None]:
-    """Name the case of a table in what its failure says."""
+    """Name the case of a table in its failure."""
     try:
         yield
     except BaseException as failure:
@@ -55,30 +55,30 @@ def case(name: object) -> Generator[None, None, None]:
 
 
 def _of(cases: Sequence[T], few: int, test: str) -> list[T]:
-    """A sample of several cases has the last one, which mostly is of the newest revision."""
+    """Sample cases; of several the last is included, mostly that of the newest revision."""
     if few < 2:
         return some(cases, few, test)
     return [*some(cases[:-1], few - 1, test), cases[-1]]
 
 
 def names_read(code: CodeType) -> Iterator[str]:
-    """Yield the names that code reads from outside, also those in functions inside of it."""
+    """Yield the global names that code reads, also in inner functions."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from names_read(inner)
 
 
-def joined(test: pytest.Function, row: str) -> bool:
-    """Whether a row is one of a test: it is in its name, or in a table that a loop of it walks."""
+def is_row_of(test: pytest.Function, row: str) -> bool:
+    """Return whether a row belongs to a test: in its id, or in a table that it loops over."""
     if hasattr(test, "callspec"):
         return row in test.name
     read = (vars(test.module).get(name) for name in names_read(test.obj.__code__))
     return any(isinstance(table, tuple) and row in table for table in read)
 
 
-def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """The cases of tests marked `sampled(few)` that are not in their sample."""
+def omitted_tests(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Return the cases of tests marked `sampled(few)` outside their sample."""
     tables: dict[tuple[str, int], list[pytest.Item]] = defaultdict(list)
     for item in items:
         mark = item.get_closest_marker("sampled")

@@ -1,4 +1,4 @@
-"""The target `dataclasses`: what its functions accept, and that they write what they read."""
+"""The target `dataclasses`: its functions accept the right values, and write them back."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -17,7 +17,7 @@ from support.generated import made_up_forms, oracle, spec_examples
 from support.generated.differential import same
 from support.targets import differential
 from support.targets.forms import module_of_forms
-from support.targets.made import module
+from support.targets.target_modules import module
 from support.unit import schemas
 
 pytestmark = pytest.mark.long
@@ -29,7 +29,7 @@ OPEN_CONTENT = differential.Difference(*oracle.WANTED[0])
 
 
 def _reads(made: ModuleType, name: str, value: Any) -> bool:
-    """Whether a type accepts a value; what it accepts has to come back."""
+    """Return whether a type accepts a value; accepted values must come back."""
     try:
         read = made.from_wire(getattr(made, name), value)
     except made.WireError:
@@ -60,7 +60,9 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The module for types in forms that no published schema has."""
     file = module_of_forms("dataclasses", "__init__.py")
     package = Package((file,), GenerationInputs("", "", "", "", {}, {}))
-    with schemas.imported(package, tmp_path_factory.mktemp("forms"), "dataclass_forms") as found:
+    with schemas.import_package(
+        package, tmp_path_factory.mktemp("forms"), "dataclass_forms"
+    ) as found:
         yield found
 
 
@@ -113,7 +115,7 @@ def test_usual_values_need_not_be_given_but_are_required_on_the_wire() -> None:
         made.from_wire(made.CallToolRequestParams, wire)
 
 
-def test_what_is_no_json_is_not_written() -> None:
+def test_value_outside_json_is_not_written() -> None:
     made = module(OPTIONS, "2025-11-25")
     with pytest.raises(TypeError, match="set"):
         made.to_wire(made.Tool(name="x", input_schema={"required": {"x"}}))
@@ -122,7 +124,7 @@ def test_what_is_no_json_is_not_written() -> None:
 def test_a_package_has_one_reader_for_all_revisions() -> None:
     options = TargetOptions("dataclasses", layout="package")
     both = ("2024-11-05", "2026-07-28")
-    old, new = (module(options, one, both) for one in both)
+    old, new = (module(options, layer, both) for layer in both)
     wire = import_module(f"{old.__name__.split('.')[0]}.wire")
     for made in (old, new):
         assert type(wire.from_wire(made.Root, {"uri": "file:///"})) is made.Root
@@ -158,7 +160,7 @@ def test_names_that_the_code_beside_the_classes_needs_are_refused() -> None:
     document["$defs"]["Result"]["properties"]["extraMembers"] = schemas.STRING
     ir = schemas.read(document).ir
     for changed, options, message in (
-        (ir, OPTIONS, "called extra_members"),
+        (ir, OPTIONS, "its undeclared members, extra_members"),
         (replace(ir, module=ModuleName("wire")), OPTIONS._replace(layout="package"), "module wire"),
     ):
         with pytest.raises(ProblemError, match=message):

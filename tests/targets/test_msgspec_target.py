@@ -24,7 +24,7 @@ from support.generated.spec_examples import examples
 from support.targets import differential
 from support.targets.differential import SETTINGS, Difference
 from support.targets.forms import module_of_forms
-from support.targets.made import module
+from support.targets.target_modules import module
 from support.unit import schemas
 
 Json = dict[str, Any]
@@ -58,7 +58,7 @@ def _any_metadata(document: Json) -> None:
         if is_object(members) and "_meta" in members:
             # An object that declares nothing else is a dictionary, too.
             metadata = {"type": "object"} if len(members) > 1 else {}
-            # What is declared stays where it is, because a type may be there.
+            # Declarations stay where they are, because a type may be there.
             del schema["properties"]
             loose = {"properties": {**members, "_meta": metadata}}
             schema["anyOf"] = [{"properties": members}, loose]
@@ -68,16 +68,19 @@ def _tag_for_unions_only(document: Json) -> None:
     """Require the tag of a class where it is an arm of a union, and not where it stands alone."""
     for schema in differential.objects(document):
         arms: Any = schema.get("anyOf")  # in `properties`, it is a member of that name
-        classes = [_referred(document, arm) for arm in arms] if is_array(arms) else []
+        classes = [_resolve_arm(document, arm) for arm in arms] if is_array(arms) else []
         for member in ("type", "method"):
-            tags = [one.get("properties", {}).get(member, {}).get("const") for one in classes]
+            tags = [
+                class_schema.get("properties", {}).get(member, {}).get("const")
+                for class_schema in classes
+            ]
             if len(set(tags) - {None}) == len(tags) > 1:
                 for arm, class_ in zip(arms, classes, strict=True):
                     arm["required"] = [member]
-                    class_["required"] = [one for one in class_["required"] if one != member]
+                    class_["required"] = [name for name in class_["required"] if name != member]
 
 
-def _referred(document: Json, arm: Json) -> Json:
+def _resolve_arm(document: Json, arm: Json) -> Json:
     definition: Json = document["$defs"].get(str(arm.get("$ref")).rpartition("/")[2], {})
     return definition
 
@@ -95,7 +98,7 @@ def test_types_accept_what_the_schema_accepts_but_for_known_differences() -> Non
 
 @pytest.mark.parametrize("revision", differential.COMPARED)
 def test_declared_members_come_back_as_they_were(revision: str) -> None:
-    document = deepcopy(oracle.patched(revision))
+    document = deepcopy(oracle.patch_snapshot(revision))
     for schema in differential.objects(document):
         if schema.get("type") == "object" and "properties" in schema:
             schema["additionalProperties"] = False
@@ -124,7 +127,7 @@ def test_of_what_the_schema_accepts_only_undeclared_members_are_lost(revision: s
 
 
 def _is_part(found: Any, value: Any) -> bool:
-    """Whether a value is another one less some members of objects."""
+    """Return whether a value is another one without some members of objects."""
     if is_object(value):
         return is_object(found) and all(
             name in value and _is_part(item, value[name]) for name, item in found.items()
@@ -133,7 +136,7 @@ def _is_part(found: Any, value: Any) -> bool:
         return (
             is_array(found)
             and len(found) == len(value)
-            and all(_is_part(one, other) for one, other in zip(found, value, strict=True))
+            and all(_is_part(left, right) for left, right in zip(found, value, strict=True))
         )
     return same(found, value, exact=True)
 
@@ -143,7 +146,9 @@ def forms(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     """The module for types in forms that no published schema has."""
     file = module_of_forms("msgspec", "__init__.py")
     package = Package((file,), GenerationInputs("", "", "", "", {}, {}))
-    with schemas.imported(package, tmp_path_factory.mktemp("forms"), "msgspec_forms") as found:
+    with schemas.import_package(
+        package, tmp_path_factory.mktemp("forms"), "msgspec_forms"
+    ) as found:
         yield found
 
 
@@ -165,9 +170,9 @@ def test_examples_of_the_specification_are_read_and_written() -> None:
         with tables.case(example.name):
             if message.get("method") == "some_method":  # its page shows any request at all
                 with pytest.raises(made.InvalidMessage, match="some_method"):
-                    made.decode(_encoded(message))
+                    made.decode(_encode(message))
                 continue
-            found = made.decode(_encoded(message))
+            found = made.decode(_encode(message))
             if isinstance(found, made.ResultMessage) and example.entry["method"] in made.METHODS:
                 found.result = made.decode_result(example.entry["method"], found.result)
                 assert type(found.result).__name__ in ("dict", example.entry["definition"])
@@ -180,7 +185,7 @@ def _empty_params(message: Json) -> Json:
     return {"params": {}} if message.get("params") == {} else {}
 
 
-def _encoded(message: Any) -> bytes:
+def _encode(message: Any) -> bytes:
     return json.dumps(message).encode()
 
 
@@ -233,7 +238,7 @@ def test_a_result_is_read_as_another_type_if_the_usual_one_does_not_fit() -> Non
 
 def test_the_answer_to_a_known_method_is_read_as_in_two_steps() -> None:
     for example in examples("response", "error"):
-        made, answer = module(OPTIONS, example.revision), _encoded(example.whole())
+        made, answer = module(OPTIONS, example.revision), _encode(example.whole())
         method = example.entry.get("method", "tools/call")
         if method in made.METHODS:
             with tables.case(example.name):
@@ -243,25 +248,25 @@ def test_the_answer_to_a_known_method_is_read_as_in_two_steps() -> None:
                 assert made.decode_answer(method, answer) == wanted
     made = module(OPTIONS, "2026-07-28")
     asking = {"resultType": "input_required", "requestState": "x"}
-    answer = _encoded({"jsonrpc": "2.0", "id": 1, "result": asking})
+    answer = _encode({"jsonrpc": "2.0", "id": 1, "result": asking})
     found = made.decode_answer("tools/call", answer)
     assert isinstance(found.result, made.InputRequiredResult)
 
 
-# What is read as an answer, the id that the error has, and what it says.
+# An answer, the id in its error, and the message.
 NO_ANSWERS: tuple[tuple[bytes, object, str], ...] = (
     (b"{", None, "truncated"),
     (b'{"id": 1, "result": {"content": []}}', None, "`jsonrpc`"),
-    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', None, "neither"),
-    (b'{"jsonrpc": "2.0", "method": "notifications/initialized"}', None, "neither"),
-    (b'{"jsonrpc": "2.0", "id": 1}', None, "neither"),
-    (b'{"jsonrpc": "2.0", "id": null, "result": {"content": []}}', None, "neither"),
+    (b'{"jsonrpc": "2.0", "id": 1, "method": "ping"}', None, "not a request"),
+    (b'{"jsonrpc": "2.0", "method": "notifications/initialized"}', None, "not a request"),
+    (b'{"jsonrpc": "2.0", "id": 1}', None, "not a request"),
+    (b'{"jsonrpc": "2.0", "id": null, "result": {"content": []}}', None, "not a request"),
     (b'{"jsonrpc": "2.0", "id": 1, "result": {}}', 1, r"`content` - at `\$\.result`"),
     (b'{"jsonrpc": "2.0", "id": 1, "error": {}}', None, "`code`"),
 )
 
 
-def test_what_is_no_answer_to_a_known_method_is_refused() -> None:
+def test_invalid_answer_to_known_method_is_refused() -> None:
     made = module(OPTIONS, "2025-11-25")
     for data, id, text in NO_ANSWERS:
         with tables.case(data), pytest.raises(made.InvalidMessage, match=text) as raised:

@@ -1,4 +1,4 @@
-"""Names of a project: what they change, and what is wrong with them."""
+"""A project's own names: their effect, and their faults."""
 
 import json
 from functools import cache
@@ -8,7 +8,7 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive import recursion
-from mcp_protogen.pipeline.derive.renaming import names_for, renamed
+from mcp_protogen.pipeline.derive.renaming import names_for, rename_revision
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs import sources
@@ -26,14 +26,14 @@ def ours() -> RevisionIR:
     return derive_revision(sources.load(REVISION, GenerationOptions((REVISION,)))).ir
 
 
-def _given(content: bytes) -> GenerationOptions:
+def _options_with(content: bytes) -> GenerationOptions:
     return GenerationOptions((REVISION,), names=GivenFile("names.json", content))
 
 
 def _own(document: Any) -> RevisionIR:
-    found = names_for(REVISION, _given(json.dumps(document).encode()))
+    found = names_for(REVISION, _options_with(json.dumps(document).encode()))
     assert found is not None
-    return renamed(ours(), found)
+    return rename_revision(ours(), found)
 
 
 def _types(**names: str) -> RevisionIR:
@@ -41,21 +41,27 @@ def _types(**names: str) -> RevisionIR:
 
 
 def _object(ir: RevisionIR, name: str) -> ObjectIR:
-    found = next(one for one in ir.types if one.name == name)
+    found = next(type_ for type_ in ir.types if type_.name == name)
     assert isinstance(found, ObjectIR)
     return found
 
 
 def test_everything_that_names_a_type_names_it_anew() -> None:
     def names(ir: RevisionIR) -> set[str]:
-        methods = (name for one in ir.methods for name in (one.message, one.params, *one.results))
-        items = (recursion.names_in(one.items[1]) for one in ir.methods if one.items)
-        data = {one.data for one in ir.errors if one.data}
-        keys = {name for one in ir.meta_keys for name in (one.type, *one.of)} - {"string"}
-        types = {name for one in ir.types for name in (one.name, *recursion.uses(one))}
-        return {*map(str, (*methods, *data, *keys, *types)), *(n for one in items for n in one)}
+        methods = (
+            name
+            for method in ir.methods
+            for name in (method.message, method.params, *method.results)
+        )
+        items = (recursion.names_in(method.items[1]) for method in ir.methods if method.items)
+        data = {error.data for error in ir.errors if error.data}
+        keys = {name for meta_key in ir.meta_keys for name in (meta_key.type, *meta_key.of)} - {
+            "string"
+        }
+        types = {name for type_ in ir.types for name in (type_.name, *recursion.uses(type_))}
+        return {*map(str, (*methods, *data, *keys, *types)), *(n for names in items for n in names)}
 
-    everything = {str(one.name): f"X{one.name}" for one in ours().types}
+    everything = {str(type_.name): f"X{type_.name}" for type_ in ours().types}
     assert names(ours()) == everything.keys()
     assert names(_types(**everything)) == set(everything.values())
 
@@ -64,32 +70,32 @@ def test_two_types_change_places() -> None:
     ir = _types(Tool="Prompt", Prompt="Tool")
     assert _object(ir, "Prompt").fields == _object(ours(), "Tool").fields
     listed = _object(ir, "ListToolsResult").fields
-    assert "Prompt" in {name for one in listed for name in recursion.names_in(one.type)}
+    assert "Prompt" in {name for member in listed for name in recursion.names_in(member.type)}
 
 
 def test_types_with_the_same_members_become_one() -> None:
     ir = _types(RequestParamsMeta="Meta", ElicitRequestFormParamsMeta="Meta")
-    assert [str(one.name) for one in ir.types].count("Meta") == 1
+    assert [str(type_.name) for type_ in ir.types].count("Meta") == 1
     assert len(ir.types) == len(ours().types) - 1
 
 
 def test_a_member_has_another_name_in_python_and_the_same_on_the_wire() -> None:
     members = {"Tool.inputSchema": "arguments", "ListToolsResult.tools": "found"}
     ir = _own({"members": {REVISION: members}})
-    fields = {one.wire: one.name for one in _object(ir, "Tool").fields}
+    fields = {field.wire: field.name for field in _object(ir, "Tool").fields}
     assert fields["inputSchema"] == "arguments"
-    (listing,) = [one for one in ir.methods if one.method == "tools/list"]
+    (listing,) = [method for method in ir.methods if method.method == "tools/list"]
     assert listing.items is not None and listing.items[0] == "found"
 
 
 def test_a_project_says_which_types_are_open_by_its_own_names() -> None:
     ir = _own({"types": {REVISION: {"Tool": "Utility"}}, "open": {REVISION: ["Utility"]}})
-    found = [str(one.name) for one in ir.types if isinstance(one, ObjectIR) and one.open]
+    found = [str(type_.name) for type_ in ir.types if isinstance(type_, ObjectIR) and type_.open]
     assert found == ["Utility"]
 
 
 def test_a_file_without_names_for_a_revision_changes_nothing() -> None:
-    assert names_for(REVISION, _given(b'{"types": {"2026-07-28": {}}}')) is None
+    assert names_for(REVISION, _options_with(b'{"types": {"2026-07-28": {}}}')) is None
     assert names_for(REVISION, GenerationOptions((REVISION,))) is None
 
 
@@ -148,9 +154,9 @@ def test_package_with_own_names_is_of_one_revision_without_extensions() -> None:
     kept = read_inputs(GenerationOptions((other,))).revisions
     extension = next(iter(load_extension_pins()))
     for name, options in {
-        "two revisions": _given(b"{}")._replace(revisions=(REVISION, other)),
-        "a kept revision": _given(b"{}")._replace(kept=kept),
-        "an extension": _given(b"{}")._replace(extensions={extension: None}),
+        "two revisions": _options_with(b"{}")._replace(revisions=(REVISION, other)),
+        "a kept revision": _options_with(b"{}")._replace(kept=kept),
+        "an extension": _options_with(b"{}")._replace(extensions={extension: None}),
     }.items():
         with case(name), pytest.raises(ProblemError) as refused:
             generate(options)

@@ -1,4 +1,4 @@
-"""The target `pydantic`: what its models accept, and in which form they are."""
+"""The target `pydantic`: the accepted values, and the form of its models."""
 
 import re
 from functools import cache
@@ -10,7 +10,7 @@ from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from pydantic import TypeAdapter, ValidationError
 from support import tables
 from support.targets import differential
-from support.targets.made import folder, module
+from support.targets.target_modules import folder, module
 
 pytestmark = pytest.mark.long
 
@@ -47,7 +47,7 @@ def _text(**form: Any) -> str:
     return (folder(options, (REVISION,)) / "v2025_11_25.py").read_text()
 
 
-def test_what_the_wire_requires_has_no_default_and_what_may_be_absent_is_none() -> None:
+def test_required_members_have_no_default_and_optional_are_none() -> None:
     models = module(OPTIONS, REVISION)
     with pytest.raises(ValidationError):
         models.TextContent(text="no type")
@@ -119,8 +119,11 @@ def test_tables_have_what_each_role_sends_and_gets() -> None:
     assert made.METHODS["ping"].senders == {"client", "server"}
     assert not made.METHODS["ping"].params_required
     assert made.ERRORS[-32042].data is made.URLElicitationRequiredErrorErrorData
-    assert ("sampling", "tools") in {one.path for one in made.CLIENT_CAPABILITIES}
-    needed = {(one.path, one.level) for one in made.REQUIREMENTS["resources/subscribe"]}
+    assert ("sampling", "tools") in {capability.path for capability in made.CLIENT_CAPABILITIES}
+    needed = {
+        (requirement.path, requirement.level)
+        for requirement in made.REQUIREMENTS["resources/subscribe"]
+    }
     assert needed == {(("resources", "subscribe"), "MUST")}
     for name in ("CLIENT_REQUESTS", "METHODS", "REQUIREMENTS"):
         with pytest.raises(TypeError):

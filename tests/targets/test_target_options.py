@@ -1,4 +1,4 @@
-"""The options of targets: what they make in a folder, what stays, and what is refused."""
+"""The options of targets: the made and kept files, and refusals."""
 
 import json
 import re
@@ -166,7 +166,7 @@ BESIDE = {
 }
 
 
-def test_what_cannot_be_is_one_clear_error(mcp_gen: Run) -> None:
+def test_invalid_target_options_are_single_clear_error(mcp_gen: Run) -> None:
     for code, options in REFUSED:
         with case(options):
             ran = mcp_gen(*ONE, *options)
@@ -187,7 +187,7 @@ def test_folder_of_a_target_takes_no_option_of_packages(mcp_gen: Run) -> None:
         with case(flag):
             ran = mcp_gen("--out", "pkg", flag, value)
             assert (ran.code, ran.err.count("error[")) == (2, 1)
-            assert f"error[conflicting-options]: {flag} is for a whole package" in ran.err
+            assert f"error[conflicting-options]: {flag} is for whole packages" in ran.err
     assert {path: Path("pkg", path).read_bytes() for path in _paths()} == before
 
 
@@ -254,6 +254,6 @@ def test_a_lock_says_the_form_as_its_published_format_does(mcp_gen: Run) -> None
             lock.write_text(text.replace(old, new))
             ran = mcp_gen("--out", "pkg", "--check")
             assert (ran.code, "error[bad-lock]" in ran.err) == (2, True)
-    # A lock may come from others, and what it names goes into code.
+    # A lock may be foreign, and its names go into code.
     lock.write_text(text.replace('"extra": "allow"', '"base-class": "a:B\\nimport os"'))
     assert "error[unsafe-name]" in mcp_gen("--out", "pkg").err

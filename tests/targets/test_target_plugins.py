@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from mcp_protogen.pipeline.target import CONTRACT
-from support.docs.pages import page, shown
+from support.docs.pages import block_texts, page
 from support.running import Run
 from support.tables import case
 
-(PROGRAM,) = shown("targets.md")
+(PROGRAM,) = block_texts("targets.md")
 ONE = ("--revision", "2025-06-18", "--out", "pkg", "--target", "outline")
 BAD = {
     "raise ValueError(1)": "cannot be loaded: ValueError",
@@ -42,7 +42,7 @@ def _install(folder: Path, program: str, version: str = "1.0") -> None:
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which packages are installed."""
+    """A folder of installed packages."""
     folder = tmp_path / "site"
     folder.mkdir()
     monkeypatch.syspath_prepend(str(folder))  # pyright: ignore[reportUnknownMemberType]

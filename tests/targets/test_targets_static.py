@@ -11,12 +11,12 @@ from typing import Final
 
 import pytest
 from mcp_protogen.pipeline.target import LAYERS, TargetOptions
-from support.docs.pages import shown
+from support.docs.pages import block_texts
 from support.generated.golden_package import REVISIONS
 from support.generated.user_programs import wrong_lines
 from support.tables import some
 from support.targets.forms import module_of_forms
-from support.targets.made import folder
+from support.targets.target_modules import folder
 from support.targets.type_checked import DATACLASSES, MSGSPEC, TYPEDDICT
 
 pytestmark = pytest.mark.long
@@ -38,9 +38,9 @@ OTHERS: Final = {
     "mcp_sieve": (TargetOptions("pydantic", extra="ignore", root_models=True), LATEST),
     "mcp_tables": (TargetOptions("pydantic", ("methods", "capabilities")), LATEST),
 }
-# What the programs use, and of the others some: each is a revision more for the type checkers.
+# The revisions of the programs, and some others: each makes the type checkers slower.
 PACKAGES: Final = {**USED, **dict(some([*OTHERS.items()], 2, "packages of targets"))}
-(STRUCTS,) = shown("targets-msgspec.md")
+(STRUCTS,) = block_texts("targets-msgspec.md")
 PROGRAMS: Final[Mapping[str, str]] = {
     "typeddicts.py": TYPEDDICT.lstrip(),
     "classes.py": DATACLASSES.lstrip(),
@@ -48,7 +48,7 @@ PROGRAMS: Final[Mapping[str, str]] = {
     "page_of_structs.py": STRUCTS,
     **{
         f"page_{number}.py": program
-        for number, program in enumerate(shown("targets-dependency-free.md"))
+        for number, program in enumerate(block_texts("targets-dependency-free.md"))
     },
 }
 FORMS: Final = ("typeddict", "dataclasses", "msgspec")
@@ -86,8 +86,10 @@ def test_pyright_strict_objects_to_wrong_lines_only(place: Path) -> None:
     report = json.loads(_run(place, "pyright", "--outputjson", "--pythonpath", sys.executable))
     assert report["summary"]["filesAnalyzed"] == len(list(place.rglob("*.py")))
     found = {
-        (Path(one["file"]).name, one["range"]["start"]["line"] + 1): one["message"]
-        for one in report["generalDiagnostics"]
+        (Path(diagnostic["file"]).name, diagnostic["range"]["start"]["line"] + 1): diagnostic[
+            "message"
+        ]
+        for diagnostic in report["generalDiagnostics"]
     }
     assert found.keys() == EXPECTED, {at: found.get(at) for at in found.keys() ^ EXPECTED}
 

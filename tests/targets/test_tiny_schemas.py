@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.target import LAYERS, LAYOUTS, Layer, TargetOptions
 from support import tables
 from support.generated.repeated_names import repeated_names
 from support.targets.typescript import complaints
-from support.unit.schemas import STRING, Json, given, message, record, ref, union
+from support.unit.schemas import STRING, Json, message, record, ref, schema_file, union
 
 TARGETS: Final = ("dataclasses", "msgspec", "pydantic", "typeddict", "typescript")
 _LEAST: Final[Json] = {
@@ -35,7 +35,7 @@ _LEAST: Final[Json] = {
 
 def without(*names: str, **others: Json) -> Json:
     """Return the least schema without some definitions, and with others."""
-    return {**{name: one for name, one in _LEAST.items() if name not in names}, **others}
+    return {**{name: value for name, value in _LEAST.items() if name not in names}, **others}
 
 
 _KIND: Final[Json] = record(("type",), type={"const": "a"})
@@ -70,12 +70,12 @@ _LAYERS: Final[tuple[tuple[Layer, ...], ...]] = (LAYERS, *((layer,) for layer in
 FORMS: Final = tuple(product(LAYOUTS, _LAYERS))
 
 
-def made(target: str, definitions: Json) -> Iterator[tuple[str, Package]]:
+def make_packages(target: str, definitions: Json) -> Iterator[tuple[str, Package]]:
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": definitions}
     for layout, layers in FORMS:
         options = TargetOptions(target, layers, layout)
         name = f"{layout}_{'_'.join(layers)}"
-        yield name, generate(GenerationOptions(("x",), {"x": given(schema)}, target=options))
+        yield name, generate(GenerationOptions(("x",), {"x": schema_file(schema)}, target=options))
 
 
 def write(package: Package, folder: Path) -> Iterator[Path]:
@@ -86,12 +86,12 @@ def write(package: Package, folder: Path) -> Iterator[Path]:
         yield path
 
 
-@pytest.mark.parametrize("target", [one for one in TARGETS if one != "typescript"])
+@pytest.mark.parametrize("target", [language for language in TARGETS if language != "typescript"])
 def test_modules_of_tiny_schemas_can_be_imported(target: str, tmp_path: Path) -> None:
     imports: list[str] = []
     for place, (schema, definitions) in enumerate(TINY.items()):
         with tables.case(schema):
-            for name, package in made(target, definitions):
+            for name, package in make_packages(target, definitions):
                 folder = tmp_path / f"t{place}_{name}"
                 for path in write(package, folder):
                     if path.suffix == ".py":
@@ -110,7 +110,7 @@ def test_typescript_of_tiny_schemas_has_no_errors(tmp_path: Path) -> None:
     (tmp_path / "package.json").write_text('{"type": "module"}\n')
     for place, (schema, definitions) in enumerate(TINY.items()):
         with tables.case(schema):
-            for name, package in made("typescript", definitions):
+            for name, package in make_packages("typescript", definitions):
                 written = write(package, tmp_path / f"t{place}_{name}")
                 files += [str(path) for path in written if path.suffix == ".ts"]
     assert complaints(tmp_path, *files) == []

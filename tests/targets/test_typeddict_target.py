@@ -1,4 +1,4 @@
-"""The target `typeddict`: what its types mean to somebody who checks values by them."""
+"""The target `typeddict`: the meaning of its types for a validator."""
 
 from functools import cache
 from typing import Any
@@ -8,7 +8,7 @@ import pytest
 from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from pydantic import TypeAdapter, ValidationError
 from support.targets import differential
-from support.targets.made import module
+from support.targets.target_modules import module
 from typing_extensions import TypedDict
 
 pytestmark = pytest.mark.long
@@ -25,7 +25,7 @@ def _no_limits(document: Json) -> None:
             del schema[keyword]
 
 
-def _nothing_required_together(document: Json) -> None:
+def _drop_joint_requirements(document: Json) -> None:
     for schema in differential.objects(document):
         if "properties" in schema and isinstance(schema.get("anyOf"), list):
             del schema["anyOf"]
@@ -35,7 +35,7 @@ DIFFERENCES = (
     differential.ANY_JSON_SCHEMA,
     differential.EXACT_INTEGERS,
     differential.Difference("types of Python have no limits", _no_limits),
-    differential.Difference("nor do they require one of several keys", _nothing_required_together),
+    differential.Difference("nor do they require one of several keys", _drop_joint_requirements),
 )
 
 

@@ -20,7 +20,7 @@ from mcp_protogen.targets.typescript.types import definition, hint
 from mcp_protogen.targets.typescript.typescript_tables import types
 from support.revisions import REVISIONS
 from support.tables import case
-from support.targets import made
+from support.targets import target_modules
 from support.targets.typescript import (
     compile_project,
     complaints,
@@ -28,7 +28,7 @@ from support.targets.typescript import (
     prepare,
     project,
     run,
-    written,
+    write_program,
 )
 from support.unit import schemas
 
@@ -36,13 +36,13 @@ REVISION = "2026-07-28"
 PACKAGE = TargetOptions("typescript", layout="package")
 
 
-def test_what_the_validator_says() -> None:
+def test_validator_reports_expected_verdicts() -> None:
     said = json.loads(run(compile_project(), "said.mjs"))
     assert said == {
         "the value itself": True,
         "a guard": [True, False],
-        "an unknown type": "RangeError: there is no type Tol",
-        "a name of Object": "RangeError: there is no type toString",
+        "an unknown type": "RangeError: unknown type Tol",
+        "a name of Object": "RangeError: unknown type toString",
         "several faults": [
             "/inputSchema is required",
             "/name is not a string",
@@ -102,13 +102,13 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_passes_a_strict_compiler(form: str) -> None:
-    folder = prepare(made.folder(FORMS[form]))
+    folder = prepare(target_modules.folder(FORMS[form]))
     assert len(modules(folder)) > len(REVISIONS)
     assert complaints(folder, *modules(folder)) == []
 
 
 def test_inline_objects_have_no_names_but_the_validator_knows_them() -> None:
-    folder = prepare(made.folder(FORMS["inline objects"]))
+    folder = prepare(target_modules.folder(FORMS["inline objects"]))
     text = (folder / "v2025_11_25.ts").read_text()
     assert "export interface CompleteRequestParamsArgument" not in text
     assert "\n  argument: {\n" in text and "logging?: object;" in text
@@ -120,7 +120,7 @@ def test_inline_objects_have_no_names_but_the_validator_knows_them() -> None:
         export const capabilities: mcp.ServerCapabilities = { logging: filter };
         export const read = mcp.parse("ToolAnnotations", {});
     """
-    assert complaints(folder, written(folder, "inline.ts", program)) == []
+    assert complaints(folder, write_program(folder, "inline.ts", program)) == []
 
 
 def test_types_alone_are_without_the_validator_and_its_tables() -> None:
@@ -160,7 +160,7 @@ def test_member_declared_as_json_value_has_that_type() -> None:
         },
     }
     options = GenerationOptions(
-        ("draft",), {"draft": schemas.given(document)}, target=TargetOptions("typescript")
+        ("draft",), {"draft": schemas.schema_file(document)}, target=TargetOptions("typescript")
     )
     for name in ("JSONValue", "Json"):
         own = GivenFile(
@@ -174,7 +174,7 @@ def test_member_declared_as_json_value_has_that_type() -> None:
 
 
 def test_table_of_types_names_the_members_that_are_required() -> None:
-    shapes = {one.name: one.value for one in types(schemas.read(schemas.schema()).ir)}
+    shapes = {type_.name: type_.value for type_ in types(schemas.read(schemas.schema()).ir)}
     link: Any = shapes["LinkBlock"]
     assert [*link["members"]] == ["type", "uri", "weight"] and link["required"] == ["type", "uri"]
     capabilities: Any = shapes["ClientCapabilities"]

@@ -14,12 +14,12 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 from support.folders import ROOT
 from support.generated.golden_package import read_json
-from support.missing import SHARED, untested
+from support.missing import SHARED, skip_untested
 from support.peers.places import Command, run_command
 from support.revisions import REVISIONS
 from support.tables import case
-from support.targets import made
-from support.targets.typescript import RENAMED, complaints, prepare, written
+from support.targets import target_modules
+from support.targets.typescript import RENAMED, complaints, prepare, write_program
 
 pytestmark = pytest.mark.long
 
@@ -32,7 +32,7 @@ OBJECT = "{ [key: string]: unknown }"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Why types differ from the published ones on purpose, and how these would have to be."""
+    """The reason why types differ from the published ones, and their expected form."""
 
     reason: str
     published: str
@@ -70,13 +70,13 @@ DIFFERENCES: Final = (
 
 FORMS: Final = {
     NAMED: DIFFERENCES,
-    INLINE: tuple(one for one in DIFFERENCES if "`object`" not in one.reason),
+    INLINE: tuple(difference for difference in DIFFERENCES if "`object`" not in difference.reason),
     PUBLISHED: (),
 }
 
 
 @cache
-def published(revision: str) -> str:
+def published_types(revision: str) -> str:
     """The published types of a revision, as its pin has them."""
     pin: Mapping[str, Any] = read_json(ROOT / "schema" / "pins.json")["revisions"][revision]
     path = pin["spec_path"].replace(".json", ".ts")
@@ -87,7 +87,7 @@ def published(revision: str) -> str:
 @cache
 def folder(form: TargetOptions) -> Path:
     """A folder with the modules of all revisions."""
-    return prepare(made.folder(form))
+    return prepare(target_modules.folder(form))
 
 
 def not_assignable(
@@ -97,21 +97,21 @@ def not_assignable(
 
     That is asked several times, with other differences each, of one run of the compiler.
     """
-    checks = list(product(_compared(form, revision), ("to", "from")))
+    checks = list(product(_shared_names(form, revision), ("to", "from")))
     programs = [
         _program(folder(form), f"{revision}_{number}", differences, checks)
         for number, differences in enumerate(excused)
     ]
     found = complaints(folder(form), *programs)
     return [
-        [checks[_line(one) - 3] for one in found if one.startswith(f"{program}(")]
+        [checks[_line(line) - 3] for line in found if line.startswith(f"{program}(")]
         for program in programs
     ]
 
 
-def _compared(form: TargetOptions, revision: str) -> list[str]:
+def _shared_names(form: TargetOptions, revision: str) -> list[str]:
     ours = (folder(form) / f"{module_name(revision)}.ts").read_text()
-    names = sorted(_types(published(revision)) & _types(ours))
+    names = sorted(_types(published_types(revision)) & _types(ours))
     assert len(names) > 70
     return names
 
@@ -121,10 +121,10 @@ def _program(
 ) -> str:
     """Write a program with a line for each check, after two others; return its name."""
     revision = name.partition("_")[0]
-    text = published(revision)
-    for one in differences:
-        text = re.sub(one.published, one.ours, text)
-    written(place, f"published_{name}.ts", text)
+    text = published_types(revision)
+    for difference in differences:
+        text = re.sub(difference.published, difference.ours, text)
+    write_program(place, f"published_{name}.ts", text)
     imports = (("ours", module_name(revision)), ("theirs", f"published_{name}"))
     lines = [f'import type * as {side} from "./{file}.js";' for side, file in imports]
     for type_, direction in checks:
@@ -133,7 +133,7 @@ def _program(
             f"export const {type_}_{direction} ="
             f" (value: {given}.{type_}): {wanted}.{type_} => value;"
         )
-    return written(place, f"compare_{name}.ts", "\n".join(lines))
+    return write_program(place, f"compare_{name}.ts", "\n".join(lines))
 
 
 def _types(text: str) -> set[str]:
@@ -151,7 +151,7 @@ def repository() -> None:
     """Skip without the repository of the specification."""
     if not REPOSITORY.exists():
         wanted = "a clone of the specification's repository (MCP_SPECIFICATION)"
-        untested(wanted, "that types and constants in TypeScript are the published ones")
+        skip_untested(wanted, "that types and constants in TypeScript are the published ones")
 
 
 @pytest.mark.parametrize("form", FORMS, ids=["named", "inline", "published"])
@@ -159,11 +159,13 @@ def test_types_are_those_of_the_specification_but_for_the_differences(form: Targ
     unused = set(FORMS[form])
     for revision in REVISIONS:
         idle = list(unused)
-        excused = [[reason for reason in FORMS[form] if reason is not one] for one in idle]
+        excused = [
+            [reason for reason in FORMS[form] if reason is not difference] for difference in idle
+        ]
         with case(revision):
             found, *without = not_assignable(form, revision, [FORMS[form], *excused])
             assert found == []
-        unused -= {one for one, missed in zip(idle, without, strict=True) if missed}
+        unused -= {difference for difference, missed in zip(idle, without, strict=True) if missed}
     assert unused == set()
 
 
@@ -172,7 +174,7 @@ def test_constants_of_the_specification_are_exported(form: TargetOptions) -> Non
     for revision in REVISIONS:
         with case(revision):
             ours = (folder(form) / f"{module_name(revision)}.ts").read_text()
-            wanted = _constants(published(revision))
+            wanted = _constants(published_types(revision))
             assert len(wanted) >= 7
             assert wanted - _constants(ours) == set()
 
@@ -181,7 +183,7 @@ def test_published_form_exports_exactly_the_types_of_the_specification() -> None
     for revision in REVISIONS:
         with case(revision):
             ours = (folder(PUBLISHED) / f"{module_name(revision)}.ts").read_text()
-            named = {RENAMED.get(name, name) for name in _types(published(revision))}
+            named = {RENAMED.get(name, name) for name in _types(published_types(revision))}
             assert _types(ours) == named
 
 

@@ -11,7 +11,13 @@ from mcp_protogen.instep.vectors.running import run_vectors
 from support.conformance.kit import kit
 from support.revisions import REVISIONS
 from support.tables import case
-from support.targets.differential import ANY_JSON_SCHEMA, COMPARED, Difference, explained, samples
+from support.targets.differential import (
+    ANY_JSON_SCHEMA,
+    COMPARED,
+    Difference,
+    explain_differences,
+    samples,
+)
 from support.targets.typescript import (
     PROGRAMS,
     RENAMED,
@@ -21,9 +27,9 @@ from support.targets.typescript import (
     faults,
     project,
     run,
-    written,
+    write_program,
 )
-from support.vectors.made import vectors
+from support.vectors.vector_sets import vectors
 
 pytestmark = pytest.mark.long
 
@@ -42,7 +48,7 @@ def test_wrong_use_of_types_and_tables_is_refused() -> None:
     assert complaints(project(), "usage.ts") == []
     text = (PROGRAMS / "usage.ts").read_text()
     bare = text.replace("  // @ts-expect-error", "  //").replace("\n// @ts-expect-error", "\n//")
-    refused = complaints(project(), written(project(), "misuse.ts", bare))
+    refused = complaints(project(), write_program(project(), "misuse.ts", bare))
     assert len(refused) == text.count("@ts-expect-error") == 13
 
 
@@ -50,7 +56,7 @@ def proofs(*modules: str) -> list[str]:
     """Programs that are right if the table and the interfaces of a module say the same."""
     proof = (PROGRAMS / "proof.ts").read_text()
     return [
-        written(project(), f"proof_{module}.ts", proof.replace("MODULE", module))
+        write_program(project(), f"proof_{module}.ts", proof.replace("MODULE", module))
         for module in modules
     ]
 
@@ -72,9 +78,9 @@ def test_a_table_that_says_something_else_is_found_out() -> None:
     names = [f"changed_{number}" for number in range(len(CHANGES))]
     for name, (said, instead) in zip(names, CHANGES, strict=True):
         assert said in module
-        written(project(), f"{name}.ts", module.replace(said, instead))
+        write_program(project(), f"{name}.ts", module.replace(said, instead))
     programs = proofs(*names)
-    found = {one.partition("(")[0] for one in complaints(project(), *programs)}
+    found = {complaint.partition("(")[0] for complaint in complaints(project(), *programs)}
     assert found == set(programs)
 
 
@@ -85,7 +91,7 @@ def test_node_runs_compiled_modules() -> None:
         console.log(mcp.REVISION, mcp.CAPABILITIES.SERVER_TOOLS.path, parse("Role", "user").ok);
         console.log(mcp.LATEST_PROTOCOL_VERSION, mcp.JSONRPC_VERSION, mcp.PARSE_ERROR);
     """
-    name = written(project("package"), "run.mjs", program)
+    name = write_program(project("package"), "run.mjs", program)
     printed = "2025-11-25 [ 'tools' ] true\n2025-11-25 2.0 -32700\n"
     assert run(compile_project("package"), name) == printed
 
@@ -94,9 +100,9 @@ def test_the_validator_and_the_schema_agree_on_all_samples(tmp_path: Path) -> No
     used: set[Difference] = set()
     for revision in COMPARED:
         with case(revision):
-            asked = [(one.name, one.value) for one in samples(revision)]
+            asked = [(sample.name, sample.value) for sample in samples(revision)]
             verdicts = [not found for found in faults(revision, asked, tmp_path)]
-            used |= explained(revision, verdicts, DIFFERENCES, used)
+            used |= explain_differences(revision, verdicts, DIFFERENCES, used)
     assert used == set(DIFFERENCES)
 
 
@@ -112,15 +118,20 @@ def test_a_fault_is_reported_at_its_place_or_inside_it(tmp_path: Path) -> None:
     for revision in REVISIONS:
         with case(revision):
             wrong = [
-                one
-                for one in vectors(revision).vectors
-                if one.subject.type and not one.valid and not one.tolerated
-                # What was meant to be one alternative may be closer to another one.
-                and "/as-" not in one.id
+                vector
+                for vector in vectors(revision).vectors
+                if vector.subject.type and not vector.valid and not vector.tolerated
+                # The intended alternative may be farther than another one.
+                and "/as-" not in vector.id
             ]
-            asked = [(RENAMED.get(one.subject.type, one.subject.type), one.value) for one in wrong]
+            asked = [
+                (RENAMED.get(vector.subject.type, vector.subject.type), vector.value)
+                for vector in wrong
+            ]
             found = zip(wrong, faults(revision, asked, tmp_path), strict=True)
-            assert [one.id for one, places in found if not _is_at(one.pointer, places)] == []
+            assert [
+                vector.id for vector, places in found if not _is_at(vector.pointer, places)
+            ] == []
 
 
 def _is_at(pointer: str, places: Iterable[str]) -> bool:

@@ -1,4 +1,4 @@
-"""What a bridge says of tasks, message by message; at least one end is played by hand."""
+"""A bridge's messages about tasks; at least one end is played by hand."""
 
 from asyncio import wait_for
 from contextlib import AbstractAsyncContextManager
@@ -11,7 +11,7 @@ from mcp_revisions.v2025_11_25 import models as m
 from support.coroutines import until
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.bridging import bridged, through
+from support.sessions.bridging import serve_bridged, through
 from support.sessions.talking import (
     CAPABILITIES,
     INITIALIZED,
@@ -27,8 +27,15 @@ from support.sessions.talking import (
 )
 from support.tables import case
 from support.tasks import asking
-from support.tasks.by_hand import Played, core_task, created, detailed, elicit, text
-from support.tasks.gateway import OPTIONS, SERVERS, joined
+from support.tasks.by_hand import (
+    ScriptedServer,
+    core_task,
+    elicit,
+    task_created,
+    task_details,
+    text,
+)
+from support.tasks.gateway import OPTIONS, SERVERS, connect_bridged
 from support.tasks.jobs import RELATED
 
 TASKS = asking.TASKS
@@ -36,14 +43,14 @@ TASK: JsonObject = {"task": {}}
 CALL = "tools/call"
 
 
-def between(played: Played, **options: Any) -> AbstractAsyncContextManager[Hand]:
+def between(played: ScriptedServer, **options: Any) -> AbstractAsyncContextManager[Hand]:
     """The client's end of a bridge to a server that is played in its revision."""
-    spoken = [one for one in pkg.REVISIONS if one.id == played.revision]
-    return bridged(Accepting(played.play), spoken, **options)
+    spoken = [revision for revision in pkg.REVISIONS if revision.id == played.revision]
+    return serve_bridged(Accepting(played.play), spoken, **options)
 
 
 async def shake(hand: Hand, version: str = OLD) -> Json:
-    """Begin as a client of the handshake era; what it is told of the server."""
+    """Begin as a client of the handshake era; return the server's description."""
     await hand.send(hello(version, elicitation={}, sampling={}))
     said = (await hand.take())["result"]
     await hand.send(INITIALIZED)
@@ -65,7 +72,7 @@ def extensions(params: Json) -> Any:
 
 async def test_each_request_declares_to_the_server_what_it_declares_itself() -> None:
     plain = text("plain")
-    served = Played(STATELESS, tools_call=[plain, plain, created("t"), plain])
+    served = ScriptedServer(STATELESS, tools_call=[plain, plain, task_created("t"), plain])
     rows: list[tuple[Any, Any]] = [
         ({}, None),
         ({"extensions": {"a/b": {"x": 1}}}, {"a/b": {"x": 1}}),
@@ -76,20 +83,20 @@ async def test_each_request_declares_to_the_server_what_it_declares_itself() -> 
         for declared, _ in rows:
             await hand.send(modern(CALL, 1, name="x", _meta={**META, CAPABILITIES: declared}))
             assert "result" in await hand.take()
-    assert [extensions(one) for one in served.params(CALL)] == [told for _, told in rows]
+    assert [extensions(params) for params in served.params(CALL)] == [told for _, told in rows]
 
 
 async def test_a_call_that_asks_for_a_task_declares_the_extension_and_a_plain_one_does_not() -> (
     None
 ):
-    served = Played(STATELESS, tools_call=[text("plain"), created("t")])
+    served = ScriptedServer(STATELESS, tools_call=[text("plain"), task_created("t")])
     async with between(served) as hand:
         told = await shake(hand)
         assert told == {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}, "cancel": {}}}
         assert "content" in (await hand.ask(CALL, 1, name="x"))["result"]
         task = (await hand.ask(CALL, 2, name="x", **TASK))["result"]
-    assert [extensions(one) for one in served.params(CALL)] == [None, {TASKS: {}}]
-    assert all("task" not in one for one in served.params(CALL))
+    assert [extensions(params) for params in served.params(CALL)] == [None, {TASKS: {}}]
+    assert all("task" not in params for params in served.params(CALL))
     assert task["task"]["taskId"] == "t" and task["task"]["pollInterval"] == 5000
     assert task["task"]["ttl"] is None and task["_meta"] == {RELATED: {"taskId": "t"}}
 
@@ -97,14 +104,14 @@ async def test_a_call_that_asks_for_a_task_declares_the_extension_and_a_plain_on
 async def test_any_tool_may_be_called_as_a_task_where_the_server_decides() -> None:
     tool = {"name": "x", "inputSchema": {"type": "object"}}
     listed = {"resultType": "complete", "tools": [tool], "ttlMs": 0, "cacheScope": "private"}
-    async with between(Played(STATELESS, tools_list=[listed])) as hand:
+    async with between(ScriptedServer(STATELESS, tools_list=[listed])) as hand:
         await shake(hand)
         told = (await hand.ask("tools/list"))["result"]
     assert told["tools"] == [{**tool, "execution": {"taskSupport": "optional"}}]
 
 
 async def test_a_result_that_comes_at_once_is_that_of_a_task_that_the_bridge_keeps() -> None:
-    served = Played(STATELESS, tools_call=[text("done"), text("not done", isError=True)])
+    served = ScriptedServer(STATELESS, tools_call=[text("done"), text("not done", isError=True)])
     async with between(served) as hand:
         await shake(hand)
         for status, said in (("completed", "done"), ("failed", "not done")):
@@ -125,12 +132,12 @@ async def test_questions_of_a_task_come_while_its_result_is_awaited_and_say_whos
     None
 ):
     theirs = SERVERS[STATELESS]()
-    async with bridged(theirs, **OPTIONS) as hand:
+    async with serve_bridged(theirs, **OPTIONS) as hand:
         await shake(hand)
         id = (await hand.ask(CALL, 1, name="sure", **TASK))["result"]["task"]["taskId"]
         assert "inputRequests" not in await got(hand, id, "input_required")
         # Two that wait for the same result are asked once.
-        await hand.send(*(request("tasks/result", one, taskId=id) for one in (2, 3)))
+        await hand.send(*(request("tasks/result", request_id, taskId=id) for request_id in (2, 3)))
         for message in ("Sure?", "Quite?"):
             question = await hand.take()
             assert question["method"] == "elicitation/create"
@@ -141,18 +148,18 @@ async def test_questions_of_a_task_come_while_its_result_is_awaited_and_say_whos
                 {"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "no"}}
             )
         ended = [await hand.take(), await hand.take()]
-        assert {one["id"] for one in ended} == {2, 3}
-        for one in ended:
-            assert one["result"]["content"][0]["text"] == "False False"
+        assert {answer["id"] for answer in ended} == {2, 3}
+        for answer in ended:
+            assert answer["result"]["content"][0]["text"] == "False False"
 
 
 async def test_a_cancelled_task_stays_so_for_a_client_of_2025_11_25_whatever_comes_of_it() -> None:
-    served = Played(
+    served = ScriptedServer(
         STATELESS,
-        tools_call=[created("t")],
+        tools_call=[task_created("t")],
         tasks_get=[
-            detailed("t", resultType="complete"),
-            detailed("t", "completed", resultType="complete", result=text("done")),
+            task_details("t", resultType="complete"),
+            task_details("t", "completed", resultType="complete", result=text("done")),
         ],
         tasks_cancel=[{"resultType": "complete"}],
     )
@@ -170,8 +177,8 @@ async def test_a_cancelled_task_stays_so_for_a_client_of_2025_11_25_whatever_com
 
 async def test_questions_of_2025_11_25_are_shown_under_keys_and_answered_in_part() -> None:
     theirs = SERVERS[OLD]()
-    async with bridged(theirs, **OPTIONS) as hand:
-        id = await asking.begun(hand, "sure")
+    async with serve_bridged(theirs, **OPTIONS) as hand:
+        id = await asking.begin_task(hand, "sure")
         keys = list[str]()
         for message in ("Sure?", "Quite?"):
             task = await asking.until(hand, id, "input_required")
@@ -181,26 +188,28 @@ async def test_questions_of_2025_11_25_are_shown_under_keys_and_answered_in_part
             keys.append(key)
             unknown: list[JsonObject] = [{"unknown": {"action": "cancel"}}, {key + "x": {}}]
             for answer in unknown:
-                assert (await asking.told(hand, id, **answer))["result"]["resultType"] == "complete"
-            wrong = await asking.told(
+                assert (await asking.answer_task(hand, id, **answer))["result"][
+                    "resultType"
+                ] == "complete"
+            wrong = await asking.answer_task(
                 hand, id, **{key: {"action": "accept", "content": {"value": 5}}}
             )
             assert wrong["error"]["code"] == -32602
             given = {"action": "accept", "content": {"value": True}}
-            assert (await asking.told(hand, id, **{key: given}))["result"] == {
+            assert (await asking.answer_task(hand, id, **{key: given}))["result"] == {
                 "resultType": "complete",
                 "_meta": wrong.get("_meta") or (await asking.got(hand, id))["result"]["_meta"],
             }
         task = await asking.until(hand, id, "completed")
         assert task["result"]["content"][0]["text"] == "True True"
         assert "_meta" not in task["result"]
-        again = await asking.told(hand, id, **{keys[0]: given})
+        again = await asking.answer_task(hand, id, **{keys[0]: given})
         assert again["result"]["resultType"] == "complete"
-        for ask in (asking.told, asking.cancelled, asking.got):
+        for ask in (asking.answer_task, asking.cancel_task, asking.got):
             assert (await ask(hand, "none"))["error"]["code"] == -32602
 
 
-async def test_what_has_ended_can_be_cancelled_in_the_extension() -> None:
+async def test_ended_task_can_be_cancelled_in_extension() -> None:
     rows: list[JsonObject] = [{"cancel": {}}, {}]
     for cancels in rows:
         lost: list[Any] = []
@@ -209,7 +218,7 @@ async def test_what_has_ended_can_be_cancelled_in_the_extension() -> None:
             "inputSchema": {"type": "object"},
             "execution": {"taskSupport": "optional"},
         }
-        served = Played(
+        served = ScriptedServer(
             OLD,
             tools_list=[{"tools": [tool]}],
             tools_call=[{"task": core_task("t")}],
@@ -219,15 +228,15 @@ async def test_what_has_ended_can_be_cancelled_in_the_extension() -> None:
         served.capabilities["tasks"] = {"requests": {"tools": {"call": {}}}, **cancels}
         with case(cancels):
             async with between(served, on_loss=lost.append) as hand:
-                id = await asking.begun(hand, "x")
-                assert (await asking.cancelled(hand, id))["result"]["resultType"] == "complete"
-            assert [one.method for one in lost] == ([] if cancels else ["tasks/cancel"])
+                id = await asking.begin_task(hand, "x")
+                assert (await asking.cancel_task(hand, id))["result"]["resultType"] == "complete"
+            assert [loss.method for loss in lost] == ([] if cancels else ["tasks/cancel"])
 
 
 async def test_progress_of_a_task_goes_on_after_its_creation_in_2025_11_25() -> None:
     seen: list[Any] = []
     theirs = SERVERS[OLD]()
-    async with joined(handshake.Client(), theirs, progress_interval=0) as one:
+    async with connect_bridged(handshake.Client(), theirs, progress_interval=0) as one:
         task = await one.call_as_task("slow", task=m.TaskMetadata(), on_progress=seen.append)
         assert isinstance(task, m.CreateTaskResult)
         await wait_for(theirs.began.wait(), 30)
@@ -240,8 +249,8 @@ async def test_progress_of_a_task_goes_on_after_its_creation_in_2025_11_25() -> 
 @pytest.mark.parametrize("server", [OLD, STATELESS])
 async def test_a_listen_stream_hears_of_tasks(server: str) -> None:
     theirs = SERVERS[server]()
-    async with bridged(theirs, **OPTIONS) as hand:
-        id = await asking.begun(hand, "slow")
+    async with serve_bridged(theirs, **OPTIONS) as hand:
+        id = await asking.begin_task(hand, "slow")
         wanted = {"taskIds": [id, "none"]}
         listen = modern("subscriptions/listen", 7, notifications=wanted, _meta=asking.DECLARED)
         await hand.send(listen)
@@ -261,14 +270,14 @@ async def test_a_listen_stream_hears_of_tasks(server: str) -> None:
 
 async def test_a_listen_stream_hears_at_once_of_what_a_server_of_2025_11_25_notifies_of() -> None:
     tool = {"name": "x", "inputSchema": {"type": "object"}}
-    served = Played(
+    served = ScriptedServer(
         OLD,
         tools_list=[{"tools": [{**tool, "execution": {"taskSupport": "optional"}}]}],
         tools_call=[{"task": core_task("t")}],
         tasks_get=[core_task("t", pollInterval=60_000), core_task("t", "cancelled")],
     )
     async with between(served) as hand:
-        id = await asking.begun(hand, "x")
+        id = await asking.begin_task(hand, "x")
         wanted = {"taskIds": [id]}
         listen = modern("subscriptions/listen", 7, notifications=wanted, _meta=asking.DECLARED)
         await hand.send(listen)
@@ -281,12 +290,12 @@ async def test_a_listen_stream_hears_at_once_of_what_a_server_of_2025_11_25_noti
 async def test_a_tool_that_is_always_a_task_is_waited_for_where_the_client_has_none() -> None:
     for version, server in [(OLD, STATELESS), ("2025-06-18", OLD), ("2025-06-18", STATELESS)]:
         with case((version, server)):
-            async with bridged(SERVERS[server](), **OPTIONS) as hand:
+            async with serve_bridged(SERVERS[server](), **OPTIONS) as hand:
                 told = await shake(hand, version)
                 assert ("tasks" in told) is (version == OLD)
                 result = (await hand.ask(CALL, 1, name="needed", arguments={}))["result"]
                 assert result["content"][0]["text"] == "needed is done"
-    async with bridged(SERVERS[OLD](), **OPTIONS) as hand:
+    async with serve_bridged(SERVERS[OLD](), **OPTIONS) as hand:
         answer = await asking.call(hand, "needed", meta=META)
         assert answer["result"]["content"][0]["text"] == "needed is done"
         for method in ("tasks/get", "tasks/cancel"):
@@ -295,17 +304,17 @@ async def test_a_tool_that_is_always_a_task_is_waited_for_where_the_client_has_n
 
 
 async def test_within_one_form_a_server_itself_refuses_what_it_requires_a_task_for() -> None:
-    async with bridged(SERVERS[STATELESS](), **OPTIONS) as hand:
+    async with serve_bridged(SERVERS[STATELESS](), **OPTIONS) as hand:
         refused = (await asking.call(hand, "needed", meta=META))["error"]
         assert refused["code"] == -32021
         assert refused["data"] == {"requiredCapabilities": {"extensions": {TASKS: {}}}}
-    async with bridged(SERVERS[OLD](), **OPTIONS) as hand:
+    async with serve_bridged(SERVERS[OLD](), **OPTIONS) as hand:
         await shake(hand)
         assert (await hand.ask(CALL, 1, name="needed"))["error"]["code"] == -32601
         assert (await hand.ask("tasks/list", 2))["result"] == {"tasks": []}
 
 
-async def test_what_a_plain_call_asks_in_a_task_is_asked_in_rounds() -> None:
+async def test_question_of_plain_call_in_task_becomes_rounds() -> None:
     required = {
         "name": "x",
         "inputSchema": {"type": "object"},
@@ -319,7 +328,7 @@ async def test_what_a_plain_call_asks_in_a_task_is_asked_in_rounds() -> None:
         answer = await hand.take()
         return text(str(answer["result"]["content"]["age"]))
 
-    served = Played(
+    served = ScriptedServer(
         OLD,
         tools_list=[{"tools": [required]}],
         tools_call=[
@@ -339,7 +348,7 @@ async def test_what_a_plain_call_asks_in_a_task_is_asked_in_rounds() -> None:
         assert (await hand.take())["result"]["content"][0]["text"] == "36"
 
 
-async def test_what_has_no_counterpart_is_a_loss_with_a_name() -> None:
+async def test_untranslatable_task_member_is_named_loss() -> None:
     tool = {
         "name": "x",
         "inputSchema": {"type": "object"},
@@ -347,7 +356,7 @@ async def test_what_has_no_counterpart_is_a_loss_with_a_name() -> None:
     }
     immediate = {"_meta": {"io.modelcontextprotocol/model-immediate-response": "Soon."}}
 
-    served = Played(
+    served = ScriptedServer(
         OLD, tools_list=[{"tools": [tool]}], tools_call=[{"task": core_task("t"), **immediate}]
     )
     served.capabilities["tasks"]["list"] = {}
@@ -358,7 +367,7 @@ async def test_what_has_no_counterpart_is_a_loss_with_a_name() -> None:
         token = served.params(CALL)[0]["_meta"]["progressToken"]
         await served.notify("notifications/progress", progressToken=token, progress=1)
         await until(lambda: len(lost) == 3)
-    assert [(one.method, one.pointer) for one in lost] == [
+    assert [(loss.method, loss.pointer) for loss in lost] == [
         ("ServerCapabilities", "/ServerCapabilities/tasks/list"),
         (CALL, "/result/_meta/io.modelcontextprotocol~1model-immediate-response"),
         (CALL, ""),
@@ -371,12 +380,12 @@ async def test_what_has_no_counterpart_is_a_loss_with_a_name() -> None:
             return m.ElicitResult(action="accept", content={"x": "y"})
 
     lost.clear()
-    played = Played(STATELESS, tools_call=[created("t")])
+    played = ScriptedServer(STATELESS, tools_call=[task_created("t")])
     async with through(Host(), Accepting(played.play), on_loss=lost.append) as one:
         assert isinstance(
             await one.call_as_task("x", task=m.TaskMetadata(ttl=5)), m.CreateTaskResult
         )
-    assert [(one.method, one.pointer) for one in lost] == [
+    assert [(loss.method, loss.pointer) for loss in lost] == [
         ("ClientCapabilities", "/ClientCapabilities/tasks"),
         (CALL, "/params/task/ttl"),
     ]
@@ -400,5 +409,5 @@ async def test_tasks_of_a_client_are_asked_for_through_a_bridge_within_2025_11_2
         result = await RequestedTask(session, created, m.ElicitResult).result()
         return str(content_of(result)["value"])
 
-    async with joined(Host(), tools(OLD, call)) as one:
+    async with connect_bridged(Host(), tools(OLD, call)) as one:
         assert content_of(await one.call_tool("x"))[0].text == "done"

@@ -17,7 +17,7 @@ def halves(**members: Any) -> tuple[Any, Any]:
         return {"method": spec.method, "params": params}
 
     table = SimpleNamespace(write_question=write_question)
-    client = SimpleNamespace(caller=caller, peer_declared=dict, **members)
+    client = SimpleNamespace(caller=caller, peer_capabilities=dict, **members)
     return client, SimpleNamespace(owner=SimpleNamespace(TABLE=table))
 
 

@@ -79,7 +79,7 @@ class Asking(Server):
         self.statuses.append(params.status)
 
 
-async def asked(work: Any, host: Client, tapped: Tapped | None = None) -> Asking:
+async def ask_from(work: Any, host: Client, tapped: Tapped | None = None) -> Asking:
     """Let a server do some work with the session of a client, and return it."""
     server = Asking(work)
     async with client_of(
@@ -125,7 +125,7 @@ async def test_a_client_declares_what_it_can_run_as_a_task() -> None:
             assert capabilities.to_wire().get("tasks") == declared  # noqa: B023
 
         with case(type(host).__name__):
-            await asked(look, host)
+            await ask_from(look, host)
 
 
 def test_a_client_of_a_revision_without_tasks_of_clients_is_refused() -> None:
@@ -152,13 +152,13 @@ async def test_a_sampling_request_becomes_a_task_whose_result_is_fetched() -> No
         assert result.content == SAMPLED.content
         assert (await task.status()).status == "completed"
 
-    server = await asked(work, host, tapped)
+    server = await ask_from(work, host, tapped)
     assert server.statuses == ["completed"]
     from_client = [message for sender, message in tapped if sender == "client"]
-    tagged = [one for one in from_client if RELATED in json.dumps(one)]
+    tagged = [sent for sent in from_client if RELATED in json.dumps(sent)]
     kinds = [
-        "progress" if "method" in one else "created" if "task" in one["result"] else "payload"
-        for one in tagged
+        "progress" if "method" in sent else "created" if "task" in sent["result"] else "payload"
+        for sent in tagged
     ]
     assert sorted(kinds) == ["created", "payload", "progress"], "and not tasks/get, or the status"
 
@@ -170,7 +170,7 @@ async def test_a_form_is_filled_in_as_a_task() -> None:
         result = await RequestedTask(session, created, m.ElicitResult).result()
         assert result.content == {"name": "Ann"}
 
-    await asked(work, Host())
+    await ask_from(work, Host())
 
 
 @pytest.mark.shows("TC-12", "TC-18")
@@ -197,7 +197,7 @@ async def test_a_request_that_fails_as_a_task_fails_with_the_same_error() -> Non
             assert (status.status, status.message) == ("failed", raised.value.message)
 
         with case(answer):
-            await asked(work, host)
+            await ask_from(work, host)
 
 
 @pytest.mark.shows("TC-17", "TC-19")
@@ -225,7 +225,7 @@ async def test_a_task_that_is_cancelled_ends_its_handler_and_stays_cancelled() -
                 await unknown("no such task")
             assert raised.value.code == -32602
 
-    await asked(work, host)
+    await ask_from(work, host)
 
 
 @pytest.mark.shows("TC-11")
@@ -252,7 +252,7 @@ async def test_a_task_that_lapses_ends_its_handler() -> None:
         with pytest.raises(McpError):
             await RequestedTask(session, created, m.CreateMessageResult).status()
 
-    await asked(work, host)
+    await ask_from(work, host)
 
 
 @pytest.mark.shows("TC-16", "TC-20", "TC-21")
@@ -273,9 +273,9 @@ async def test_a_server_sees_its_own_tasks_and_cannot_make_any_number() -> None:
         with pytest.raises(McpError, match="Unknown task"):
             await session.get_task(ids[0])
 
-    await asked(start, host)
+    await ask_from(start, host)
     assert host.cancelled.is_set(), "nothing goes on without a connection"
-    await asked(look, host)
+    await ask_from(look, host)
 
 
 @pytest.mark.shows("TC-02", "TC-06")
@@ -289,10 +289,12 @@ async def test_a_client_that_runs_nothing_as_a_task_answers_at_once() -> None:
     async def work(session: Session) -> None:
         answer = await session.request_once(methods.CREATE_MESSAGE, IN_TASK)
         assert answer == SAMPLED
-        with pytest.raises(TypeError, match="CreateMessageResult is no task"):
+        with pytest.raises(TypeError, match="CreateMessageResult is not a task"):
             RequestedTask(session, answer, m.CreateMessageResult)
 
     tapped = Tapped()
-    await asked(work, Plain(), tapped)
-    (question,) = (one for _, one in tapped if one.get("method") == "sampling/createMessage")
+    await ask_from(work, Plain(), tapped)
+    (question,) = (
+        message for _, message in tapped if message.get("method") == "sampling/createMessage"
+    )
     assert "task" not in question["params"], "it is not asked for in vain"

@@ -61,7 +61,7 @@ def test_a_task_has_dates_in_iso_8601_and_durations_in_milliseconds() -> None:
 
 @pytest.mark.shows("TC-05", "TC-13", "TC-22")
 def test_a_new_task_is_nested_and_may_say_something_to_the_model() -> None:
-    plain, told = core_form.created(TASK), core_form.created(TASK, "Counting.")
+    plain, told = core_form.creation_result(TASK), core_form.creation_result(TASK, "Counting.")
     assert plain == {"task": wire_task(TASK), "_meta": RELATED}
     assert told["_meta"] == {
         **RELATED,
@@ -105,7 +105,7 @@ def test_a_task_ends_as_its_request_would_have() -> None:
     assert (raised.value.code, raised.value.message, raised.value.data) == (-5, "No luck", [1])
 
     with pytest.raises(McpError, match="cancelled"):
-        core_form.outcome(lifecycle.cancelled(TASK, NOW))
+        core_form.outcome(lifecycle.cancel(TASK, NOW))
 
 
 @pytest.mark.shows("TC-16", "TC-19", "TC-20")

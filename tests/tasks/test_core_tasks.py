@@ -8,24 +8,24 @@ from mcp_revisions import McpError, Options, TaskCalls, TaskOptions, Toolkit, cl
 from mcp_revisions.v2025_11_25 import Client, Server
 from mcp_revisions.v2025_11_25 import models as m
 from support.revisions import OLD
-from support.sessions.talking import INITIALIZED, hello, served
+from support.sessions.talking import INITIALIZED, hello, serve_by_hand
 from support.tables import case
 from support.tasks.jobs import (
     OPTIONS,
     RELATED,
     TASK,
+    AnsweringClient,
     Jobs,
-    Person,
     Tapped,
-    begun,
-    created,
+    begin_task,
+    create_job,
     keeping,
     text_of,
 )
 
 
 class Plain(Toolkit, Server):
-    """Tools that are no tasks."""
+    """Tools without tasks."""
 
     quick = Jobs.quick
 
@@ -36,8 +36,8 @@ async def test_a_server_declares_tasks_and_each_tool_says_whether_it_can_be_one(
         declared = client.server_capabilities.to_wire()["tasks"]
         assert declared == {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
         supports = {
-            one.name: one.execution and one.execution.task_support
-            async for one in client.iter_tools()
+            tool.name: tool.execution and tool.execution.task_support
+            async for tool in client.iter_tools()
         }
         assert supports == {
             "slow": "optional",
@@ -66,7 +66,7 @@ async def test_call_keeps_its_own_task_for_a_tool_that_is_always_a_task() -> Non
 
 @pytest.mark.shows("TC-06")
 async def test_a_server_that_has_no_tasks_passes_over_the_wish_for_one() -> None:
-    async with served(Plain()) as hand:
+    async with serve_by_hand(Plain()) as hand:
         await hand.send(hello(OLD), INITIALIZED)
         assert "tasks" not in (await hand.take())["result"]["capabilities"]
         result = (await hand.ask("tools/call", 1, name="quick", task={"ttl": 60000}))["result"]
@@ -83,7 +83,7 @@ async def test_a_tool_that_forbids_or_requires_a_task_is_called_in_no_other_way(
                 await call(name, {}, **given)
             assert raised.value.code == -32601
         assert text_of(await client.call_tool("quick", {})) == "quick is done"
-        task = await begun(client, "needed")
+        task = await begin_task(client, "needed")
         assert text_of(await client.get_task_payload(task.task_id)) == "needed is done"
 
 
@@ -91,13 +91,13 @@ async def test_a_tool_that_forbids_or_requires_a_task_is_called_in_no_other_way(
 async def test_a_call_becomes_a_task_whose_result_waits() -> None:
     jobs, tapped, reports = Jobs(), Tapped(), list[Any]()
     async with client_of(jobs, Client(), tap=keeping(tapped), options=OPTIONS) as client:
-        task = await begun(client, "slow", on_progress=reports.append)
+        task = await begin_task(client, "slow", on_progress=reports.append)
         assert (task.status, task.ttl, task.poll_interval) == ("working", 60000, 10)
         assert (await client.get_task(task.task_id)).status == "working"
         await jobs.began.wait()
         waiting = create_task(client.get_task_payload(task.task_id))
         shown = (await client.get_task(task.task_id)).to_wire()
-        assert [one.to_wire() async for one in client.iter_tasks()] == [shown]
+        assert [listed.to_wire() async for listed in client.iter_tasks()] == [shown]
         assert not waiting.done()
         jobs.go_on.set()
         payload = await wait_for(waiting, 30)
@@ -110,11 +110,11 @@ async def test_a_call_becomes_a_task_whose_result_waits() -> None:
     assert [report.done for report in reports] == [1, 2]
     of_server = [message for sender, message in tapped if sender == "server"]
     for method in ("notifications/progress", "notifications/message"):
-        told = [one["params"] for one in of_server if one.get("method") == method]
+        told = [sent["params"] for sent in of_server if sent.get("method") == method]
         assert told, method
-        assert all(one["_meta"][RELATED] == {"taskId": task.task_id} for one in told)
-    statuses = [one["params"] for one in of_server if one.get("method", "").endswith("/status")]
-    assert [one["status"] for one in statuses] == ["completed"]
+        assert all(params["_meta"][RELATED] == {"taskId": task.task_id} for params in told)
+    statuses = [sent["params"] for sent in of_server if sent.get("method", "").endswith("/status")]
+    assert [status["status"] for status in statuses] == ["completed"]
     assert "_meta" not in statuses[0]
 
 
@@ -123,7 +123,7 @@ async def test_a_tool_may_say_what_a_model_is_told_meanwhile() -> None:
     key = "io.modelcontextprotocol/model-immediate-response"
     async with client_of(Jobs(), Client(), options=OPTIONS) as client:
         for name, said in (("needed", {key: "It will come by mail."}), ("slow", {})):
-            answer = await created(client, name)
+            answer = await create_job(client, name)
             assert answer.meta == {RELATED: {"taskId": answer.task.task_id}, **said}
 
 
@@ -131,13 +131,13 @@ async def test_a_tool_may_say_what_a_model_is_told_meanwhile() -> None:
 async def test_a_call_that_fails_fails_its_task_and_is_answered_in_the_same_way() -> None:
     async with client_of(Jobs(), Client(), options=OPTIONS) as client:
         plain: Any = await client.call_tool("wrong", {"how": "result"})
-        task = await begun(client, "wrong", arguments={"how": "result"})
+        task = await begin_task(client, "wrong", arguments={"how": "result"})
         payload = await client.get_task_payload(task.task_id)
         assert (plain.is_error, text_of(payload)) == (True, text_of(plain))
         ended = await client.get_task(task.task_id)
         assert (ended.status, ended.status_message) == ("failed", text_of(plain))
 
-        task = await begun(client, "wrong", arguments={"how": "error"})
+        task = await begin_task(client, "wrong", arguments={"how": "error"})
         for _ in range(2):
             with pytest.raises(McpError) as raised:
                 await client.get_task_payload(task.task_id)
@@ -150,7 +150,7 @@ async def test_a_call_that_fails_fails_its_task_and_is_answered_in_the_same_way(
 @pytest.mark.shows("TC-13")
 async def test_params_say_which_task_is_meant_whatever_is_related() -> None:
     async with client_of(Jobs(), Client(), options=OPTIONS) as client:
-        one, other = await begun(client, "needed"), await begun(client, "slow")
+        one, other = await begin_task(client, "needed"), await begin_task(client, "slow")
         meta = m.RequestParamsMeta.from_wire({RELATED: {"taskId": other.task_id}})
         found = await client.get_task(one.task_id, meta=meta)
         assert found.task_id == one.task_id
@@ -163,7 +163,7 @@ async def test_params_say_which_task_is_meant_whatever_is_related() -> None:
 async def test_a_cancelled_task_ends_its_tool_and_cannot_be_cancelled_again() -> None:
     jobs = Jobs()
     async with client_of(jobs, Client(), options=OPTIONS) as client:
-        task = await begun(client, "slow")
+        task = await begin_task(client, "slow")
         await jobs.began.wait()
         waiting = create_task(client.get_task_payload(task.task_id))
         cancelled = await client.cancel_task(task.task_id)
@@ -181,25 +181,30 @@ async def test_a_cancelled_task_ends_its_tool_and_cannot_be_cancelled_again() ->
 
 @pytest.mark.shows("TC-09", "TC-10", "TC-13")
 async def test_questions_of_a_task_come_on_the_stream_of_its_result() -> None:
-    person, tapped = Person(), Tapped()
+    person, tapped = AnsweringClient(), Tapped()
     async with client_of(Jobs(), person, tap=keeping(tapped), options=OPTIONS) as client:
-        task = await begun(client, "greet")
+        task = await begin_task(client, "greet")
         while (await client.get_task(task.task_id)).status != "input_required":
             pass
         assert person.asked == [], "nothing is asked before the client waits for the result"
         both = [create_task(client.get_task_payload(task.task_id)) for _ in range(2)]
-        texts = [text_of(await wait_for(one, 30)) for one in both]
+        texts = [text_of(await wait_for(handle, 30)) for handle in both]
         assert texts == ["F L", "F L"]
-        assert [one.message for one in person.asked] == ["First?", "Last?"], "each one once"
-    questions = [one for _, one in tapped if one.get("method") == "elicitation/create"]
-    assert [one["params"]["_meta"][RELATED]["taskId"] for one in questions] == [task.task_id] * 2
+        assert [question.message for question in person.asked] == [
+            "First?",
+            "Last?",
+        ], "each one once"
+    questions = [message for _, message in tapped if message.get("method") == "elicitation/create"]
+    assert [question["params"]["_meta"][RELATED]["taskId"] for question in questions] == [
+        task.task_id
+    ] * 2
 
 
 @pytest.mark.shows("TC-09")
 async def test_a_question_that_was_not_answered_is_asked_on_the_next_stream() -> None:
     asked, hold = Event(), Event()
 
-    class Slow(Person):
+    class Slow(AnsweringClient):
         """A person that needs time for the first question."""
 
         async def on_elicit(self, params: m.ElicitRequestParams) -> m.ElicitResult:
@@ -209,7 +214,7 @@ async def test_a_question_that_was_not_answered_is_asked_on_the_next_stream() ->
             return await super().on_elicit(params)
 
     async with client_of(Jobs(), Slow(), options=OPTIONS) as client:
-        task = await begun(client, "greet")
+        task = await begin_task(client, "greet")
         first = create_task(client.get_task_payload(task.task_id))
         await asked.wait()
         second = create_task(client.get_task_payload(task.task_id))
@@ -219,10 +224,10 @@ async def test_a_question_that_was_not_answered_is_asked_on_the_next_stream() ->
 
 @pytest.mark.shows("TC-09")
 async def test_a_client_that_answers_with_an_error_fails_what_asked() -> None:
-    person = Person()
+    person = AnsweringClient()
     person.refuses = True
     async with client_of(Jobs(), person, options=OPTIONS) as client:
-        task = await begun(client, "greet")
+        task = await begin_task(client, "greet")
         with pytest.raises(McpError) as raised:
             await client.get_task_payload(task.task_id)
         assert (raised.value.code, raised.value.message) == (-1, "Not now")
@@ -232,7 +237,7 @@ async def test_a_client_that_answers_with_an_error_fails_what_asked() -> None:
 async def test_a_client_cannot_have_any_number_of_tasks() -> None:
     options = Options(timeout=30, tasks=TaskOptions(max_tasks=1))
     async with client_of(Jobs(), Client(), options=options) as client:
-        await begun(client, "needed")
+        await begin_task(client, "needed")
         with pytest.raises(McpError, match="Too many tasks") as raised:
-            await begun(client, "needed")
+            await begin_task(client, "needed")
         assert raised.value.code == -32603

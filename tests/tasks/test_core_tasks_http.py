@@ -7,7 +7,7 @@ import pytest
 from mcp_revisions import McpError, MemoryTaskStore, TaskOptions, connect_http
 from support.http.serving import serving
 from support.tables import case
-from support.tasks.jobs import Jobs, Person, begun, text_of
+from support.tasks.jobs import AnsweringClient, Jobs, begin_task, text_of
 from support.tasks.principals import WHO, of
 
 
@@ -20,13 +20,13 @@ async def test_tasks_are_listed_for_those_who_are_known_and_seen_by_nobody_else(
     jobs = Jobs()
     async with (
         serving(jobs, tasks=tasks(), authentication=WHO) as site,
-        connect_http(site.url, Person(), headers=of("ann")) as ann,
-        connect_http(site.url, Person(), headers=of("bob")) as bob,
+        connect_http(site.url, AnsweringClient(), headers=of("ann")) as ann,
+        connect_http(site.url, AnsweringClient(), headers=of("bob")) as bob,
     ):
         assert "list" in ann.server_capabilities.to_wire()["tasks"]
-        task = await begun(ann, "slow")
-        assert [one.task_id async for one in ann.iter_tasks()] == [task.task_id]
-        assert [one.task_id async for one in bob.iter_tasks()] == []
+        task = await begin_task(ann, "slow")
+        assert [listed.task_id async for listed in ann.iter_tasks()] == [task.task_id]
+        assert [listed.task_id async for listed in bob.iter_tasks()] == []
         for call in (bob.get_task, bob.cancel_task, bob.get_task_payload):
             with case(call.__name__), pytest.raises(McpError) as raised:
                 await call(task.task_id)
@@ -40,24 +40,24 @@ async def test_tasks_are_listed_for_those_who_are_known_and_seen_by_nobody_else(
 async def test_where_clients_are_not_known_nothing_is_listed() -> None:
     async with (
         serving(Jobs(), tasks=tasks()) as site,
-        connect_http(site.url, Person()) as client,
+        connect_http(site.url, AnsweringClient()) as client,
     ):
         declared = client.server_capabilities.to_wire()["tasks"]
         assert declared == {"cancel": {}, "requests": {"tools": {"call": {}}}}
-        task = await begun(client, "needed")
+        task = await begin_task(client, "needed")
         assert text_of(await client.get_task_payload(task.task_id)) == "needed is done"
 
 
 @pytest.mark.shows("TC-09", "TC-10", "TC-12")
 async def test_a_worker_asks_for_a_task_that_another_one_runs() -> None:
-    store, person = MemoryTaskStore(), Person()
+    store, person = MemoryTaskStore(), AnsweringClient()
     async with (
         serving(Jobs(), tasks=tasks(store=store), authentication=WHO) as one,
         serving(Jobs(), tasks=tasks(store=store), authentication=WHO) as other,
-        connect_http(one.url, Person(), headers=of("ann")) as client,
+        connect_http(one.url, AnsweringClient(), headers=of("ann")) as client,
         connect_http(other.url, person, headers=of("ann")) as later,
     ):
-        task = await begun(client, "greet")
+        task = await begin_task(client, "greet")
         assert text_of(await wait_for(later.get_task_payload(task.task_id), 10)) == "F L"
-        assert [one.message for one in person.asked] == ["First?", "Last?"]
+        assert [question.message for question in person.asked] == ["First?", "Last?"]
         assert (await client.get_task(task.task_id)).status == "completed"

@@ -23,16 +23,16 @@ from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.json_types import JsonObject
 from support.revisions import OLD
-from support.sessions.talking import CAPABILITIES, INITIALIZED, META, hello, served
+from support.sessions.talking import CAPABILITIES, INITIALIZED, META, hello, serve_by_hand
 from support.tables import case
 from support.tasks.asking import (
     DECLARED,
     TASKS,
-    begun,
+    answer_task,
+    begin_task,
     call,
-    cancelled,
+    cancel_task,
     got,
-    told,
     until,
 )
 
@@ -92,7 +92,7 @@ class Worker(TasksServer, Toolkit, mcp.Server):
     @tool(task=True)
     async def two(self, session: mcp.Session) -> str:
         answers = await asyncio.gather(session.ask("First?", Age), session.ask("Second?", Age))
-        return " ".join(str(age_in(one)) for one in answers)
+        return " ".join(str(age_in(answer)) for answer in answers)
 
     @tool(task=True)
     async def twice(self, session: mcp.Session) -> str:
@@ -121,10 +121,10 @@ def accept(age: object) -> dict[str, Any]:
 
 @pytest.mark.shows("TX-02", "TX-10")
 async def test_a_tool_becomes_a_task_only_where_the_request_declares_the_extension() -> None:
-    async with served(Worker()) as hand:
+    async with serve_by_hand(Worker()) as hand:
         found = await call(hand, "slow", meta=META, label="a")
         assert found["result"]["content"][0]["text"] == "done a"
-        id = await begun(hand, "slow", label="b")
+        id = await begin_task(hand, "slow", label="b")
         ended = await until(hand, id, "completed")
         assert ended["result"]["content"][0]["text"] == "done b"
         assert ended["resultType"] == "complete"
@@ -142,7 +142,7 @@ async def test_the_extension_is_declared_without_settings_by_servers_that_have_t
 
     declared: list[Any] = []
     for server in (Worker(), Plain()):
-        async with served(server) as hand:
+        async with serve_by_hand(server) as hand:
             said = (await hand.ask("server/discover", _meta=META))["result"]["capabilities"]
             assert "tasks" not in said
             declared.append(said.get("extensions"))
@@ -151,7 +151,7 @@ async def test_the_extension_is_declared_without_settings_by_servers_that_have_t
 
 @pytest.mark.shows("TX-04", "TX-23")
 async def test_the_server_alone_decides_and_task_of_the_older_form_is_ignored() -> None:
-    async with served(Worker(), tasks=TaskOptions(ttl=60)) as hand:
+    async with serve_by_hand(Worker(), tasks=TaskOptions(ttl=60)) as hand:
         for name, meta, kind in (
             ("slow", DECLARED, "task"),
             ("slow", META, "complete"),
@@ -168,7 +168,7 @@ async def test_the_server_alone_decides_and_task_of_the_older_form_is_ignored() 
 
 @pytest.mark.shows("TX-06")
 async def test_a_new_task_is_flat_and_no_other_result_is_of_its_type() -> None:
-    async with served(Worker()) as hand:
+    async with serve_by_hand(Worker()) as hand:
         made = (await call(hand, "endless"))["result"]
         made.pop("_meta", None)
         times = {made.pop("createdAt"), made.pop("lastUpdatedAt")}
@@ -180,8 +180,8 @@ async def test_a_new_task_is_flat_and_no_other_result_is_of_its_type() -> None:
             "ttlMs": 3_600_000,
             "pollIntervalMs": 1000,
         }
-        others = [await got(hand, id), await told(hand, id), await cancelled(hand, id)]
-        assert [one["result"]["resultType"] for one in others] == ["complete"] * 3
+        others = [await got(hand, id), await answer_task(hand, id), await cancel_task(hand, id)]
+        assert [result["result"]["resultType"] for result in others] == ["complete"] * 3
 
 
 @pytest.mark.shows("TX-07")
@@ -197,32 +197,32 @@ async def test_a_task_is_kept_before_anybody_hears_of_it() -> None:
 
     store = Slow()
     async with (
-        served(Worker(), tasks=TaskOptions(store=store), drain=0) as hand,
-        served(Worker(), tasks=TaskOptions(store=store), drain=0) as other,
+        serve_by_hand(Worker(), tasks=TaskOptions(store=store), drain=0) as hand,
+        serve_by_hand(Worker(), tasks=TaskOptions(store=store), drain=0) as other,
     ):
-        asking = asyncio.create_task(begun(hand, "endless"))
-        assert await hand.nothing(0.02)
+        asking = asyncio.create_task(begin_task(hand, "endless"))
+        assert await hand.is_silent(0.02)
         keep.set()
         assert (await got(other, await asking))["result"]["status"] == "working"
 
 
 @pytest.mark.shows("TX-12")
 async def test_the_same_question_has_another_key_when_it_is_asked_again() -> None:
-    async with served(Worker()) as hand:
-        id = await begun(hand, "twice")
+    async with serve_by_hand(Worker()) as hand:
+        id = await begin_task(hand, "twice")
         keys: list[str] = []
         for _ in range(2):
             asked = (await until(hand, id, "input_required"))["inputRequests"]
             keys += asked
-            await told(hand, id, **dict.fromkeys(keys, accept(1)))
+            await answer_task(hand, id, **dict.fromkeys(keys, accept(1)))
         await until(hand, id, "completed")
         assert len({*keys}) == 2
 
 
 @pytest.mark.shows("TX-20")
 async def test_a_client_without_the_extension_can_ask_about_no_task() -> None:
-    async with served(Worker(), drain=0) as hand:
-        id = await begun(hand, "endless")
+    async with serve_by_hand(Worker(), drain=0) as hand:
+        id = await begin_task(hand, "endless")
         for method in ("tasks/get", "tasks/update", "tasks/cancel"):
             with case(method):
                 given: dict[str, Any] = {"inputResponses": {}} if "update" in method else {}
@@ -234,12 +234,12 @@ async def test_a_client_without_the_extension_can_ask_about_no_task() -> None:
 @pytest.mark.shows("TX-24")
 async def test_neither_form_is_switched_on_by_the_declaration_of_the_other() -> None:
     methods: JsonObject = {"list": {}, "cancel": {}, "requests": {"elicitation": {"create": {}}}}
-    async with served(Worker()) as hand:
+    async with serve_by_hand(Worker()) as hand:
         older = {**META, CAPABILITIES: {"tasks": methods}}
         found = (await call(hand, "slow", meta=older))["result"]
         assert found["resultType"] == "complete"
         assert (await call(hand, "failing", meta=older))["error"]["code"] == -32021
-    async with served(Worker(), revisions=REVISIONS, drain=0) as hand:
+    async with serve_by_hand(Worker(), revisions=REVISIONS, drain=0) as hand:
         await hand.send(hello(OLD, extensions={TASKS: {}}))
         said = (await hand.take())["result"]["capabilities"]
         assert "extensions" not in said and said["tasks"]["requests"] == {"tools": {"call": {}}}
@@ -254,7 +254,7 @@ async def test_neither_form_is_switched_on_by_the_declaration_of_the_other() -> 
 
 @pytest.mark.shows("TX-03")
 async def test_a_tool_that_needs_a_task_says_which_capability_is_missing() -> None:
-    async with served(Worker()) as hand:
+    async with serve_by_hand(Worker()) as hand:
         error = (await call(hand, "failing", meta=META))["error"]
         assert error["code"] == -32021
         assert error["data"] == {"requiredCapabilities": {"extensions": {TASKS: {}}}}
@@ -262,11 +262,11 @@ async def test_a_tool_that_needs_a_task_says_which_capability_is_missing() -> No
 
 @pytest.mark.shows("TX-10", "TX-11")
 async def test_only_an_error_of_the_protocol_makes_a_task_fail() -> None:
-    async with served(Worker()) as hand:
-        ended = await until(hand, await begun(hand, "failing"), "completed")
+    async with serve_by_hand(Worker()) as hand:
+        ended = await until(hand, await begin_task(hand, "failing"), "completed")
         assert ended["result"]["isError"] is True
         assert "error" not in ended
-        ended = await until(hand, await begun(hand, "broken"), "failed")
+        ended = await until(hand, await begin_task(hand, "broken"), "failed")
         assert ended["error"] == {"code": -32000, "message": "broken", "data": {"why": "so"}}
         assert "result" not in ended
 
@@ -274,51 +274,55 @@ async def test_only_an_error_of_the_protocol_makes_a_task_fail() -> None:
 @pytest.mark.shows("TX-10", "TX-14")
 async def test_a_question_waits_in_the_task_until_it_is_answered() -> None:
     for name in ("aged", "threaded"):
-        async with served(Worker()) as hand:
-            id = await begun(hand, name)
+        async with serve_by_hand(Worker()) as hand:
+            id = await begin_task(hand, name)
             asked = await until(hand, id, "input_required")
             (key,) = asked["inputRequests"]
             assert asked["inputRequests"][key]["params"]["message"] == "How old?"
-            assert (await told(hand, id, nothing=accept(1)))["result"]["resultType"] == "complete"
+            assert (await answer_task(hand, id, nothing=accept(1)))["result"][
+                "resultType"
+            ] == "complete"
             assert (await got(hand, id))["result"]["status"] == "input_required"
-            assert "error" in await told(hand, id, **{key: accept("old")})
-            assert (await told(hand, id, **{key: accept(7)}))["result"]["resultType"] == "complete"
+            assert "error" in await answer_task(hand, id, **{key: accept("old")})
+            assert (await answer_task(hand, id, **{key: accept(7)}))["result"][
+                "resultType"
+            ] == "complete"
             ended = await until(hand, id, "completed")
             assert "7" in ended["result"]["content"][0]["text"]
 
 
 @pytest.mark.shows("TX-10", "TX-14")
 async def test_questions_are_answered_one_by_one_and_keys_disappear() -> None:
-    async with served(Worker()) as hand:
-        id = await begun(hand, "two")
+    async with serve_by_hand(Worker()) as hand:
+        id = await begin_task(hand, "two")
         asked: dict[str, Any] = {}
         while len(asked) < 2:
             asked = (await until(hand, id, "input_required"))["inputRequests"]
         first, second = sorted(asked, key=lambda key: asked[key]["params"]["message"])
-        await told(hand, id, **{first: accept(1)})
+        await answer_task(hand, id, **{first: accept(1)})
         left = (await got(hand, id))["result"]
         assert left["status"] == "input_required" and [*left["inputRequests"]] == [second]
-        await told(hand, id, **{first: accept(9), second: accept(2)})
+        await answer_task(hand, id, **{first: accept(9), second: accept(2)})
         assert (await until(hand, id, "completed"))["result"]["content"][0]["text"] == "1 2"
 
 
 @pytest.mark.shows("TX-15")
 async def test_cancelling_is_acknowledged_and_ends_the_handler() -> None:
-    async with served(Worker()) as hand:
-        id = await begun(hand, "endless")
+    async with serve_by_hand(Worker()) as hand:
+        id = await begin_task(hand, "endless")
         for _ in range(2):
-            acknowledged = (await cancelled(hand, id))["result"]
+            acknowledged = (await cancel_task(hand, id))["result"]
             assert set(acknowledged) == {"resultType", "_meta"}
             await until(hand, id, "cancelled")
-        id = await begun(hand, "stubborn")
-        await cancelled(hand, id)
+        id = await begin_task(hand, "stubborn")
+        await cancel_task(hand, id)
         ended = await until(hand, id, "completed")
         assert ended["result"]["content"][0]["text"] == "I was nearly done"
 
 
 @pytest.mark.shows("TX-08")
 async def test_a_task_may_begin_after_questions_that_are_asked_without_one() -> None:
-    async with served(Worker()) as hand:
+    async with serve_by_hand(Worker()) as hand:
         for become in (True, False):
             found = (await call(hand, "later", become=become))["result"]
             assert found["resultType"] == "input_required" and "taskId" not in found
@@ -339,15 +343,19 @@ async def test_a_task_may_begin_after_questions_that_are_asked_without_one() -> 
             assert result["resultType"] == "task" and "requestState" not in result
             asked = await until(hand, result["taskId"], "input_required")
             (key,) = asked["inputRequests"]
-            await told(hand, result["taskId"], **{key: accept(4)})
+            await answer_task(hand, result["taskId"], **{key: accept(4)})
             ended = await until(hand, result["taskId"], "completed")
             assert ended["result"]["content"][0]["text"] == "3 4"
 
 
 @pytest.mark.shows("TX-20", "TX-23")
-async def test_what_is_no_task_is_unknown_and_removed_methods_are_not_found() -> None:
-    async with served(Worker()) as hand:
-        for answer in (await got(hand, "x"), await told(hand, "x"), await cancelled(hand, "x")):
+async def test_unknown_task_is_invalid_and_removed_methods_are_not_found() -> None:
+    async with serve_by_hand(Worker()) as hand:
+        for answer in (
+            await got(hand, "x"),
+            await answer_task(hand, "x"),
+            await cancel_task(hand, "x"),
+        ):
             assert answer["error"]["code"] == -32602
         for method in ("tasks/list", "tasks/result"):
             answer = await hand.ask(method, 3, taskId="x", _meta=DECLARED)
@@ -355,8 +363,8 @@ async def test_what_is_no_task_is_unknown_and_removed_methods_are_not_found() ->
 
 
 async def test_too_many_tasks_are_refused_in_words() -> None:
-    async with served(Worker(), tasks=TaskOptions(max_tasks=1), drain=0) as hand:
-        await begun(hand, "endless")
+    async with serve_by_hand(Worker(), tasks=TaskOptions(max_tasks=1), drain=0) as hand:
+        await begin_task(hand, "endless")
         error = (await call(hand, "endless"))["error"]
         assert "Too many tasks: 1 are kept" in error["message"]
 
@@ -374,7 +382,7 @@ async def test_only_what_is_about_tasks_says_that_these_cannot_be_reached() -> N
         async def a(self) -> str:
             raise EngineUnavailable("away")
 
-    async with served(Reading(), tasks=TaskOptions(store=Away())) as hand:
+    async with serve_by_hand(Reading(), tasks=TaskOptions(store=Away())) as hand:
         looked = await hand.ask("tasks/get", 8, taskId="7", _meta=DECLARED)
         for answer in (await call(hand, "endless"), looked):
             assert answer["error"]["code"] == -32603

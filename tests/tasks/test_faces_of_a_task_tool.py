@@ -38,7 +38,7 @@ TRANSPORTS: Final[tuple[Transport, ...]] = ("memory", "http")
 
 
 class Reporter(TasksServer, Toolkit, mcp.Server):
-    """One handler, as a tool that may be a task and as one that has to be."""
+    """One handler as a tool with optional and with required tasks."""
 
     @tool(task=True)
     async def may(self, session: mcp.Session) -> str:
@@ -64,7 +64,7 @@ class Reporter(TasksServer, Toolkit, mcp.Server):
 
 
 class Heard:
-    """What a client was told while a call was worked on."""
+    """A record of the notifications during a call."""
 
     def __init__(self) -> None:
         self.progress = set[float]()
@@ -75,7 +75,7 @@ class Heard:
 
 
 def client_for(revision: str, tasks: bool, heard: Heard) -> Any:
-    """A client of a revision, with or without tasks, that answers what it can be asked."""
+    """Return a client of a revision, with or without tasks, that answers all requests."""
     models = load(revision).models
 
     async def on_create_message(self: object, params: Any) -> Any:
@@ -99,7 +99,7 @@ def client_for(revision: str, tasks: bool, heard: Heard) -> Any:
 
 
 @asynccontextmanager
-async def connected(transport: Transport, client: Any) -> AsyncGenerator[Any, None]:
+async def connect_over(transport: Transport, client: Any) -> AsyncGenerator[Any, None]:
     """A client that is connected to the server."""
     if transport == "memory":
         options = Options(tasks=TASKS)
@@ -113,8 +113,10 @@ async def connected(transport: Transport, client: Any) -> AsyncGenerator[Any, No
         yield ours
 
 
-async def called(client: Any, revision: str, name: str, heard: Heard, tasks: bool) -> str:
-    """What a client gets that wants to hear everything, and a task if it can have one."""
+async def call_with_progress(
+    client: Any, revision: str, name: str, heard: Heard, tasks: bool
+) -> str:
+    """Call a tool with all notifications, and as a task if possible; return its text."""
     meta: JsonObject = {}
     if revision == STATELESS:
         meta = {"meta": m.RequestMetaObject(log_level="debug")}
@@ -129,7 +131,7 @@ async def called(client: Any, revision: str, name: str, heard: Heard, tasks: boo
 
 
 @pytest.mark.shows("TX-18")
-async def test_one_handler_answers_every_client_as_its_revision_says() -> None:
+async def test_handler_answers_each_client_in_its_revision() -> None:
     everything = ({1.0, 2.0}, {"begun"})
     nothing = (set[float](), set[str]())
     faces: list[tuple[str, bool]] = [*product(NAMES, [False]), (OLD, True), (STATELESS, True)]
@@ -138,10 +140,10 @@ async def test_one_handler_answers_every_client_as_its_revision_says() -> None:
         name = "Ann" if revision in WITH_ELICITATION else "whoever you are"
         # Tasks of the extension have neither progress nor a log.
         expected = nothing if tasks and revision == STATELESS else everything
-        async with connected(transport, client_for(revision, tasks, heard)) as client:
+        async with connect_over(transport, client_for(revision, tasks, heard)) as client:
             with case((transport, revision, tasks)):
                 assert client.revision == revision
-                said = await called(client, revision, "may", heard, tasks)
+                said = await call_with_progress(client, revision, "may", heard, tasks)
                 assert said == f"{name}, says a model"
                 assert (heard.progress, heard.log) == expected
 
@@ -149,16 +151,16 @@ async def test_one_handler_answers_every_client_as_its_revision_says() -> None:
 async def test_a_tool_that_has_to_be_a_task_is_refused_where_there_can_be_none() -> None:
     for transport, revision in product(TRANSPORTS, NAMES):
         heard, code = Heard(), -32021 if revision == STATELESS else -32601
-        async with connected(transport, client_for(revision, False, heard)) as client:
+        async with connect_over(transport, client_for(revision, False, heard)) as client:
             with case((transport, revision)), pytest.raises(McpError) as raised:
-                await called(client, revision, "must", heard, False)
+                await call_with_progress(client, revision, "must", heard, False)
             assert raised.value.code == code
             assert (heard.progress, heard.log) == (set(), set()), "and nothing has run"
     for transport, revision in product(TRANSPORTS, (OLD, STATELESS)):
         heard = Heard()
-        async with connected(transport, client_for(revision, True, heard)) as client:
+        async with connect_over(transport, client_for(revision, True, heard)) as client:
             with case((transport, revision)):
-                said = await called(client, revision, "must", heard, True)
+                said = await call_with_progress(client, revision, "must", heard, True)
                 assert said == "Ann, says a model"
 
 

@@ -11,15 +11,15 @@ from mcp_revisions.v2026_07_28 import Server, Session
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.coroutines import until
 from support.json_types import JsonObject
-from support.sessions.talking import CAPABILITIES, META, Hand, pkg, served
+from support.sessions.talking import CAPABILITIES, META, Hand, pkg, serve_by_hand
 from support.tasks.by_hand import (
     DECLARED,
     Before,
     Clock,
-    Played,
+    ScriptedServer,
     Since,
     calling,
-    timed,
+    set_clock,
 )
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -36,7 +36,7 @@ class Slow(TasksServer, Toolkit, Server):
 
     @tool(task=True)
     async def slow(self, session: Session) -> str:
-        """Wait, and report that to whoever may hear of it."""
+        """Wait, and report that to all listeners."""
         await session.progress(1, 2)
         await self.go_on.wait()
         await session.progress(2, 2)
@@ -60,7 +60,7 @@ async def ask(hand: Hand, id: int, method: str, **params: Any) -> Any:
 async def serving() -> AsyncGenerator[tuple[Slow, Hand], None]:
     """A server, and the client's end of a connection to it."""
     server = Slow()
-    async with served(server, tasks=TaskOptions(poll_interval=0.01)) as hand:
+    async with serve_by_hand(server, tasks=TaskOptions(poll_interval=0.01)) as hand:
         yield server, hand
         server.go_on.set()
 
@@ -81,7 +81,7 @@ async def test_a_stream_tells_where_its_tasks_stand_until_they_have_ended() -> N
         assert last["params"]["taskId"] == id and last["params"]["status"] == "completed"
         assert last["params"]["result"]["content"][0]["text"] == "done"
         assert last["params"]["_meta"][SUBSCRIPTION] == 2
-        assert await hand.nothing(0.02), "and neither progress nor a log"
+        assert await hand.is_silent(0.02), "and neither progress nor a log"
 
 
 @pytest.mark.shows("TX-17")
@@ -98,7 +98,7 @@ async def test_a_client_without_the_extension_hears_of_no_task() -> None:
 
 
 async def test_a_stream_has_no_more_tasks_than_a_connection_may_subscribe_to() -> None:
-    async with served(Slow(), max_subscriptions=2) as hand:
+    async with serve_by_hand(Slow(), max_subscriptions=2) as hand:
         refused = await ask(hand, 2, LISTEN, notifications={"taskIds": ["a", "b", "c"]})
         assert "No more than 2" in refused["error"]["message"]
 
@@ -106,7 +106,7 @@ async def test_a_stream_has_no_more_tasks_than_a_connection_may_subscribe_to() -
 @pytest.mark.shows("TX-09", "TX-17")
 async def test_a_client_that_listens_hears_of_the_end_and_asks_no_more() -> None:
     server, clock = Slow(), Clock()
-    client = timed(Since(), clock)
+    client = set_clock(Since(), clock)
 
     async def notify() -> None:
         server.go_on.set()
@@ -114,7 +114,7 @@ async def test_a_client_that_listens_hears_of_the_end_and_asks_no_more() -> None
     async with pkg.connect_in_memory(server, client):
         handle = await client.start_task("slow")
         listening = asyncio.create_task(client.listen_to_tasks(handle))
-        # What is sent first says where the task stands.
+        # The first message is the state of the task.
         await until(lambda: handle.has_news)
         clock.notified = notify
         assert await handle.result(as_=str) == "done"
@@ -123,6 +123,6 @@ async def test_a_client_that_listens_hears_of_the_end_and_asks_no_more() -> None
 
 
 async def test_there_is_nothing_to_listen_to_in_the_other_form() -> None:
-    async with calling(Before(), Played("2025-11-25")) as client:
+    async with calling(Before(), ScriptedServer("2025-11-25")) as client:
         with pytest.raises(pkg.LocalError):
             await client.listen_to_tasks()

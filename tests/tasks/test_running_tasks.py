@@ -1,4 +1,4 @@
-"""What runs tasks: shutting down, workers that are gone, and what holds in a task as outside."""
+"""The runner of tasks: shutdown, dead workers, and the context of tasks."""
 
 import asyncio
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 from support.json_types import JsonObject
 from support.revisions import OLD
-from support.sessions.talking import INITIALIZED, hello, request, served, shaken
-from support.tasks.asking import DECLARED, begun, got, told, until
+from support.sessions.talking import INITIALIZED, hello, request, serve_by_hand, shaken
+from support.tasks.asking import DECLARED, answer_task, begin_task, got, until
 
 RUNS: list[str] = []
 
@@ -106,12 +106,12 @@ def of(store: MemoryTaskStore) -> TaskOptions:
 async def test_a_task_that_may_run_again_goes_on_in_another_worker_with_its_answers() -> None:
     RUNS.clear()
     store = MemoryTaskStore()
-    async with served(Outer(), tasks=of(store), drain=0) as hand:
-        id = await begun(hand, "again")
+    async with serve_by_hand(Outer(), tasks=of(store), drain=0) as hand:
+        id = await begin_task(hand, "again")
         (key,) = (await until(hand, id, "input_required"))["inputRequests"]
-        await told(hand, id, **{key: {"action": "accept", "content": {"age": 7}}})
+        await answer_task(hand, id, **{key: {"action": "accept", "content": {"age": 7}}})
         await until(hand, id, "working")
-    async with served(Outer(), tasks=of(store), drain=0) as hand:
+    async with serve_by_hand(Outer(), tasks=of(store), drain=0) as hand:
         ended = await until(hand, id, "completed")
         assert ended["result"]["content"][0]["text"] == "7 after 2 runs"
 
@@ -133,9 +133,9 @@ async def test_a_task_that_runs_again_knows_what_its_client_of_2025_11_25_declar
 
 async def test_a_task_that_may_not_run_again_fails_when_its_worker_is_shut_down() -> None:
     store = MemoryTaskStore()
-    async with served(Outer(), tasks=of(store), drain=0) as hand:
-        id = await begun(hand, "only_once")
-    async with served(Outer(), tasks=of(store), drain=0) as hand:
+    async with serve_by_hand(Outer(), tasks=of(store), drain=0) as hand:
+        id = await begin_task(hand, "only_once")
+    async with serve_by_hand(Outer(), tasks=of(store), drain=0) as hand:
         found = (await got(hand, id))["result"]
         assert found["status"] == "failed" and found["error"]["code"] == -32603
 
@@ -143,16 +143,16 @@ async def test_a_task_that_may_not_run_again_fails_when_its_worker_is_shut_down(
 async def test_a_task_whose_worker_is_gone_without_a_word_fails() -> None:
     store = MemoryTaskStore()
     board = TaskBoard(store, of(store))
-    async with served(Outer(), tasks=of(store), drain=0) as hand:
-        id = await begun(hand, "only_once")
+    async with serve_by_hand(Outer(), tasks=of(store), drain=0) as hand:
+        id = await begin_task(hand, "only_once")
         task = await board.find(id)
-        running = asyncio.create_task(_adopted(board, task))
+        running = asyncio.create_task(_adopt(board, task))
         found = await until(hand, id, "failed")
         assert "gone" in found["error"]["message"]
         await running
 
 
-async def _adopted(board: TaskBoard, task: Task) -> None:
+async def _adopt(board: TaskBoard, task: Task) -> None:
     async def never(task: object) -> Any:
         raise AssertionError(task)
 
@@ -160,9 +160,9 @@ async def _adopted(board: TaskBoard, task: Task) -> None:
     await runner.adopt(task)
 
 
-async def test_what_is_wrong_with_one_store_call_does_not_end_the_looking_after_others() -> None:
+async def test_store_failure_does_not_stop_takeover_of_orphans() -> None:
     class Failing(MemoryTaskStore):
-        """A store that fails once in a way that nobody expects."""
+        """A store that fails once with an unexpected error."""
 
         failed = False
 
@@ -174,10 +174,10 @@ async def test_what_is_wrong_with_one_store_call_does_not_end_the_looking_after_
 
     store = Failing()
     board = TaskBoard(store, of(store))
-    async with served(Outer(), tasks=TaskOptions(store=store, lease=2.0), drain=0) as hand:
+    async with serve_by_hand(Outer(), tasks=TaskOptions(store=store, lease=2.0), drain=0) as hand:
         await hand.ask("server/discover", "discover", _meta=DECLARED)
-        id = await begun(hand, "only_once")
-        (held,) = [one.key for one in await store.page("", "", 9)]
+        id = await begin_task(hand, "only_once")
+        (held,) = [stored.key for stored in await store.page("", "", 9)]
         task = Task(
             id="left",
             form="extension",
@@ -190,7 +190,7 @@ async def test_what_is_wrong_with_one_store_call_does_not_end_the_looking_after_
             poll_interval=1.0,
         )
         await board.create(task)
-        await store.renew({one.key for one in await store.page("", "", 9)} - {held}, 0.0)
+        await store.renew({stored.key for stored in await store.page("", "", 9)} - {held}, 0.0)
         assert store.failed
         await until(hand, "left", "failed")
         assert (await got(hand, id))["result"]["status"] == "working"
@@ -204,8 +204,8 @@ async def test_a_call_becomes_one_task_whose_handler_ends_if_nobody_can_hold_it(
             raise EngineUnavailable("away")
 
     store, server = Away(), Deferred()
-    async with served(server, tasks=of(store), drain=0) as hand:
-        await begun(hand, "late")
+    async with serve_by_hand(server, tasks=of(store), drain=0) as hand:
+        await begin_task(hand, "late")
         assert len(await store.page("", "", 9)) == 1
         await asyncio.wait_for(server.stopped.wait(), 30)
 
@@ -213,7 +213,7 @@ async def test_a_call_becomes_one_task_whose_handler_ends_if_nobody_can_hold_it(
 async def test_a_call_that_is_refused_leaves_nothing_of_its_session_behind() -> None:
     server = Outer()
     full = TaskOptions(store=MemoryTaskStore(), max_tasks=1)
-    async with served(server, revisions=REVISIONS, tasks=full, drain=0) as hand:
+    async with serve_by_hand(server, revisions=REVISIONS, tasks=full, drain=0) as hand:
         await hand.send(hello(OLD))
         await hand.take()
         await hand.send(INITIALIZED)
@@ -236,7 +236,7 @@ async def test_a_call_that_is_refused_leaves_nothing_of_its_session_behind() -> 
 async def test_middleware_stands_around_the_work_and_mounted_tools_become_tasks() -> None:
     server = Outer()
     server.mount("in", Inner())
-    async with served(server, drain=0) as hand:
-        ended = await until(hand, await begun(hand, "in_deep"), "completed")
+    async with serve_by_hand(server, drain=0) as hand:
+        ended = await until(hand, await begin_task(hand, "in_deep"), "completed")
         assert ended["result"]["_meta"] == {"around": "this"}
         assert ended["result"]["content"][0]["text"] == "2026-07-28 None"

@@ -27,15 +27,15 @@ from mcp_protogen.runtime.features.tasks.board import (
     UnknownTask,
     new_task_id,
 )
-from mcp_protogen.runtime.features.tasks.holding import LeaseLost, Step
+from mcp_protogen.runtime.features.tasks.leases import LeaseLost, Step
 from mcp_protogen.runtime.features.tasks.lifecycle import (
     TaskEnded,
-    answered,
-    asked,
+    add_answers,
+    add_questions,
+    assign,
+    cancel,
     cancel_asked,
-    cancelled,
-    completed,
-    held,
+    complete,
 )
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Status, Task
 from mcp_protogen.runtime.features.tasks.watch import Timers, Watch
@@ -81,8 +81,8 @@ def board_of(
     return TaskBoard(store, TaskOptions(lease=LEASE, max_tasks=max_tasks), clock=clock)
 
 
-def watched(board: TaskBoard) -> tuple[int, int]:
-    """Return how many tasks somebody waits for, and how many are looked at."""
+def count_watched(board: TaskBoard) -> tuple[int, int]:
+    """Return how many tasks are awaited, and how many are watched."""
     watch = cast(Watch, vars(board)["_watch"])
     return len(watch), len(cast(Timers, vars(watch)["_timers"]))
 
@@ -91,21 +91,21 @@ def play(script: Callable[[], Awaitable[None]]) -> None:
     coroutines.run(script(), within=1e6, loop=SkippingLoop)
 
 
-def done(task: Task) -> Task:
-    return completed(task, {"done": True}, now())
+def complete_task(task: Task) -> Task:
+    return complete(task, {"done": True}, now())
 
 
 def test_a_waiter_hears_at_once_what_its_own_process_changes() -> None:
     async def script() -> None:
         board = board_of(Store())
         task = await board.create(a_task())
-        waiters = [create_task(board.changed(task)) for _ in range(100)]
+        waiters = [create_task(board.wait_for_change(task)) for _ in range(100)]
         await sleep(0)
         before = now()
         changed = await board.change("task", lambda one: replace(one, status_message="half"))
         assert await asyncio.gather(*waiters) == [changed] * 100
         assert now() == before
-        assert await board.changed(task) == changed
+        assert await board.wait_for_change(task) == changed
 
     play(script)
 
@@ -119,14 +119,14 @@ def test_a_change_between_reading_and_waiting_is_not_missed() -> None:
 
         async def slow_get(key: str) -> object:
             found = await get(key)
-            # What it has read is old when it comes.
+            # Its data is old when it arrives.
             store.get = get  # type: ignore[method-assign]
-            await board.change("task", done)
+            await board.change("task", complete_task)
             return found
 
         store.get = slow_get  # type: ignore[method-assign, assignment]
         before = now()
-        assert (await board.changed(task)).status is Status.COMPLETED
+        assert (await board.wait_for_change(task)).status is Status.COMPLETED
         assert now() == before
 
     play(script)
@@ -137,12 +137,12 @@ def test_a_change_of_another_worker_is_found_soon_and_less_and_less_is_asked() -
         store = Store()
         one, other = board_of(store), board_of(store)
         task = await one.create(a_task())
-        waiter = create_task(one.ended(task))
+        waiter = create_task(one.wait_for_end(task))
         await sleep(600)
         # Twice a second, and a few times more at first.
         assert store.looks <= 1210
         before = now()
-        await other.change("task", done)
+        await other.change("task", complete_task)
         assert (await waiter).status is Status.COMPLETED
         assert now() - before <= 0.5
 
@@ -159,9 +159,11 @@ def test_whoever_waits_for_a_change_waits_for_a_store_that_is_away() -> None:
         store = Away()
         board = board_of(store)
         task = await board.create(a_task())
-        changed, ended = create_task(board.changed(task)), create_task(board.ended(task))
+        changed, ended = create_task(board.wait_for_change(task)), create_task(
+            board.wait_for_end(task)
+        )
         await sleep(1)
-        await board.change("task", done)
+        await board.change("task", complete_task)
         store.away = True
         await sleep(LEASE)
         assert not changed.done() and not ended.done()
@@ -176,7 +178,7 @@ def test_waiters_that_are_gone_take_no_memory() -> None:
         store = Store()
         board = board_of(store, max_tasks=100)
         tasks = [await board.create(a_task(str(number))) for number in range(100)]
-        waiters = [create_task(board.ended(task)) for task in tasks * 3]
+        waiters = [create_task(board.wait_for_end(task)) for task in tasks * 3]
         await sleep(1)
         for waiter in waiters:
             waiter.cancel()
@@ -184,7 +186,7 @@ def test_waiters_that_are_gone_take_no_memory() -> None:
         looks = store.looks
         await sleep(100)
         assert store.looks == looks
-        assert watched(board) == (0, 0)
+        assert count_watched(board) == (0, 0)
 
     play(script)
 
@@ -194,15 +196,15 @@ def test_ten_thousand_tasks_wait_and_hold_at_once_and_none_is_lost() -> None:
         store, number = Store(), 10_000
         board, other = (board_of(store, max_tasks=number) for _ in range(2))
         tasks = [await board.create(a_task(str(i), ttl=None)) for i in range(number)]
-        waiters = [create_task(board.ended(task)) for task in tasks]
+        waiters = [create_task(board.wait_for_end(task)) for task in tasks]
         for i, task in enumerate(tasks):
             # Some of them at another worker.
-            await (board, other)[i % 2].change(task.id, done)
+            await (board, other)[i % 2].change(task.id, complete_task)
             if i % 100 == 0:
                 await sleep(0.01)
         ended = await asyncio.gather(*waiters)
         assert {task.status for task in ended} == {Status.COMPLETED}
-        assert watched(board) == (0, 0)
+        assert count_watched(board) == (0, 0)
 
     play(script)
 
@@ -229,12 +231,12 @@ def test_a_lease_is_renewed_without_a_change_that_anybody_sees() -> None:
         await board.create(a_task())
         async with board.holding("task", "worker") as holding:
             before = await other.find("task")
-            waiter = create_task(other.changed(before))
+            waiter = create_task(other.wait_for_change(before))
             await sleep(10 * LEASE)
             assert [task async for task in other.orphans()] == []
             assert await other.find("task") == before
             assert not waiter.done() and not holding.over.is_set()
-            await holding.change(done)
+            await holding.change(complete_task)
             assert (await waiter).status is Status.COMPLETED
         assert len(vars(board)["_leases"]) == 0
         assert [task async for task in other.orphans()] == []
@@ -243,14 +245,14 @@ def test_a_lease_is_renewed_without_a_change_that_anybody_sees() -> None:
 
 
 def test_who_holds_a_task_learns_that_it_has_to_stop() -> None:
-    def cancel(task: Task) -> Task:
-        return cancelled(task, now())
+    def cancel_task(task: Task) -> Task:
+        return cancel(task, now())
 
     def ask(task: Task) -> Task:
         return cancel_asked(task, now())
 
     def take(task: Task) -> Task:
-        return held(task, "thief", now() + LEASE)
+        return assign(task, "thief", now() + LEASE)
 
     async def script(step: Step, own: bool, lost: bool, error: type[Exception] | None) -> None:
         store = Store()
@@ -263,11 +265,11 @@ def test_who_holds_a_task_learns_that_it_has_to_stop() -> None:
             await holding.over.wait()
             assert holding.lost is lost
             with pytest.raises(error) if error else nullcontext():
-                await holding.change(done)
+                await holding.change(complete_task)
         assert (await board.find("task")).worker == ("thief" if lost else None)
 
     for name, step, lost, error in (
-        ("ended", cancel, False, TaskEnded),
+        ("ended", cancel_task, False, TaskEnded),
         ("asked to cancel", ask, False, None),
         ("taken over", take, True, LeaseLost),
     ):
@@ -291,10 +293,10 @@ def test_a_lease_that_cannot_be_renewed_is_lost_in_its_time() -> None:
             (orphan,) = [task async for task in board_of(store).orphans()]
             assert orphan.id == "task"
             with pytest.raises(LeaseLost):
-                await holding.change(done)
+                await holding.change(complete_task)
             # The same worker may take it over while its old handler still ends.
             async with board.holding("task", "worker") as again:
-                assert (await again.change(done)).status is Status.COMPLETED
+                assert (await again.change(complete_task)).status is Status.COMPLETED
 
     play(script)
 
@@ -311,16 +313,18 @@ def test_an_orphan_is_taken_over_by_exactly_one_worker() -> None:
         assert [task async for task in boards[0].orphans()] == []
         await sleep(LEASE)
 
-        async def taken(board: TaskBoard, worker: str) -> list[str]:
+        async def take_orphans(board: TaskBoard, worker: str) -> list[str]:
             found = list[str]()
             async for orphan in board.orphans():
                 async with board.holding(orphan.id, worker) as holding:
                     await sleep(0.1)
-                    await holding.change(done)
+                    await holding.change(complete_task)
                 found.append(orphan.id)
             return found
 
-        takes = await asyncio.gather(*(taken(board, str(i)) for i, board in enumerate(boards)))
+        takes = await asyncio.gather(
+            *(take_orphans(board, str(i)) for i, board in enumerate(boards))
+        )
         assert sorted(id for some in takes for id in some) == sorted(names)
         await sleep(2 * LEASE)
         assert [task async for task in boards[0].orphans()] == []
@@ -334,18 +338,18 @@ def test_a_worker_that_stood_still_does_not_find_its_own_tasks_as_orphans() -> N
         vars(store)["clock"] = lambda: now() + stood_still
         board = board_of(store)
         task = await board.create(a_task())
-        async with board.alone(task, "asking"), board.holding("task", "worker") as holding:
+        async with board.exclusive(task, "asking"), board.holding("task", "worker") as holding:
             stood_still = LEASE * 2
             assert [task async for task in board.orphans()] == []
             # By that, it has them still.
             assert [task async for task in board_of(store).orphans()] == []
             assert len(vars(store)["_kept"]) == 2
-            assert (await holding.change(done)).status is Status.COMPLETED
+            assert (await holding.change(complete_task)).status is Status.COMPLETED
 
     play(script)
 
 
-def test_what_is_given_back_is_an_orphan_at_once() -> None:
+def test_released_task_is_orphan_at_once() -> None:
     async def script() -> None:
         store = Store()
         board = board_of(store)
@@ -372,7 +376,7 @@ def test_an_extension_task_that_lapses_fails_and_is_deleted_later() -> None:
     async def script() -> None:
         board = board_of(Store())
         task = await board.create(a_task(ttl=30.0))
-        waiter = create_task(board.ended(task))
+        waiter = create_task(board.wait_for_end(task))
         async with board.holding("task", "worker") as holding:
             await sleep(29.9)
             assert not waiter.done() and not holding.over.is_set()
@@ -383,7 +387,7 @@ def test_an_extension_task_that_lapses_fails_and_is_deleted_later() -> None:
             await holding.over.wait()
         assert await board.find("task") == failed
         with pytest.raises(UnknownTask):
-            await board.changed(failed)
+            await board.wait_for_change(failed)
         assert now() == pytest.approx(30 + LAPSED_FOR, abs=0.1)
 
     play(script)
@@ -396,7 +400,7 @@ def test_a_core_task_that_lapses_is_gone() -> None:
         task = await board.create(a_task(form="core", ttl=30.0))
         async with board.holding("task", "worker") as holding:
             with pytest.raises(UnknownTask):
-                await board.ended(task)
+                await board.wait_for_end(task)
             assert now() == pytest.approx(30, abs=0.1)
             await holding.over.wait()
             assert holding.lost
@@ -419,14 +423,14 @@ def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
                 assert [task async for task in jumping.orphans()] == []
                 assert (await jumping.find("task")).status is Status.WORKING
                 before = await board.find("task")
-                await jumping.change("task", lambda one: asked(one, key(), jumping.clock()))
+                await jumping.change("task", lambda one: add_questions(one, key(), jumping.clock()))
                 changed = await jumping.change(
-                    "task", lambda one: answered(one, key(), jumping.clock())
+                    "task", lambda one: add_answers(one, key(), jumping.clock())
                 )
                 assert changed.updated_at >= before.updated_at
                 await sleep(LEASE)
             assert not holding.over.is_set()
-        # What somebody holds whose clock is wrong is an orphan in time all the same.
+        # A task of a worker with a wrong clock still becomes an orphan in time.
         async with jumping.holding("task", "other"):
             await sleep(LEASE * 2)
             assert [task async for task in board.orphans()] == []
@@ -434,7 +438,7 @@ def test_a_worker_whose_clock_jumps_neither_ends_tasks_nor_takes_them() -> None:
     play(script)
 
 
-def test_what_one_process_keeps_goes_by_a_clock_that_nobody_sets(
+def test_store_clock_of_single_process_is_monotonic(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     limits = TaskOptions()
@@ -473,7 +477,7 @@ def test_a_principal_has_as_many_tasks_as_it_may_and_sees_no_others() -> None:
             with pytest.raises(UnknownTask) as one:
                 await board.get(id, "core" if form == "core" else "extension", who)
             refused.append(one.value)
-        assert len({str(one) for one in refused}) == 1
+        assert len({str(error) for error in refused}) == 1
         found = (await board.page("a", None, 10)).tasks
         assert sorted(task.id for task in found) == ["'a' 0", "'a' 1"]
 
@@ -510,8 +514,8 @@ def test_steps_of_several_workers_at_once_are_all_taken() -> None:
         await boards[0].create(a_task())
 
         async def ask(board: TaskBoard, key: str) -> None:
-            await board.change("task", lambda one: asked(one, {key: {"key": key}}, now()))
-            await board.change("task", lambda one: answered(one, {key: {"said": key}}, now()))
+            await board.change("task", lambda one: add_questions(one, {key: {"key": key}}, now()))
+            await board.change("task", lambda one: add_answers(one, {key: {"said": key}}, now()))
 
         await asyncio.gather(
             *(ask(board, f"{i} {j}") for j in range(9) for i, board in enumerate(boards))
@@ -532,19 +536,19 @@ def test_of_all_workers_one_at_a_time_does_what_is_done_alone() -> None:
 
         async def do(board: TaskBoard) -> None:
             nonlocal inside, most, times
-            async with board.alone(task, "asking"):
+            async with board.exclusive(task, "asking"):
                 inside += 1
                 most = max(most, inside)
                 await sleep(LEASE * 3)
                 inside -= 1
                 times += 1
 
-        async with boards[0].alone(task, "something else"):
+        async with boards[0].exclusive(task, "something else"):
             await asyncio.gather(*(do(board) for board in boards * 2))
         assert (most, times) == (1, 6)
         assert await boards[0].find("task") == task
         for board in boards:
-            assert watched(board) == (0, 0) and len(vars(board)["_leases"]) == 0
+            assert count_watched(board) == (0, 0) and len(vars(board)["_leases"]) == 0
         assert len(vars(store)["_kept"]) == 1
 
     play(script)
@@ -561,7 +565,7 @@ def test_whoever_is_not_heard_of_does_nothing_alone_any_more() -> None:
         lost, taken = asyncio.Event(), asyncio.Event()
 
         async def do(board: TaskBoard, until: asyncio.Event) -> None:
-            async with board.alone(task, "asking"):
+            async with board.exclusive(task, "asking"):
                 taken.set()
                 await until.wait()
 
@@ -576,7 +580,7 @@ def test_whoever_is_not_heard_of_does_nothing_alone_any_more() -> None:
             assert [task async for task in board.orphans()] == []
             await sleep(1)
             assert taken.is_set()
-            # It does not end what is not its own by now.
+            # It does not end a task that it no longer owns.
             gone.away = False
             lost.set()
             await first
@@ -599,7 +603,7 @@ def test_a_record_that_is_no_task_is_unknown_and_logged(caplog: pytest.LogCaptur
         kept = vars(store)["_kept"]["".join(vars(store)["_kept"])]
         whole = json.loads(kept.record)
         others = [{**whole, name: 1 if name == "scopes" else [1]} for name in whole]
-        texts = [json.dumps(other).encode() for other in others]
+        texts = [json.dumps(record_value).encode() for record_value in others]
         for record in (b"secret", b"[]", b"{}", b'{"status": "lost"}', *texts):
             kept.record = record
             with pytest.raises(UnknownTask):

@@ -17,7 +17,7 @@ from mcp_protogen.runtime.features.tasks.board import (
     TooManyTasks,
     UnknownTask,
 )
-from mcp_protogen.runtime.features.tasks.holding import Holding, LeaseLost, Step
+from mcp_protogen.runtime.features.tasks.leases import Holding, LeaseLost, Step
 from mcp_protogen.runtime.features.tasks.task import LAPSED_FOR, Task
 from mcp_protogen.runtime.storage.memory_tasks import MemoryTaskStore
 from support.coroutines import run
@@ -56,10 +56,10 @@ class Known:
 
 
 class Tasks(RuleBasedStateMachine):
-    """Two workers whose clocks are wrong, each in its own way, on one store.
+    """Two workers with wrong clocks on one store.
 
-    A worker that is killed, or stopped for a while, is one that renews nothing: what it has held
-    is taken over, and what it does later is refused.
+    A worker that is killed, or stopped for a while, renews nothing: its tasks are taken over, and
+    its later writes are refused.
     """
 
     def __init__(self) -> None:
@@ -87,19 +87,19 @@ class Tasks(RuleBasedStateMachine):
     def take(self, data: st.DataObject, step: Step, allowed: bool) -> bool:
         """Take a step of the task that `data` chose last; return whether it was taken."""
         board = data.draw(st.sampled_from(self.boards))
-        before = done(board.find(self.chosen))
+        before = run_at_once(board.find(self.chosen))
         try:
-            after = done(board.change(self.chosen, step))
+            after = run_at_once(board.change(self.chosen, step))
         except (lifecycle.TaskEnded, ValueError):
             assert not allowed
             return False
         assert allowed
         if after.version != before.version:
-            self.written()
+            self.renew_lease()
         return True
 
-    def written(self) -> None:
-        """Whoever writes a task knows of nobody who is gone."""
+    def renew_lease(self) -> None:
+        """A writer does not know of dead workers."""
         self.known[self.chosen].due = self.now + LEASE
 
     def choose(self, data: st.DataObject) -> Known | None:
@@ -113,9 +113,9 @@ class Tasks(RuleBasedStateMachine):
         self.numbers += 1
         id = f"task {self.numbers}"
         task = a_task(id, form=form, principal_id=owner, created_at=self.now, ttl=100.0)
-        full = sum(one.owner == owner for one in self.known.values()) >= MOST
+        full = sum(entry.owner == owner for entry in self.known.values()) >= MOST
         try:
-            assert done(self.boards[0].create(task)).version == 1
+            assert run_at_once(self.boards[0].create(task)).version == 1
         except TooManyTasks:
             assert full
         else:
@@ -136,7 +136,9 @@ class Tasks(RuleBasedStateMachine):
         if (task := self.choose(data)) is None:
             return
         allowed = task.live and key not in task.asked | task.answered
-        if self.take(data, lambda one: lifecycle.asked(one, {key: {}}, self.clock(0)), allowed):
+        if self.take(
+            data, lambda one: lifecycle.add_questions(one, {key: {}}, self.clock(0)), allowed
+        ):
             task.status = "input_required"
             task.asked.add(key)
 
@@ -145,7 +147,7 @@ class Tasks(RuleBasedStateMachine):
         if (task := self.choose(data)) is None:
             return
         answers: dict[str, dict[str, Any]] = {key: {} for key in keys}
-        step: Step = lambda one: lifecycle.answered(one, answers, self.clock(1))  # noqa: E731
+        step: Step = lambda one: lifecycle.add_answers(one, answers, self.clock(1))  # noqa: E731
         if self.take(data, step, task.live):
             new = keys & task.asked
             task.asked -= new
@@ -158,9 +160,9 @@ class Tasks(RuleBasedStateMachine):
         if (task := self.choose(data)) is None:
             return
         steps: dict[str, Step] = {
-            "completed": lambda one: lifecycle.completed(one, {}, self.clock(0)),
-            "failed": lambda one: lifecycle.failed(one, self.clock(0), error={}),
-            "cancelled": lambda one: lifecycle.cancelled(one, self.clock(0)),
+            "completed": lambda one: lifecycle.complete(one, {}, self.clock(0)),
+            "failed": lambda one: lifecycle.fail(one, self.clock(0), error={}),
+            "cancelled": lambda one: lifecycle.cancel(one, self.clock(0)),
         }
         if self.take(data, steps[end], task.live):
             task.status, task.asked = end, set()
@@ -178,29 +180,31 @@ class Tasks(RuleBasedStateMachine):
     def run(self, task: Known, which: int) -> None:
         self.numbers_of_runs += 1
         name = f"run {self.numbers_of_runs} of {which}"
-        step: Step = lambda one: lifecycle.held(one, name, self.clock(which))  # noqa: E731
+        step: Step = lambda one: lifecycle.assign(one, name, self.clock(which))  # noqa: E731
         try:
-            done(self.boards[which].change(self.chosen, step))
+            run_at_once(self.boards[which].change(self.chosen, step))
         except lifecycle.TaskEnded:
             assert not task.live
         else:
             assert task.live
             task.holders[which] = task.holder = name
-            self.written()
+            self.renew_lease()
 
     @rule(which=st.sampled_from([0, 1]))
     def renew(self, which: int) -> None:
         """Renew what a worker holds, which it does while it is not stopped."""
-        held = {id: one for id, one in self.known.items() if one.holders.get(which) and one.live}
-        done(self.store.renew([_key(id) for id in held], LEASE))
-        for one in held.values():
-            one.due = self.now + LEASE
+        held = {
+            id: task for id, task in self.known.items() if task.holders.get(which) and task.live
+        }
+        run_at_once(self.store.renew([_key(id) for id in held], LEASE))
+        for task in held.values():
+            task.due = self.now + LEASE
 
     @rule(which=st.sampled_from([0, 1]), again=st.booleans())
     def take_over(self, which: int, again: bool) -> None:
         """Run again, or end, the tasks whose workers are gone."""
-        gone = {id for id, one in self.known.items() if one.live and self.now >= one.due}
-        found = done(collected(self.boards[which]))
+        gone = {id for id, entry in self.known.items() if entry.live and self.now >= entry.due}
+        found = run_at_once(orphans_of(self.boards[which]))
         assert {task.id for task in found} == gone
         for self.chosen in sorted(gone):
             task = self.known[self.chosen]
@@ -232,8 +236,8 @@ class Tasks(RuleBasedStateMachine):
     def finish_as(self, task: Known, which: int, end: str) -> None:
         board, worker = self.boards[which], task.holders[which]
         steps: dict[str, Step] = {
-            "completed": lambda one: lifecycle.completed(one, {}, board.clock()),
-            "failed": lambda one: lifecycle.failed(one, board.clock(), error={}),
+            "completed": lambda one: lifecycle.complete(one, {}, board.clock()),
+            "failed": lambda one: lifecycle.fail(one, board.clock(), error={}),
         }
 
         async def change() -> None:
@@ -250,7 +254,7 @@ class Tasks(RuleBasedStateMachine):
         else:
             assert task.live and task.holder == worker
             task.status, task.asked = end, set()
-            self.written()
+            self.renew_lease()
 
     def clock(self, which: int) -> float:
         return self.boards[which].clock()
@@ -264,7 +268,7 @@ class Tasks(RuleBasedStateMachine):
                 for form in ("core", "extension"):
                     mine = known is not None and (known.form, known.owner) == (form, who)
                     try:
-                        task = done(self.boards[number % 2].get(id, form, who))
+                        task = run_at_once(self.boards[number % 2].get(id, form, who))
                     except UnknownTask:
                         assert not mine
                         continue
@@ -277,14 +281,14 @@ class Tasks(RuleBasedStateMachine):
     @invariant()
     def each_sees_a_list_of_its_own(self) -> None:
         for who in PRINCIPALS:
-            listed = done(self.boards[0].page(who, None, 10)).tasks
+            listed = run_at_once(self.boards[0].page(who, None, 10)).tasks
             assert {task.id for task in listed} == {
-                id for id, one in self.known.items() if (one.form, one.owner) == ("core", who)
+                id for id, entry in self.known.items() if (entry.form, entry.owner) == ("core", who)
             }
 
 
-def done(work: Coroutine[Any, Any, T]) -> T:
-    """Return what a coroutine returns that waits for nothing."""
+def run_at_once(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits, and return its result."""
     with pytest.raises(StopIteration) as end:
         work.send(None)
     result: T = end.value.value
@@ -292,13 +296,13 @@ def done(work: Coroutine[Any, Any, T]) -> T:
 
 
 @pytest.mark.shows("TC-08")
-def test_what_may_follow_each_status() -> None:
+def test_status_allows_only_its_successors() -> None:
     steps: dict[str, Step] = {
-        "input_required": lambda task: lifecycle.asked(task, {"key": {}}, 1.0),
-        "working": lambda task: lifecycle.answered(task, {"key": {}}, 1.0),
-        "completed": lambda task: lifecycle.completed(task, {}, 1.0),
-        "failed": lambda task: lifecycle.failed(task, 1.0, error={}),
-        "cancelled": lambda task: lifecycle.cancelled(task, 1.0),
+        "input_required": lambda task: lifecycle.add_questions(task, {"key": {}}, 1.0),
+        "working": lambda task: lifecycle.add_answers(task, {"key": {}}, 1.0),
+        "completed": lambda task: lifecycle.complete(task, {}, 1.0),
+        "failed": lambda task: lifecycle.fail(task, 1.0, error={}),
+        "cancelled": lambda task: lifecycle.cancel(task, 1.0),
     }
     new = a_task("task")
     assert new.status == "working"
@@ -315,7 +319,7 @@ def test_what_may_follow_each_status() -> None:
                         take(task)
 
 
-async def collected(board: TaskBoard) -> list[Task]:
+async def orphans_of(board: TaskBoard) -> list[Task]:
     """The tasks whose workers are gone."""
     return [task async for task in board.orphans()]
 
@@ -329,8 +333,8 @@ TestTasks.settings = settings(max_examples=40, stateful_step_count=30, deadline=
 
 
 def test_result_that_a_task_has_noted_stays() -> None:
-    task = lifecycle.noted(a_task(), "a", 1)
-    assert lifecycle.noted(task, "a", 2) is task
-    assert lifecycle.noted(task, "b", 2).done == {"a": 1, "b": 2}
+    task = lifecycle.note_result(a_task(), "a", 1)
+    assert lifecycle.note_result(task, "a", 2) is task
+    assert lifecycle.note_result(task, "b", 2).done == {"a": 1, "b": 2}
     with pytest.raises(lifecycle.TaskEnded):
-        lifecycle.noted(lifecycle.completed(task, {}, 5.0), "c", 3)
+        lifecycle.note_result(lifecycle.complete(task, {}, 5.0), "c", 3)

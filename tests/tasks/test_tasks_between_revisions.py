@@ -14,13 +14,13 @@ from support.sessions.talking import (
     META,
     Accepting,
     Hand,
+    call_params,
     client,
     hello,
     modern,
-    named,
     notification,
     pkg,
-    served,
+    serve_by_hand,
     tools,
 )
 from support.sessions.wiretap import agree, over, result, shake
@@ -30,7 +30,7 @@ DECLARING: JsonObject = {**META, CAPABILITIES: {"extensions": {ID: {}}}}
 ALL: Any = {"revisions": pkg.REVISIONS}
 
 
-async def welcomed(hand: Hand, revision: str = OLD) -> Any:
+async def initialize(hand: Hand, revision: str = OLD) -> Any:
     await hand.send(hello(revision))
     said = (await hand.take())["result"]
     await hand.send(notification("notifications/initialized"))
@@ -38,38 +38,38 @@ async def welcomed(hand: Hand, revision: str = OLD) -> Any:
 
 
 async def test_a_server_of_the_extension_declares_the_core_form_to_a_client_of_2025_11_25() -> None:
-    async with served(tools(STATELESS, create, **with_tasks(STATELESS)), **ALL) as hand:
-        said = (await welcomed(hand))["capabilities"]
+    async with serve_by_hand(tools(STATELESS, create, **with_tasks(STATELESS)), **ALL) as hand:
+        said = (await initialize(hand))["capabilities"]
     assert said["tasks"] == {"requests": {"tools": {"call": {}}}, "cancel": {}}
     assert "extensions" not in said
 
 
 async def test_no_form_of_tasks_is_declared_in_a_revision_without_tasks() -> None:
-    async with served(tools(STATELESS, create, **with_tasks(STATELESS)), **ALL) as hand:
-        said = (await welcomed(hand, "2025-06-18"))["capabilities"]
+    async with serve_by_hand(tools(STATELESS, create, **with_tasks(STATELESS)), **ALL) as hand:
+        said = (await initialize(hand, "2025-06-18"))["capabilities"]
     assert not {"tasks", "extensions"} & said.keys()
 
 
 async def test_a_server_of_2025_11_25_declares_the_extension_to_a_client_of_2026_07_28() -> None:
-    async with served(tools(OLD, create, **with_tasks(OLD)), **ALL) as hand:
+    async with serve_by_hand(tools(OLD, create, **with_tasks(OLD)), **ALL) as hand:
         said = (await hand.ask("server/discover", _meta=META))["result"]["capabilities"]
     assert said["extensions"] == {ID: {}}
     assert "tasks" not in said
 
 
 async def test_a_server_without_tasks_has_no_method_of_the_extension() -> None:
-    async with served(tools(OLD, create), **ALL) as hand:
+    async with serve_by_hand(tools(OLD, create), **ALL) as hand:
         await hand.send(modern("tasks/get", taskId="t1", _meta=DECLARING))
         assert (await hand.take())["error"]["code"] == -32601
         said = (await hand.ask("server/discover", _meta=META))["result"]["capabilities"]
     assert not {"tasks", "extensions"} & said.keys()
 
 
-async def test_what_a_2025_11_25_call_says_of_a_task_reaches_a_server_of_2026_07_28() -> None:
+async def test_task_members_of_2025_11_25_call_reach_2026_07_28_server() -> None:
     lost: list[Any] = []
     ours = tools(STATELESS, create, **with_tasks(STATELESS))
-    async with served(ours, **ALL, on_loss=lost.append) as hand:
-        await welcomed(hand)
+    async with serve_by_hand(ours, **ALL, on_loss=lost.append) as hand:
+        await initialize(hand)
         plain = await hand.ask("tools/call", 1, name="slow")
         made = await hand.ask("tools/call", 2, name="slow", task={"ttl": 5})
         found = await hand.ask("tasks/get", 3, taskId="t1")
@@ -77,23 +77,23 @@ async def test_what_a_2025_11_25_call_says_of_a_task_reaches_a_server_of_2026_07
     assert plain["result"]["content"][0]["text"] == "plain"
     assert made["result"]["task"]["taskId"] == "t1"
     assert found["result"]["taskId"] == "t1" and found["result"]["status"] == "working"
-    support = {one["name"]: one.get("execution") for one in listed["result"]["tools"]}
+    support = {tool["name"]: tool.get("execution") for tool in listed["result"]["tools"]}
     assert support == {"slow": {"taskSupport": "optional"}, "plain": None}
     assert not lost
 
 
 async def test_a_task_that_a_server_cannot_have_is_a_loss() -> None:
     lost: list[Any] = []
-    async with served(tools(STATELESS, create), **ALL, on_loss=lost.append) as hand:
-        await welcomed(hand)
+    async with serve_by_hand(tools(STATELESS, create), **ALL, on_loss=lost.append) as hand:
+        await initialize(hand)
         await hand.ask("tools/call", 1, name="slow", task={})
-    assert [one.pointer for one in lost] == ["/params/task"]
+    assert [loss.pointer for loss in lost] == ["/params/task"]
 
 
 async def test_a_server_of_2025_11_25_answers_a_client_of_the_extension_with_its_tasks() -> None:
     lost: list[Any] = []
     ours = tools(OLD, create, **with_tasks(OLD))
-    async with served(ours, **ALL, on_loss=lost.append) as hand:
+    async with serve_by_hand(ours, **ALL, on_loss=lost.append) as hand:
         await hand.send(modern("tools/call", 1, name="slow", _meta=DECLARING))
         made = (await hand.take())["result"]
         await hand.send(modern("tasks/get", 2, taskId="t2", _meta=DECLARING))
@@ -134,8 +134,10 @@ async def test_a_client_of_2025_11_25_declares_the_extension_and_gets_its_tasks(
             await hand.send(result(call["id"], resultType=kind, **WORKING, ttlMs=None))
 
     async with over(patient(OLD), Accepting(play)) as one:
-        declared = one.__mcp_runtime__.peer_declared()
-        got: Any = await one.request_once(one.TABLE.requests["tools/call"], named(OLD, "slow"))
+        declared = one.__mcp_runtime__.peer_capabilities()
+        got: Any = await one.request_once(
+            one.TABLE.requests["tools/call"], call_params(OLD, "slow")
+        )
         native = one.__mcp_runtime__.connection.view.table.wire.requests["tasks/get"]
         found: Any = await one.request_once(native, native.params(taskId="t1"))
         with pytest.raises(pkg.LocalError):
@@ -164,7 +166,7 @@ async def test_a_client_of_2026_07_28_asks_for_a_task_of_2025_11_25() -> None:
     ours = patient(STATELESS)
     async with over(ours, Accepting(play), on_loss=lost.append) as one:
         await one.list_tools()
-        params = type(named(STATELESS, "slow")).from_wire(
+        params = type(call_params(STATELESS, "slow")).from_wire(
             {"name": "slow", "task": {"ttl": 5}, "_meta": META}
         )
         made: Any = await one.request_once(one.TABLE.requests["tools/call"], params)

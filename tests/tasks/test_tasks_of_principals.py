@@ -1,4 +1,4 @@
-"""Tasks over HTTP, in both forms: whose they are, how many somebody has, and for how long."""
+"""Tasks over HTTP, in both forms: their owners, their number, and their lifetime."""
 
 import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -27,7 +27,7 @@ METHODS: Mapping[str, tuple[str, ...]] = {
 
 
 async def forms_of(site: Site, name: str) -> dict[str, Ask]:
-    """The ways in which somebody asks, by form of tasks."""
+    """Return the ways to ask of a principal, by form of tasks."""
     session = await site.initialize(OLD, of(name), elicitation={})
 
     async def core(method: str, **params: Any) -> JsonObject:
@@ -42,7 +42,7 @@ async def forms_of(site: Site, name: str) -> dict[str, Ask]:
     return {"core": core, "extension": extension}
 
 
-async def begun(ask: Ask, form: str, tool: str = "slow", **task: Any) -> JsonObject:
+async def begin_task(ask: Ask, form: str, tool: str = "slow", **task: Any) -> JsonObject:
     """The task that a call becomes, or the error in its place."""
     given: Any = {"task": task} if form == "core" else {}
     answer = await ask("tools/call", name=tool, arguments={}, **given)
@@ -64,9 +64,9 @@ async def serving_tasks(**limits: Any) -> AsyncGenerator[Site, None]:
 async def test_the_task_of_another_is_as_unknown_as_none() -> None:
     async with serving_tasks() as site:
         asks = {name: await forms_of(site, name) for name in PEOPLE}
-        ids = {form: (await begun(ask, form))["taskId"] for form, ask in asks["ann"].items()}
+        ids = {form: (await begin_task(ask, form))["taskId"] for form, ask in asks["ann"].items()}
         for form, methods in METHODS.items():
-            other = next(one for one in ids if one != form)
+            other = next(key for key in ids if key != form)
             for method in methods:
                 given: Any = {"inputResponses": {}} if method == "tasks/update" else {}
                 unknown = await asks["bob"][form](method, taskId="unknown", **given)
@@ -91,20 +91,20 @@ async def test_the_task_of_another_is_as_unknown_as_none() -> None:
 async def test_the_pages_of_a_list_have_the_tasks_of_one_principal() -> None:
     async with serving_tasks() as site:
         asks = {name: await forms_of(site, name) for name in PEOPLE}
-        ids = {str((await begun(asks["ann"]["core"], "core"))["taskId"]) for _ in range(103)}
-        await begun(asks["ann"]["extension"], "extension")
-        await begun(asks["bob"]["core"], "core")
+        ids = {str((await begin_task(asks["ann"]["core"], "core"))["taskId"]) for _ in range(103)}
+        await begin_task(asks["ann"]["extension"], "extension")
+        await begin_task(asks["bob"]["core"], "core")
         pages, cursor = list[list[str]](), dict[str, Any]()
         while not pages or cursor:
             page = (await asks["ann"]["core"]("tasks/list", **cursor))["result"]
-            pages.append([one["taskId"] for one in page["tasks"]])
+            pages.append([task["taskId"] for task in page["tasks"]])
             cursor = {"cursor": page["nextCursor"]} if "nextCursor" in page else {}
         assert [len(page) for page in pages] == [100, 3]
         assert {id for page in pages for id in page} == ids
-        # A cursor is a place, and shows nothing of somebody else.
+        # A cursor is a position, and shows nothing of other principals.
         first = (await asks["ann"]["core"]("tasks/list"))["result"]["nextCursor"]
         page = (await asks["bob"]["core"]("tasks/list", cursor=first))["result"]
-        assert len(page["tasks"]) <= 1 and not {one["taskId"] for one in page["tasks"]} & ids
+        assert len(page["tasks"]) <= 1 and not {task["taskId"] for task in page["tasks"]} & ids
         refused = await asks["ann"]["core"]("tasks/list", cursor="nowhere")
         assert refused["error"]["code"] == -32602
 
@@ -115,11 +115,11 @@ async def test_each_principal_has_so_many_tasks_and_none_for_longer() -> None:
         asks = {name: await forms_of(site, name) for name in PEOPLE}
         for name in PEOPLE:
             with case(name):
-                task = await begun(asks[name]["core"], "core", ttl=3_600_000)
+                task = await begin_task(asks[name]["core"], "core", ttl=3_600_000)
                 assert task["ttl"] == 60_000
-                assert (await begun(asks[name]["extension"], "extension"))["ttlMs"] == 30_000
+                assert (await begin_task(asks[name]["extension"], "extension"))["ttlMs"] == 30_000
                 for form, ask in asks[name].items():
-                    error = await begun(ask, form)
+                    error = await begin_task(ask, form)
                     assert error["code"] == -32603
                     assert error["message"].startswith("Too many tasks: 2 are kept")
 
@@ -141,18 +141,18 @@ def test_limits_that_make_no_sense_are_refused() -> None:
 
 
 @pytest.mark.shows("TC-21", "TX-21")
-async def test_what_has_lapsed_makes_room_and_is_unknown() -> None:
+async def test_expired_task_frees_room_and_is_unknown() -> None:
     now = 1000.0
     store = MemoryTaskStore(lambda: now)
     async with serving_tasks(store=store, max_tasks=2, ttl=1e9, max_ttl=1e9) as site:
         asks = await forms_of(site, "ann")
-        ids = {form: (await begun(ask, form))["taskId"] for form, ask in asks.items()}
-        assert "code" in await begun(asks["core"], "core")
+        ids = {form: (await begin_task(ask, form))["taskId"] for form, ask in asks.items()}
+        assert "code" in await begin_task(asks["core"], "core")
         now = 3e9
         for form, ask in asks.items():
             answer = await ask("tasks/get", taskId=ids[form])
             assert answer["error"]["code"] == -32602
-        assert "taskId" in await begun(asks["core"], "core")
+        assert "taskId" in await begin_task(asks["core"], "core")
 
 
 @pytest.mark.shows("TC-21")
@@ -162,16 +162,16 @@ async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_ot
     caplog.set_level(logging.INFO, "mcp_protogen.runtime.features.tasks.board")
     async with serving_tasks(max_tasks=1) as site:
         asks = {name: await forms_of(site, name) for name in PEOPLE}
-        id = (await begun(asks["ann"]["core"], "core"))["taskId"]
+        id = (await begin_task(asks["ann"]["core"], "core"))["taskId"]
         await asks["bob"]["core"]("tasks/get", taskId=id)
-        await begun(asks["ann"]["core"], "core")
+        await begin_task(asks["ann"]["core"], "core")
         await asks["ann"]["core"]("tasks/cancel", taskId=id)
     said = [record.getMessage() for record in caplog.records]
     key = said[0].split()[1]
     assert said == [
         f"task {key} of 'ann' was created",
-        f"task {key} of 'ann' was asked for by another: 'bob'",
-        "'ann' has as many tasks as it may have",
+        f"task {key} of 'ann' was requested by another principal: 'bob'",
+        "'ann' has reached max_tasks",
         f"task {key} of 'ann' is cancelled",
     ]
     assert id[:6] not in caplog.text, "whoever reads the log cannot ask for the task"
@@ -181,7 +181,7 @@ async def test_the_log_says_who_creates_and_ends_tasks_and_who_tries_those_of_ot
 async def test_a_listen_stream_has_only_ones_own_tasks() -> None:
     async with serving_tasks() as site:
         asks = {name: await forms_of(site, name) for name in PEOPLE}
-        id = (await begun(asks["ann"]["extension"], "extension"))["taskId"]
+        id = (await begin_task(asks["ann"]["extension"], "extension"))["taskId"]
         for name, followed in (("ann", [id]), ("bob", [])):
             wanted = {"taskIds": [id], "toolsListChanged": True}
             with case(name):
@@ -191,13 +191,13 @@ async def test_a_listen_stream_has_only_ones_own_tasks() -> None:
                     meta=DECLARED,
                     headers=of(name),
                 ) as events:
-                    assert await honoured(events) == followed
+                    assert await listened_tasks(events) == followed
                     if followed:
                         assert (await events.take())["params"]["status"] == "working"
-                    assert await events.nothing()
+                    assert await events.is_silent()
 
 
-async def honoured(events: Events) -> list[str]:
+async def listened_tasks(events: Events) -> list[str]:
     """The tasks that a listen stream tells of."""
     said = await events.take()
     assert said["method"] == "notifications/subscriptions/acknowledged"

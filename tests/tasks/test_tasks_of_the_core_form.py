@@ -9,7 +9,16 @@ from mcp_revisions.v2025_11_25 import models as m
 from support.coroutines import until
 from support.revisions import OLD
 from support.sessions.talking import Hand, pkg
-from support.tasks.by_hand import Before, Clock, Played, calling, core_task, elicit, text, timed
+from support.tasks.by_hand import (
+    Before,
+    Clock,
+    ScriptedServer,
+    calling,
+    core_task,
+    elicit,
+    set_clock,
+    text,
+)
 
 # All is in memory.
 pytestmark = pytest.mark.skips_time
@@ -26,7 +35,7 @@ class Answering(Before):
         return m.ElicitResult(action="accept", content={"age": 36})
 
 
-def played(support: str | None = "required", **answers: Any) -> Played:
+def play_server(support: str | None = "required", **answers: Any) -> ScriptedServer:
     """A server with one tool, which is called as a task as it says."""
     tool = {"name": "slow", "inputSchema": {"type": "object"}}
     execution = {} if support is None else {"execution": {"taskSupport": support}}
@@ -36,13 +45,13 @@ def played(support: str | None = "required", **answers: Any) -> Played:
         "tasks_result": [DONE],
         "tasks_cancel": [core_task("t", "cancelled")],
     }
-    return Played(OLD, **{**usual, **answers})
+    return ScriptedServer(OLD, **{**usual, **answers})
 
 
 @pytest.mark.shows("TC-02", "TC-04", "TC-05", "TC-12")
 async def test_a_tool_that_has_to_be_a_task_is_called_as_one() -> None:
-    server = played()
-    async with calling(timed(Before(), Clock()), server) as client:
+    server = play_server()
+    async with calling(set_clock(Before(), Clock()), server) as client:
         await client.list_tools()
         result = await client.call_tool("slow", {"n": 1})
     assert isinstance(result, m.CallToolResult) and result.text == "done"
@@ -54,31 +63,31 @@ async def test_a_tool_that_has_to_be_a_task_is_called_as_one() -> None:
 
 @pytest.mark.shows("TC-04")
 async def test_a_tool_that_is_not_known_is_looked_up_once_it_is_refused() -> None:
-    server = played(tools_call=[NO_PLAIN_CALL, CREATED])
-    async with calling(timed(Before(), Clock()), server) as client:
+    server = play_server(tools_call=[NO_PLAIN_CALL, CREATED])
+    async with calling(set_clock(Before(), Clock()), server) as client:
         assert (await client.call_tool("slow")).text == "done"
         assert (await client.call_tool("slow")).text == "done"
-    asked = ["task" in one for one in server.params("tools/call")]
+    asked = ["task" in params for params in server.params("tools/call")]
     assert asked == [False, True, True]
-    server = played("optional", tools_call=[NO_PLAIN_CALL])
-    async with calling(timed(Before(), Clock()), server) as client:
+    server = play_server("optional", tools_call=[NO_PLAIN_CALL])
+    async with calling(set_clock(Before(), Clock()), server) as client:
         with pytest.raises(pkg.McpError):
             await client.call_tool("slow")
     assert server.methods() == ["tools/call", "tools/list"]
 
 
 @pytest.mark.shows("TC-02", "TC-03", "TC-04")
-async def test_nothing_is_called_as_a_task_that_may_not_be() -> None:
+async def test_tool_without_task_support_is_not_called_as_task() -> None:
     for support in ("forbidden", None):
-        server = played(support, tools_call=[text("plain")])
-        async with calling(timed(Before(), Clock()), server) as client:
+        server = play_server(support, tools_call=[text("plain")])
+        async with calling(set_clock(Before(), Clock()), server) as client:
             with pytest.raises(pkg.LocalError, match="slow"):
                 await client.start_task("slow")
             assert (await client.call_tool("slow")).text == "plain"
         assert server.params("tools/call") == [{"name": "slow"}]
-    server = played(tools_call=[text("plain")])
+    server = play_server(tools_call=[text("plain")])
     server.capabilities = {"tools": {}}
-    async with calling(timed(Before(), Clock()), server) as client:
+    async with calling(set_clock(Before(), Clock()), server) as client:
         await client.list_tools()
         assert (await client.call_tool("slow")).text == "plain"
         with pytest.raises(pkg.MissingCapability):
@@ -87,8 +96,8 @@ async def test_nothing_is_called_as_a_task_that_may_not_be() -> None:
 
 
 async def test_a_user_asks_for_a_task_and_for_how_long_to_keep_it() -> None:
-    server = played("optional", tasks_get=[core_task("t", pollInterval=100)])
-    async with calling(timed(Before(), Clock()), server) as client:
+    server = play_server("optional", tasks_get=[core_task("t", pollInterval=100)])
+    async with calling(set_clock(Before(), Clock()), server) as client:
         handle = await client.start_task("slow", {"n": 1}, ttl=60)
         assert handle.id == "t"
         state = await handle.status()
@@ -100,7 +109,7 @@ async def test_a_user_asks_for_a_task_and_for_how_long_to_keep_it() -> None:
 
 
 async def test_who_gives_task_gets_the_task() -> None:
-    async with calling(Before(), played()) as client:
+    async with calling(Before(), play_server()) as client:
         result = await client.call_as_task("slow", task=m.TaskMetadata())
         assert isinstance(result, m.CreateTaskResult) and result.task.task_id == "t"
 
@@ -112,8 +121,8 @@ async def test_questions_of_a_task_reach_the_usual_handlers() -> None:
         answer = await hand.take()
         return text(str(answer["result"]["content"]["age"]))
 
-    server = played(tasks_result=[ask])
-    async with calling(timed(Answering(), Clock()), server) as client:
+    server = play_server(tasks_result=[ask])
+    async with calling(set_clock(Answering(), Clock()), server) as client:
         await client.list_tools()
         assert (await client.call_tool("slow")).text == "36"
 
@@ -125,14 +134,14 @@ async def test_who_follows_a_task_answers_what_it_asks() -> None:
 
     async def look(hand: Hand, message: Any) -> Any:
         answers = [
-            one["result"]["content"]
-            for one in server.came
-            if one.get("id") == 7 and "result" in one
+            came_message["result"]["content"]
+            for came_message in server.came
+            if came_message.get("id") == 7 and "result" in came_message
         ]
         return core_task("t", "completed" if answers == [{"age": 36}] else "input_required")
 
-    server = played("optional", tasks_result=[ask], tasks_get=[look])
-    async with calling(timed(Answering(), Clock()), server) as client:
+    server = play_server("optional", tasks_result=[ask], tasks_get=[look])
+    async with calling(set_clock(Answering(), Clock()), server) as client:
         handle = await client.start_task("slow")
         assert [state.status async for state in handle] == ["input_required", "completed"]
         assert server.methods().count("tasks/result") == 1
@@ -140,8 +149,8 @@ async def test_who_follows_a_task_answers_what_it_asks() -> None:
 
 async def test_a_server_that_cannot_tell_the_result_now_is_asked_again_for_a_while() -> None:
     away = {"error": {"code": -32603, "message": "ask again"}}
-    server = played(tasks_result=[away, away, DONE], tasks_get=[core_task("t"), away])
-    async with calling(timed(Before(), Clock()), server) as client:
+    server = play_server(tasks_result=[away, away, DONE], tasks_get=[core_task("t"), away])
+    async with calling(set_clock(Before(), Clock()), server) as client:
         await client.list_tools()
         assert (await client.call_tool("slow")).text == "done"
         server.answers.update({"tasks/result": [away], "tasks/get": [core_task("t")]})
@@ -157,11 +166,11 @@ async def test_a_server_that_cannot_tell_the_result_now_is_asked_again_for_a_whi
 @pytest.mark.shows("TC-12", "TC-18")
 async def test_a_task_that_failed_answers_as_its_call_would_have() -> None:
     refused = {"error": {"code": -32602, "message": "bad"}}
-    server = played(
+    server = play_server(
         tasks_result=[refused, text("no", isError=True), refused],
         tasks_get=[core_task("t", "failed"), core_task("t", "cancelled", statusMessage="dear")],
     )
-    async with calling(timed(Before(), Clock()), server) as client:
+    async with calling(set_clock(Before(), Clock()), server) as client:
         await client.list_tools()
         with pytest.raises(pkg.McpError, match="bad"):
             await client.call_tool("slow")
@@ -171,10 +180,10 @@ async def test_a_task_that_failed_answers_as_its_call_would_have() -> None:
 
 
 async def test_an_empty_result_is_that_of_a_task_that_was_cancelled_or_no_result() -> None:
-    server = played(
+    server = play_server(
         tasks_result=[{}], tasks_get=[core_task("t", "cancelled"), core_task("t", "completed")]
     )
-    async with calling(timed(Before(), Clock()), server) as client:
+    async with calling(set_clock(Before(), Clock()), server) as client:
         await client.list_tools()
         with pytest.raises(pkg.TaskCancelled):
             await client.call_tool("slow")
@@ -189,8 +198,8 @@ async def test_whoever_cancels_the_call_cancels_the_task() -> None:
     async def never(hand: Hand, message: Any) -> None:
         asked.set()
 
-    server = played(tasks_result=[never])
-    async with calling(timed(Before(), Clock()), server) as client:
+    server = play_server(tasks_result=[never])
+    async with calling(set_clock(Before(), Clock()), server) as client:
         await client.list_tools()
         call = asyncio.create_task(client.call_tool("slow"))
         await asked.wait()
@@ -202,11 +211,11 @@ async def test_whoever_cancels_the_call_cancels_the_task() -> None:
 
 @pytest.mark.shows("TC-17")
 async def test_to_cancel_what_has_ended_changes_nothing() -> None:
-    server = played(
+    server = play_server(
         tasks_cancel=[{"error": {"code": -32602, "message": "it has ended"}}],
         tasks_get=[core_task("t", "completed"), core_task("t")],
     )
-    async with calling(timed(Before(), Clock()), server) as client:
+    async with calling(set_clock(Before(), Clock()), server) as client:
         handle = await client.start_task("slow")
         await handle.cancel()
         with pytest.raises(pkg.McpError):
@@ -214,8 +223,8 @@ async def test_to_cancel_what_has_ended_changes_nothing() -> None:
 
 
 async def test_call_without_end_asks_for_a_task_without_a_time_to_live() -> None:
-    server = played()
-    async with calling(timed(Before(), Clock()), server) as client:
+    server = play_server()
+    async with calling(set_clock(Before(), Clock()), server) as client:
         await client.list_tools()
         assert (await client.call_tool("slow", max_timeout=float("inf"))).text == "done"
     (call,) = server.params("tools/call")
@@ -226,8 +235,8 @@ async def test_the_wait_for_a_result_is_bounded_by_max_timeout() -> None:
     async def never(hand: Hand, message: Any) -> None:
         """Says nothing."""
 
-    server = played(tasks_result=[never])
-    async with calling(timed(Before(), Clock()), server) as client:
+    server = play_server(tasks_result=[never])
+    async with calling(set_clock(Before(), Clock()), server) as client:
         await client.list_tools()
         with pytest.raises(pkg.RequestTimeout, match=r"tools/call .* within 0\.1 s"):
             await client.call_tool("slow", max_timeout=0.1)

@@ -16,14 +16,14 @@ from support.sessions.talking import Accepting, Hand, pkg
 from support.tasks.by_hand import (
     DECLARED,
     Clock,
-    Played,
+    ScriptedServer,
     Since,
-    asked,
     calling,
-    created,
-    detailed,
+    form_question,
+    set_clock,
+    task_created,
+    task_details,
     text,
-    timed,
 )
 
 # All is in memory.
@@ -47,10 +47,10 @@ class Point(BaseModel):
     x: int
 
 
-def played(*states: Any, **answers: Any) -> Played:
+def play_server(*states: Any, **answers: Any) -> ScriptedServer:
     """A server that makes a task of a call, which is then found in these states."""
-    usual: Any = {"tools_call": [created("t")], "tasks_get": states, "tasks_cancel": [_ACK]}
-    return Played(STATELESS, **{**usual, "tasks_update": [_ACK], **answers})
+    usual: Any = {"tools_call": [task_created("t")], "tasks_get": states, "tasks_cancel": [_ACK]}
+    return ScriptedServer(STATELESS, **{**usual, "tasks_update": [_ACK], **answers})
 
 
 _ACK = {"resultType": "complete"}
@@ -58,7 +58,7 @@ _ACK = {"resultType": "complete"}
 
 def got(status: str = "working", **members: Any) -> Any:
     """The answer to `tasks/get`."""
-    return {"resultType": "complete", **detailed("t", status, **members)}
+    return {"resultType": "complete", **task_details("t", status, **members)}
 
 
 DONE = got("completed", result=text("done"))
@@ -66,22 +66,22 @@ DONE = got("completed", result=text("done"))
 
 @pytest.mark.shows("TX-01", "TX-05", "TX-09")
 async def test_a_call_waits_for_its_task_as_often_as_the_server_says() -> None:
-    server, clock = played(got(pollIntervalMs=2000), got(pollIntervalMs=100), DONE), Clock()
-    async with calling(timed(Since(), clock), server) as client:
+    server, clock = play_server(got(pollIntervalMs=2000), got(pollIntervalMs=100), DONE), Clock()
+    async with calling(set_clock(Since(), clock), server) as client:
         result = await client.call_tool("slow", {"n": 1})
     assert isinstance(result, m.CallToolResult) and result.text == "done"
     assert clock.waits == [5, 2, 0.1]
     (call,) = server.params("tools/call")
     declared = call["_meta"]["io.modelcontextprotocol/clientCapabilities"]
     assert declared["extensions"] == DECLARED["extensions"]
-    assert [one["taskId"] for one in server.params("tasks/get")] == ["t"] * 3
+    assert [params["taskId"] for params in server.params("tasks/get")] == ["t"] * 3
 
 
 @pytest.mark.shows("TX-05")
 async def test_a_plain_result_and_a_tool_that_fails_are_results_as_ever() -> None:
     failed = got("completed", result=text("no", isError=True))
-    server = played(failed, tools_call=[text("at once"), created("t")])
-    async with calling(timed(Since(), Clock()), server) as client:
+    server = play_server(failed, tools_call=[text("at once"), task_created("t")])
+    async with calling(set_clock(Since(), Clock()), server) as client:
         assert (await client.call_tool("fast")).text == "at once"
         result = await client.call_tool("slow")
         assert result.is_error and result.text == "no"
@@ -91,7 +91,7 @@ async def test_a_plain_result_and_a_tool_that_fails_are_results_as_ever() -> Non
 
 @pytest.mark.shows("TX-05")
 async def test_a_task_in_answer_to_another_method_or_unasked_is_an_invalid_answer() -> None:
-    server = played(DONE, prompts_get=[created("t")])
+    server = play_server(DONE, prompts_get=[task_created("t")])
     server.capabilities["prompts"] = {}
     async with calling(Since(), server) as client:
         with pytest.raises(pkg.RemoteError):
@@ -104,8 +104,8 @@ async def test_a_task_in_answer_to_another_method_or_unasked_is_an_invalid_answe
 
 async def test_a_task_that_failed_raises_its_error_and_one_that_was_cancelled_says_so() -> None:
     error = {"code": -32602, "message": "bad", "data": {"n": 1}}
-    server = played(got("failed", error=error))
-    async with calling(timed(Since(), Clock()), server) as client:
+    server = play_server(got("failed", error=error))
+    async with calling(set_clock(Since(), Clock()), server) as client:
         with pytest.raises(pkg.McpError) as refused:
             await client.call_tool("slow")
         assert (refused.value.code, refused.value.data) == (-32602, {"n": 1})
@@ -116,39 +116,39 @@ async def test_a_task_that_failed_raises_its_error_and_one_that_was_cancelled_sa
 
 
 async def test_a_result_that_is_no_result_of_the_method_is_an_invalid_answer() -> None:
-    server = played(got("completed", result={"content": 1}))
-    async with calling(timed(Since(), Clock()), server) as client:
+    server = play_server(got("completed", result={"content": 1}))
+    async with calling(set_clock(Since(), Clock()), server) as client:
         with pytest.raises(pkg.RemoteError):
             await client.call_tool("slow")
-        server.answers["tasks/get"] = [got("completed", result=created("again"))]
+        server.answers["tasks/get"] = [got("completed", result=task_created("again"))]
         with pytest.raises(pkg.RemoteError):
             await client.call_tool("slow")
 
 
 @pytest.mark.shows("TX-13")
 async def test_each_question_is_answered_once_by_the_usual_handler() -> None:
-    one = {"a": asked("first")}
-    two = {**one, "b": asked("second")}
-    server = played(
+    one = {"a": form_question("first")}
+    two = {**one, "b": form_question("second")}
+    server = play_server(
         got("input_required", inputRequests=one),
         got("input_required", inputRequests=one),
         got("input_required", inputRequests=two),
         got(),
         DONE,
     )
-    ours = timed(Answering(), Clock())
+    ours = set_clock(Answering(), Clock())
     async with calling(ours, server) as client:
         assert (await client.call_tool("slow")).text == "done"
     assert ours.asked == ["first", "second"]
-    sent = [one["inputResponses"] for one in server.params("tasks/update")]
+    sent = [params["inputResponses"] for params in server.params("tasks/update")]
     answer = {"action": "accept", "content": {"age": 36}}
     assert sent == [{"a": answer}, {"b": answer}]
 
 
 @pytest.mark.shows("TX-13")
 async def test_a_question_that_the_client_has_not_declared_is_an_invalid_answer() -> None:
-    server = played(got("input_required", inputRequests={"a": asked("first")}))
-    async with calling(timed(Since(), Clock()), server) as client:
+    server = play_server(got("input_required", inputRequests={"a": form_question("first")}))
+    async with calling(set_clock(Since(), Clock()), server) as client:
         with pytest.raises(pkg.RemoteError):
             await client.call_tool("slow")
         await until(lambda: "tasks/cancel" in server.methods())
@@ -157,8 +157,8 @@ async def test_a_question_that_the_client_has_not_declared_is_an_invalid_answer(
 
 @pytest.mark.shows("TX-09", "TX-21")
 async def test_the_wait_is_bounded_by_max_timeout_and_by_the_life_of_the_task() -> None:
-    server, clock = played(got()), Clock()
-    async with calling(timed(Since(), clock), server) as client:
+    server, clock = play_server(got()), Clock()
+    async with calling(set_clock(Since(), clock), server) as client:
         with pytest.raises(pkg.RequestTimeout, match="within 12 s"):
             await client.call_tool("slow", timeout=1, max_timeout=12)
         assert sum(clock.waits) == 12
@@ -177,8 +177,8 @@ async def test_whoever_cancels_the_call_cancels_the_task_and_no_request() -> Non
     async def never(hand: Hand, message: Any) -> None:
         polled.set()
 
-    server = played(never)
-    async with calling(timed(Since(), Clock()), server) as client:
+    server = play_server(never)
+    async with calling(set_clock(Since(), Clock()), server) as client:
         calling_it = asyncio.create_task(client.call_tool("slow"))
         await polled.wait()
         calling_it.cancel()
@@ -192,18 +192,18 @@ async def test_a_late_answer_about_a_task_is_asked_for_again() -> None:
     async def never(hand: Hand, message: Any) -> None:
         """Says nothing."""
 
-    server = played(got(), never, DONE)
+    server = play_server(got(), never, DONE)
     async with pkg.connect(
-        Accepting(server.play), timed(Since(), Clock()), options=pkg.Options(timeout=0.2)
+        Accepting(server.play), set_clock(Since(), Clock()), options=pkg.Options(timeout=0.2)
     ) as client:
         assert (await client.call_tool("slow")).text == "done"
 
 
 async def test_a_server_that_cannot_tell_now_is_asked_again_for_a_while() -> None:
     away: JsonObject = {"error": {"code": -32603, "message": "ask again"}}
-    question = got("input_required", inputRequests={"a": asked("first")})
-    server = played(away, question, away, question, DONE, tasks_update=[away, _ACK])
-    async with calling(timed(Answering(), Clock()), server) as client:
+    question = got("input_required", inputRequests={"a": form_question("first")})
+    server = play_server(away, question, away, question, DONE, tasks_update=[away, _ACK])
+    async with calling(set_clock(Answering(), Clock()), server) as client:
         assert (await client.call_tool("slow")).text == "done"
         assert client.asked == ["first"] and len(server.params("tasks/update")) == 2
         server.answers["tasks/get"] = [away]
@@ -213,8 +213,8 @@ async def test_a_server_that_cannot_tell_now_is_asked_again_for_a_while() -> Non
 
 
 async def test_a_clock_of_the_day_that_is_set_ends_no_wait() -> None:
-    server, clock = played(got(ttlMs=20_000), got(ttlMs=20_000), DONE), Clock()
-    client, set_by = timed(Since(), clock), 0.0
+    server, clock = play_server(got(ttlMs=20_000), got(ttlMs=20_000), DONE), Clock()
+    client, set_by = set_clock(Since(), clock), 0.0
     timing = replace(clock.timing, epoch=lambda: clock() + set_by)
     client.__mcp_runtime__.caller.timing = timing
     async with calling(client, server):
@@ -224,9 +224,9 @@ async def test_a_clock_of_the_day_that_is_set_ends_no_wait() -> None:
 
 
 async def test_who_follows_a_task_answers_what_it_asks() -> None:
-    question = got("input_required", inputRequests={"a": asked("first")})
-    server = played(question, got(), DONE)
-    async with calling(timed(Answering(), Clock()), server) as client:
+    question = got("input_required", inputRequests={"a": form_question("first")})
+    server = play_server(question, got(), DONE)
+    async with calling(set_clock(Answering(), Clock()), server) as client:
         handle = await client.start_task("slow")
         statuses = [state.status async for state in handle]
         assert statuses == ["input_required", "working", "completed"]
@@ -234,25 +234,25 @@ async def test_who_follows_a_task_answers_what_it_asks() -> None:
 
 
 @pytest.mark.shows("TX-17")
-async def test_what_is_notified_takes_the_place_of_the_next_look() -> None:
-    server, clock = played(got()), Clock()
+async def test_notification_replaces_next_poll() -> None:
+    server, clock = play_server(got()), Clock()
 
     async def notify() -> None:
-        await server.notify("notifications/tasks", **detailed("other", "failed"))
-        done = detailed("t", "completed", result=text("told"))
+        await server.notify("notifications/tasks", **task_details("other", "failed"))
+        done = task_details("t", "completed", result=text("told"))
         await server.notify("notifications/tasks", **done)
 
     clock.notified = notify
-    async with calling(timed(Since(), clock), server) as client:
+    async with calling(set_clock(Since(), clock), server) as client:
         assert (await client.call_tool("slow")).text == "told"
     assert server.methods() == ["tools/call"]
 
 
 @pytest.mark.shows("TX-09")
 async def test_a_handle_is_kept_and_taken_up_over_another_connection() -> None:
-    question = got("input_required", inputRequests={"a": asked("first")})
-    server, clock = played(question, got(), DONE), Clock()
-    first, second = timed(Answering(), clock), timed(Answering(), clock)
+    question = got("input_required", inputRequests={"a": form_question("first")})
+    server, clock = play_server(question, got(), DONE), Clock()
+    first, second = set_clock(Answering(), clock), set_clock(Answering(), clock)
     async with calling(first, server) as client:
         handle = await client.start_task("slow", {"n": 1})
         assert handle.id == "t" and server.methods() == ["tools/call"]
@@ -267,11 +267,11 @@ async def test_a_handle_is_kept_and_taken_up_over_another_connection() -> None:
 
 
 async def test_a_handle_says_where_the_task_stands_and_every_change_of_that() -> None:
-    server = played(got(), got(), got(statusMessage="half"), DONE)
-    async with calling(timed(Since(), Clock()), server) as client:
+    server = play_server(got(), got(), got(statusMessage="half"), DONE)
+    async with calling(set_clock(Since(), Clock()), server) as client:
         handle = await client.start_task("slow")
         changes = [state async for state in handle]
-        assert [(one.status, one.message) for one in changes] == [
+        assert [(change.status, change.message) for change in changes] == [
             ("working", None),
             ("working", "half"),
             ("completed", None),
@@ -283,7 +283,7 @@ async def test_a_handle_says_where_the_task_stands_and_every_change_of_that() ->
 
 
 async def test_a_call_that_is_answered_at_once_is_a_handle_with_its_result() -> None:
-    server = played(DONE, tools_call=[text("at once")])
+    server = play_server(DONE, tools_call=[text("at once")])
     async with calling(Since(), server) as client:
         handle = await client.start_task("fast")
         assert handle.id is None and (await handle.status()).has_ended
@@ -293,8 +293,8 @@ async def test_a_call_that_is_answered_at_once_is_a_handle_with_its_result() -> 
     assert server.methods() == ["tools/call"]
 
 
-async def test_what_was_not_kept_here_is_refused() -> None:
-    async with calling(Since(), played(DONE)) as client:
+async def test_foreign_handle_is_refused() -> None:
+    async with calling(Since(), play_server(DONE)) as client:
         core: JsonObject = {"tool": "x", "began": 1, "form": "core", "taskId": "t", "answered": []}
         some: list[JsonObject] = [{}, {"tool": "x", "began": 1}, core]
         for wrong in some:
@@ -316,8 +316,8 @@ async def test_results_of_tasks_are_checked_too() -> None:
         pass
 
     for cls in (After, Around):
-        server = played(right, wrong, tools_list=[listed])
-        async with calling(timed(cls(), Clock()), server) as client:
+        server = play_server(right, wrong, tools_list=[listed])
+        async with calling(set_clock(cls(), Clock()), server) as client:
             assert (await client.call_tool("slow", as_=Point)).x == 1
             with pytest.raises(pkg.RemoteError):
                 await client.call_tool("slow")

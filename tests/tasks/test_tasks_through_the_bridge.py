@@ -8,7 +8,7 @@ from mcp_revisions import v2025_11_25 as handshake
 from support.http.serving import serving
 from support.revisions import OLD, STATELESS
 from support.tables import case
-from support.tasks.gateway import CLIENTS, OPTIONS, SERVERS, joined
+from support.tasks.gateway import CLIENTS, OPTIONS, SERVERS, connect_bridged
 from support.tasks.principals import WHO, of
 
 PAIRS = [(OLD, OLD), (STATELESS, STATELESS), (OLD, STATELESS), (STATELESS, OLD)]
@@ -18,7 +18,7 @@ FORMS = pytest.mark.parametrize(("client", "server"), PAIRS)
 @FORMS
 async def test_a_call_becomes_a_task_of_the_clients_form(client: str, server: str) -> None:
     theirs = SERVERS[server]()
-    async with joined(CLIENTS[client](), theirs) as one:
+    async with connect_bridged(CLIENTS[client](), theirs) as one:
         handle = await one.start_task("slow")
         assert handle.id is not None
         assert (await handle.status()).status == "working"
@@ -31,9 +31,9 @@ async def test_a_call_becomes_a_task_of_the_clients_form(client: str, server: st
 
 
 @FORMS
-async def test_what_a_task_asks_reaches_the_client(client: str, server: str) -> None:
+async def test_question_of_task_reaches_client(client: str, server: str) -> None:
     ours = CLIENTS[client]()
-    async with joined(ours, SERVERS[server]()) as one:
+    async with connect_bridged(ours, SERVERS[server]()) as one:
         handle = await one.start_task("sure")
         assert (await handle.result()).text == "True True"
         assert [asked.message for asked in ours.asked] == ["Sure?", "Quite?"]
@@ -43,10 +43,8 @@ async def test_what_a_task_asks_reaches_the_client(client: str, server: str) -> 
 
 
 @FORMS
-async def test_what_fails_does_so_in_the_words_of_the_clients_form(
-    client: str, server: str
-) -> None:
-    async with joined(CLIENTS[client](), SERVERS[server]()) as one:
+async def test_failure_of_task_has_form_of_client(client: str, server: str) -> None:
+    async with connect_bridged(CLIENTS[client](), SERVERS[server]()) as one:
         handle = await one.start_task("wrong", {"how": "isError"})
         result = await handle.result()
         assert result.is_error and "No disk" in result.text
@@ -62,7 +60,7 @@ async def test_what_fails_does_so_in_the_words_of_the_clients_form(
 @FORMS
 async def test_a_cancelled_task_stops_at_the_server(client: str, server: str) -> None:
     theirs = SERVERS[server]()
-    async with joined(CLIENTS[client](), theirs) as one:
+    async with connect_bridged(CLIENTS[client](), theirs) as one:
         handle = await one.start_task("slow")
         await wait_for(theirs.began.wait(), 30)
         await handle.cancel()
@@ -76,7 +74,7 @@ async def test_a_cancelled_task_stops_at_the_server(client: str, server: str) ->
 
 @FORMS
 async def test_a_task_that_nobody_knows_is_unknown(client: str, server: str) -> None:
-    async with joined(CLIENTS[client](), SERVERS[server]()) as one:
+    async with connect_bridged(CLIENTS[client](), SERVERS[server]()) as one:
         handle = await one.start_task("slow")
         kept = {**handle.to_json(), "taskId": "none"}
         for ask in ("status", "cancel", "result"):
@@ -87,7 +85,7 @@ async def test_a_task_that_nobody_knows_is_unknown(client: str, server: str) -> 
 
 @FORMS
 async def test_a_plain_call_gets_its_result(client: str, server: str) -> None:
-    async with joined(CLIENTS[client](), SERVERS[server]()) as one:
+    async with connect_bridged(CLIENTS[client](), SERVERS[server]()) as one:
         assert (await one.call_tool("quick")).text == "quick is done"
         assert (await one.call_tool("sure")).text == "True True"
         assert (await one.call_tool("needed")).text == "needed is done"
@@ -99,16 +97,16 @@ async def test_a_server_over_http_knows_whose_task_it_is(client: str, server: st
     theirs = SERVERS[server]()
     async with serving(theirs, authentication=WHO, **OPTIONS) as site:
         bridges = [open_http(site.url, headers=of(name)) for name in ("ann", "bob")]
-        async with joined(CLIENTS[client](), bridges[0]) as ann:
+        async with connect_bridged(CLIENTS[client](), bridges[0]) as ann:
             handle = await ann.start_task("sure")
             assert (await handle.result()).text == "True True"
-            async with joined(CLIENTS[client](), bridges[1]) as bob:
+            async with connect_bridged(CLIENTS[client](), bridges[1]) as bob:
                 for ask in ("status", "cancel", "result"):
                     with case(ask), pytest.raises(McpError) as raised:
                         await getattr(bob.task(handle.to_json()), ask)()
                     assert raised.value.code == -32602
         # Its id is that of the server, which another bridge asks as well.
-        async with joined(CLIENTS[client](), bridges[0]) as again:
+        async with connect_bridged(CLIENTS[client](), bridges[0]) as again:
             assert (await again.task(handle.to_json()).result()).text == "True True"
 
 

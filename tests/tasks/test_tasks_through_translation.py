@@ -13,9 +13,9 @@ from support.tasks.tools import CLIENTS, SERVERS
 METHODS = {OLD: "tasks/result", STATELESS: "tasks/get"}
 
 
-def connected(own: str, wire: str, client: str, tap: Wire) -> AbstractAsyncContextManager[Any]:
+def connect_over(own: str, wire: str, client: str, tap: Wire) -> AbstractAsyncContextManager[Any]:
     """A server and a client, each of its revision, which speak that of `wire`."""
-    spoken = [one for one in pkg.REVISIONS if one.id == wire]
+    spoken = [revision for revision in pkg.REVISIONS if revision.id == wire]
     opener = in_memory(SERVERS[own](), revisions=spoken, tap=tap)
     return pkg.connect(opener, CLIENTS[client](), revisions=spoken)
 
@@ -33,17 +33,17 @@ def connected(own: str, wire: str, client: str, tap: Wire) -> AbstractAsyncConte
 )
 async def test_a_call_becomes_a_task_of_the_wire(own: str, wire: str, client: str) -> None:
     tap = Wire()
-    async with connected(own, wire, client, tap) as one:
+    async with connect_over(own, wire, client, tap) as one:
         handle = await one.start_task("slow")
         result = await handle.result()
     assert content_of(result)[0].text == f"slow in {wire}"
     assert tap.calls(METHODS[wire])
     tasks = [message["result"] for message in tap if "task" in str(message.get("result", ""))]
-    assert any(one.get("resultType") == "task" or "task" in one for one in tasks)
+    assert any(task.get("resultType") == "task" or "task" in task for task in tasks)
 
 
 @pytest.mark.parametrize(("own", "wire", "client"), [(STATELESS, OLD, OLD), (OLD, STATELESS, OLD)])
 async def test_a_task_asks_what_its_handler_asks(own: str, wire: str, client: str) -> None:
-    async with connected(own, wire, client, Wire()) as one:
+    async with connect_over(own, wire, client, Wire()) as one:
         handle = await one.start_task("asking")
         assert content_of(await handle.result())[0].text == "sure: True"

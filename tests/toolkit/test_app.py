@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 from support.folders import ROOT
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.revisions import OLD, REVISIONS
 from support.sessions.talking import content_of, run
 from support.tables import case
@@ -55,7 +55,7 @@ def greeter(revision: str = OLD) -> mcp.App:
 
 
 async def use(client: Any, revision: str) -> None:
-    (listed,) = [one async for one in client.iter_tools()]
+    (listed,) = [tool async for tool in client.iter_tools()]
     assert (listed.name, listed.description) == ("greet", "Say hello.")
     called = await client.call_tool("greet", {"name": "Ada"})
     assert called.content[0].text == "Hello, Ada"
@@ -82,7 +82,7 @@ async def test_an_app_speaks_the_revisions_that_are_named() -> None:
 
 
 async def test_an_app_is_an_asgi_application() -> None:
-    async with booted(greeter().http()) as port:
+    async with run_app(greeter().http()) as port:
         for spoken in REVISIONS[1:]:
             with case(spoken):
                 client = pkg.load(spoken).Client()
@@ -100,7 +100,7 @@ async def test_the_shortest_form_is_a_program(tmp_path: Any) -> None:
             assert called.content[0].text == "Hello, world"
 
 
-async def test_what_a_revision_has_no_member_for_is_left_out() -> None:
+async def test_members_unknown_to_revision_are_left_out() -> None:
     icon = mcp.models.Icon(src="a:b")
     for own in REVISIONS:
         with case(own):
@@ -160,7 +160,7 @@ def test_a_class_of_apps_has_methods_too() -> None:
         async with pkg.connect_in_memory(mcp.Client(), app) as client:
             said = await client.call_tool("greet")
             assert content_of(said)[0].text == "Hello from me"
-            assert [one.name async for one in client.iter_tools()] == ["greet", "late"]
+            assert [tool.name async for tool in client.iter_tools()] == ["greet", "late"]
 
     run(script())
 

@@ -1,4 +1,4 @@
-"""What the pages about apps and state show works as it stands there, beside the package alone."""
+"""The code on the pages about apps and state works with the package alone."""
 
 import json
 import re
@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.docs.pages import beside_package, page, run, shown
+from support.docs.pages import beside_package, block_texts, page, run
 from support.revisions import REVISIONS
 from support.tables import case
 from support.toolkit.kits import mcp, pkg
 
 PAGE = page("app.md")
-(GREETER,), (NOTES, METHOD) = shown("app.md"), shown("state.md")
+(GREETER,), (NOTES, METHOD) = block_texts("app.md"), block_texts("state.md")
 PROGRAMS = {"greeter.py": GREETER, "notes.py": NOTES}
 OWN = REVISIONS[-2]
 
@@ -84,17 +84,17 @@ def late() -> object:
     return app.route("/late")(health)
 
 
-def served() -> object:
+def build_app() -> object:
     app = mcp.App("x")
     app.route("/mcp")(health)
     return app.http()
 
 
 MISTAKES: dict[str, Callable[[], object]] = {
-    "health, the route /mcp": served,
+    "health, the route /mcp": build_app,
     "health, the route /health": lambda: mcp.App("x").route("/health", methods=["GO"])(health),
     "health, the route /late": late,
-    "each of several": lambda: mcp.App("x").run("http", workers=2),
+    "each worker": lambda: mcp.App("x").run("http", workers=2),
     "greet: the parameter": lambda: mcp.App("x").tool(greet),
     "now: ": lambda: mcp.App("x").resource("a://{x}")(now),
     "the lifespan": lambda: mcp.App("x", lifespan=cast(Any, open_db)),
@@ -104,7 +104,7 @@ MISTAKES: dict[str, Callable[[], object]] = {
 def test_the_page_quotes_the_errors_as_they_are() -> None:
     quoted = re.findall(r"\| `(\w+Error)`: `([^`]*)…` \|", PAGE)
     for start, mistake in MISTAKES.items():
-        ((kind, expected),) = [one for one in quoted if one[1].startswith(start)]
+        ((kind, expected),) = [block for block in quoted if block[1].startswith(start)]
         with case(start), pytest.raises(Exception, match=re.escape(expected)) as raised:
             mistake()
         assert raised.type.__name__ == kind

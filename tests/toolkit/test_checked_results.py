@@ -24,7 +24,7 @@ SCHEMA: Any = {"type": "object", "properties": {"n": {"type": "integer"}}, "requ
 
 
 def serving(revision: str, results: JsonObject, schemas: JsonObject) -> Any:
-    """A server written by hand, which need not keep to what it says."""
+    """Return a handwritten server, which may break its own schemas."""
     m = pkg.load(revision).models
 
     base: Any = pkg.load(revision).Server
@@ -118,7 +118,7 @@ async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothi
             above: Any = super()
             said = await above.on_list_tools(session, params)
             if self.listed > 1 and listing.endswith("late"):
-                # Meanwhile others are held to what is known.
+                # Meanwhile other results are checked with the known schemas.
                 await asyncio.sleep(0.005 if listing == "is late" else 30)
             elif self.listed > 1 and listing == "fails":
                 raise RuntimeError("no list today")
@@ -132,7 +132,7 @@ async def test_a_result_that_did_not_fit_is_no_better_for_a_list_that_says_nothi
             *(ours.call_tool(name, timeout=limit) for name in ("x", "y", "x")),
             return_exceptions=True,
         )
-        assert ["does not fit its schema" in str(one) for one in ended] == [True] * 3
+        assert ["does not fit its output schema" in str(error) for error in ended] == [True] * 3
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_a_schema_that_nobody_can_use_is_left_out_of_account(
     assert "results are not checked: the output schema of tool" in caplog.text
 
 
-async def test_nothing_goes_unchecked_in_silence_where_jsonschema_is_missing(
+async def test_missing_jsonschema_is_reported_for_results(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema", None)
@@ -168,7 +168,7 @@ async def test_nothing_goes_unchecked_in_silence_where_jsonschema_is_missing(
 
 
 class Endless(mcp.Server):
-    """Lists the same tool on each of its pages, of which there is always another one."""
+    """A server that lists the same tool on endless pages."""
 
     def __init__(self, waits: float = 0) -> None:
         self.listed = 0
@@ -194,7 +194,7 @@ async def test_a_list_without_end_is_an_error_of_the_server() -> None:
         ours = pkg.load(revision).Client()
         opener = in_memory(endless, revisions=pkg.REVISIONS)
         async with pkg.connect(opener, ours, options=options) as client:
-            with pytest.raises(RemoteError, match=r"more than 7 pages: see Options\.max_pages"):
+            with pytest.raises(RemoteError, match=r"more than 7 pages; raise Options\.max_pages"):
                 async for tool in client.iter_tools():
                     assert tool.name == "other"
         assert endless.listed == 7
@@ -245,7 +245,7 @@ async def test_a_list_takes_from_the_time_of_the_call_and_a_bad_one_no_more(
     assert second == {"timeout": 5, "reset_on_progress": True}
 
 
-async def test_what_a_toolkit_says_passes() -> None:
+async def test_toolkit_results_pass_check() -> None:
     class Adder(Toolkit, mcp.Server):
         @tool
         def add(self, a: int, b: int) -> int:
@@ -288,12 +288,12 @@ async def test_a_list_that_is_kept_is_not_what_a_result_is_held_to_again() -> No
     server: Any = serving(STATELESS, {"tool": {"structured_content": {"n": 1}}}, schemas)
     listing: Any = server.__class__.on_list_tools
 
-    async def kept(self: object, session: Session, params: PaginatedRequestParams) -> object:
+    async def list_cached(self: object, session: Session, params: PaginatedRequestParams) -> object:
         result: Any = await listing(self, session, params)
         result.ttl_ms = 60_000
         return result
 
-    server.__class__.on_list_tools = kept
+    server.__class__.on_list_tools = list_cached
     client = checking(STATELESS)
     async with pkg.connect(server, client):
         client.cache = pkg.Cache()

@@ -1,4 +1,4 @@
-"""Parameters that functions fill: what they may be, when they run and end, and what is refused."""
+"""Parameters that functions fill: their types, their lifetime, and refusals."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -31,7 +31,7 @@ noted: list[str] = []
 
 
 @pytest.fixture(autouse=True)
-def _nothing_noted() -> None:
+def _clear_noted() -> None:
     noted.clear()
 
 
@@ -45,7 +45,7 @@ async def waiting() -> str:
     return "w"
 
 
-def opened(under: Annotated[str, Depends(plain)]) -> Iterator[str]:
+def open_under(under: Annotated[str, Depends(plain)]) -> Iterator[str]:
     noted.append("open")
     try:
         yield f"{under}o"
@@ -57,7 +57,7 @@ def opened(under: Annotated[str, Depends(plain)]) -> Iterator[str]:
 
 
 async def later(
-    below: Annotated[str, Depends(opened)], again: Annotated[str, Depends(plain)]
+    below: Annotated[str, Depends(open_under)], again: Annotated[str, Depends(plain)]
 ) -> AsyncIterator[str]:
     noted.append("begin")
     try:
@@ -148,7 +148,7 @@ def test_clients_do_not_see_them_and_cannot_set_them() -> None:
 def test_resources_prompts_and_methods_have_them_too() -> None:
     class Kit(Toolkit, mcp.Server):
         @tool
-        def method(self, db: Annotated[str, Depends(opened)]) -> str:
+        def method(self, db: Annotated[str, Depends(open_under)]) -> str:
             return db
 
         @tool(input_schema={"type": "object"})
@@ -173,18 +173,18 @@ def test_resources_prompts_and_methods_have_them_too() -> None:
         ("resources/read", {"uri": "a:x"}),
         ("prompts/get", {"name": "item", "arguments": {"name": "y"}}),
     )
-    assert [text_of(one) for one in (method, raw, threaded)] == ["po", "{}p", "popl"]
+    assert [text_of(answer) for answer in (method, raw, threaded)] == ["po", "{}p", "popl"]
     assert read["contents"][0]["text"] == "xp"
     assert got["messages"][0]["content"]["text"] == "yp"
 
 
-def test_they_end_after_a_failure_which_stays_the_answer() -> None:
+def test_dependencies_end_after_failure_that_stays_answer() -> None:
     app = mcp.App("any")
 
     @app.tool
     async def fails(
         how: str,
-        a: Annotated[str, Depends(opened)],
+        a: Annotated[str, Depends(open_under)],
         b: Annotated[str, Depends(later)],
         c: Annotated[str, Depends(swallowing)],
     ) -> str:
@@ -192,23 +192,23 @@ def test_they_end_after_a_failure_which_stays_the_answer() -> None:
 
     @app.tool
     async def never(
-        a: Annotated[str, Depends(opened)], b: Annotated[str, Depends(refusing)]
+        a: Annotated[str, Depends(open_under)], b: Annotated[str, Depends(refusing)]
     ) -> str:
         raise AssertionError
 
     said = call(app, "fails", how="told")
     assert said["isError"] and text_of(said) == "told"
     ending = ["caught: {0}", "end", "failed: {0}", "close"]
-    assert noted[3:] == [one.format("ToolError") for one in ending]
+    assert noted[3:] == [line.format("ToolError") for line in ending]
     noted.clear()
     assert text_of(call(app, "fails", how="")) == "fails failed."
-    assert noted[3:] == [one.format("ValueError") for one in ending]
+    assert noted[3:] == [line.format("ValueError") for line in ending]
     noted.clear()
     assert text_of(call(app, "never")) == "not today"
     assert noted == ["plain", "open", "failed: ToolError", "close"]
 
 
-async def test_they_end_after_a_cancellation() -> None:
+async def test_dependencies_end_after_cancellation() -> None:
     app, begun = mcp.App("any"), asyncio.Event()
 
     @app.tool
@@ -247,7 +247,7 @@ def test_calls_at_the_same_time_share_nothing() -> None:
     async def script() -> None:
         async with pkg.connect_in_memory(mcp.Client(), app) as client:
             done = await asyncio.gather(*(client.call_tool("number") for _ in range(3)))
-            assert [content_of(one)[0].text for one in done] == ["True"] * 3
+            assert [content_of(result)[0].text for result in done] == ["True"] * 3
 
     run(script())
     assert len(made) == 3
@@ -330,17 +330,17 @@ def unknown(a: Annotated[str, Depends(untyped)]) -> str:
 
 
 REFUSED = {
-    begins: "Depends goes in a circle: circular → circular_too → circular_last → circular",
-    uses_itself: "Depends goes in a circle: itself → itself",
-    uses_lacking: "lacking: nothing fills the parameter url: annotate it with Depends(…) or the "
+    begins: "Depends forms a cycle: circular → circular_too → circular_last → circular",
+    uses_itself: "Depends forms a cycle: itself → itself",
+    uses_lacking: "lacking: no value for the parameter url: annotate it with Depends(…) or the "
     "session, or give it a default",
-    default: "default: Depends belongs to the annotation: a: Annotated[…, Depends(plain)]",
-    no_function: "Depends takes a function, but not 'db'",
-    unknown: "untyped: nothing fills the parameter a",
+    default: "default: Depends must be in the annotation: a: Annotated[…, Depends(plain)]",
+    no_function: "Depends needs a function, got 'db'",
+    unknown: "untyped: no value for the parameter a",
 }
 
 
-def test_what_cannot_be_filled_is_refused_when_the_server_is_made() -> None:
+def test_unfillable_dependency_is_refused_when_server_is_made() -> None:
     for function, why in REFUSED.items():
         with case(function.__name__):
             with pytest.raises(TypeError) as raised:

@@ -1,4 +1,4 @@
-"""Where the functions run that fill parameters, what they share there, and how they end."""
+"""Functions that fill parameters: their threads, their shared state, and their ends."""
 
 import asyncio
 import sqlite3
@@ -21,7 +21,7 @@ noted: list[str] = []
 
 
 @pytest.fixture(autouse=True)
-def _nothing_noted() -> None:
+def _clear_noted() -> None:
     noted.clear()
 
 
@@ -106,7 +106,7 @@ async def test_plain_functions_run_in_the_thread_of_their_tool_and_the_rest_on_t
             assert two[4] == here
 
 
-async def test_one_that_waits_does_not_hold_up_the_server() -> None:
+async def test_waiting_dependency_does_not_block_server() -> None:
     begun, released = threading.Semaphore(0), threading.Event()
 
     def waits() -> Iterator[str]:
@@ -137,13 +137,13 @@ async def path() -> str:
     return ":memory:"
 
 
-def opened(at: Annotated[str, Depends(path)]) -> Iterator[sqlite3.Connection]:
+def open_database(at: Annotated[str, Depends(path)]) -> Iterator[sqlite3.Connection]:
     with closing(sqlite3.connect(at)) as db, db:
         yield db
 
 
-def test_what_belongs_to_one_thread_can_be_used_in_plain_functions() -> None:
-    def rows(db: Annotated[sqlite3.Connection, Depends(opened)], text: str) -> int:
+def test_thread_bound_dependency_works_in_plain_functions() -> None:
+    def rows(db: Annotated[sqlite3.Connection, Depends(open_database)], text: str) -> int:
         db.execute("CREATE TABLE notes (text)")
         db.execute("INSERT INTO notes VALUES (?)", [text])
         return len(db.execute("SELECT * FROM notes").fetchall())
@@ -161,7 +161,7 @@ def signed_in() -> Iterator[None]:
     who.reset(token)
 
 
-async def renamed(_: Annotated[None, Depends(signed_in)]) -> None:
+async def rename_user(_: Annotated[None, Depends(signed_in)]) -> None:
     noted.append(who.get())
     who.set("Bo")
 
@@ -173,14 +173,14 @@ async def test_context_variables_go_from_one_function_to_the_next() -> None:
     async def on_loop(_: Annotated[None, Depends(signed_in)]) -> str:
         return who.get()
 
-    def mixed(_: Annotated[None, Depends(renamed)]) -> str:
+    def mix_user(_: Annotated[None, Depends(rename_user)]) -> str:
         return who.get()
 
-    async with asking(app_of(in_thread, on_loop, mixed)) as ask:
+    async with asking(app_of(in_thread, on_loop, mix_user)) as ask:
         for name, expected, seen in (
             ("in_thread", "Ada", ["Ada"]),
             ("on_loop", "Ada", ["Ada"]),
-            ("mixed", "Bo", ["Ada", "Bo"]),
+            ("mix_user", "Bo", ["Ada", "Bo"]),
         ):
             noted.clear()
             assert text_of(await ask("tools/call", name=name)) == expected
@@ -232,7 +232,7 @@ def test_generators_in_a_thread_end_after_a_failure_which_stays_the_answer() -> 
             assert noted == seen
 
 
-class Held:
+class HeldDependency:
     """Functions that wait in their threads until they are released, one after the other."""
 
     def __init__(self) -> None:
@@ -263,7 +263,7 @@ class Held:
         return go_on
 
 
-async def cancelled(app: Any, held: Held, name: str = "tool") -> None:
+async def cancel_held(app: Any, held: HeldDependency, name: str = "tool") -> None:
     """Call a tool, and cancel the call where it waits; then release it, and await its end."""
     async with shaken(app) as hand:
         await hand.send(request("tools/call", 1, name=name))
@@ -276,7 +276,7 @@ async def cancelled(app: Any, held: Held, name: str = "tool") -> None:
 
 
 async def test_a_tool_that_was_cancelled_in_its_thread_ends_before_its_generators() -> None:
-    held = Held()
+    held = HeldDependency()
 
     async def beside() -> AsyncIterator[None]:
         try:
@@ -291,12 +291,12 @@ async def test_a_tool_that_was_cancelled_in_its_thread_ends_before_its_generator
         noted.append("done")
         return where()
 
-    await cancelled(app_of(tool), held)
+    await cancel_held(app_of(tool), held)
     assert noted == ["tool", "beside", "released", "done", "CancelledError Own-1", "closed"]
 
 
-async def test_one_that_was_cancelled_while_it_opened_is_closed_and_no_tool_runs() -> None:
-    held, under = Held(), Held()
+async def test_dependency_cancelled_while_opening_is_closed_and_tool_is_skipped() -> None:
+    held, under = HeldDependency(), HeldDependency()
 
     async def tool(
         a: Annotated[None, Depends(under.generator())],
@@ -304,13 +304,13 @@ async def test_one_that_was_cancelled_while_it_opened_is_closed_and_no_tool_runs
     ) -> None:
         raise AssertionError
 
-    await cancelled(app_of(tool), held)
+    await cancel_held(app_of(tool), held)
     await until(under.ended)
     assert noted == ["open", "released", *["CancelledError Own-1", "closed"] * 2]
 
 
-async def test_one_whose_tool_was_cancelled_on_the_loop_is_closed_in_a_thread() -> None:
-    held, begun = Held(), asyncio.Event()
+async def test_dependency_of_tool_cancelled_on_loop_is_closed_in_thread() -> None:
+    held, begun = HeldDependency(), asyncio.Event()
 
     async def tool(a: Annotated[None, Depends(held.generator())]) -> None:
         begun.set()
@@ -324,8 +324,8 @@ async def test_one_whose_tool_was_cancelled_on_the_loop_is_closed_in_a_thread() 
     assert noted == ["CancelledError Own-1", "closed"]
 
 
-async def test_what_has_to_close_does_so_although_no_thread_is_free() -> None:
-    held, late, begun = Held(), Held(), asyncio.Event()
+async def test_dependencies_close_without_free_thread() -> None:
+    held, late, begun = HeldDependency(), HeldDependency(), asyncio.Event()
 
     async def tool(a: Annotated[None, Depends(late.generator())]) -> None:
         begun.set()
@@ -355,7 +355,7 @@ async def test_what_has_to_close_does_so_although_no_thread_is_free() -> None:
 
 
 async def test_a_server_that_ends_does_not_wait_for_what_closes() -> None:
-    held, under = Held(), Held()
+    held, under = HeldDependency(), HeldDependency()
 
     async def tool(
         a: Annotated[None, Depends(under.generator())],
@@ -372,10 +372,10 @@ async def test_a_server_that_ends_does_not_wait_for_what_closes() -> None:
     assert noted == ["tool", "close", "closed", "closed"]
 
 
-async def test_what_fails_after_a_cancellation_is_in_the_log(
+async def test_failure_after_cancellation_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    held = Held()
+    held = HeldDependency()
 
     def breaking(_: Annotated[None, Depends(held.generator())]) -> Iterator[None]:
         try:
@@ -386,15 +386,15 @@ async def test_what_fails_after_a_cancellation_is_in_the_log(
     def tool(_: Annotated[None, Depends(breaking)]) -> None:
         held.wait("tool")
 
-    await cancelled(app_of(tool), held)
+    await cancel_held(app_of(tool), held)
     assert noted[-2:] == ["ValueError Own-1", "closed"]
     async with asyncio.timeout(30):
         while "not closed" not in caplog.text:
             await asyncio.sleep(0.001)
-    assert "a dependency of a call that was cancelled failed" in caplog.text
+    assert "a dependency of a cancelled call failed" in caplog.text
 
 
-def test_what_says_where_it_runs_and_cannot_is_refused() -> None:
+def test_impossible_thread_option_is_refused() -> None:
     def coroutine(_: Annotated[str, Depends(on_the_loop, thread=True)]) -> None: ...
 
     def generator(_: Annotated[str, Depends(on_the_loop_twice, thread=True)]) -> None: ...
@@ -406,7 +406,7 @@ def test_what_says_where_it_runs_and_cannot_is_refused() -> None:
     for function, why in (
         (coroutine, "on_the_loop: a coroutine function cannot run in a thread"),
         (generator, "on_the_loop_twice: a coroutine function cannot run in a thread"),
-        (both, r"Depends\(where\) is in a thread, and is not: it runs once for each call"),
+        (both, r"Depends\(where\) must not be both inside and outside a thread: it runs once"),
     ):
         with case(function.__name__), pytest.raises(TypeError, match=why):
             app_of(function)

@@ -57,7 +57,7 @@ SPHINX = """Forecast the weather.
 """
 
 
-def documented(text: str | None) -> Any:
+def document(text: str | None) -> Any:
     def function() -> None: ...
 
     function.__doc__ = text
@@ -109,10 +109,10 @@ def test_the_three_styles_describe_arguments_and_the_rest_is_the_description() -
         ),
     ]:
         with case(text):
-            assert documented(text) == (description, parameters)
+            assert document(text) == (description, parameters)
 
 
-def test_what_only_looks_like_a_section_stays_where_it_is() -> None:
+def test_apparent_section_stays_in_place() -> None:
     for text in [
         None,
         "",
@@ -124,7 +124,7 @@ def test_what_only_looks_like_a_section_stays_where_it_is() -> None:
         "See :param: in the manual.",
     ]:
         with case(text):
-            assert documented(text) == (text or None, {})
+            assert document(text) == (text or None, {})
 
 
 DESCRIBED = {
@@ -160,10 +160,14 @@ def test_tools_and_prompts_are_described_so_and_a_field_comes_first() -> None:
     listed = listed_tools(server)["forecast"]
     assert listed["description"] == "Forecast the weather."
     properties = listed["inputSchema"]["properties"]
-    assert {name: one.get("description") for name, one in properties.items()} == DESCRIBED
-    ((again,),) = (one["prompts"] for one in answers(server, OLD, ("prompts/list", {})))
+    assert {
+        name: property_.get("description") for name, property_ in properties.items()
+    } == DESCRIBED
+    ((again,),) = (answer["prompts"] for answer in answers(server, OLD, ("prompts/list", {})))
     assert again["description"] == "Forecast the weather."
-    assert {one["name"]: one.get("description") for one in again["arguments"]} == DESCRIBED
+    assert {
+        argument["name"]: argument.get("description") for argument in again["arguments"]
+    } == DESCRIBED
 
 
 def test_where_arguments_have_no_description_the_docstring_stays_whole() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import whose
 from support.tables import case
@@ -42,12 +42,12 @@ def shop(revision: str = OLD, **options: Any) -> Any:
     return made
 
 
-async def shown(one: Any) -> set[str]:
+async def visible_names(one: Any) -> set[str]:
     return {name for names in (await names_of(one)).values() for name in names} - {"look"}
 
 
 async def refusals(one: Any, prefix: str = "", sep: str = "") -> None:
-    """What is not there is answered like a name that never was."""
+    """Missing items are answered like unknown names."""
     start = prefix + sep
     path = f"{prefix}/" if prefix else ""
     kinds: list[tuple[Callable[[str], Awaitable[Any]], tuple[str, str]]] = [
@@ -55,9 +55,9 @@ async def refusals(one: Any, prefix: str = "", sep: str = "") -> None:
         (lambda name: one.get_prompt(f"{start}{name}"), ("plan", "plna")),
         (lambda name: one.read_resource(f"log://{path}{name}"), ("all", "any/x")),
     ]
-    for asked, other in kinds:
+    for asked, other_kind in kinds:
         errors: list[Any] = []
-        for name in other:
+        for name in other_kind:
             with pytest.raises(pkg.McpError) as refused:
                 await asked(name)
             error = refused.value
@@ -83,23 +83,23 @@ def _never(session: Any) -> bool:
 NEVER: tuple[Any, ...] = (False, _raise, _no, _never)
 
 
-async def test_what_is_not_enabled_is_neither_listed_nor_called() -> None:
+async def test_disabled_item_is_neither_listed_nor_called() -> None:
     for own in ERAS:
         for enabled, spoken in product(NEVER, ERAS):
             with case((own, enabled, spoken)):
                 async with in_memory(pkg.load(spoken).Client(), shop(own, enabled=enabled)) as one:
-                    assert await shown(one) == set()
+                    assert await visible_names(one) == set()
                     assert await text_of(one, "look") == "open"
                     await refusals(one)
 
 
-async def test_what_is_mounted_and_not_enabled_is_not_there() -> None:
+async def test_disabled_mounted_item_is_hidden() -> None:
     for own in ERAS:
         above = app(OLD)
         above.mount("s", shop(own, enabled=False))
         with case(own):
             async with in_memory(pkg.load(OLD).Client(), above) as one:
-                assert await shown(one) == {"s_look"}
+                assert await visible_names(one) == {"s_look"}
                 await refusals(one, "s", "_")
 
 
@@ -115,7 +115,7 @@ async def test_a_function_says_for_whom_something_is_there() -> None:
         above.mount("s", shop(own, enabled=is_admin))
         for server, start in ((made, ""), (above, "s_")):
             served = server.http(http=http)
-            async with booted(served) as port:
+            async with run_app(served) as port:
                 for spoken in ERAS:
                     for token, principal in TOKENS.items():
                         with case((own, start, spoken, principal)):
@@ -125,10 +125,12 @@ async def test_a_function_says_for_whom_something_is_there() -> None:
                                     headers={"authorization": f"Bearer {token}"},
                                 ),
                                 as_=cast(Any, pkg.load(spoken)),
-                                revisions=[one for one in pkg.REVISIONS if one.id == spoken],
+                                revisions=[
+                                    revision for revision in pkg.REVISIONS if revision.id == spoken
+                                ],
                             ) as one:
                                 allowed = principal.id == "admin"
-                                assert (len(await shown(one)) >= 4) is allowed
+                                assert (len(await visible_names(one)) >= 4) is allowed
                                 if allowed:
                                     assert await text_of(one, f"{start}reset") == "reset"
                 await served.close()
@@ -151,7 +153,7 @@ async def test_items_are_switched_by_name_or_tag_and_the_last_word_counts() -> N
                 for step, names, tags, expected in steps:
                     with case((own, spoken, step, names, tags)):
                         getattr(made, step)(*names, tags=tags)
-                        assert await shown(one) == expected
+                        assert await visible_names(one) == expected
                         if "reset" in expected:
                             assert await text_of(one, "reset") == "reset"
                         else:
@@ -161,7 +163,7 @@ async def test_items_are_switched_by_name_or_tag_and_the_last_word_counts() -> N
             assert catalogue.lists is catalogue.registered
 
 
-async def test_one_session_is_switched_and_its_client_alone_is_notified() -> None:
+async def test_switch_of_session_notifies_its_client_only() -> None:
     for own in ERAS:
         for spoken in ERAS:
             made = shop(own, enabled=False)
@@ -181,8 +183,8 @@ async def test_one_session_is_switched_and_its_client_alone_is_notified() -> Non
                 ):
                     await one.call_tool("admit", {})
                     await ours.hears("tool")
-                    assert await shown(one) == {"admit", "reset"}
-                    assert await shown(other) == {"admit"} and theirs.heard == []
+                    assert await visible_names(one) == {"admit", "reset"}
+                    assert await visible_names(other) == {"admit"} and theirs.heard == []
                     with pytest.raises(pkg.McpError, match="Unknown tool: reset"):
                         await other.call_tool("reset", {})
                     made.enable("reset")
@@ -204,16 +206,16 @@ async def test_over_http_requests_without_a_session_are_not_switched_as_one() ->
         admit.__annotations__["session"] = pkg.load(own).Session
         made.add_tool(admit)
         served = made.http()
-        async with booted(served) as port:
-            for spoken, said in ((OLD, "admitted"), (STATELESS, "say principal_id=…")):
+        async with run_app(served) as port:
+            for spoken, said in ((OLD, "admitted"), (STATELESS, "write principal_id=…")):
                 with case((own, spoken)):
-                    revisions = [one for one in pkg.REVISIONS if one.id == spoken]
+                    revisions = [revision for revision in pkg.REVISIONS if revision.id == spoken]
                     url = f"http://127.0.0.1:{port}/mcp"
                     async with pkg.connect(
                         url, as_=cast(Any, pkg.load(spoken)), revisions=revisions
                     ) as one:
                         assert (await text_of(one, "admit")).endswith(said)
-                        assert ("reset" in await shown(one)) is (spoken == OLD)
+                        assert ("reset" in await visible_names(one)) is (spoken == OLD)
             await served.close()
 
 
@@ -230,10 +232,10 @@ async def test_a_client_on_a_pipe_is_switched_until_it_goes(tmp_path: Path) -> N
                 hearing = Hearing(spoken)
                 command = pkg.stdio_client([sys.executable, str(path)])
                 async with pkg.connect(command, hearing.client) as one, hearing.hearing():
-                    assert "pack" not in await shown(one)
+                    assert "pack" not in await visible_names(one)
                     await one.call_tool("admit", {})
                     await hearing.hears("prompt")
-                    assert "pack" in await shown(one)
+                    assert "pack" in await visible_names(one)
 
 
 async def test_a_principal_is_switched_wherever_it_is() -> None:
@@ -243,12 +245,12 @@ async def test_a_principal_is_switched_wherever_it_is() -> None:
         made = shop(own, tags={"t"})
         made.disable(tags={"t"})
         served = made.http(http=http)
-        async with booted(served) as port:
+        async with run_app(served) as port:
             for spoken in ERAS:
                 with case((own, spoken)):
                     made.disable(tags={"t"}, principal_id="admin")
                     both = [Hearing(spoken), Hearing(spoken)]
-                    revisions = [one for one in pkg.REVISIONS if one.id == spoken]
+                    revisions = [revision for revision in pkg.REVISIONS if revision.id == spoken]
                     openers = [
                         pkg.open_http(
                             f"http://127.0.0.1:{port}/mcp",
@@ -265,7 +267,10 @@ async def test_a_principal_is_switched_wherever_it_is() -> None:
                     ):
                         made.enable("reset", principal_id="admin")
                         await admin.hears("tool")
-                        assert (await shown(one), await shown(other)) == ({"reset"}, set())
+                        assert (await visible_names(one), await visible_names(other)) == (
+                            {"reset"},
+                            set(),
+                        )
                         assert await text_of(one, "reset") == "reset" and ben.heard == []
             await served.close()
 
@@ -276,16 +281,16 @@ async def test_the_server_above_switches_what_is_mounted() -> None:
     above.mount("s", below)
     async with in_memory(pkg.load(OLD).Client(), above) as one:
         above.disable("s_reset", "log://s/{day}")
-        assert await shown(one) == {"s_look", "s_plan", "log://s/all"}
+        assert await visible_names(one) == {"s_look", "s_plan", "log://s/all"}
         with pytest.raises(pkg.McpError, match="Unknown tool: s_reset"):
             await one.call_tool("s_reset", {})
         with pytest.raises(pkg.McpError):
             await one.read_resource("log://s/Monday")
         above.disable(tags={"t"})
-        assert await shown(one) == {"s_look"}
+        assert await visible_names(one) == {"s_look"}
         above.enable(tags={"t"})
         below.disable("plan")
-        assert await shown(one) == {"s_look", "s_reset", "log://s/all", "log://s/{day}"}
+        assert await visible_names(one) == {"s_look", "s_reset", "log://s/all", "log://s/{day}"}
         assert [item["name"] for item in above.tool_schemas()] == ["s_look", "s_reset"]
         above.disable("s_reset")
         assert [item["name"] for item in above.tool_schemas()] == ["s_look"]
@@ -307,7 +312,7 @@ async def test_a_mounted_server_switches_for_its_session_what_is_above() -> None
         assert [item.name async for item in other.iter_tools()] == ["s_unlock"]
 
 
-async def test_what_handlers_of_a_mounted_class_answer_is_switched_above() -> None:
+async def test_tags_of_mounted_class_are_switched_from_above() -> None:
     class Below(Toolkit, mcp.Server):
         @tool(tags={"t"})
         def reset(self) -> str:
@@ -338,7 +343,7 @@ async def test_what_handlers_of_a_mounted_class_answer_is_switched_above() -> No
             async with in_memory(mcp.Client(), above) as one:
                 assert await text_of(one, "s_reset") == "reset"
                 above.disable(*switched.get("names", ()), tags=switched.get("tags", ()))
-                assert await shown(one) == set()
+                assert await visible_names(one) == set()
                 with pytest.raises(pkg.McpError, match="Unknown tool: s_reset"):
                     await one.call_tool("s_reset", {})
                 with pytest.raises(pkg.McpError, match="Resource not found"):
@@ -390,9 +395,13 @@ async def test_first_resource_that_a_client_may_see_answers() -> None:
 def test_mistakes_are_errors_that_say_what_to_do() -> None:
     made = shop()
     cases: list[tuple[Any, type[Exception], str]] = [
-        (lambda: made.disable("rest"), LookupError, "there is nothing called rest; did you mean"),
+        (lambda: made.disable("rest"), LookupError, "unknown name rest; did you mean"),
         (lambda: made.disable(), TypeError, "give the name or a tag"),
-        (lambda: made.disable(tags="t"), TypeError, "tags are one text: write tags={'t'}"),
+        (
+            lambda: made.disable(tags="t"),
+            TypeError,
+            "tags must be a collection, not a single string: write tags={'t'}",
+        ),
         (
             lambda: made.enable("reset", principal_id=cast(Any, None)),
             TypeError,
@@ -403,11 +412,15 @@ def test_mistakes_are_errors_that_say_what_to_do() -> None:
             TypeError,
             "give a session, or a principal_id",
         ),
-        (lambda: made.add_tool(shown, name="x", tags="t"), TypeError, "tags are one text"),
+        (
+            lambda: made.add_tool(visible_names, name="x", tags="t"),
+            TypeError,
+            "tags must be a collection",
+        ),
         (
             lambda: made.add_tool(lambda: 1, name="x", enabled="no"),
             TypeError,
-            "enabled is True, False or a function of the session",
+            "enabled must be True, False or a function of the session",
         ),
     ]
     for attempt, kind, text in cases:
@@ -434,4 +447,4 @@ async def test_classes_have_items_that_are_not_enabled_too() -> None:
         with case(spoken):
             client = pkg.load(spoken).Client()
             async with pkg.connect_in_memory(client, made, revisions=pkg.REVISIONS) as one:
-                assert await shown(one) == expected
+                assert await visible_names(one) == expected

@@ -100,7 +100,7 @@ def test_an_unknown_dialect_is_refused_by_name() -> None:
             ) as raised:
                 taking({"$schema": dialect, "type": "object"})()
             assert dialect.removesuffix("#") in str(raised.value)
-            assert "echo: the input schema is written in" in str(raised.value)
+            assert "echo: the input schema uses" in str(raised.value)
 
 
 @pytest.mark.shows("S2-17")
@@ -109,12 +109,12 @@ def test_output_schemas_follow_the_same_rules() -> None:
     assert call(giving(schema, {"pair": [1, "a"]})(), "give")["structuredContent"]
     assert call(giving(schema, {"pair": [1, 2]})(), "give")["isError"] is True
     with pytest.raises(
-        ValueError, match="give: the output schema is written in the unsupported dialect https://x"
+        ValueError, match="give: the output schema uses the unsupported dialect https://x"
     ):
         giving({"$schema": "https://x", "type": "object"}, {})()
 
 
-def test_what_is_returned_is_checked_before_it_is_sent(caplog: pytest.LogCaptureFixture) -> None:
+def test_returned_value_is_checked_before_sending(caplog: pytest.LogCaptureFixture) -> None:
     schema = {"type": "object", "required": ["a"]}
     numbers = {"type": "object", "properties": {"n": {"type": "number"}}}
     assert call(giving(numbers, {"n": float("inf")})(), "give")["isError"] is True
@@ -130,13 +130,13 @@ def test_any_root_is_allowed_where_any_value_is_structured() -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
     answer = call(giving(schema, [1, 2], STATELESS)(), "give", STATELESS)
     assert answer["structuredContent"] == [1, 2]
-    with pytest.raises(ValueError, match='output schema has to say "type": "object" at its root'):
+    with pytest.raises(ValueError, match='output schema must have "type": "object" at its root'):
         giving(schema, [1])()
 
 
 def test_arguments_are_an_object_everywhere() -> None:
     for revision in (OLD, STATELESS):
-        with pytest.raises(ValueError, match='input schema has to say "type": "object"'):
+        with pytest.raises(ValueError, match='input schema must have "type": "object"'):
             taking({"properties": {}}, revision)()
 
 
@@ -182,7 +182,7 @@ def test_a_schema_that_refers_to_itself_without_end_ends() -> None:
     assert "nested too deeply" in text_of(answer)
 
 
-def test_nothing_goes_unchecked_where_jsonschema_is_missing(
+def test_missing_jsonschema_is_reported_for_handwritten_schema(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "jsonschema", None)
@@ -196,7 +196,7 @@ def test_nothing_goes_unchecked_where_jsonschema_is_missing(
     def typed(self: object, place: str) -> dict[str, int]:
         return {place: 1}
 
-    # Types take nothing but Pydantic.
+    # Types need only Pydantic.
     assert call(kit(typed=typed)(), "typed", place="a")["structuredContent"] == {"a": 1}
 
 
@@ -205,7 +205,7 @@ def test_the_function_takes_all_arguments_as_one() -> None:
     def two(self: object, place: str, days: int) -> str:
         return ""
 
-    with pytest.raises(TypeError, match="two: with a handwritten schema it takes one param"):
+    with pytest.raises(TypeError, match="two: with a handwritten schema it must take one param"):
         kit(two=two)()
 
 
@@ -259,6 +259,6 @@ def test_checking_ends_though_a_schema_doubles_its_work_at_every_step(
     schema = {"$schema": dialect, "type": "object", "properties": last, "$defs": steps}
     server = taking(schema)()
     assert "refers to itself more than 1,000 times" in text_of(call(server, "echo", x="a"))
-    # What one value took is not counted against the next.
+    # The work for one value does not count for the next.
     for _ in range(100):
         assert "isError" not in call(server, "echo", y="a")

@@ -1,4 +1,4 @@
-"""What a server keeps open while it serves: when it is entered and left, and what fails in it."""
+"""The lifespan of a server: its entry, its exit, and its failures."""
 
 import asyncio
 import signal
@@ -11,7 +11,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 from support.folders import ROOT
-from support.http.serving import booted, calling, outcome, text_in
+from support.http.serving import calling, outcome, run_app, text_in
 from support.ports import free_port
 from support.revisions import ERAS, OLD, REVISIONS, STATELESS
 from support.tables import case
@@ -21,7 +21,7 @@ LifespanError = pkg.LifespanError
 
 
 class Noted:
-    """A lifespan that notes what happens, and in which task."""
+    """A lifespan that records events and tasks."""
 
     def __init__(self) -> None:
         self.events: list[str] = []
@@ -52,7 +52,7 @@ def with_tool(app: Any, revision: str = OLD) -> Any:
     return app
 
 
-async def said(client: Any, revision: str = OLD) -> str:
+async def read_state(client: Any, revision: str = OLD) -> str:
     result = await client.call_tool("state")
     return str(result.content[0].text)
 
@@ -64,17 +64,17 @@ async def test_in_memory_the_first_connection_enters_it_and_the_last_leaves_it()
             app = noted.app(own)
             assert noted.events == []
             async with pkg.connect_in_memory(mcp.Client(), app) as one:
-                assert await said(one) == "state of me 1"
+                assert await read_state(one) == "state of me 1"
                 async with pkg.connect_in_memory(mcp.Client(), app) as two:
-                    assert await said(two) == "state of me 1"
+                    assert await read_state(two) == "state of me 1"
                 assert noted.events == ["open"]
             assert noted.events == ["open", "close"] and len(noted.tasks) == 1
             async with pkg.connect_in_memory(mcp.Client(), app) as again:
-                assert await said(again) == "state of me 2"
+                assert await read_state(again) == "state of me 2"
 
 
 class Own(Toolkit, mcp.Server):
-    """A class of which each connection gets a server."""
+    """A class with a server for each connection."""
 
     info = mcp.models.Implementation(name="own", version="0")
     opened: ClassVar[list["Own"]] = []
@@ -101,13 +101,17 @@ async def test_where_a_class_is_given_each_connection_has_its_own() -> None:
         pkg.connect_in_memory(mcp.Client(), Own) as one,
         pkg.connect_in_memory(mcp.Client(), Own) as two,
     ):
-        assert [await said(one), await said(two), await said(one)] == ["1", "2", "1"]
+        assert [await read_state(one), await read_state(two), await read_state(one)] == [
+            "1",
+            "2",
+            "1",
+        ]
     assert sorted(map(id, Own.opened)) == sorted(map(id, Own.closed))
 
 
 async def test_over_http_each_session_of_a_class_has_its_own() -> None:
     app = pkg.http_app(Own)
-    async with booted(app) as port, calling(port) as site:
+    async with run_app(app) as port, calling(port) as site:
         assert Own.opened == []
         first, second = await site.initialize(), await site.initialize()
         for session, expected in ((first, "1"), (second, "2"), (first, "1")):
@@ -119,7 +123,7 @@ async def test_over_http_each_session_of_a_class_has_its_own() -> None:
 
 
 async def test_requests_of_the_stateless_era_share_that_of_a_class() -> None:
-    async with booted(pkg.http_app(Own, revisions=pkg.REVISIONS)) as port, calling(port) as site:
+    async with run_app(pkg.http_app(Own, revisions=pkg.REVISIONS)) as port, calling(port) as site:
         assert len(Own.opened) == 1
         assert text_in(await site.modern("tools/call", name="state")) == "1"
         session = await site.initialize()
@@ -132,7 +136,7 @@ async def test_an_asgi_server_enters_it_before_the_first_request() -> None:
     for own in ERAS:
         with case(own):
             noted = Noted()
-            async with booted(noted.app(own).http()) as port, calling(port) as site:
+            async with run_app(noted.app(own).http()) as port, calling(port) as site:
                 assert noted.events == ["open"]
                 for _ in range(2):
                     session = await site.initialize()
@@ -146,13 +150,13 @@ async def test_mounted_it_is_entered_with_the_first_request_and_left_by_close() 
     noted = Noted()
     app = noted.app().http()
     async with (
-        booted(Starlette(routes=[Mount("/api", app=app)])) as port,
+        run_app(Starlette(routes=[Mount("/api", app=app)])) as port,
         calling(port, "/api/mcp") as site,
     ):
         assert noted.events == []
-        asked = [site.modern("tools/call", name="state", id=one) for one in range(5)]
+        asked = [site.modern("tools/call", name="state", id=number) for number in range(5)]
         found = await asyncio.gather(*asked)
-        assert {text_in(one) for one in found} == {"state of me 1"}
+        assert {text_in(answer) for answer in found} == {"state of me 1"}
         assert noted.events == ["open"]
         await app.close()
         assert noted.events == ["open", "close"] and len(noted.tasks) == 1
@@ -165,7 +169,7 @@ async def test_a_request_that_is_refused_enters_nothing() -> None:
     noted = Noted()
     app = noted.app().http()
     async with (
-        booted(Starlette(routes=[Mount("/", app=app)])) as port,
+        run_app(Starlette(routes=[Mount("/", app=app)])) as port,
         calling(port) as site,
     ):
         refused = await site.modern("tools/call", name="state", headers={"host": "example.org"})
@@ -188,7 +192,7 @@ async def failing_late(_: object) -> AsyncGenerator[None, None]:
 WHY = "the lifespan of me failed: OSError: no database"
 
 
-async def test_what_fails_ends_the_start_with_one_error() -> None:
+async def test_failing_lifespan_ends_start_with_single_error() -> None:
     app = with_tool(mcp.App("me", lifespan=failing))
     with pytest.raises(LifespanError, match=WHY) as raised:
         await pkg.serve(app, Nothing())
@@ -226,7 +230,7 @@ async def test_mounted_a_failure_is_answered_and_tried_again() -> None:
 
     app = with_tool(mcp.App("me", lifespan=late)).http()
     async with (
-        booted(Starlette(routes=[Mount("/", app=app)])) as port,
+        run_app(Starlette(routes=[Mount("/", app=app)])) as port,
         calling(port) as site,
     ):
         assert outcome(await site.modern("tools/call", name="state"))[0] == 503
@@ -241,7 +245,7 @@ async def test_a_session_whose_server_cannot_begin_is_refused() -> None:
             raise OSError("no database")
             yield
 
-    async with booted(pkg.http_app(Broken)) as port, calling(port) as site:
+    async with run_app(pkg.http_app(Broken)) as port, calling(port) as site:
         response = await site.post(
             {
                 "jsonrpc": "2.0",
@@ -275,7 +279,7 @@ async def test_an_asgi_server_hears_of_a_failure() -> None:
             await app({"type": "lifespan"}, receive, send)
             told = zip(("startup", "shutdown"), phases, strict=False)
             said = [f"lifespan.{phase}.{how}" for phase, how in told]
-            assert [one["type"] for one in sent] == said
+            assert [event["type"] for event in sent] == said
             assert "the lifespan of me failed: OSError" in sent[-1]["message"]
 
 
@@ -303,9 +307,9 @@ async def test_without_a_lifespan_there_is_no_state() -> None:
     app = mcp.App("me")
     app.tool(state)
     async with pkg.connect_in_memory(mcp.Client(), app) as client:
-        await said(client)
+        await read_state(client)
         assert app.__mcp_runtime__.lifespan is None
-    assert found == ["session.state: me has no lifespan, whose value it would be"]
+    assert found == ["session.state: me has no lifespan; define one that yields the state"]
 
 
 async def test_a_start_that_is_given_up_leaves_nothing_behind() -> None:
@@ -358,7 +362,7 @@ app.run({how})
 """
 
 
-async def started(program: Any, how: str = "", fault: str = "") -> asyncio.subprocess.Process:
+async def start_program(program: Any, how: str = "", fault: str = "") -> asyncio.subprocess.Process:
     program.write_text(PROGRAM.format(path=str(ROOT / "generated"), how=how, fault=fault))
     pipe, command = asyncio.subprocess.PIPE, (sys.executable, str(program))
     return await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=pipe)
@@ -367,7 +371,7 @@ async def started(program: Any, how: str = "", fault: str = "") -> asyncio.subpr
 async def test_a_program_on_stdio_enters_and_leaves_it(tmp_path: Any) -> None:
     for is_told in (True, False):
         with case(is_told):
-            process = await started(tmp_path / "server.py")
+            process = await start_program(tmp_path / "server.py")
             assert process.stderr is not None and process.stdin is not None
             assert await process.stderr.readline() == b"open\n"
             if is_told:
@@ -380,14 +384,14 @@ async def test_a_program_on_stdio_enters_and_leaves_it(tmp_path: Any) -> None:
         client = pkg.load(revision).Client()
         opener = pkg.stdio_client([sys.executable, str(tmp_path / "server.py")])
         async with pkg.connect(opener, client):
-            assert await said(client, revision) == "ready"
+            assert await read_state(client, revision) == "ready"
 
 
 async def test_a_program_that_cannot_begin_ends_with_the_reason(tmp_path: Any) -> None:
     for how in ("", f"'http', port={free_port()}"):
         with case(how):
             fault = "raise OSError('no database')"
-            process = await started(tmp_path / "server.py", how, fault)
+            process = await start_program(tmp_path / "server.py", how, fault)
             _, errors = await process.communicate()
             last = errors.decode().splitlines()[-1]
             assert last.endswith(f"LifespanError: {WHY}") and process.returncode == 1
@@ -432,7 +436,7 @@ async def test_workers_that_cannot_begin_are_not_replaced_for_ever(tmp_path: Any
 
 async def test_a_program_over_http_enters_and_leaves_it(tmp_path: Any) -> None:
     port = free_port()
-    process = await started(tmp_path / "server.py", f"'http', port={port}")
+    process = await start_program(tmp_path / "server.py", f"'http', port={port}")
     assert process.stderr is not None
     assert await process.stderr.readline() == b"open\n"
     async with calling(port) as site:

@@ -92,7 +92,7 @@ def test_first_of_very_many_mistakes_are_named(built: list[int]) -> None:
 def test_mistakes_after_very_many_right_values_are_counted_and_not_named(built: list[int]) -> None:
     numbers = [1] * MANY + ["x"] * MANY
     answer = text_of(call(kit(take=take)(), "take", numbers=numbers))
-    assert answer.endswith("/: Too much is wrong to list it")
+    assert answer.endswith("/: There are too many errors to list")
     assert not built
 
 
@@ -112,7 +112,7 @@ def test_right_values_are_taken_however_many_they_are() -> None:
 def test_names_that_would_fill_the_errors_are_refused() -> None:
     # Each error about a number has the name of its row.
     answer = text_of(call(kit(take=take)(), "take", rows={"n" * 100_000: ["x"] * 1_000}))
-    assert answer.endswith("/: The names around values are too long")
+    assert answer.endswith("/: The names of nested members are too long")
     for rows in ({"n" * 100_000: ["x"] * 10}, {"n": {"m" * 100_000: [1]}}, {"n": ["x"] * 1_000}):
         with case(next(iter(rows))[:3]):
             answer = text_of(call(kit(take=take)(), "take", rows=rows))
@@ -136,7 +136,7 @@ def test_paths_count_for_all_values_below_them() -> None:
 
 
 def test_missing_rest_of_a_part_is_not_a_mistake() -> None:
-    """The value is right up to the end of the part, which lacks what follows."""
+    """The value is right up to the end of the part, and the rest is missing."""
     adapter = TypeAdapter[Any](list[Shape])
     right = {"points": [{"x": 1}], "name": "a"}
     cut = {"points": [{"x": 1}] * 3_000, "name": 5}

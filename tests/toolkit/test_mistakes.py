@@ -1,6 +1,6 @@
-"""Mistakes are errors when the server is made, which name the function or member, and the cure.
+"""Mistakes are errors when the server is made, with the function or member, and the cure.
 
-What a client gets wrong is answered with the closest name that there is.
+Mistakes of a client are answered with the closest name.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from support.toolkit.kits import McpError, Toolkit, kit, mcp, pkg, prompt, resou
 
 
 class Address(BaseModel):
-    """What a form cannot have inside."""
+    """A type that a form cannot contain."""
 
     town: str
 
 
 class Guest(BaseModel):
-    """What no form can show."""
+    """A type without a form."""
 
     name: str
     address: Address
 
 
 class Good(BaseModel):
-    """What a form can show."""
+    """A type with a form."""
 
     name: str = ""
 
@@ -107,7 +107,7 @@ async def alias(session: mcp.Session) -> str:
     return str(await session.ask("Which?", NUMBERS))
 
 
-def closed() -> Any:
+def close_over() -> Any:
     kind = dict[str, int]
 
     async def closed_over(session: mcp.Session) -> str:
@@ -128,7 +128,7 @@ def depending(answer: Annotated[str, Depends(dependency)]) -> str:
 
 NO_GUEST = "Guest.address cannot be asked for in a form: it is an object; a form is flat: ask for"
 
-# What is wrong with a server that is made, and what is said of it: the function, and the cure.
+# Mistakes in a server, and their messages: the function, and the cure.
 MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "a name twice": (
         lambda app: (app.tool(same), app.tool(same)),
@@ -148,7 +148,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "no annotation": (
         lambda app: app.tool(bare),
         TypeError,
-        "bare: the parameter x has no annotation, so its type is not known: x: str",
+        "bare: the parameter x has no annotation, so its type is unknown: x: str",
     ),
     "a variable that is no parameter": (
         lambda app: app.resource("a:{x}/{y}")(same),
@@ -164,22 +164,22 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "a circle": (
         lambda app: app.tool(one),
         TypeError,
-        "Depends goes in a circle: other → one → other",
+        "Depends forms a cycle: other → one → other",
     ),
     "a parameter that nothing fills": (
         lambda app: app.tool(_with(of_url)),
         TypeError,
-        "of_url: nothing fills the parameter url: annotate it with Depends(…) or the session, "
+        "of_url: no value for the parameter url: annotate it with Depends(…) or the session, "
         "or give it a default",
     ),
     "no URI": (lambda app: app.resource(same), TypeError, "@app.resource needs a URI"),
     "no function": (lambda app: app.tool("same"), TypeError, "@app.tool takes one function"),
     "no such option": (lambda app: app.prompt(size=1)(same), TypeError, "no option size"),
-    "no such transport": (lambda app: app.run("sse"), ValueError, "but not 'sse'"),
+    "no such transport": (lambda app: app.run("sse"), ValueError, "unknown transport 'sse'"),
     "a lifespan that is a generator": (
         lambda _: mcp.App("x", lifespan=cast(Any, gone)),
         TypeError,
-        "the lifespan gone is a generator, and no context manager: "
+        "the lifespan gone is a generator, not a context manager: "
         "decorate it with @contextlib.asynccontextmanager",
     ),
     "an object in a form": (asks(flat), TypeError, f"flat: {NO_GUEST} its members one by one"),
@@ -191,7 +191,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "a list in a form": (
         asks(listed),
         TypeError,
-        "listed: list[str] cannot be asked for in a form: it is a list of other things than "
+        "listed: list[str] cannot be asked for in a form: it is a list, but not of "
         "choices; make it a list of an Enum or a Literal, or a text",
     ),
     "choices in a form": (
@@ -200,7 +200,11 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
         "alias: typing.Literal[1, 2] cannot be asked for in a form: it has choices that are not "
         "strings; make each of them a string",
     ),
-    "a form of a closure": (asks(closed()), TypeError, "closed.closed_over: dict[str, int] cannot"),
+    "a form of a closure": (
+        asks(close_over()),
+        TypeError,
+        "closed.closed_over: dict[str, int] cannot",
+    ),
     "a form of a prompt": (lambda app: app.prompt(flat), TypeError, f"flat: {NO_GUEST}"),
     "a form of a resource": (lambda app: app.resource("a:b")(flat), TypeError, f"flat: {NO_GUEST}"),
     "a form of a dependency": (asks(depending), TypeError, f"dependency: {NO_GUEST}"),
@@ -304,7 +308,7 @@ async def with_params(session: mcp.Session, guest: Guest) -> str:
     return str([await session.elicit("Who?", schema), await session.elicit(guest.name, schema)])
 
 
-def test_what_is_not_certain_is_no_mistake() -> None:
+def test_uncertain_mistakes_are_not_reported() -> None:
     namespace: dict[str, Any] = {"Guest": Guest, "mcp": mcp}
     exec(
         "async def no_source(session: mcp.Session) -> str:\n"
@@ -368,10 +372,10 @@ def helpful(revision: str) -> Any:
         raise pkg.ResourceNotFound
 
     members = (forecast, travel, town_map, person)
-    return kit(revision, **{one.__name__: one for one in members})
+    return kit(revision, **{member.__name__: member for member in members})
 
 
-# What a client gets wrong, and what it is told; nothing where no name is close.
+# Mistakes of a client, and their messages; None if no name is close.
 WRONG: dict[str, tuple[str, tuple[Any, ...], str]] = {
     "tool": ("call_tool", ("forcast", {}), "did you mean forecast?"),
     "argument": ("call_tool", ("forecast", {"city": "Ulm", "dyas": 2}), "did you mean days?"),

@@ -1,18 +1,18 @@
-"""What the page about mounting shows works as it stands there."""
+"""The code on the page about mounting works."""
 
 import sys
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from support.docs.pages import page, run, shown
-from support.http.serving import booted
+from support.docs.pages import block_texts, page, run
+from support.http.serving import run_app
 from support.revisions import ERAS, OLD
 from support.tables import case
 from support.toolkit.kits import pkg
 from support.toolkit.mounting import in_memory, names_of, program, text_of
 
-SHOWN, ELSEWHERE, ENABLED = shown("mounting.md")
+SHOWN, ELSEWHERE, ENABLED = block_texts("mounting.md")
 
 
 async def test_the_server_of_the_page_has_the_names_of_the_table() -> None:
@@ -38,7 +38,7 @@ async def test_servers_elsewhere_are_mounted_as_on_the_page(
     monkeypatch.chdir(tmp_path)
     names = run(SHOWN)
     served = names["weather"].http()
-    async with booted(served) as port:
+    async with run_app(served) as port:
         block = ELSEWHERE.replace("https://example.org", f"http://127.0.0.1:{port}")
         exec(block.replace('"python ', f'"{sys.executable} '), names)
         async with in_memory(pkg.load(OLD).Client(), names["app"]) as one:
@@ -47,7 +47,7 @@ async def test_servers_elsewhere_are_mounted_as_on_the_page(
         await served.close()
 
 
-async def test_what_is_enabled_is_what_the_page_says() -> None:
+async def test_page_lists_enabled_items() -> None:
     app = run(SHOWN + ENABLED)["app"]
     for spoken in ERAS:
         with case(spoken):

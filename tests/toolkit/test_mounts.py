@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import pytest
 from mcp_revisions import v2026_07_28 as new
 from support.revisions import ERAS, HANDSHAKE, OLD, REVISIONS, STATELESS
-from support.sessions.talking import META, client, modern, served
+from support.sessions.talking import META, client, modern, serve_by_hand
 from support.tables import case, some
 from support.toolkit.kits import Toolkit, mcp, pkg, prompt, resource, tool
 from support.toolkit.mounting import (
@@ -48,7 +48,7 @@ async def use(hearing: Hearing, one: Any, above: str, own: str) -> None:
     given: Any = {"place": "Oslo"}
     called = await one.call_tool("weather_forecast", given, on_progress=reports.append)
     assert called.content[0].text == "rain in Oslo"
-    await until(lambda: [tuple(one)[:2] for one in reports] == [(1, 2)])
+    await until(lambda: [tuple(report)[:2] for report in reports] == [(1, 2)])
     if revision in HANDSHAKE:
         await until(lambda: hearing.logged == ["asked"])
     if asks:
@@ -71,7 +71,7 @@ async def use(hearing: Hearing, one: Any, above: str, own: str) -> None:
     assert refused.value.data == {"uri": "other://weather/now"}
 
 
-async def test_what_is_mounted_is_used_in_every_revision() -> None:
+async def test_mounted_items_work_in_every_revision() -> None:
     cases = [*product(REVISIONS, REVISIONS, REVISIONS)]
     for above, own, spoken in some(cases, 30, "mounted"):
         with case((above, own, spoken)):
@@ -80,7 +80,7 @@ async def test_what_is_mounted_is_used_in_every_revision() -> None:
                 await use(hearing, one, above, own)
 
 
-async def test_what_is_mounted_is_used_over_every_wire(tmp_path: Path) -> None:
+async def test_mounted_items_work_over_every_transport(tmp_path: Path) -> None:
     for above, own in ((OLD, OLD), (OLD, STATELESS), (STATELESS, OLD)):
         path = tmp_path / "server.py"
         path.write_text(program(f"mounting({above!r}, {own!r})"))
@@ -182,7 +182,7 @@ async def test_client_without_a_name_is_unknown_to_a_mounted_server_of_the_other
 
     top.mount("x", child)
     unknown, known = {"name": "unknown", "version": "0"}, {"name": "page", "version": "1"}
-    async with served([top]) as hand:
+    async with serve_by_hand([top]) as hand:
         for meta in (META, {**META, CLIENT_INFO: known}):
             await hand.send(modern("tools/call", name="x_look", arguments={}, _meta=meta))
             assert "result" in await hand.take()
@@ -210,7 +210,7 @@ async def test_mounted_server_of_the_same_era_gets_no_envelope() -> None:
     assert [params.get("_meta", {}) for params in given] == [{}]
 
 
-async def test_what_comes_and_goes_shows_and_clients_are_notified() -> None:
+async def test_later_changes_of_mounts_show_and_notify_clients() -> None:
     async def late() -> str:
         return "late"
 
@@ -276,7 +276,7 @@ async def test_a_handler_of_subscriptions_hears_of_its_own_uris() -> None:
 
 
 class Noting(Toolkit, mcp.Server):
-    """A server that has everything of its own."""
+    """A server with an item of each kind."""
 
     info = mcp.models.Implementation(name="noting", version="1")
     max_threads = 1
@@ -402,36 +402,36 @@ async def test_without_a_prefix_names_stay_as_they_are() -> None:
         assert (await one.read_resource("data://now")).contents[0].text == "dry"
 
 
-def test_what_cannot_be_mounted_is_refused_with_both_names() -> None:
-    def named(name: str, **tools: Any) -> Any:
+def test_invalid_mount_is_refused_with_both_names() -> None:
+    def app_with_tools(name: str, **tools: Any) -> Any:
         made = app(OLD, name)
-        for one in tools:
-            made.add_tool(lambda: None, name=one)
+        for tool_name in tools:
+            made.add_tool(lambda: None, name=tool_name)
         return made
 
-    loop, inner = named("loop"), named("inner")
+    loop, inner = app_with_tools("loop"), app_with_tools("inner")
     loop.mount("in", inner)
-    taken = named("taken", weather_forecast=1)
-    mounted = named("mounted")
-    mounted.mount("a", named("one"))
-    served = named("served")
-    served.__mcp_runtime__.bound(OLD)
+    taken = app_with_tools("taken", weather_forecast=1)
+    mounted, two = app_with_tools("mounted"), app_with_tools("two")
+    mounted.mount("a", app_with_tools("one"))
+    served = app_with_tools("served")
+    served.__mcp_runtime__.handlers_for(OLD)
     cases: list[tuple[Any, tuple[Any, ...], dict[str, Any], type[Exception], str]] = [
-        (loop, ("x", loop), {}, ValueError, "loop and loop would be in each other"),
-        (inner, ("x", loop), {}, ValueError, "inner and loop would be in each other"),
+        (loop, ("x", loop), {}, ValueError, "loop and loop would contain each other"),
+        (inner, ("x", loop), {}, ValueError, "inner and loop would contain each other"),
         (taken, ("weather", weather(OLD)), {}, ValueError,
-         "the tool weather_forecast would be there twice, that of taken and that of weather"),
-        (mounted, ("a_b", named("two")), {}, ValueError, "'a_b' and 'a' could have the same names"),
-        (mounted, ("a", named("two")), {"separator": "."}, ValueError, "'a' and 'a' could have"),
-        (mounted, ("x y", named("two")), {}, ValueError, "'x y' cannot be in names"),
-        (mounted, ("x", named("two")), {"separator": ""}, ValueError, "the separator is empty"),
-        (mounted, ("x" * 120, weather(OLD)), {}, ValueError, "has 1 to 128 characters"),
-        (mounted, ("x", Noting), {}, TypeError, "Noting is a class, and a server is mounted:"),
-        (mounted, ("x", mcp.Server()), {}, TypeError, "Server is no server of a toolkit"),
+         "two servers have the tool weather_forecast, that of taken and that of weather"),
+        (mounted, ("a_b", two), {}, ValueError, "'a_b' and 'a' could have the same names"),
+        (mounted, ("a", two), {"separator": "."}, ValueError, "'a' and 'a' could have"),
+        (mounted, ("x y", two), {}, ValueError, "'x y' must only contain"),
+        (mounted, ("x", two), {"separator": ""}, ValueError, "must not be empty"),
+        (mounted, ("x" * 120, weather(OLD)), {}, ValueError, "must have 1 to 128 characters"),
+        (mounted, ("x", Noting), {}, TypeError, "Noting is a class: mount an object, "),
+        (mounted, ("x", mcp.Server()), {}, TypeError, "Server is not a server of a toolkit"),
         (mounted, ("x",), {}, TypeError, "write mount"),
         (mounted, (), {"connect_to": "x.py"}, TypeError, "write mount"),
-        (mounted, ("x", named("y")), {"connect_to": "x"}, TypeError, "write mount"),
-        (served, ("x", Noting()), {}, RuntimeError, "mount it before that is served"),
+        (mounted, ("x", app_with_tools("y")), {"connect_to": "x"}, TypeError, "write mount"),
+        (served, ("x", Noting()), {}, RuntimeError, "mount it before serving"),
     ]  # fmt: skip
     for server, given, options, kind, text in cases:
         with case(text):
@@ -446,12 +446,12 @@ def test_a_name_that_is_taken_above_cannot_be_added_below() -> None:
     child, top = app(OLD, "child"), app(OLD, "top")
     top.add_tool(lambda: None, name="c_x")
     top.mount("c", child)
-    with pytest.raises(ValueError, match="the tool c_x would be there twice, that of top and"):
+    with pytest.raises(ValueError, match="two servers have the tool c_x, that of top and"):
         child.add_tool(lambda: None, name="x")
     assert child.__mcp_runtime__.catalogue.lists["tools"] == {}
 
 
-async def test_what_a_revision_cannot_say_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+async def test_feature_missing_in_revision_is_logged(caplog: pytest.LogCaptureFixture) -> None:
     child, top = app(STATELESS, "child"), app(OLD)
 
     @child.tool

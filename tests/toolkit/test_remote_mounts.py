@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from mcp_protogen.runtime.toolkit import remote_mounts
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.json_types import JsonObject
 from support.revisions import ERAS, HANDSHAKE, OLD, STATELESS
 from support.sessions.talking import (
@@ -20,7 +20,7 @@ from support.sessions.talking import (
     Hand,
     notification,
     request,
-    served,
+    serve_by_hand,
 )
 from support.sessions.wiretap import TOOLS_CHANGED, UPDATED, result, shake
 from support.tables import case
@@ -30,13 +30,13 @@ from support.toolkit.mounting import (
     Waiting,
     app,
     in_memory,
-    left,
     names_of,
     only,
     over_http,
     program,
     text_of,
     until,
+    wait_for_connections,
     weather,
 )
 
@@ -49,7 +49,7 @@ WEATHER = {
 
 
 def above(revision: str, target: Any) -> Any:
-    """An app in which a remote weather is mounted."""
+    """Return an app in which a remote weather is mounted."""
     made = app(revision)
     made.mount("weather", connect_to=target)
     return made
@@ -66,7 +66,7 @@ async def use(hearing: Hearing, one: Any) -> None:
     given: Any = {"place": "Oslo"}
     called = await one.call_tool("weather_forecast", given, on_progress=reports.append)
     assert called.content[0].text == "rain in Oslo"
-    await until(lambda: [tuple(one)[:2] for one in reports] == [(1, 2)])
+    await until(lambda: [tuple(report)[:2] for report in reports] == [(1, 2)])
     if hearing.revision in HANDSHAKE:
         await until(lambda: hearing.logged == ["asked"])
     assert await text_of(one, "weather_age") == "42 years"
@@ -95,7 +95,7 @@ async def test_a_remote_server_is_reached_over_any_wire(tmp_path: Path) -> None:
     for of_remote, own, spoken in product(ERAS, ERAS, ERAS):
         path.write_text(program(f"weather({of_remote!r})"))
         served = weather(of_remote).http()
-        async with booted(served) as port:
+        async with run_app(served) as port:
             for target in (str(path), f"http://127.0.0.1:{port}/mcp"):
                 with case((of_remote, own, spoken, target)):
                     hearing = Hearing(spoken)
@@ -121,7 +121,7 @@ async def test_changes_of_a_remote_server_reach_who_wants_to_know() -> None:
                         assert await text_of(one, "weather_new") == "new"
 
 
-async def test_what_a_remote_server_says_and_has_not_declared_reaches_nobody(
+async def test_undeclared_notifications_of_remote_server_are_dropped(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def play(hand: Hand) -> None:
@@ -138,7 +138,7 @@ async def test_what_a_remote_server_says_and_has_not_declared_reaches_nobody(
         assert await text_of(one, "weather_touch") == "touched"
         assert await text_of(one, "weather_touch") == "touched"
     assert hearing.heard == []
-    assert {one.name.rpartition(".")[2] for one in caplog.records} == {"losses"}
+    assert {record.name.rpartition(".")[2] for record in caplog.records} == {"losses"}
 
 
 @pytest.mark.parametrize("revision", ERAS)
@@ -211,19 +211,19 @@ async def test_each_client_has_a_connection_from_its_first_need_to_its_end() -> 
                 async with in_memory(pkg.load(spoken).Client(), server) as other:
                     await text_of(other, "weather_touch")
                     assert len(remote.sessions) == 2
-                await left(remote, 1)
-            await left(remote, 0)
+                await wait_for_connections(remote, 1)
+            await wait_for_connections(remote, 0)
 
 
 async def test_over_http_a_session_has_a_connection_until_it_is_deleted() -> None:
     remote = alone(OLD)
     served = above(OLD, remote).http()
-    async with booted(served) as port:
+    async with run_app(served) as port:
         url, old = f"http://127.0.0.1:{port}/mcp", pkg.REVISIONS[-2:-1]
         async with pkg.connect(url, Hearing(OLD).client, revisions=old) as one:
             await text_of(one, "weather_touch")
             assert len(remote.sessions) == 1
-        await left(remote, 0)
+        await wait_for_connections(remote, 0)
         await served.close()
 
 
@@ -233,7 +233,7 @@ async def test_requests_without_a_session_share_one_for_each_principal() -> None
     http = pkg.HttpOptions(authentication=pkg.Authentication(verify=verify))
     remote = alone(OLD)
     served = above(OLD, remote).http(http=http)
-    async with booted(served) as port, AsyncExitStack() as stack:
+    async with run_app(served) as port, AsyncExitStack() as stack:
         ones: list[Any] = []
         for token in (*names, *names):
             bearer = {"authorization": f"Bearer {token}"}
@@ -242,8 +242,8 @@ async def test_requests_without_a_session_share_one_for_each_principal() -> None
             newest = pkg.REVISIONS[-1:]
             opening = pkg.connect(opener, hearing.client, revisions=newest)
             ones.append(await stack.enter_async_context(opening))
-        for one in ones:
-            assert await text_of(one, "weather_age") == "42 years"
+        for caller in ones:
+            assert await text_of(caller, "weather_age") == "42 years"
         assert len(remote.sessions) == 2
         await served.close()
         assert remote.sessions == ()
@@ -269,7 +269,7 @@ async def test_a_connection_makes_no_room_for_another_while_it_is_used(
     remote.middleware = (slowly,)
     uri, updated = "data://weather/now", "notifications/resources/updated"
     touch = {"name": "weather_touch"}
-    async with served(above(OLD, remote)) as hand:
+    async with serve_by_hand(above(OLD, remote)) as hand:
         with case("a list"):
             await hand.send(by("roots", 1, "tools/list"))
             await begun.wait()
@@ -277,7 +277,7 @@ async def test_a_connection_makes_no_room_for_another_while_it_is_used(
             assert (await hand.take())["id"] == 2
             go.set()
             listed = await hand.take()
-            assert [one["name"] for one in listed["result"]["tools"]] == WEATHER["tools"]
+            assert [tool["name"] for tool in listed["result"]["tools"]] == WEATHER["tools"]
         with case("a listen stream"):
             wanted = {"resourceSubscriptions": [uri]}
             await hand.send(by("roots", 3, "subscriptions/listen", notifications=wanted))
@@ -285,9 +285,12 @@ async def test_a_connection_makes_no_room_for_another_while_it_is_used(
             for id, capability in ((4, "sampling"), (5, "elicitation")):
                 await hand.send(by(capability, id, "tools/call", **touch))
                 both = [await asyncio.wait_for(hand.take(), 10) for _ in range(2)]
-                assert {one.get("method", one.get("id")) for one in both} == {updated, id}
+                assert {message.get("method", message.get("id")) for message in both} == {
+                    updated,
+                    id,
+                }
         # The one of roots is listened to, and that of sampling has made room.
-        await left(remote, 2)
+        await wait_for_connections(remote, 2)
 
 
 async def test_who_waits_for_a_connection_hears_of_its_end_before_it_has_begun() -> None:
@@ -298,10 +301,10 @@ async def test_who_waits_for_a_connection_hears_of_its_end_before_it_has_begun()
         (mount,) = top.__mcp_runtime__.catalogue.mounts
         params = mcp.models.CallToolRequestParams(name="weather_touch")
         answer = asyncio.create_task(mount.answer("tools/call", session, params))
-        # In the tick in which it is asked for, before the task that opens it has run.
+        # Cancelled in the same tick, before the opening task has run.
         connection = session.__mcp_runtime__.connection
-        asyncio.get_running_loop().call_soon(mount.disconnected, connection)
-        with pytest.raises(pkg.McpError, match="The client is gone"):
+        asyncio.get_running_loop().call_soon(mount.remove_connection, connection)
+        with pytest.raises(pkg.McpError, match="The client has gone"):
             await asyncio.wait_for(answer, 10)
         assert remote.sessions == ()
 
@@ -321,7 +324,7 @@ async def test_a_question_is_not_put_to_the_wrong_client_of_a_shared_connection(
     top = app(STATELESS)
     top.mount("r", connect_to=remote)
     served = top.http()
-    async with booted(served) as port:
+    async with run_app(served) as port:
         url, newest = f"http://127.0.0.1:{port}/mcp", pkg.REVISIONS[-1:]
         async with (
             pkg.connect(url, Hearing(STATELESS).client, revisions=newest) as one,
@@ -330,7 +333,7 @@ async def test_a_question_is_not_put_to_the_wrong_client_of_a_shared_connection(
             both = [asyncio.create_task(text_of(who, "r_ask")) for who in (one, other)]
             await until(lambda: begun == [2])
             go.set()
-            wrong = "elicitation/create could belong to several requests"
+            wrong = "elicitation/create is ambiguous: several requests wait"
             for answer in await asyncio.gather(*both, return_exceptions=True):
                 assert isinstance(answer, pkg.McpError) and answer.message == wrong
             assert await text_of(one, "r_ask") == "42"
@@ -386,7 +389,7 @@ async def test_a_remote_server_may_be_in_a_mounted_one() -> None:
                 async with hearing.hearing(uri):
                     await text_of(one, "outer_inner_touch")
                     await hearing.hears(uri)
-        await left(remote, 0)
+        await wait_for_connections(remote, 0)
 
 
 async def test_cancellation_reaches_the_remote_server() -> None:
@@ -414,8 +417,8 @@ async def test_a_name_that_is_hidden_does_not_lead_to_the_remote_server() -> Non
 
 def test_a_remote_server_is_mounted_before_it_is_needed() -> None:
     top = app(OLD)
-    top.__mcp_runtime__.bound(OLD)
-    with pytest.raises(RuntimeError, match="mount it before that is served"):
+    top.__mcp_runtime__.handlers_for(OLD)
+    with pytest.raises(RuntimeError, match="mount it before serving"):
         top.mount("r", connect_to=[sys.executable])
 
 

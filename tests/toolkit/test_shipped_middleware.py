@@ -18,7 +18,7 @@ from support.sessions.talking import (
     models,
     modern,
     pkg,
-    served,
+    serve_by_hand,
 )
 from support.tables import case
 from support.toolkit.kits import kit, resource, tool
@@ -72,8 +72,8 @@ async def test_timing_logs_method_target_and_outcome(
                 with pytest.raises(McpError):
                     await say(caller, spoken, "a", "missing")
                 await caller.list_tools()
-            said = [one.message for one in caplog.records if "tools/" in one.message]
-            assert [one for one in said if " in " in one][:4] == [
+            said = [record.message for record in caplog.records if "tools/" in record.message]
+            assert [line for line in said if " in " in line][:4] == [
                 "tools/call 'echo': ok in 0.000000 s",
                 "tools/call 'echo': tool_error in 0.000000 s",
                 "tools/call 'missing': -32602 in 0.000000 s",
@@ -114,18 +114,20 @@ async def test_a_rate_limit_is_that_of_the_principal_over_http(clock: Clock) -> 
             found.append(
                 await site.modern("tools/call", name="echo", headers=fields, arguments=given)
             )
-        assert [outcome(one) for one in found] == [(200, None), (429, -32000), (200, None)]
+        assert [outcome(answer) for answer in found] == [(200, None), (429, -32000), (200, None)]
 
 
 def test_limits_that_let_nothing_through_are_refused() -> None:
     for wrong in ((0, None), (-1, None), (1, 0)):
-        with pytest.raises(ValueError, match="lets nothing through"):
+        with pytest.raises(ValueError, match="allows no requests"):
             RateLimit(*wrong)
 
 
 def test_methods_that_are_one_text_are_refused() -> None:
     for make in (lambda: RateLimit(1, methods="ping"), lambda: ResultCache(1, methods="ping")):
-        with pytest.raises(TypeError, match=r"methods is one text: write \{'ping'\}"):
+        with pytest.raises(
+            TypeError, match=r"methods must be a collection, not a single string: write \{'ping'\}"
+        ):
             make()
 
 
@@ -194,9 +196,9 @@ async def test_results_are_kept_until_their_time_is_over_or_the_server_changes(
                     assert (result.ttl_ms, again.ttl_ms) == (10_000, 6_000)
                 clock.now += 6
                 assert (await get()).contents[0].text == "2"
-                assert [one.name async for one in caller.iter_tools()] == ["echo"]
+                assert [tool.name async for tool in caller.iter_tools()] == ["echo"]
                 caller.ours.add_tool(echo, name="second")
-                names = [one.name async for one in caller.iter_tools()]
+                names = [tool.name async for tool in caller.iter_tools()]
                 assert names == ["echo", "second"]
                 cache.clear()
                 assert (await get()).contents[0].text == "3"
@@ -238,7 +240,7 @@ async def test_questions_to_the_client_are_not_kept(clock: Clock) -> None:
     made: Any = type("Ours", (pkg.load(STATELESS).Server,), {"on_read_resource": on_read_resource})
     made.middleware = (ResultCache(10),)
     meta: JsonObject = {**META, CAPABILITIES: {"roots": {}}}
-    async with served(made()) as hand:
+    async with serve_by_hand(made()) as hand:
         for number in (1, 2):
             await hand.send(modern("resources/read", number, uri="note://one", _meta=meta))
             assert (await hand.take())["result"]["resultType"] == "input_required"

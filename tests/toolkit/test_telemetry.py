@@ -22,7 +22,7 @@ from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 from support.folders import GENERATED
 from support.http.serving import serving
 from support.revisions import HANDSHAKE, OLD, REVISIONS, STATELESS, WITHOUT_HANDSHAKE
-from support.sessions.talking import client, models, named, pkg
+from support.sessions.talking import call_params, client, models, pkg
 from support.tables import case
 from support.toolkit.kits import kit, prompt, resource, tool
 
@@ -52,7 +52,7 @@ def greet(self: object) -> str:
 
 
 class Recorded:
-    """What is recorded by one `Telemetry`, which a server and a client have together."""
+    """The recordings of one `Telemetry` for a server and a client."""
 
     def __init__(self, **options: Any) -> None:
         self.exporter, self.reader = InMemorySpanExporter(), InMemoryMetricReader()
@@ -74,10 +74,10 @@ class Recorded:
         data = self.reader.get_metrics_data()
         for source in data.resource_metrics if data else ():
             for scope in source.scope_metrics:
-                for one in scope.metrics:
-                    if one.name == metric:
-                        assert one.unit == "s"
-                        yield from one.data.data_points
+                for recorded_metric in scope.metrics:
+                    if recorded_metric.name == metric:
+                        assert recorded_metric.unit == "s"
+                        yield from recorded_metric.data.data_points
 
 
 @asynccontextmanager
@@ -102,10 +102,12 @@ async def recording(
         yield caller, recorded
 
 
-def told(recorded: Any) -> dict[str, Any]:
+def transport_attributes(recorded: Any) -> dict[str, Any]:
     """The attributes that a transport has told."""
     found: dict[str, Any] = dict(recorded.attributes or {})
-    return {name: one for name, one in found.items() if name.startswith(("network.", "server."))}
+    return {
+        name: value for name, value in found.items() if name.startswith(("network.", "server."))
+    }
 
 
 def of(span: ReadableSpan) -> SpanContext:
@@ -151,11 +153,11 @@ async def test_traces_and_baggage_go_over_http_and_the_ambient_span_is_linked() 
             (sent,), (served,) = recorded.spans(SpanKind.CLIENT), recorded.spans(SpanKind.SERVER)
             over = {"network.transport": "tcp", "network.protocol.name": "http"}
             at = {"server.address": "127.0.0.1", "server.port": recorded.port}
-            assert told(sent) == {**over, **at}
-            assert told(served) == over
+            assert transport_attributes(sent) == {**over, **at}
+            assert transport_attributes(served) == over
             for metric, expected in ((CLIENT, {**over, **at}), (SERVER, over)):
                 for point in recorded.points(metric):
-                    assert expected == told(point)
+                    assert expected == transport_attributes(point)
             assert served.parent is not None
             assert served.parent.span_id == of(sent).span_id
             assert served.links == ()
@@ -164,7 +166,7 @@ async def test_traces_and_baggage_go_over_http_and_the_ambient_span_is_linked() 
 async def test_a_span_around_the_server_is_its_parent_or_linked() -> None:
     recorded = Recorded()
     tracer = recorded.tracers.get_tracer("around")
-    params = named(OLD, "echo")
+    params = call_params(OLD, "echo")
     call = MethodCall(
         method="tools/call", params=params, revision=OLD, session=None, meta={}, request_id=1
     )
@@ -207,7 +209,11 @@ async def test_failures_have_a_type_and_a_status_and_metrics_no_made_up_names() 
                     assert failed.items() <= dict(span.attributes or {}).items()
                     assert span.events == ()
                     points = [dict(point.attributes) for point in recorded.points(metric)]
-                    (point,) = [one for one in points if one["mcp.method.name"] == "tools/call"]
+                    (point,) = [
+                        other_point
+                        for other_point in points
+                        if other_point["mcp.method.name"] == "tools/call"
+                    ]
                     assert failed.items() <= point.items()
                     assert point.get("gen_ai.tool.name") == (None if name == "none" else "echo")
 
@@ -301,7 +307,7 @@ def answering(spoken: str, **members: Any) -> Any:
     return client(spoken, **members)
 
 
-async def test_what_a_server_asks_is_a_span_of_its_own_with_one_of_the_client_below_it() -> None:
+async def test_server_request_is_span_with_client_span_below() -> None:
     for own, spoken in PAIRS:
         for what in QUESTIONS:
             if what == QUESTIONS[-1] and not hasattr(models(spoken), "ElicitResult"):
@@ -322,25 +328,29 @@ async def test_what_a_server_asks_is_a_span_of_its_own_with_one_of_the_client_be
                         result = await caller.call_tool("asking", arguments)
                     finally:
                         context.detach(token)
-                answers = [one for one in recorded.spans(SpanKind.SERVER) if one.name == what]
-                asked = [one for one in recorded.spans(SpanKind.CLIENT) if one.name == what]
+                answers = [span for span in recorded.spans(SpanKind.SERVER) if span.name == what]
+                asked = [span for span in recorded.spans(SpanKind.CLIENT) if span.name == what]
                 assert len(answers) == 1
-                assert not [one for one in lost if one.pointer == "/params/_meta"]
+                assert not [loss for loss in lost if loss.pointer == "/params/_meta"]
                 if spoken in WITHOUT_HANDSHAKE:
-                    # There is no request: the question is in a result, and the answer in another.
+                    # Without a request: the question is in a result, and the answer in the next
+                    # request.
                     assert asked == []
                     continue
                 if what != QUESTIONS[-1]:
                     assert "ada" in str(result)
                 served = next(
-                    one
-                    for one in recorded.spans(SpanKind.SERVER)
-                    if one.name == "tools/call asking"
+                    span
+                    for span in recorded.spans(SpanKind.SERVER)
+                    if span.name == "tools/call asking"
                 )
                 assert asked[0].parent is not None and answers[0].parent is not None
                 assert asked[0].parent.span_id == of(served).span_id
                 assert answers[0].parent.span_id == of(asked[0]).span_id
-                ids = [dict(one.attributes or {})["jsonrpc.request.id"] for one in answers + asked]
+                ids = [
+                    dict(answer.attributes or {})["jsonrpc.request.id"]
+                    for answer in answers + asked
+                ]
                 assert ids[0] == ids[1]
                 methods = [
                     dict(point.attributes)["mcp.method.name"] for point in recorded.points(CLIENT)
@@ -395,7 +405,7 @@ async def test_a_session_whose_server_has_gone_failed(tmp_path: Path) -> None:
         with pytest.raises(Disconnected):
             await caller.call_tool("end")
     (span,) = recorded.spans(SpanKind.CLIENT)
-    assert told(span) == {"network.transport": "pipe"}
+    assert transport_attributes(span) == {"network.transport": "pipe"}
     (point,) = recorded.points(SESSIONS[1])
     assert point.attributes == {
         "mcp.protocol.version": OLD,
@@ -404,32 +414,32 @@ async def test_a_session_whose_server_has_gone_failed(tmp_path: Path) -> None:
     }
 
 
-async def test_what_a_socket_goes_over_is_known(tmp_path: Path) -> None:
+async def test_socket_transport_is_recorded(tmp_path: Path) -> None:
     async def over(family: str, server: Any, connect: Callable[[Any], Any]) -> None:
         recorded = Recorded()
         ours = kit(OLD, echo=echo, middleware=(recorded.telemetry,))()
         found: list[Any] = []
 
-        def accepted() -> Any:
+        def accept() -> Any:
             found.append(pkg.LineProtocol())
             return found[-1]
 
-        listening = await server(accepted)
+        listening = await server(accept)
         _, lines = await connect(listening)
         ends: list[asyncio.Task[None]] = []
 
-        async def opened() -> Any:
+        async def open_pair() -> Any:
             while not found:
                 await asyncio.sleep(0)
             ends.append(asyncio.create_task(pkg.serve(ours, pkg.LineTransport(found[0]))))
             return pkg.LineTransport(lines)
 
-        async with pkg.connect(opened, client(OLD)) as caller:
+        async with pkg.connect(open_pair, client(OLD)) as caller:
             await say(caller, OLD, "a")
         await asyncio.gather(*ends)
         listening.close()
         (span,) = recorded.spans(SpanKind.SERVER)
-        assert told(span) == {"network.transport": family}
+        assert transport_attributes(span) == {"network.transport": family}
 
     loop, path = asyncio.get_running_loop(), str(tmp_path / "socket")
     local = partial(loop.create_unix_connection, pkg.LineProtocol, path)

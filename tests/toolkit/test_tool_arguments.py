@@ -1,4 +1,4 @@
-"""What a tool takes: the schema that says so, and what becomes of arguments that do not fit."""
+"""Arguments of a tool: its schema, and the errors for wrong ones."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -106,7 +106,7 @@ def test_a_schema_says_what_the_function_says() -> None:
             "description": "How many.",
         },
         "from": {"type": "string", "default": "here"},
-        # What has no JSON form is the function's own business.
+        # Defaults without a JSON form are the function's own business.
         "odd": {},
     }
     assert schema["$defs"]["Colour"] == {"type": "string", "enum": ["red", "blue"]}
@@ -154,7 +154,7 @@ def test_a_session_is_no_argument() -> None:
 
 
 @pytest.mark.shows("S2-40")
-def test_what_is_wrong_with_arguments_is_a_result_that_a_model_can_read() -> None:
+def test_argument_problems_are_readable_result() -> None:
     wrong = {**FITTING, "days": 9, "plaec": "Oslo", "tree": {"name": "a", "below": [{"name": 1}]}}
     del wrong["place"]
     answer = call(Everything(), "everything", **wrong)
@@ -214,7 +214,7 @@ def test_defaults_are_those_of_the_function() -> None:
     assert seen[0][0] is default
 
 
-def test_what_no_client_can_fill_in_is_refused_when_the_class_is_made() -> None:
+def test_unfillable_parameter_is_refused_when_class_is_made() -> None:
     for parameters, reason in [
         ("self, place", "the parameter place has no annotation"),
         ("self, *places", "the parameter places takes any number of arguments"),
@@ -333,7 +333,7 @@ def test_strict_types_take_from_json_what_json_can_say() -> None:
     ]
 
 
-def test_what_is_missing_in_an_array_is_told_by_its_place() -> None:
+def test_missing_array_item_is_named_by_place() -> None:
     when: JsonObject = {"on": "2026-01-02", "tags": [], "count": 3}
     answer = call(kit(strictly=strictly)(), "strictly", when=when, pair=[1])
     assert text_of(answer).splitlines()[1:] == ["/pair/1: Field required"]
@@ -385,7 +385,7 @@ def test_other_names_are_those_that_a_schema_gives() -> None:
     assert text_of(call(kit(take=take)(), "take", **{"from": "a", "to": "b"})) == "a b"
 
 
-def test_what_python_or_clients_could_not_tell_is_refused() -> None:
+def test_ambiguous_parameter_definition_is_refused() -> None:
     @tool
     def names(
         self: object, x: Annotated[str, Field(validation_alias=AliasChoices("a", "b"))]

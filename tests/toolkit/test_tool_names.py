@@ -24,7 +24,7 @@ def test_names_that_are_valid() -> None:
 def test_a_name_has_1_to_128_characters() -> None:
     assert list(listed_tools(with_name("x" * 128))) == ["x" * 128]
     for name in ("", "x" * 129):
-        with pytest.raises(ValueError, match=rf"function: .* 1 to 128 characters, not {len(name)}"):
+        with pytest.raises(ValueError, match=rf"function: .* 1 to 128 characters, got {len(name)}"):
             with_name(name)
 
 
@@ -32,7 +32,7 @@ def test_a_name_has_1_to_128_characters() -> None:
 def test_a_name_has_letters_digits_and_three_marks_in_it() -> None:
     for letter in [" ", ",", "/", ":", "@", "é", "٣", "\n", "\0"]:
         with case(letter):
-            with pytest.raises(ValueError, match="allowed are ASCII letters and digits") as raised:
+            with pytest.raises(ValueError, match="use only ASCII letters and digits") as raised:
                 with_name(f"a{letter}b")
             assert repr(letter) in str(raised.value)
 
@@ -53,7 +53,7 @@ def test_upper_and_lower_case_differ() -> None:
 @pytest.mark.shows("S2-23")
 def test_two_tools_of_a_name_are_refused() -> None:
     @tool(name="get")
-    def one(self: object) -> str:
+    def get_other(self: object) -> str:
         return ""
 
     @tool(name="get")
@@ -61,4 +61,4 @@ def test_two_tools_of_a_name_are_refused() -> None:
         return ""
 
     with pytest.raises(ValueError, match="there is already a tool get"):
-        kit(one=one, two=two)()
+        kit(one=get_other, two=two)()

@@ -76,7 +76,7 @@ class Area(BaseModel):
         return self.side**2
 
 
-def checked(schema: Any) -> Any:
+def validator_of(schema: Any) -> Any:
     """What checks values with a schema."""
     return Draft202012Validator(schema)
 
@@ -93,7 +93,7 @@ def returning(value: Any, annotation: Any, revision: str = OLD, **options: Any) 
     return kit(revision, function=tool(**options)(function))()
 
 
-def answered(value: object, annotation: Any, revision: str = OLD, **options: Any) -> Any:
+def answer_with(value: object, annotation: Any, revision: str = OLD, **options: Any) -> Any:
     server = returning(value, annotation, revision, **options)
     return call(server, "function", revision)
 
@@ -135,7 +135,7 @@ VALUES: list[tuple[Any, Any, Any]] = [
 @pytest.mark.shows("S2-35", "S2-36")
 @pytest.mark.parametrize("revision", REVISIONS)
 @pytest.mark.parametrize(("value", "annotation", "wire"), OBJECTS + VALUES)
-def test_what_is_structured_has_a_schema_and_the_same_as_text(
+def test_structured_result_has_schema_and_same_text(
     value: object, annotation: Any, wire: Any, revision: str
 ) -> None:
     server = returning(value, annotation, revision)
@@ -148,7 +148,7 @@ def test_what_is_structured_has_a_schema_and_the_same_as_text(
         said = text_of(answer)
         assert (said if isinstance(wire, str) else from_json(said)) == wire
         return
-    is_object = any(one[1] is annotation for one in OBJECTS)
+    is_object = any(row[1] is annotation for row in OBJECTS)
     expected = wire if is_object or revision not in HANDSHAKE else {"result": wire}
     assert answer["structuredContent"] == expected
     if isinstance(wire, str):
@@ -157,7 +157,7 @@ def test_what_is_structured_has_a_schema_and_the_same_as_text(
     else:
         assert from_json(text_of(answer)) == expected
     assert (tool["outputSchema"].get("type") == "object") or revision not in HANDSHAKE
-    checked(tool["outputSchema"]).validate(expected)
+    validator_of(tool["outputSchema"]).validate(expected)
 
 
 def test_definitions_stay_where_they_are_found_when_a_value_is_put_into_an_object() -> None:
@@ -165,7 +165,7 @@ def test_definitions_stay_where_they_are_found_when_a_value_is_put_into_an_objec
     assert schema["properties"]["result"] == {"items": {"$ref": "#/$defs/Node"}, "type": "array"}
     assert schema["$defs"].keys() == {"Node"}
     with pytest.raises(Exception, match="is not of type"):
-        checked(schema).validate({"result": [{"below": [1]}]})
+        validator_of(schema).validate({"result": [{"below": [1]}]})
 
 
 def test_content_stays_content() -> None:
@@ -222,15 +222,15 @@ def test_content_is_content_wherever_an_annotation_leaves_it_open() -> None:
 
 def test_without_an_annotation_objects_are_structured_and_the_rest_is_text() -> None:
     for annotation in OPEN:
-        assert answered({"a": 1}, annotation)["structuredContent"] == {"a": 1}
-        assert answered([1], annotation) == {"content": [{"type": "text", "text": "[1]"}]}
+        assert answer_with({"a": 1}, annotation)["structuredContent"] == {"a": 1}
+        assert answer_with([1], annotation) == {"content": [{"type": "text", "text": "[1]"}]}
         # A list of texts is a list, which a block of content in it would make content.
-        assert text_of(answered(["a", "b"], annotation)) == '["a","b"]'
-        assert answered([1], annotation, STATELESS)["structuredContent"] == [1]
-        assert "structuredContent" not in answered({"a": 1}, annotation, "2025-03-26")
+        assert text_of(answer_with(["a", "b"], annotation)) == '["a","b"]'
+        assert answer_with([1], annotation, STATELESS)["structuredContent"] == [1]
+        assert "structuredContent" not in answer_with({"a": 1}, annotation, "2025-03-26")
         # JSON has no word for it.
-        nan = text_of(answered([float("nan")], annotation))
-        assert nan == "function returned a value that is not JSON: /0: nan is not a number of JSON."
+        nan = text_of(answer_with([float("nan")], annotation))
+        assert nan == "function returned a value that is not JSON: /0: nan is not valid in JSON."
 
 
 def test_structure_can_be_declined() -> None:
@@ -250,15 +250,15 @@ def test_structure_can_be_declined() -> None:
 
 def test_a_whole_result_goes_out_as_it_is() -> None:
     result = m.CallToolResult(content=[], meta={"a": 1}, structured_content={"b": 2})
-    assert answered(result, m.CallToolResult) == result.to_wire()
-    assert answered(result, ...) == result.to_wire()
+    assert answer_with(result, m.CallToolResult) == result.to_wire()
+    assert answer_with(result, ...) == result.to_wire()
 
 
 def test_tool_of_a_plain_type_may_return_a_result_of_its_own() -> None:
     failed = m.CallToolResult(content=[], is_error=True)
     for annotation in (str, int, bool):
         with case(annotation):
-            assert answered(failed, annotation) == failed.to_wire()
+            assert answer_with(failed, annotation) == failed.to_wire()
 
 
 def test_a_whole_result_beside_a_type_is_held_to_its_schema() -> None:
@@ -267,8 +267,8 @@ def test_a_whole_result_beside_a_type_is_held_to_its_schema() -> None:
     assert schema["required"] == ["place"]
     fits = m.CallToolResult(content=[], structured_content={"place": "Oslo"})
     failed = m.CallToolResult(content=[], is_error=True)
-    assert answered(fits, annotation) == fits.to_wire()
-    assert answered(failed, annotation) == failed.to_wire()
+    assert answer_with(fits, annotation) == fits.to_wire()
+    assert answer_with(failed, annotation) == failed.to_wire()
     for wrong in (
         m.CallToolResult(content=[]),
         m.CallToolResult(content=[], structured_content=None),
@@ -276,29 +276,29 @@ def test_a_whole_result_beside_a_type_is_held_to_its_schema() -> None:
         # Read with allowance it would be a number, but the schema makes none.
         m.CallToolResult(content=[], structured_content={"place": "Oslo", "celsius": "1"}),
     ):
-        assert text_of(answered(wrong, annotation)) == UNFIT
+        assert text_of(answer_with(wrong, annotation)) == UNFIT
 
 
-def test_what_is_absent_is_not_null() -> None:
+def test_absent_value_is_not_null() -> None:
     for revision in ERAS:
         with case(revision):
             models = pkg.load(revision).models
             annotation = Forecast | None | models.CallToolResult
             absent = models.CallToolResult(content=[])
-            assert text_of(answered(absent, annotation, revision)) == UNFIT
+            assert text_of(answer_with(absent, annotation, revision)) == UNFIT
             null = None if revision not in HANDSHAKE else {"result": None}
             result = models.CallToolResult(content=[], structured_content=null)
-            assert answered(result, annotation, revision)["structuredContent"] == null
+            assert answer_with(result, annotation, revision)["structuredContent"] == null
             if revision == OLD:
                 empty = models.CallToolResult(content=[], structured_content={})
-                assert text_of(answered(empty, annotation)) == UNFIT
+                assert text_of(answer_with(empty, annotation)) == UNFIT
 
 
 UNFIT = "function returned a value that its output schema does not allow."
 
 
-def changed() -> Forecast:
-    """A forecast that is no forecast any more."""
+def invalid_forecast() -> Forecast:
+    """Return an invalid forecast."""
     forecast = Forecast(place="Oslo")
     forecast.celsius = -300
     return forecast
@@ -310,8 +310,8 @@ def changed() -> Forecast:
         ({"place": 1}, Forecast),
         (Forecast.model_construct(place=1), Forecast),
         (Forecast.model_construct(), Forecast),
-        (changed(), Forecast),
-        ([changed()], list[Forecast]),
+        (invalid_forecast(), Forecast),
+        ([invalid_forecast()], list[Forecast]),
         ("many", int),
         ([1, "x"], list[int]),
         (float("nan"), float),
@@ -322,14 +322,14 @@ def changed() -> Forecast:
     ],
 )
 @pytest.mark.parametrize("revision", ["2025-03-26", OLD])
-def test_what_does_not_fit_is_not_sent(
+def test_unfitting_result_is_not_sent(
     value: object, annotation: Any, revision: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    answer = answered(value, annotation, revision)
+    answer = answer_with(value, annotation, revision)
     assert answer["isError"] is True
     assert text_of(answer) == UNFIT
     assert "structuredContent" not in answer
-    (record,) = (one for one in caplog.records if "toolkit" in one.name)
+    (record,) = (entry for entry in caplog.records if "toolkit" in entry.name)
     assert record.levelno == logging.ERROR
     assert (
         "the tool function returned a value that its schema does not allow" in record.getMessage()
@@ -442,8 +442,8 @@ def test_a_simple_value_is_written_as_whoever_stands_between_would_see_it() -> N
                     for members in ({}, {"around": around}, {"on_call_tool": on_call_tool}, {})
                 ]
                 servers[-1].on_call_tool = on_call_tool.__get__(servers[-1])
-                found = [call(one, "function", revision) for one in servers]
+                found = [call(kit_server, "function", revision) for kit_server in servers]
                 # The order of members is the same, too.
-                assert len({dumps(one) for one in found}) == 1
+                assert len({dumps(answer) for answer in found}) == 1
     assert len(seen) == 3 * len(REVISIONS) * len(SIMPLE)
-    assert all(text_of(one.to_wire()) == one.text for one in seen)
+    assert all(text_of(answer.to_wire()) == answer.text for answer in seen)

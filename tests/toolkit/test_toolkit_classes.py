@@ -1,4 +1,4 @@
-"""Classes with a toolkit: what they declare, what hand-written handlers do, what is refused."""
+"""Classes with a toolkit: their declarations, handwritten handlers, and refusals."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ from support.toolkit.kits import (
     pkg,
     prompt,
     resource,
-    served,
+    serve_by_hand,
     text_of,
     tool,
 )
@@ -91,7 +91,7 @@ def test_servers_of_several_packages_may_offer_the_same_function(
     assert text_of(call(server, "add", a=1, b=2)) == '{"result":3}'
 
 
-def test_what_is_there_is_declared_and_no_more() -> None:
+def test_server_declares_exactly_its_items() -> None:
     rows: list[tuple[JsonObject, JsonObject]] = [
         ({}, {}),
         ({"shout": shout}, {"tools": CHANGES}),
@@ -120,7 +120,7 @@ async def test_and_the_same_to_clients_of_other_revisions() -> None:
     for spoken in REVISIONS:
         with case(spoken):
             server = kit(STATELESS, shout=shout)()
-            async with served(server, revisions=pkg.REVISIONS) as hand:
+            async with serve_by_hand(server, revisions=pkg.REVISIONS) as hand:
                 first = modern("server/discover") if spoken not in HANDSHAKE else hello(spoken)
                 await hand.send(first)
                 assert (await hand.take())["result"]["capabilities"] == {
@@ -171,7 +171,7 @@ def test_handlers_written_by_hand_go_first_and_may_leave_the_rest() -> None:
     assert text_of(call(ByHand(), "shout", text="a")) == "A"
 
 
-def test_what_is_written_by_hand_is_declared_though_nothing_is_marked() -> None:
+def test_handwritten_handler_is_declared_without_marked_items() -> None:
     async def on_get_prompt(
         self: object, session: Session, params: GetPromptRequestParams
     ) -> object:
@@ -240,7 +240,7 @@ def test_kits_can_be_put_together_and_changed_by_subclasses() -> None:
 
 
 def test_the_toolkit_stands_before_the_server() -> None:
-    with pytest.raises(TypeError, match="class Wrong: Toolkit has to come before Server"):
+    with pytest.raises(TypeError, match="class Wrong: Toolkit must come before Server"):
         type("Wrong", (mcp.Server, Toolkit), {"shout": shout})
 
 
@@ -250,7 +250,7 @@ def test_marked_functions_without_a_toolkit_are_refused_when_the_class_is_made()
 
         shout = shout
 
-    said = "is marked, but there is no toolkit here"
+    said = "is decorated, but the class has no toolkit"
     marked: JsonObject = {"shout": shout, "note": note, "ask": ask}
     for name, function in marked.items():
         advice = rf"write class Weather\(Toolkit, {mcp.Server.__name__}\)"
@@ -264,7 +264,7 @@ def test_marked_functions_without_a_toolkit_are_refused_when_the_class_is_made()
     with pytest.raises(TypeError, match=rf"^Odd\.shout {said}: only servers have tools"):
         type("Odd", (mcp.Client,), {"shout": shout})
     server: Any = type("None", (Aside, mcp.Server), {"shout": None, "any": Anything()})()
-    assert server.__mcp_runtime__.bound(OLD) == {}
+    assert server.__mcp_runtime__.handlers_for(OLD) == {}
     made = type("Both", (Aside, Toolkit, mcp.Server), {})
     assert list(listed_tools(made())) == ["shout"]
 
@@ -286,7 +286,7 @@ def test_a_tool_hides_nothing_of_the_runtime() -> None:
             kit(**{attribute: shout})
 
 
-def test_what_is_no_function_cannot_be_marked() -> None:
+def test_non_function_cannot_be_marked() -> None:
     mark: Any = tool
     with pytest.raises(TypeError, match="@tool takes one function; pass everything else by name"):
         mark("shout")
@@ -353,8 +353,8 @@ def test_a_class_gives_each_connection_a_server_of_its_own() -> None:
     assert text_of(call(Counter, "more")) == '{"result":1}'
 
 
-def test_what_is_said_of_a_tool_is_listed_as_far_as_the_revision_has_it() -> None:
-    def marked(revision: str) -> Any:
+def test_tool_options_are_listed_as_far_as_revision_has_them() -> None:
+    def mark_tool(revision: str) -> Any:
         models = pkg.load(revision).models
         options: JsonObject = {"title": "Shout!", "description": "Loud.", "meta": {"a/b": 1}}
         if revision >= "2025-03-26":
@@ -373,11 +373,11 @@ def test_what_is_said_of_a_tool_is_listed_as_far_as_the_revision_has_it() -> Non
     second = {"annotations": {"readOnlyHint": True}}
     third = {"title": "Shout!", "_meta": {"a/b": 1}}
     fourth = {"icons": [{"src": "a:b"}]}
-    assert marked("2024-11-05") == first | schema
-    assert marked("2025-03-26") == first | schema | second
-    assert marked("2025-06-18") == first | schema | second | third
-    assert marked("2025-11-25") == first | schema | second | third | fourth
-    assert marked("2026-07-28") == first | schema | second | third | fourth
+    assert mark_tool("2024-11-05") == first | schema
+    assert mark_tool("2025-03-26") == first | schema | second
+    assert mark_tool("2025-06-18") == first | schema | second | third
+    assert mark_tool("2025-11-25") == first | schema | second | third | fourth
+    assert mark_tool("2026-07-28") == first | schema | second | third | fourth
 
 
 def test_who_does_without_a_toolkit_does_not_load_it() -> None:
@@ -408,7 +408,7 @@ def test_attributes_that_have_everything_are_marked_as_nothing() -> None:
     assert list(listed_tools(kit(database=Anything(), shout=shout)())) == ["shout"]
 
 
-def test_what_cannot_be_written_is_refused_when_the_server_is_made() -> None:
+def test_unserialisable_option_is_refused_when_server_is_made() -> None:
     @tool(meta={"a/b": object()})
     def odd(self: object) -> str:
         return ""

@@ -29,20 +29,20 @@ async def test_arguments_in_header_fields_are_compared_with_those_in_the_message
     server = kit(STATELESS, query=query, SENDS=changed)()
     async with serving(server) as site:
 
-        async def called(name: str, arguments: Any, **fields: str) -> Any:
+        async def call_tool(name: str, arguments: Any, **fields: str) -> Any:
             headers = {f"mcp-param-{field}": value for field, value in fields.items()}
             return await site.modern("tools/call", name=name, headers=headers, arguments=arguments)
 
-        same = await called("query", {"text": "a", "region": "us"}, region="us")
+        same = await call_tool("query", {"text": "a", "region": "us"}, region="us")
         assert outcome(same) == SERVED
         assert text_in(same) == "a in us"
-        other = await called("query", {"text": "a", "region": "us"}, region="eu")
+        other = await call_tool("query", {"text": "a", "region": "us"}, region="eu")
         assert outcome(other) == REFUSED
-        assert outcome(await called("query", {"text": "a", "region": "us"})) == REFUSED
+        assert outcome(await call_tool("query", {"text": "a", "region": "us"})) == REFUSED
         # A tool that comes later is known at once.
         server.add_tool(late)
-        assert outcome(await called("late", {"place": "Oslo"})) == REFUSED
-        assert outcome(await called("late", {"place": "Oslo"}, place="Oslo")) == SERVED
+        assert outcome(await call_tool("late", {"place": "Oslo"})) == REFUSED
+        assert outcome(await call_tool("late", {"place": "Oslo"}, place="Oslo")) == SERVED
 
 
 async def test_a_client_repeats_them() -> None:

@@ -21,7 +21,7 @@ from support.toolkit.kits import (
     pkg,
     prompt,
     resource,
-    served,
+    serve_by_hand,
     shaken,
     text_of,
     tool,
@@ -106,7 +106,7 @@ def unsaid(x):  # type: ignore[no-untyped-def]  # pyright: ignore
 
 
 class Elsewhere:
-    """Has functions of its own to offer."""
+    """A class with its own functions."""
 
     @prompt
     def ask(self, text: str) -> str:
@@ -135,17 +135,17 @@ def test_things_are_added_and_removed_before_anybody_is_there() -> None:
     assert list(listed_tools(server)) == ["late", "later", "plain"]
     assert text_of(call(server, "later", text="x")) == "x"
     assert text_of(call(server, "plain", count="1")) == '{"result":2}'
-    # What one instance has is no other's business.
+    # The items of one instance do not affect others.
     assert list(listed_tools(type(server)())) == ["early"]
 
 
-def test_what_is_not_there_cannot_be_removed() -> None:
+def test_unknown_item_cannot_be_removed() -> None:
     for remove in ["remove_tool", "remove_prompt", "remove_resource"]:
         with case(remove), pytest.raises(LookupError, match=r"there is no .* nothing"):
             getattr(kit(early=early)(), remove)("nothing")
 
 
-def test_what_cannot_be_added_changes_nothing() -> None:
+def test_invalid_item_changes_nothing() -> None:
     server = kit(early=early)()
     with pytest.raises(ValueError, match="there is already a tool early"):
         server.add_tool(late, name="early")
@@ -177,14 +177,14 @@ async def test_whoever_is_there_is_told_of_changes() -> None:
                 kinds = ("tools", "tools", "prompts", "resources")
                 assert told == [CHANGED[kind] for kind in kinds]
                 listed = await hand.ask("tools/list", 2)
-                assert [one["name"] for one in listed["result"]["tools"]] == ["late"]
+                assert [tool["name"] for tool in listed["result"]["tools"]] == ["late"]
                 called = await hand.ask("tools/call", 3, name="early")
                 assert called["error"]["code"] == -32602
 
 
 async def test_in_the_stateless_era_whoever_listens_is_told() -> None:
     server = kit(STATELESS, early=early)()
-    async with served(server) as hand:
+    async with serve_by_hand(server) as hand:
         wanted = {"toolsListChanged": True}
         listen = request("subscriptions/listen", "l", _meta=META, notifications=wanted)
         await hand.send(listen)
@@ -204,7 +204,7 @@ async def test_a_tool_can_add_a_tool() -> None:
     async with shaken(Growing()) as hand:
         await hand.send(request("tools/call", 1, name="grow", arguments={"name": "x"}))
         came = [await hand.take(), await hand.take()]
-        assert {one.get("method") for one in came} == {None, CHANGED["tools"]}
+        assert {message.get("method") for message in came} == {None, CHANGED["tools"]}
         called = await hand.ask("tools/call", 2, name="x", arguments={"text": "a"})
         assert text_of(called["result"]) == "a"
 
@@ -216,7 +216,7 @@ async def test_changes_may_be_made_in_a_thread() -> None:
         await asyncio.to_thread(server.add_tool, late)
         assert (await hand.take())["method"] == CHANGED["tools"]
         listed = await hand.ask("tools/list", 2)
-        assert [one["name"] for one in listed["result"]["tools"]] == ["early", "late"]
+        assert [tool["name"] for tool in listed["result"]["tools"]] == ["early", "late"]
 
 
 async def test_the_log_says_once_what_clients_are_not_told_of(
@@ -240,7 +240,7 @@ async def test_the_log_says_once_what_clients_are_not_told_of(
 
 async def test_a_client_that_is_gone_is_no_reason_to_fail(caplog: pytest.LogCaptureFixture) -> None:
     server = kit(early=early, SENDS=ANY)()
-    async with served(server) as hand:
+    async with serve_by_hand(server) as hand:
         await hand.send(hello())
         await hand.take()
         server.add_tool(late)

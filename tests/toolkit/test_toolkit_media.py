@@ -53,11 +53,11 @@ def test_a_path_is_read_and_its_folder_stays_unsaid(tmp_path: Path) -> None:
         Image(tmp_path / "none.png")
     neither_nor_both: list[dict[str, Any]] = [{}, {"path": path, "data": DATA}]
     for wrong in neither_nor_both:
-        with pytest.raises(TypeError, match="Image takes a path or data, and not both"):
+        with pytest.raises(TypeError, match="Image takes either a path or data"):
             Image(**wrong)
 
 
-def returned(value: object, annotation: Any, revision: str) -> Json:
+def returned_content(value: object, annotation: Any, revision: str) -> Json:
     def function(self: object) -> Any:
         return value
 
@@ -83,7 +83,7 @@ def test_tools_return_them_alone_and_in_lists() -> None:
     ]:
         for revision in REVISIONS:
             with case((annotation, revision)):
-                assert returned(value, annotation, revision) == content
+                assert returned_content(value, annotation, revision) == content
 
 
 def test_a_file_is_embedded_as_text_or_as_bytes() -> None:
@@ -94,7 +94,7 @@ def test_a_file_is_embedded_as_text_or_as_bytes() -> None:
         (File(data=DATA), {"blob": BASE64}),
     ]:
         with case(member):
-            (block,) = returned(file, File, OLD)
+            (block,) = returned_content(file, File, OLD)
             assert block["type"] == "resource"
             found = block["resource"]
             assert found.pop("mimeType") == file.mime_type

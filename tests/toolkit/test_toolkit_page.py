@@ -1,4 +1,4 @@
-"""What the page about the toolkit shows works as it stands there, beside the package alone."""
+"""The code on the page about the toolkit works with the package alone."""
 
 import json
 import subprocess
@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from mcp_revisions import v2025_11_25 as mcp
 from mcp_revisions.v2025_11_25.models import LoggingMessageNotificationParams
-from support.docs.pages import beside_package, defined, page, shown
+from support.docs.pages import beside_package, block_texts, page, run_page
 from support.sessions.talking import client as client_of
 from support.toolkit.kits import pkg
 
-SERVER, CAMERA, *_ = shown("toolkit.md")
+SERVER, CAMERA, *_ = block_texts("toolkit.md")
 
 
 SERVED = """
@@ -76,7 +76,7 @@ async def test_the_functions_of_the_page_that_wait_do_so_in_threads(folder: Path
 
 
 async def test_the_other_programs_of_the_page_run() -> None:
-    programs = defined("toolkit.md")
+    programs = run_page("toolkit.md")
     async with pkg.connect(programs["Raw"](), as_=mcp) as client:
         assert (await client.call_tool("double", {"x": 2})).data == {"x": 4}
         assert (await client.call_tool("double", {"x": "2"})).is_error

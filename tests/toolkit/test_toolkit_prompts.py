@@ -43,7 +43,7 @@ def pack(
 
 
 def got(server: Any, name: str, revision: str = OLD, /, **arguments: str) -> Any:
-    """What a server answers to `prompts/get`."""
+    """Return the answer of a server to `prompts/get`."""
     params = {"name": name, "arguments": arguments}
     (answer,) = answers(server, revision, ("prompts/get", params))
     return answer
@@ -64,10 +64,10 @@ def test_arguments_are_listed_with_what_is_said_of_them() -> None:
                 "required": True,
                 **({"title": "Place"} if titled else {}),
             }
-            assert [one["name"] for one in prompt["arguments"][1:]] == [
+            assert [argument["name"] for argument in prompt["arguments"][1:]] == [
                 *("days", "style", "things", "sure", "from", "size")
             ]
-            assert not any(one["required"] for one in prompt["arguments"][1:])
+            assert not any(argument["required"] for argument in prompt["arguments"][1:])
 
 
 def test_a_text_is_a_message_of_the_user() -> None:
@@ -146,7 +146,7 @@ def test_text_is_read_as_json_where_its_type_asks_for_it(
     ("arguments", "pointer", "message"),
     [
         ({}, "/place", "Field required"),
-        ({"place": "a", "more": "b"}, "/more", "There is no such argument"),
+        ({"place": "a", "more": "b"}, "/more", "unknown argument"),
         ({"place": "a", "days": "many"}, "/days", "Input should be a valid integer"),
         ({"place": "a", "style": "x"}, "/style", "Input should be 'short' or 'long'"),
         ({"place": "a", "things": "[1"}, "/things", "Input should be an array"),
@@ -155,7 +155,7 @@ def test_text_is_read_as_json_where_its_type_asks_for_it(
         ({"place": "a", "size": "13"}, "/size", "nobody takes 13"),
     ],
 )
-def test_what_does_not_fit_is_refused(
+def test_unfitting_arguments_are_refused(
     arguments: dict[str, str], pointer: str, message: str
 ) -> None:
     refused = got(kit(pack=pack)(), "pack", OLD, **arguments)
@@ -201,13 +201,13 @@ def test_messages_stay_what_they_are(value: object, messages: list[Any]) -> None
     assert got(kit(function=function)(), "function")["messages"] == messages
 
 
-def test_what_is_no_message_is_an_internal_error(caplog: pytest.LogCaptureFixture) -> None:
+def test_invalid_prompt_message_is_internal_error(caplog: pytest.LogCaptureFixture) -> None:
     @prompt
     def function(self: object) -> Any:
         return 3
 
     assert got(kit(function=function)(), "function").code == -32603
-    assert "function returned int, which is not a message" in caplog.text
+    assert "function returned int; a prompt must return messages" in caplog.text
 
 
 # Completions.
@@ -252,7 +252,7 @@ def painted(self: object, colour: str) -> str:
     return colour
 
 
-def completed(argument: str, value: str, revision: str = OLD, **more: Any) -> Any:
+def complete(argument: str, value: str, revision: str = OLD, **more: Any) -> Any:
     """What a server proposes."""
     server = kit(revision, visit=visit, towns=towns, painted=painted, ending="!")()
     reference = more.pop("ref", {"type": "ref/prompt", "name": "visit"})
@@ -261,7 +261,7 @@ def completed(argument: str, value: str, revision: str = OLD, **more: Any) -> An
     return answer if isinstance(answer, Refused) else answer["completion"]
 
 
-def proposed(*values: str) -> JsonObject:
+def completion_of(*values: str) -> JsonObject:
     return {"values": list(values), "total": len(values), "hasMore": False}
 
 
@@ -282,7 +282,7 @@ def proposed(*values: str) -> JsonObject:
 def test_types_and_functions_say_what_may_stand_there(
     argument: str, value: str, values: list[str], revision: str
 ) -> None:
-    assert completed(argument, value, revision) == proposed(*values)
+    assert complete(argument, value, revision) == completion_of(*values)
 
 
 def test_a_function_may_know_what_is_filled_in_already() -> None:
@@ -290,26 +290,28 @@ def test_a_function_may_know_what_is_filled_in_already() -> None:
         with case(revision):
             if revision >= "2025-06-18":
                 context = {"arguments": {"town": "Oslo"}}
-                assert completed("street", "K", revision, context=context) == proposed("K in Oslo")
-            assert completed("street", "K", revision) == proposed("K in nowhere")
+                assert complete("street", "K", revision, context=context) == completion_of(
+                    "K in Oslo"
+                )
+            assert complete("street", "K", revision) == completion_of("K in nowhere")
 
 
 def test_members_that_the_revision_does_not_declare_say_nothing_of_a_completion() -> None:
     for context in (5, {"arguments": {"town": "Oslo"}}):
-        found = completed("street", "K", "2025-03-26", context=context)
-        assert found == proposed("K in nowhere")
+        found = complete("street", "K", "2025-03-26", context=context)
+        assert found == completion_of("K in nowhere")
     reference = {"type": "ref/prompt", "name": "visit", "uri": "a:{colour}"}
-    assert completed("style", "S", ref=reference) == proposed("Short")
+    assert complete("style", "S", ref=reference) == completion_of("Short")
 
 
 def test_at_most_100_values_are_sent() -> None:
-    many = completed("number", "")
+    many = complete("number", "")
     assert (len(many["values"]), many["total"], many["hasMore"]) == (100, 250, True)
-    some = completed("number", "1")
+    some = complete("number", "1")
     assert (len(some["values"]), some["total"], some["hasMore"]) == (100, 111, True)
-    assert completed("number", "24") == proposed("24", *(str(n) for n in range(240, 250)))
-    # Of what has no end, nobody knows how many there are.
-    without_end = completed("more", "x")
+    assert complete("number", "24") == completion_of("24", *(str(n) for n in range(240, 250)))
+    # An endless iterator has no known length.
+    without_end = complete("more", "x")
     assert len(without_end["values"]) == 100
     assert without_end["hasMore"] is True
     assert "total" not in without_end
@@ -317,17 +319,17 @@ def test_at_most_100_values_are_sent() -> None:
 
 def test_variables_of_templates_are_completed_too() -> None:
     reference = {"type": "ref/resource", "uri": "a:{colour}"}
-    assert completed("colour", "G", ref=reference) == proposed("green")
+    assert complete("colour", "G", ref=reference) == completion_of("green")
 
 
-def test_what_is_not_there_cannot_be_completed() -> None:
+def test_unknown_argument_has_no_completion() -> None:
     for argument, reference in [
         ("nothing", {"type": "ref/prompt", "name": "visit"}),
         ("town", {"type": "ref/prompt", "name": "nothing"}),
         ("colour", {"type": "ref/resource", "uri": "a:{other}"}),
     ]:
         with case((argument, reference)):
-            refused = completed(argument, "", ref=reference)
+            refused = complete(argument, "", ref=reference)
             assert isinstance(refused, Refused)
             assert refused.code == -32602
 
@@ -342,23 +344,23 @@ def test_completions_of_nothing_are_refused_when_the_server_is_made() -> None:
     ):
         kit(go=go)()
 
-    def nothing() -> list[str]:
+    def propose_nothing() -> list[str]:
         return []
 
-    wrong: Any = nothing
+    wrong: Any = propose_nothing
 
     @prompt(completions={"place": wrong})
     def stay(self: object, place: str) -> str:
         return place
 
-    with pytest.raises(TypeError, match="a function for completions takes the text so far"):
+    with pytest.raises(TypeError, match="a completion function must take the text so far"):
         kit(stay=stay)()
 
     @prompt(completions={"place": "Oslo"})
     def write(self: object, place: str) -> str:
         return place
 
-    with pytest.raises(TypeError, match="write: completions for place are one text"):
+    with pytest.raises(TypeError, match="write: completions for place must not be a single string"):
         kit(write=write)()
 
 
@@ -381,14 +383,14 @@ def choose(
     return f"{size} {days} {floor}"
 
 
-def test_what_is_proposed_is_taken() -> None:
+def test_proposed_completions_are_accepted() -> None:
     server = kit(choose=choose)()
     reference = {"type": "ref/prompt", "name": "choose"}
     expected = {"size": ["1", "2"], "days": ["1", "7"], "floor": ["0", "1"], "flat": ["4b"]}
     for name, values in expected.items():
         params = {"ref": reference, "argument": {"name": name, "value": ""}}
         (answer,) = answers(server, OLD, ("completion/complete", params))
-        assert answer["completion"] == proposed(*values)
+        assert answer["completion"] == completion_of(*values)
         for value in values:
             assert "messages" in got(server, "choose", OLD, **{name: value})
     message = got(server, "choose", OLD, size="2", floor="null")["messages"][0]
@@ -429,4 +431,4 @@ def test_completions_are_looked_up_as_methods_are() -> None:
         reference = {"type": "ref/prompt", "name": "visit"}
         params = {"ref": reference, "argument": {"name": name, "value": ""}}
         (answer,) = answers(Others(), OLD, ("completion/complete", params))
-        assert answer["completion"] == proposed(value)
+        assert answer["completion"] == completion_of(value)

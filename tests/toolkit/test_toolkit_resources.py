@@ -1,4 +1,4 @@
-"""Resources: fixed ones and templates, and what is read of them."""
+"""Resources: fixed ones and templates, and their contents."""
 
 from itertools import product
 from typing import Any
@@ -82,7 +82,7 @@ def test_fixed_uris_and_templates_are_listed_apart() -> None:
             title = {"title": "Read me"} if revision >= "2025-06-18" else {}
             assert first == {**described, **title, "mimeType": "text/markdown", "size": 6}
             assert second == {"uri": "notes:logo", "name": "logo"}
-            assert [one["uriTemplate"] for one in templates["resourceTemplates"]] == [
+            assert [template["uriTemplate"] for template in templates["resourceTemplates"]] == [
                 "town://{place}/{number}",
                 "town://{place}/all",
                 "file:///{+path}",
@@ -112,7 +112,7 @@ def test_the_first_template_that_fits_answers() -> None:
     assert contents["text"] == "all of Oslo"
 
 
-def test_what_is_not_there_is_not_found() -> None:
+def test_unknown_resource_is_not_found() -> None:
     for uri, revision in product(
         [
             *("notes:nothing", "town://Oslo/many", "town://Atlantis/1", "TOWN://Oslo/1", ""),
@@ -191,7 +191,9 @@ def test_a_tool_error_in_a_prompt_or_a_resource_is_an_error_with_its_text() -> N
     for revision in REVISIONS:
         with case(revision):
             refused = answers(kit(revision, function=function)(), revision, *requests)
-            assert [(one.code, one.message) for one in refused] == [(-32603, "no c")] * 2
+            assert [(refusal.code, refusal.message) for refusal in refused] == [
+                (-32603, "no c")
+            ] * 2
 
 
 def test_variables_and_parameters_are_the_same() -> None:

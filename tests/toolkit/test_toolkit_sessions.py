@@ -56,12 +56,12 @@ class OfStateless(Toolkit, stateless.Server):
     forecast, count, now, pack = Weather.forecast, Weather.count, Weather.now, Weather.pack
 
 
-async def test_one_class_serves_clients_of_every_revision() -> None:
+async def test_server_class_serves_clients_of_every_revision() -> None:
     classes: list[type[Weather | OfStateless]] = [Weather, OfStateless]
     for spoken, own in product(REVISIONS, classes):
         with case((spoken, own)):
             async with asking(own(), spoken, bridged=True) as ask:
-                listed = {one["name"]: one for one in (await ask("tools/list"))["tools"]}
+                listed = {tool["name"]: tool for tool in (await ask("tools/list"))["tools"]}
                 assert list(listed) == ["forecast", "count"]
                 answer = await ask("tools/call", name="forecast", arguments={"place": "Oslo"})
                 assert text_of(answer) == '{"place":"Oslo","days":[0,1]}'
@@ -73,7 +73,7 @@ async def test_one_class_serves_clients_of_every_revision() -> None:
                     assert counted["structuredContent"] == 3
                     assert listed["count"]["outputSchema"] == {"type": "integer"}
                 elif spoken >= "2025-06-18":
-                    # What is no object is in one, whichever revision the server is of.
+                    # Values other than objects are wrapped in one, in every revision of the server.
                     assert counted["structuredContent"] == {"result": 3}
                     assert listed["count"]["outputSchema"]["required"] == ["result"]
                 else:
@@ -125,7 +125,7 @@ async def test_a_tool_asks_the_client_in_any_era(spoken: str) -> None:
             connected.TABLE.requests["tools/call"], params, on_progress=reports.append
         )
         assert content_of(result)[0].text == "Ada is 4"
-        assert [one.message for one in reports][:1] == ["asking"]
+        assert [report.message for report in reports][:1] == ["asking"]
 
 
 async def test_a_capability_that_the_client_lacks_is_told_as_by_any_handler() -> None:
@@ -176,7 +176,7 @@ async def test_a_call_that_is_cancelled_cancels_the_tool() -> None:
         await begun.wait()
         await hand.send(notification("notifications/cancelled", requestId=1))
         await ended.wait()
-        # There is no answer to what was given up.
+        # A cancelled request gets no answer.
         assert (await hand.ask("ping", 2))["id"] == 2
 
 

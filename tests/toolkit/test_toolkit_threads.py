@@ -1,4 +1,4 @@
-"""Plain functions, which run in threads: how many, what they are given, and how they end."""
+"""Plain functions in threads: their number, their arguments, and their ends."""
 
 import asyncio
 import subprocess
@@ -106,8 +106,8 @@ async def test_as_many_run_at_once_as_there_are_threads_and_the_rest_wait() -> N
             await hand.send(request("tools/call", id, name="meet"))
         answers = [await hand.take() for _ in range(9)]
     # Each three meet at the barrier, and a fourth would have been counted.
-    assert sorted(one["id"] for one in answers) == list(range(9))
-    assert all(int(one["result"]["structuredContent"]["result"]) <= 3 for one in answers)
+    assert sorted(answer["id"] for answer in answers) == list(range(9))
+    assert all(int(answer["result"]["structuredContent"]["result"]) <= 3 for answer in answers)
 
 
 class Blocked:
@@ -228,9 +228,9 @@ async def test_context_variables_are_those_of_the_call() -> None:
             return await super().on_call_tool(session, params)
 
     async with asking(Server()) as ask:
-        for one in ("Ada", "Bo"):
-            answer = await ask("tools/call", name="name", _meta={"who": one})
-            assert text_of(answer) == one
+        for user in ("Ada", "Bo"):
+            answer = await ask("tools/call", name="name", _meta={"who": user})
+            assert text_of(answer) == user
 
 
 def test_a_thread_that_ends_with_an_odd_exception_is_not_waited_for_for_ever() -> None:
@@ -253,7 +253,7 @@ def test_a_coroutine_function_does_not_run_in_a_thread() -> None:
 
 
 def test_there_has_to_be_a_thread() -> None:
-    with pytest.raises(ValueError, match="Kit: max_threads is 0, but at least 1 is needed"):
+    with pytest.raises(ValueError, match="Kit: max_threads must be at least 1, got 0"):
         kit(max_threads=0)()
 
 
@@ -311,10 +311,10 @@ async def test_a_function_in_a_thread_asks_the_client(spoken: str) -> None:
             connected.TABLE.requests["tools/call"], params, on_progress=reports.append
         )
         assert content_of(result)[0].text == "Ada is 4"
-        assert [one.message for one in reports][:1] == ["asking"]
+        assert [report.message for report in reports][:1] == ["asking"]
 
 
-async def test_what_a_thread_waits_for_ends_with_the_call() -> None:
+async def test_question_awaited_in_thread_ends_with_call() -> None:
     ended = threading.Semaphore(0)
     raised: list[BaseException] = []
 
@@ -348,4 +348,4 @@ async def test_where_the_server_runs_nothing_can_be_waited_for_so(
     async with asking(Curious()) as ask:
         with pytest.raises(Refused, match="Internal error"):
             await ask("tools/call", name="wrong")
-    assert "from_thread is for threads; here, await the coroutine" in caplog.text
+    assert "from_thread is for threads; on the event loop, await the coroutine" in caplog.text

@@ -169,8 +169,8 @@ async def test_replacement_is_logged_with_its_place(
     async with pkg.connect(ours, client(OLD)) as caller:
         await caller.call_tool(name="x", on_progress=heard.append)
     assert [told.message for told in heard] == [SENT]
-    assert "notifications/progress has half of a surrogate pair at /message" in caplog.text
-    assert "tools/call has half of a surrogate pair at /content/0/text" in caplog.text
+    assert "notifications/progress has a lone surrogate at /message" in caplog.text
+    assert "tools/call has a lone surrogate at /content/0/text" in caplog.text
 
 
 async def test_number_that_is_not_finite_is_an_error_with_its_place(
@@ -185,13 +185,13 @@ async def test_number_that_is_not_finite_is_an_error_with_its_place(
         ]:
             with case((revision, name)):
                 caplog.clear()
-                text = f"{name} returned a value that is not JSON: {place} is not a number of JSON."
+                text = f"{name} returned a value that is not JSON: {place} is not valid in JSON."
                 assert await call(name, revision) == (text, True)
                 assert text in caplog.text
     caplog.clear()
     text, is_error = await call("whole_number", OLD)
     assert is_error
-    assert text.endswith("cannot be written: /structuredContent/x: inf is not a number of JSON")
+    assert text.endswith("has no JSON form: /structuredContent/x: inf is not valid in JSON")
     assert text in caplog.text
 
 
@@ -207,7 +207,7 @@ async def test_number_that_is_not_finite_is_found_anywhere_in_a_result(
     answering: Any = server(own, on_call_tool=on_call_tool)
     caller: Any = client(spoken)
     async with pkg.connect_in_memory(answering, caller, revisions=pkg.REVISIONS):
-        with pytest.raises(pkg.McpError, match=f"{place}: inf is not a number"):
+        with pytest.raises(pkg.McpError, match=f"{place}: inf is not valid"):
             await caller.call_tool("x")
 
 
@@ -224,7 +224,7 @@ async def test_default_that_is_not_finite_is_left_out_of_the_schema() -> None:
 
 
 def test_schema_with_such_a_number_is_refused_at_its_declaration() -> None:
-    with pytest.raises(TypeError, match="/properties/seconds/examples/0: inf is not a number"):
+    with pytest.raises(TypeError, match="/properties/seconds/examples/0: inf is not valid"):
 
         class _Waiting(Toolkit, Server):
             @tool
@@ -236,7 +236,7 @@ def test_schema_with_such_a_number_is_refused_at_its_declaration() -> None:
 
 async def test_error_with_such_data_is_sent_without_it(caplog: pytest.LogCaptureFixture) -> None:
     assert await call("failed_number", OLD) == ("no", True)
-    assert "/data/x: inf is not a number of JSON" in caplog.text
+    assert "/data/x: inf is not valid in JSON" in caplog.text
 
 
 async def test_client_refuses_to_send_what_it_would_have_to_change() -> None:
@@ -244,7 +244,7 @@ async def test_client_refuses_to_send_what_it_would_have_to_change() -> None:
         for arguments in ({"name": NAME}, {"x": inf}):
             with (
                 case(arguments),
-                pytest.raises(pkg.LocalError, match="tools/call cannot be written"),
+                pytest.raises(pkg.LocalError, match="tools/call has no JSON form"),
             ):
                 await ours.call_tool(name="text", arguments=arguments)
 

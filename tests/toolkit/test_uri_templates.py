@@ -1,4 +1,4 @@
-"""URI templates: what they stand for, what they recognise, and what they keep away."""
+"""URI templates: their expansions, their matches, and their safety."""
 
 import pytest
 from hypothesis import given
@@ -73,7 +73,7 @@ def test_text_with_slashes_has_no_dots_for_segments() -> None:
         assert parse("file:///notes/{+path}").match(f"file:///notes/{value}") is None
 
 
-def test_what_is_not_understood_is_refused_by_name() -> None:
+def test_unsupported_template_is_refused_by_name() -> None:
     for template, reason in [
         ("a:{x,y}", "several variables, of level 3"),
         ("a:{?q}", "a query, of level 3"),
@@ -96,7 +96,7 @@ def test_what_is_not_understood_is_refused_by_name() -> None:
         ("notes/{x}", "does not begin with a scheme"),
         ("{+scheme}:x", "does not begin with a scheme"),
         ("a:{x}/{x}", "contains x twice"),
-        ("a:{x}{y}", "nothing between them"),
+        ("a:{x}{y}", "needs text between its variables"),
     ]:
         with case((template, reason)):
             with pytest.raises(ValueError, match="URI") as raised:
@@ -128,7 +128,7 @@ def test_a_template_is_filled_in() -> None:
 
 def test_every_variable_needs_a_value() -> None:
     for values in [{}, {"x": ""}]:
-        with case(values), pytest.raises(ValueError, match=r"a:\{x\} needs a value of x"):
+        with case(values), pytest.raises(ValueError, match=r"a:\{x\} needs a value for x"):
             parse("a:{x}").expand(values)
 
 
@@ -142,7 +142,7 @@ SEGMENTS = st.text(min_size=1).filter(
 
 
 @given(SEGMENTS, SEGMENTS)
-def test_what_is_filled_in_is_recognised(first: str, second: str) -> None:
+def test_expanded_template_matches_itself(first: str, second: str) -> None:
     template = parse("a://{x}/b/{y}")
     values = {"x": first, "y": second}
     assert template.match(template.expand(values)) == values

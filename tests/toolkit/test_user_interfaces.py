@@ -1,4 +1,4 @@
-"""User interfaces of tools: what servers say of them, to whom, and what hosts read (apps)."""
+"""User interfaces of tools: the metadata of servers, its receivers, and the resources (apps)."""
 
 from collections.abc import Mapping
 from importlib import import_module
@@ -28,7 +28,7 @@ def client_of(revision: str, *, is_host: bool = True) -> Any:
 
 
 def server_of(revision: str = "2026-07-28", /, **members: Any) -> Any:
-    """A class of a revision with the extension and these members, most of which are marked."""
+    """Make a class of a revision with the extension and these members, most of them marked."""
     bases = (ext_of(revision).AppsServer, Toolkit, pkg.load(revision).Server)
     return type("Weather", bases, members)
 
@@ -56,19 +56,19 @@ def view(self: object) -> str:
 ALL: Mapping[str, Any] = {"forecast": forecast, "refresh": refresh, "view": view}
 
 
-def connected(client: Any, server: Any) -> Any:
+def connect(client: Any, server: Any) -> Any:
     return pkg.connect_in_memory(server, client, revisions=pkg.REVISIONS)
 
 
 async def metadata(client: Any) -> dict[str, Any]:
     listed = await client.list_tools()
-    return {one.name: one.to_wire().get("_meta") for one in listed.tools}
+    return {tool.name: tool.to_wire().get("_meta") for tool in listed.tools}
 
 
 def test_hosts_get_user_interfaces_in_every_pair_of_revisions() -> None:
     async def talk(own: str, spoken: str) -> None:
         server, client = server_of(own, **ALL)(), client_of(spoken)
-        async with connected(client, server):
+        async with connect(client, server):
             assert client.server_capabilities.to_wire()["extensions"] == {IDENTIFIER: {}}
             assert await metadata(client) == {
                 "forecast": {"example.com/mine": 1, "ui": {"resourceUri": URI}},
@@ -107,7 +107,7 @@ def test_other_clients_get_tools_without_user_interfaces_and_none_for_apps_alone
         DECLARES: ClassVar = {"extensions": {IDENTIFIER: {"mimeTypes": ["text/html"]}}}
 
     async def talk(server: Any, client: Any) -> None:
-        async with connected(client, server):
+        async with connect(client, server):
             assert await metadata(client) == {"forecast": {"example.com/mine": 1}}
             assert (await client.call_tool("forecast", {"city": "Oslo"})).text == "rain in Oslo"
             with pytest.raises(McpError, match="Unknown tool: refresh"):
@@ -119,7 +119,7 @@ def test_other_clients_get_tools_without_user_interfaces_and_none_for_apps_alone
     run(talk(server_of(**ALL)(), Declaring()))
 
 
-def test_one_server_tells_hosts_and_others_apart() -> None:
+def test_server_distinguishes_hosts_from_other_clients() -> None:
     @tool(ui=m.McpUiToolMeta(visibility=["app"]), enabled=lambda _: False)
     def off(self: object) -> str:
         return "off"
@@ -127,7 +127,7 @@ def test_one_server_tells_hosts_and_others_apart() -> None:
     async def talk() -> None:
         server = server_of(**ALL, off=off)()
         host, other = client_of("2026-07-28"), client_of("2025-11-25", is_host=False)
-        async with connected(host, server), connected(other, server):
+        async with connect(host, server), connect(other, server):
             assert set(await metadata(host)) == {"forecast", "refresh"}
             assert set(await metadata(other)) == {"forecast"}
 
@@ -157,7 +157,7 @@ def test_pages_have_their_media_type_and_metadata_whatever_a_function_returns() 
     async def talk() -> None:
         server = server_of(as_bytes=as_bytes, as_file=as_file, own=as_contents, of_name=of_name)
         client = client_of("2026-07-28")
-        async with connected(client, server()):
+        async with connect(client, server()):
             read: dict[str, Any] = {}
             for uri in ("ui://bytes", "ui://file", "ui://own", "ui://of/oslo"):
                 [contents] = (await client.read_resource(uri)).to_wire()["contents"]
@@ -183,7 +183,7 @@ def test_mounted_user_interfaces_have_the_uris_of_the_server_above() -> None:
         above = server_of()()
         above.mount("north", server_of(**ALL)())
         host, other = client_of("2026-07-28"), client_of("2026-07-28", is_host=False)
-        async with connected(host, above), connected(other, above):
+        async with connect(host, above), connect(other, above):
             assert await metadata(other) == {"north_forecast": {"example.com/mine": 1}}
             [tool, _] = (await host.list_tools()).tools
             page = await host.read_ui(tool)
@@ -198,20 +198,20 @@ def wrong(kind: Any, message: str, **members: Any) -> None:
 
 
 def test_mistakes_are_refused_when_the_server_is_made() -> None:
-    def marked(**options: Any) -> Any:
+    def mark_tool(**options: Any) -> Any:
         return staticmethod(tool(name="a", **options)(lambda: "text"))
 
     def page(uri: str, **options: Any) -> Any:
         return staticmethod(resource(uri, **options)(lambda: "<p>"))
 
-    wrong(ValueError, "'https://a' is no ui:// URI", a=marked(ui="https://a"))
+    wrong(ValueError, "'https://a' must be a ui:// URI", a=mark_tool(ui="https://a"))
     other = m.McpUiToolMeta(resource_uri="a")
-    wrong(ValueError, "'a' is no ui:// URI", a=marked(ui=other))
-    wrong(TypeError, "ui is a McpUiToolMeta, not 3", a=marked(ui=3))
-    wrong(ValueError, "ui is in meta, too", a=marked(ui=URI, meta={"ui": {}}))
-    wrong(TypeError, "ui is a McpUiResourceMeta, not 'a'", a=page(URI, ui="a"))
-    wrong(ValueError, "'data://a' is no ui:// URI", a=page("data://a", ui=META))
-    wrong(ValueError, f"ui:// URI is {MIME_TYPE}", a=page(URI, mime_type="text/html"))
+    wrong(ValueError, "'a' must be a ui:// URI", a=mark_tool(ui=other))
+    wrong(TypeError, "ui must be a McpUiToolMeta, got 3", a=mark_tool(ui=3))
+    wrong(ValueError, "ui must not be in meta, too", a=mark_tool(ui=URI, meta={"ui": {}}))
+    wrong(TypeError, "ui must be a McpUiResourceMeta, got 'a'", a=page(URI, ui="a"))
+    wrong(ValueError, "'data://a' must be a ui:// URI", a=page("data://a", ui=META))
+    wrong(ValueError, f"ui:// resource must be {MIME_TYPE}", a=page(URI, mime_type="text/html"))
     with pytest.raises(TypeError, match=r"--extension apps, and write AppsServer before Toolkit"):
         type("Plain", (Toolkit, v2025_11_25.Server), {"forecast": forecast})()
 
@@ -219,15 +219,17 @@ def test_mistakes_are_refused_when_the_server_is_made() -> None:
 def test_a_user_interface_that_is_not_there_ends_the_server_at_its_start() -> None:
     async def talk() -> None:
         server = server_of(forecast=forecast)()
-        with pytest.raises(ValueError, match=rf"forecast: ui: there is no resource {URI}: add it"):
-            async with connected(client_of("2026-07-28"), server):
+        with pytest.raises(
+            ValueError, match=rf"forecast: ui: the resource {URI} is missing: add it"
+        ):
+            async with connect(client_of("2026-07-28"), server):
                 pass
 
         def page(name: str) -> str:
             return name
 
         server.add_resource(page, "ui://weather/{name}")
-        async with connected(client_of("2026-07-28"), server) as client:
+        async with connect(client_of("2026-07-28"), server) as client:
             [tool] = (await client.list_tools()).tools
             assert (await client.read_ui(tool)).html == "view"
 
@@ -240,10 +242,10 @@ def test_a_user_interface_can_be_added_before_the_start_and_stays_while_it_is_ne
         app.tool(name="rain", ui=URI)(lambda: "rain")
         client = client_of("2026-07-28")
         app.resource(URI, name="view")(lambda: "<p>")
-        async with connected(client, app):
-            with pytest.raises(ValueError, match=f"there is no resource {URI}"):
+        async with connect(client, app):
+            with pytest.raises(ValueError, match=f"the resource {URI} is missing"):
                 app.remove_resource(URI)
-            with pytest.raises(ValueError, match="there is no resource ui://b"):
+            with pytest.raises(ValueError, match="the resource ui://b is missing"):
                 app.add_tool(lambda: "b", name="b", ui="ui://b")
             [tool] = (await client.list_tools()).tools
             assert (await client.read_ui(tool)).html == "<p>"
@@ -254,15 +256,15 @@ def test_a_user_interface_can_be_added_before_the_start_and_stays_while_it_is_ne
 def test_hosts_refuse_what_servers_must_not_say() -> None:
     models = v2026_07_28.models
 
-    def named(**meta: Any) -> Any:
+    def tool_with_meta(**meta: Any) -> Any:
         return models.Tool(name="a", input_schema={"type": "object"}, meta=meta)
 
     host = client_of("2026-07-28")
-    assert host.ui_of(named()) is None
-    assert host.is_visible(named(), "model")
+    assert host.ui_of(tool_with_meta()) is None
+    assert host.is_visible(tool_with_meta(), "model")
     for meta in ({"ui": 1}, {"ui": {"resourceUri": "https://a"}}, {"ui": {"visibility": "app"}}):
         with case(str(meta)), pytest.raises(RemoteError):
-            host.ui_of(named(**meta))
+            host.ui_of(tool_with_meta(**meta))
 
     class Server(Toolkit, v2026_07_28.Server):
         @resource("ui://text", mime_type="text/html")
@@ -274,10 +276,10 @@ def test_hosts_refuse_what_servers_must_not_say() -> None:
             return b"\xff"
 
     async def talk() -> None:
-        async with connected(host, Server()):
+        async with connect(host, Server()):
             for uri in ("ui://text", "ui://bytes"):
                 with case(uri), pytest.raises(RemoteError):
-                    await host.read_ui(named(ui={"resourceUri": uri}))
-            assert await host.read_ui(named(ui={"visibility": ["app"]})) is None
+                    await host.read_ui(tool_with_meta(ui={"resourceUri": uri}))
+            assert await host.read_ui(tool_with_meta(ui={"visibility": ["app"]})) is None
 
     run(talk())

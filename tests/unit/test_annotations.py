@@ -1,4 +1,4 @@
-"""How types read in a models module."""
+"""Types as written in a models module."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The shape of the code, where a rule can be read off it."""
+"""Rules about the shape of the code that can be read from the code."""
 
 import ast
 import re
@@ -16,10 +16,10 @@ from support.bounds.house import (
     CODE,
     OURS,
     RUNTIME,
-    imported,
+    imports_of,
     map_of_the_house,
+    module_label,
     modules_in,
-    named,
     trees,
 )
 from support.bounds.measures import MEASURES
@@ -35,7 +35,7 @@ RUNS = [module for module in OURS if module.startswith("mcp_protogen.runtime.")]
 IMPORTS_BY_NAME = {
     "core.libraries: library": "A program need not have what nothing in it needs.",
     "core.revision: load_generated": "The runtime may be installed beside packages that it serves.",
-    "http.server.run: _named": "Users name their application as they do for other servers.",
+    "http.server.run: _load_app": "Users name their application as they do for other servers.",
 }
 """The functions of the runtime that import by name, each with its reason."""
 _IMPORTERS = {"__import__", "find_spec", "import_module", "resolve_name", "run_module", "run_path"}
@@ -50,11 +50,11 @@ def imports(tree: ast.AST) -> Iterator[str]:
 
 
 def test_the_runtime_stands_on_pydantic_and_the_standard_library_alone() -> None:
-    # What HTTP needs besides is imported by name, where it is used: neither a program that goes
-    # without it nor the type checker of its author has to have it.
+    # Further HTTP packages are imported by name at their use, so that neither a program without
+    # HTTP nor its author's type checker needs them.
     for path in RUNTIME_MODULES:
         found = {name.split(".")[0] for name in imports(trees()[path])}
-        assert found <= ALLOWED_IN_RUNTIME, named(path)
+        assert found <= ALLOWED_IN_RUNTIME, module_label(path)
 
 
 def test_imports_follow_the_map_of_the_house() -> None:
@@ -64,24 +64,24 @@ def test_imports_follow_the_map_of_the_house() -> None:
     for house, order in houses.items():
         found = modules_in(ROOT / "codegen" / house.replace(".", "/"))
         found -= {"__init__", "__main__", "runtime"}
-        assert found == set(order), f"CONTRIBUTING.md lists what is in {house}"
+        assert found == set(order), f"a map of CONTRIBUTING.md differs from {house}"
         places = {f"{house}.{room}": number for number, room in enumerate(order)}
         parts = house.count(".") + 2
         upward = [
             f"{module} imports {target}"
             for module in OURS
             for here in (places.get(".".join(module.split(".")[:parts])),)
-            for target in (imported(module) if here is not None else ())
+            for target in (imports_of(module) if here is not None else ())
             if places.get(".".join(target.split(".")[:parts]), -1) > (here or 0)
         ]
         assert upward == []
 
 
 def test_only_servers_import_what_is_generated_and_inside_functions() -> None:
-    # Without it, everything else works, also what makes it.
+    # All else works without it, also its makers.
     places: list[tuple[Path, bool]] = []
     for path, tree in trees().items():
-        defined = (one for one in ast.walk(tree) if isinstance(one, _FUNCTIONS))
+        defined = (child for child in ast.walk(tree) if isinstance(child, _FUNCTIONS))
         inside = {node for function in defined for node in ast.walk(function)}
         places += [
             (path, node in inside)
@@ -94,20 +94,20 @@ def test_only_servers_import_what_is_generated_and_inside_functions() -> None:
 
 
 def feature_of(module: str) -> str:
-    """Return the name of the feature that a module belongs to; empty if it is none's."""
+    """Return the name of a module's feature; empty without one."""
     return module.partition(".runtime.features.")[2].split(".")[0]
 
 
 @pytest.mark.shows("GE-01")
 def test_feature_is_imported_by_its_own_modules_alone() -> None:
-    arrows = {(module, target) for module in RUNS for target in imported(module)}
+    arrows = {(module, target) for module in RUNS for target in imports_of(module)}
     into = {(module, target) for module, target in arrows if feature_of(target)}
     assert into, "no imports were found"
     assert {arrow for arrow in into if len({*map(feature_of, arrow)}) > 1} == set()
 
 
 def importers(tree: ast.AST, within: str = "") -> Iterator[str]:
-    """Yield the function, or nothing, around each use of what imports by name."""
+    """Yield the function, or nothing, around each import by name."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.Name | ast.Attribute):
             name = node.id if isinstance(node, ast.Name) else node.attr
@@ -128,7 +128,7 @@ def test_import_by_name_is_found() -> None:
 
 
 def test_runtime_imports_by_name_in_three_functions() -> None:
-    # What imports statements have is seen by type checkers, and by what freezes programs.
+    # Type checkers and freezing tools see import statements.
     found = {
         f"{module.partition('.runtime.')[2]}: {function}"
         for module in RUNS
@@ -138,7 +138,7 @@ def test_runtime_imports_by_name_in_three_functions() -> None:
 
 
 def test_exception_is_made_where_it_is_raised() -> None:
-    # One that is raised again and again keeps the frames of each time.
+    # An exception that is raised repeatedly keeps the frames of each time.
     for module in RUNS:
         for node in ast.walk(trees()[OURS[module]]):
             if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Name):
@@ -150,16 +150,16 @@ def test_all_code_that_generates_is_among_what_a_package_is_made_from() -> None:
     found, left = set[str](), ["mcp_protogen.pipeline.generate", "mcp_protogen.targets.pydantic"]
     while left:
         found.add(module := left.pop())
-        left += {*imported(module)} - found
+        left += {*imports_of(module)} - found
     folders = {OURS[module].parent.relative_to(CODE).as_posix() for module in found}
-    # The runtime has a digest of its own, and modules of the pipeline itself are always read.
+    # The runtime has its own digest, and the pipeline's own modules are always read.
     folders -= {folder for folder in folders if folder.startswith("runtime")} | {".", "pipeline"}
     assert {folder for folder in folders if not folder.startswith(GENERATING)} == set()
-    assert all(any(one.startswith(room) for one in folders) for room in GENERATING)
+    assert all(any(name.startswith(room) for name in folders) for room in GENERATING)
 
 
 def test_commands_end_in_one_place_each_for_reports_and_conversations() -> None:
-    # The others end a run that is no command's: a reader that went away, wrong use, a fault.
+    # The others end a run outside any command: a closed output, wrong usage, a fault.
     found = {
         path.stem
         for path in (CODE / "cli").glob("*.py")
@@ -174,7 +174,7 @@ def test_file_stem_stands_once_in_a_room() -> None:
     houses = CODE, RUNTIME, RUNTIME / "features"
     rooms = {room for house in houses for room in house.glob("*/")} - {*houses}
     twice = {
-        f"{named(room)}: {stem}"
+        f"{module_label(room)}: {stem}"
         for room in rooms
         for stem, number in Counter(path.stem for path in room.rglob("*.py")).items()
         if number > 1 and stem != "__init__"
@@ -183,16 +183,16 @@ def test_file_stem_stands_once_in_a_room() -> None:
 
 
 def test_no_files_import_each_other_in_a_round() -> None:
-    graph = {module: {*imported(module)} - {module} for module in OURS}
+    graph = {module: {*imports_of(module)} - {module} for module in OURS}
     assert sum(map(len, graph.values())) > len(graph), "no imports were found"
-    TopologicalSorter(graph).prepare()  # a `CycleError` names the modules of a round
+    TopologicalSorter(graph).prepare()  # a `CycleError` names the modules of a cycle
 
 
 def test_the_runtime_refers_to_itself_relatively_and_to_nothing_above() -> None:
     for path in RUNTIME_MODULES:
         depth = len(path.relative_to(RUNTIME).parts)
         levels = [n.level for n in ast.walk(trees()[path]) if isinstance(n, ast.ImportFrom)]
-        assert max(levels, default=0) <= depth, named(path)
+        assert max(levels, default=0) <= depth, module_label(path)
 
 
 # `close()` is orderly, `abort()` at once, and `cancel()` ends one request; see `runtime.rpc.peer`.
@@ -205,13 +205,13 @@ _OTHER_WORDS_FOR_ENDING = re.compile(
 def test_there_is_one_word_for_each_way_to_end() -> None:
     for path in RUNTIME_MODULES:
         classes = [node for node in ast.walk(trees()[path]) if isinstance(node, ast.ClassDef)]
-        methods = [node for one in classes for node in one.body]
-        names = {one.name for one in methods if isinstance(one, _FUNCTIONS)}
-        assert not set(filter(_OTHER_WORDS_FOR_ENDING.fullmatch, names)), named(path)
+        methods = [node for class_ in classes for node in class_.body]
+        names = {method.name for method in methods if isinstance(method, _FUNCTIONS)}
+        assert not set(filter(_OTHER_WORDS_FOR_ENDING.fullmatch, names)), module_label(path)
 
 
 def test_the_eras_are_told_apart_in_one_place() -> None:
-    # What differs is a field of `Era`; the names of the eras are for users and records.
+    # Differences are fields of `Era`; the names of the eras are for users and records.
     eras = {"handshake", "stateless"}
     telling: list[str] = []
     for path in RUNTIME_MODULES:
@@ -219,7 +219,7 @@ def test_the_eras_are_told_apart_in_one_place() -> None:
             if isinstance(node, ast.Compare | ast.MatchValue):
                 values = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant)}
                 if not values.isdisjoint(eras):
-                    telling.append(f"{named(path)}:{node.lineno}")
+                    telling.append(f"{module_label(path)}:{node.lineno}")
     assert telling == []
 
 
@@ -230,11 +230,13 @@ def test_there_is_one_place_that_prints() -> None:
     for path, tree in trees().items():
         calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         printing = {name for name in calls if _PRINTS.fullmatch(name)}
-        assert not printing or path == CODE / "cli" / "console.py", named(path)
+        assert not printing or path == CODE / "cli" / "console.py", module_label(path)
 
 
 def test_every_module_says_what_it_is_for() -> None:
-    assert [named(path) for path, tree in trees().items() if not ast.get_docstring(tree)] == []
+    assert [
+        module_label(path) for path, tree in trees().items() if not ast.get_docstring(tree)
+    ] == []
 
 
 _CLAUSES = frozenset({"How", "What", "When", "Where", "Whether", "Which", "Who", "Why"})
@@ -248,9 +250,11 @@ def test_docstrings_of_functions_are_imperative() -> None:
             if not isinstance(node, _FUNCTIONS):
                 continue
             first = (ast.get_docstring(node) or "-").split()[0].strip(",:;")
-            is_property = any("property" in ast.unparse(one) for one in node.decorator_list)
+            is_property = any(
+                "property" in ast.unparse(decorator) for decorator in node.decorator_list
+            )
             if first in _CLAUSES or (first == "The" and not is_property):
-                found.append(f"{named(path)}: {node.name}: {first} …")
+                found.append(f"{module_label(path)}: {node.name}: {first} …")
     assert found == []
 
 
@@ -266,13 +270,14 @@ def test_there_is_no_more_of_anything_than_its_bound() -> None:
     for name, bound in read_bounds().items():
         with tables.case(name):
             found = MEASURES[name]()
-            assert 0 < found.amount <= bound.most, f"{found.place}; {bound.reason}"
+            assert found.amount <= bound.most, f"{found.place}; {bound.reason}"
+            assert found.amount or not bound.most, "nothing was measured"
 
 
 def test_raised_bound_has_an_entry_under_costs() -> None:
     earlier = earlier_bounds()
     if earlier is None:
-        missing.untested("the history of this checkout", "that no bound was raised in silence")
+        missing.skip_untested("the history of this checkout", "that no bound was raised in silence")
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert raised_without_reason(read_bounds(), earlier, changelog) == []
 
@@ -309,5 +314,5 @@ def test_private_name_of_a_module_is_used_in_it() -> None:
     for path, tree in trees().items():
         text = path.read_text(encoding="utf-8")
         words = Counter(re.findall(r"\w+", text))
-        unused |= {(named(path), name) for name in private_names(tree) if words[name] == 1}
+        unused |= {(module_label(path), name) for name in private_names(tree) if words[name] == 1}
     assert unused == set()

@@ -1,4 +1,4 @@
-"""Whatever is wrong with a schema, the answer is a clear problem and never another exception."""
+"""Every fault of a schema gives a clear problem, never another exception."""
 
 from collections.abc import Callable
 from typing import Any
@@ -277,7 +277,7 @@ def test_every_bad_request_is_shown_at_once() -> None:
     for name in names:
         del document["$defs"][name]["properties"]["params"]
     found = errors_of(document)
-    assert [(one.code, one.pointer) for one in found] == [
+    assert [(problem.code, problem.pointer) for problem in found] == [
         ("bad-message", f"/$defs/{name}") for name in names
     ]
 
@@ -288,7 +288,7 @@ def test_messages_of_one_method_are_each_shown() -> None:
         "TalkRequest": schemas.message("echo/say", ANY_OBJECT),
         "ClientRequest": union("SayRequest", "PingRequest", "TalkRequest"),
     }
-    places = [one.pointer for one in errors_of(document)]
+    places = [problem.pointer for problem in errors_of(document)]
     assert places == ["/$defs/SayRequest", "/$defs/TalkRequest"]
 
 
@@ -296,7 +296,7 @@ def test_every_impossible_definition_is_shown_at_once() -> None:
     document = schemas.schema()
     document["$defs"] |= {name: {"allOf": [STRING, {"type": "array"}]} for name in ("A", "B")}
     found = errors_of(document)
-    assert {(one.code, one.pointer) for one in found} == {
+    assert {(problem.code, problem.pointer) for problem in found} == {
         ("bad-intersection", "/$defs/A"),
         ("bad-intersection", "/$defs/B"),
     }

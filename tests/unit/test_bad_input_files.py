@@ -1,4 +1,4 @@
-"""Files that are no schema of this protocol by their form, and revisions that are no name."""
+"""Files that are not MCP schemas, and invalid names of revisions."""
 
 import json
 from itertools import product
@@ -28,7 +28,7 @@ NOT_JSON = {
 }
 
 
-def test_what_is_not_json_is_refused() -> None:
+def test_invalid_json_is_refused() -> None:
     for name, content in NOT_JSON.items():
         with tables.case(name):
             with pytest.raises(ProblemError) as caught:
@@ -57,7 +57,7 @@ NOT_A_SCHEMA: dict[str, Any] = {
 }
 
 
-def test_what_is_no_schema_is_refused() -> None:
+def test_invalid_schema_is_refused() -> None:
     for name, document in NOT_A_SCHEMA.items():
         with tables.case(name):
             assert {problem.code for problem in errors_of(document)} == {"not-a-schema"}
@@ -148,7 +148,7 @@ def test_revision_names_that_are_no_folder_are_refused() -> None:
 
 
 def test_revisions_that_would_share_a_folder_are_refused() -> None:
-    given = {name: schemas.given(schemas.schema()) for name in ("draft-1", "draft.1")}
+    given = {name: schemas.schema_file(schemas.schema()) for name in ("draft-1", "draft.1")}
     with pytest.raises(ProblemError) as caught:
         generate(GenerationOptions(("draft-1", "draft.1"), given))
     assert [problem.code for problem in caught.value.problems] == ["name-collision"]

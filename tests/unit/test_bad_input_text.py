@@ -46,7 +46,7 @@ PAYLOADS = {
     "long": "word " * 500 + "w" * 500,
     "spaces": " \t \n ",
 }
-# What goes into names is turned down or reduced to letters, digits and underscores.
+# Names refuse it, or keep only letters, digits and underscores.
 NAME_PAYLOADS = ["__import__('os')", "x; y", "x\n", "x)", 'x"', "é", "__class__", "{{x}}"]
 
 
@@ -83,7 +83,7 @@ def _add(definitions: Json, number: str, text: str) -> None:
             members[name] = {**member, **prose}
     definitions |= own
     definitions["ClientRequest"]["anyOf"].append(ref(f"Odd{number}Request"))
-    # The name of its constant is made of the text.
+    # The name of its constant comes from the text.
     definitions["ServerCapabilities"]["properties"][f"zz{number}{text}/z{number}"] = {
         "type": "boolean"
     }
@@ -107,24 +107,28 @@ def shapes(package: Package) -> dict[str, str]:
 
 
 @pytest.fixture(scope="module")
-def crafted() -> Package:
+def crafted_package() -> Package:
     return schemas.make(document(list(PAYLOADS.values())))
 
 
 @pytest.fixture(scope="module")
-def draft(crafted: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+def draft(
+    crafted_package: Package, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[ModuleType]:
     """The crafted package, imported where its payloads would leave their mark."""
     with pytest.MonkeyPatch.context() as patch:
         here = tmp_path_factory.mktemp("here")
         patch.chdir(here)
-        with schemas.imported(crafted, tmp_path_factory.mktemp("crafted"), "crafted") as module:
+        with schemas.import_package(
+            crafted_package, tmp_path_factory.mktemp("crafted"), "crafted"
+        ) as module:
             yield module.load("draft")
         assert not any(here.iterdir())
 
 
-def test_crafted_text_adds_no_statement(crafted: Package) -> None:
+def test_crafted_text_adds_no_statement(crafted_package: Package) -> None:
     harmless = schemas.make(document([f"harmless{number}" for number in range(len(PAYLOADS))]))
-    assert shapes(crafted) == shapes(harmless)
+    assert shapes(crafted_package) == shapes(harmless)
 
 
 def test_importing_crafted_text_runs_nothing(draft: ModuleType) -> None:
@@ -157,8 +161,10 @@ def keeps_its_value(number: str, text: str, draft: ModuleType) -> None:
         model("NeedsOne").from_wire({})
 
 
-def test_generated_text_is_plain_utf8_without_invisible_characters(crafted: Package) -> None:
-    for file in crafted.files:
+def test_generated_text_is_plain_utf8_without_invisible_characters(
+    crafted_package: Package,
+) -> None:
+    for file in crafted_package.files:
         visible = file.content.decode().replace("\n", "")
         assert not [char for char in visible if ord(char) < 32 or 127 <= ord(char) < 160]
         assert not set(visible) & set("\u200b\u2028\u2029\u202e\u2066\ufeff")
@@ -192,7 +198,7 @@ def is_refused(place: str, name: str) -> None:
 
 def test_the_name_of_the_schema_file_is_not_printed() -> None:
     name = f'"""\n{STATEMENT}\n"""'
-    given = schemas.given(schemas.schema())._replace(name=name)
+    given = schemas.schema_file(schemas.schema())._replace(name=name)
     options = GenerationOptions(("draft",), {"draft": given})
     for file in generate(options).files:
         assert b"MARKER" not in file.content

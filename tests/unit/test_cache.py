@@ -1,4 +1,4 @@
-"""Packages of earlier runs: used where nothing has changed, and never in the way."""
+"""Packages of earlier runs: reused if nothing has changed, and harmless otherwise."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from mcp_protogen.base import cache_entries as entries
 from mcp_protogen.base import file_set, private_files
-from mcp_protogen.base.cache_entries import keep_entry, read_entry, user_cache
+from mcp_protogen.base.cache_entries import read_entry, user_cache, write_entry
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.pipeline import package_cache as packages
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
@@ -32,7 +32,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def generated(little: None, monkeypatch: pytest.MonkeyPatch) -> list[GenerationOptions]:
+def generated_options(little: None, monkeypatch: pytest.MonkeyPatch) -> list[GenerationOptions]:
     """The options of each package that was generated, with a warning, and not found."""
     asked: list[GenerationOptions] = []
 
@@ -44,22 +44,27 @@ def generated(little: None, monkeypatch: pytest.MonkeyPatch) -> list[GenerationO
     return asked
 
 
-def test_a_package_is_made_once(cache: Path, generated: list[GenerationOptions]) -> None:
-    first, second = packages.made(OPTIONS), packages.made(OPTIONS)
+def test_a_package_is_made_once(cache: Path, generated_options: list[GenerationOptions]) -> None:
+    first, second = packages.make_package(OPTIONS), packages.make_package(OPTIONS)
     assert first == second and second.warnings == (NOTICE,)
-    assert len(generated) == 1
+    assert len(generated_options) == 1
 
 
-def test_what_is_not_to_be_kept_is_not(cache: Path, generated: list[GenerationOptions]) -> None:
+def test_packages_with_uncached_options_are_not_stored(
+    cache: Path, generated_options: list[GenerationOptions]
+) -> None:
     for options, cached in ((OPTIONS, False), (OPTIONS._replace(runtime="runtime"), True)):
-        packages.made(options, cached=cached)
-        packages.made(options, cached=cached)
+        packages.make_package(options, cached=cached)
+        packages.make_package(options, cached=cached)
         assert not cache.exists()
-    assert len(generated) == 4
+    assert len(generated_options) == 4
 
 
 def test_whatever_a_package_depends_on_makes_another(
-    cache: Path, generated: list[GenerationOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cache: Path,
+    generated_options: list[GenerationOptions],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     own = tmp_path / "templates"
     own.mkdir()
@@ -97,9 +102,9 @@ def test_whatever_a_package_depends_on_makes_another(
     for number, (name, options, change) in enumerate(cases, 1):
         with tables.case(name):
             change()
-            packages.made(options)
-            packages.made(options)
-            assert len(generated) == len(list(cache.iterdir())) == number
+            packages.make_package(options)
+            packages.make_package(options)
+            assert len(generated_options) == len(list(cache.iterdir())) == number
 
 
 BROKEN = {
@@ -111,34 +116,34 @@ BROKEN = {
 }
 
 
-def test_a_broken_entry_is_made_anew(cache: Path, generated: list[GenerationOptions]) -> None:
-    first = packages.made(OPTIONS)
+def test_a_broken_entry_is_made_anew(
+    cache: Path, generated_options: list[GenerationOptions]
+) -> None:
+    first = packages.make_package(OPTIONS)
     (entry,) = cache.iterdir()
     whole = entry.read_bytes()
     for number, (name, content) in enumerate(BROKEN.items(), 2):
         with tables.case(name):
             entry.write_bytes(whole[:-9] if content is None else content)
-            assert packages.made(OPTIONS) == first
-            assert len(generated) == number
+            assert packages.make_package(OPTIONS) == first
+            assert len(generated_options) == number
             assert entry.read_bytes() == whole
 
 
 def test_an_entry_under_the_name_of_another_is_made_anew(
-    cache: Path, generated: list[GenerationOptions]
+    cache: Path, generated_options: list[GenerationOptions]
 ) -> None:
     other = OPTIONS._replace(parts=("stdio",))
-    first, second = packages.made(OPTIONS), packages.made(other)
+    first, second = packages.make_package(OPTIONS), packages.make_package(other)
     one, two = cache.iterdir()
     for source, target in ((one, two), (two, one)):
         target.write_bytes(source.read_bytes())
-        assert (packages.made(OPTIONS), packages.made(other)) == (first, second)
-    assert len(generated) == 4
+        assert (packages.make_package(OPTIONS), packages.make_package(other)) == (first, second)
+    assert len(generated_options) == 4
 
 
-def test_what_is_no_file_of_ones_own_is_no_entry(
-    cache: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    keep_entry("a", b"x")
+def test_file_of_another_user_is_not_an_entry(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_entry("a", b"x")
     assert read_entry("a") == b"x"
     with monkeypatch.context() as patch:
         patch.setattr(os, "geteuid", lambda: os.getuid() + 1)
@@ -152,7 +157,7 @@ def test_entry_is_read_where_names_in_a_folder_cannot_be_opened(
 ) -> None:
     monkeypatch.setattr(private_files, "_BY_NAME", True)
     assert read_entry("a") is None
-    keep_entry("a", b"x")
+    write_entry("a", b"x")
     assert read_entry("a") == b"x"
 
 
@@ -165,11 +170,11 @@ def test_folder_that_is_exchanged_after_any_step_is_not_read(
     forged = tmp_path / "forged"
     with monkeypatch.context() as patch:
         patch.setenv(entries.VARIABLE, str(forged))
-        keep_entry("a", b"forged")
+        write_entry("a", b"forged")
     called: Any = getattr(os, function)
     for step in range(1, 3):
         with tables.case(str(step)), monkeypatch.context() as patch:
-            keep_entry("a", b"own")
+            write_entry("a", b"own")
             shutil.copytree(forged, tmp_path / "copy", dirs_exist_ok=True)
             steps: list[int] = []
 
@@ -194,7 +199,7 @@ def test_entry_that_others_can_write_or_exchange_is_not_read(
     entry = cache / "shelf" / "a"
     for place in (entry, entry.parent):
         for mode in (0o020, 0o002):
-            keep_entry("a", b"x", "shelf")
+            write_entry("a", b"x", "shelf")
             assert read_entry("a", "shelf") == b"x"
             with tables.case(f"{place} {mode:o}"):
                 usual = place.stat().st_mode
@@ -209,7 +214,7 @@ def test_entry_that_others_can_write_or_exchange_is_not_read(
 def test_cache_is_private_whatever_the_umask(cache: Path) -> None:
     before = os.umask(0)
     try:
-        keep_entry("a", b"x", "shelf")
+        write_entry("a", b"x", "shelf")
     finally:
         os.umask(before)
     modes = {path.name: path.stat().st_mode & 0o777 for path in (cache, *cache.rglob("*"))}
@@ -217,7 +222,7 @@ def test_cache_is_private_whatever_the_umask(cache: Path) -> None:
 
 
 def test_a_cache_that_cannot_be_used_is_done_without(
-    generated: list[GenerationOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    generated_options: list[GenerationOptions], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError
@@ -226,15 +231,15 @@ def test_a_cache_that_cannot_be_used_is_done_without(
     for name, folder in (("none", ""), ("a file", "file"), ("below a file", "file/a")):
         with tables.case(name):
             monkeypatch.setenv(entries.VARIABLE, folder and str(tmp_path / folder))
-            assert packages.made(OPTIONS) == packages.made(OPTIONS)
+            assert packages.make_package(OPTIONS) == packages.make_package(OPTIONS)
     monkeypatch.setenv(entries.VARIABLE, str(tmp_path / "read-only"))
     monkeypatch.setattr(file_set, "write_new", refuse)
-    assert packages.made(OPTIONS) == packages.made(OPTIONS)
-    assert len(generated) == 8
+    assert packages.make_package(OPTIONS) == packages.make_package(OPTIONS)
+    assert len(generated_options) == 8
     assert not list((tmp_path / "read-only").iterdir())
 
 
-def test_what_changes_while_a_package_is_made_keeps_it_out(
+def test_input_changed_during_generation_prevents_caching(
     cache: Path, little: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     template = tmp_path / "bridge.py.jinja"
@@ -258,7 +263,7 @@ def test_what_changes_while_a_package_is_made_keeps_it_out(
         with tables.case(generate.__name__):
             monkeypatch.setattr("mcp_protogen.pipeline.generate.generate", generate)
             template.write_text("x = 1\n")
-            packages.made(templated)
+            packages.make_package(templated)
             assert not cache.exists()
 
 
@@ -267,14 +272,14 @@ def test_entries_that_are_not_used_make_room(cache: Path) -> None:
     cache.mkdir()
     (cache / "mine.txt").touch()
     os.utime(cache / "mine.txt", (0, 0))
-    (cache / ("f" * 64)).mkdir()  # cannot be removed as a file, and is in nobody's way
+    (cache / ("f" * 64)).mkdir()  # cannot be removed as a file, and is harmless
     os.utime(cache / ("f" * 64), (0, 0))
     for age, name in enumerate(names[:31], 1):
-        keep_entry(name, name.encode())
+        write_entry(name, name.encode())
         os.utime(cache / name, (age, age))
     assert read_entry(names[0]) == names[0].encode()
     for name in names[31:]:
-        keep_entry(name, name.encode())
+        write_entry(name, name.encode())
     left = {path.name for path in cache.iterdir()} - {"mine.txt", "f" * 64}
     assert (cache / "mine.txt").exists()
     assert len(left) == 32 and {names[0], names[-1]} <= left
@@ -282,9 +287,9 @@ def test_entries_that_are_not_used_make_room(cache: Path) -> None:
 
 
 WRITER = """
-from mcp_protogen.base.cache_entries import keep_entry, read_entry
+from mcp_protogen.base.cache_entries import write_entry, read_entry
 for _ in range(100):
-    keep_entry("a", b"x" * 50_000)
+    write_entry("a", b"x" * 50_000)
     assert read_entry("a") == b"x" * 50_000
 """
 
@@ -292,7 +297,7 @@ for _ in range(100):
 def test_runs_at_the_same_time_do_no_harm(cache: Path) -> None:
     command = [sys.executable, "-c", WRITER]
     running = [subprocess.Popen(command, env=environment()) for _ in range(4)]
-    assert [one.wait() for one in running] == [0] * 4
+    assert [process.wait() for process in running] == [0] * 4
     assert [path.name for path in cache.iterdir()] == ["a"]
 
 
@@ -315,7 +320,7 @@ def test_the_folder_is_that_of_the_system(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_commands_use_it_unless_they_are_told_not_to(
-    cache: Path, mcp_gen: Run, generated: list[GenerationOptions], tmp_path: Path
+    cache: Path, mcp_gen: Run, generated_options: list[GenerationOptions], tmp_path: Path
 ) -> None:
     for number, (arguments, made) in enumerate(
         (
@@ -328,9 +333,9 @@ def test_commands_use_it_unless_they_are_told_not_to(
     ):
         with tables.case(f"{number}: {arguments}"):
             assert mcp_gen(*arguments).code == 0
-            assert len(generated) == made
-    # What is there is compared with a package that is generated anew, before one is written.
+            assert len(generated_options) == made
+    # The existing package is compared with a new one before one is written.
     for option, made in ((), 4), (("--no-cache",), 6):
         (tmp_path / "a" / "bridge.py").unlink()
         assert mcp_gen("sync", "a", *option).code == 0
-        assert len(generated) == made
+        assert len(generated_options) == made

@@ -1,4 +1,4 @@
-"""Docstrings of a package: ours, none, or those of the published schemas that the user gives."""
+"""Docstrings of a package: ours, none, or those of the user's published schemas."""
 
 import ast
 import json
@@ -10,7 +10,7 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile
-from mcp_protogen.pipeline.emit.formatting import formatted
+from mcp_protogen.pipeline.emit.formatting import format_module
 from mcp_protogen.pipeline.emit.text import WIDTH
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.inputs import extensions
@@ -31,7 +31,7 @@ HOSTILE = {
 
 
 def schema() -> dict[str, Any]:
-    """The pinned schema, in which two types and some members have texts."""
+    """Return the pinned schema, in which two types and some members have texts."""
     document: dict[str, Any] = json.loads((schema_folder() / REVISION / "schema.json").read_text())
     types = document["$defs"]
     types["Tool"]["description"] = "As [published](/specification/tools)."
@@ -44,7 +44,7 @@ def schema() -> dict[str, Any]:
     return document
 
 
-def made(docstrings: Docstrings, **options: Any) -> Package:
+def make_package(docstrings: Docstrings, **options: Any) -> Package:
     given = GivenFile("schema.json", json.dumps(schema()).encode())
     schemas = {REVISION: given} if docstrings is Docstrings.SCHEMA else {}
     chosen = GenerationOptions((REVISION,), schemas, docstrings=docstrings)
@@ -62,17 +62,17 @@ def modules(package: Package, *below: str) -> Iterator[tuple[str, str]]:
 def texts(source: str) -> dict[str, str]:
     """The docstrings of classes, members and aliases of a module of models, by name."""
     found: dict[str, str] = {}
-    for name, node in _documented(ast.parse(source)):
+    for name, node in _find_docstrings(ast.parse(source)):
         found[name] = ast.literal_eval(node)
     return found
 
 
-def _documented(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.expr]]:
+def _find_docstrings(tree: ast.AST, owner: str = "") -> Iterator[tuple[str, ast.expr]]:
     body: list[ast.stmt] = getattr(tree, "body", [])
     for before, node in zip([None, *body], body, strict=False):
         match before, node:
             case _, ast.ClassDef(name=name):
-                yield from _documented(node, name)
+                yield from _find_docstrings(node, name)
             case None, ast.Expr(value=ast.Constant() as text) if owner:
                 yield owner, text
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(value=ast.Constant() as text):
@@ -91,7 +91,7 @@ def all_texts(package: Package) -> dict[str, str]:
 
 
 def test_without_docstrings_no_description_is_left() -> None:
-    package = made(Docstrings.NONE)
+    package = make_package(Docstrings.NONE)
     assert all_texts(package) == {}
     ours = json.loads((schema_folder() / "descriptions.json").read_text())
     kinds = ("methods", "capabilities", "errors", "types")
@@ -104,7 +104,7 @@ def test_without_docstrings_no_description_is_left() -> None:
 
 
 def test_with_those_of_the_schema_there_are_no_others() -> None:
-    found = all_texts(made(Docstrings.SCHEMA))
+    found = all_texts(make_package(Docstrings.SCHEMA))
     assert found["Tool"] == "As [published](https://modelcontextprotocol.io/specification/tools)."
     assert set(found) == {
         *("Tool", "Prompt", "Implementation.name", "Implementation.version"),
@@ -116,18 +116,20 @@ def test_with_those_of_the_schema_there_are_no_others() -> None:
 
 
 def test_a_long_text_is_wrapped_and_no_word_of_it_is_broken() -> None:
-    package = made(Docstrings.SCHEMA)
+    package = make_package(Docstrings.SCHEMA)
     found = all_texts(package)["Implementation.name"]
     assert found.split() == HOSTILE["long"].split()
     lines = [line for line in found.splitlines() if len(line) > WIDTH]
     assert all(len(line.split()) == 1 for line in lines)
     for path, source in modules(package):
-        assert formatted(source, ours=False) == source, path
+        assert format_module(source, ours=False) == source, path
 
 
 def test_ours_are_the_usual_ones_and_those_of_a_given_schema_go_first() -> None:
     given = {REVISION: GivenFile("schema.json", json.dumps(schema()).encode())}
-    usual, mixed = all_texts(made(Docstrings.OURS)), all_texts(made(Docstrings.OURS, schemas=given))
+    usual, mixed = all_texts(make_package(Docstrings.OURS)), all_texts(
+        make_package(Docstrings.OURS, schemas=given)
+    )
     assert usual["Tool"] != mixed["Tool"] and mixed["Tool"].startswith("As [published](https://")
     assert usual["Resource"] == mixed["Resource"]
 
@@ -152,19 +154,19 @@ def test_a_schema_without_texts_is_asked_for_its_file(monkeypatch: pytest.Monkey
 
 @pytest.mark.usefixtures("little")
 def test_the_lock_has_them_unless_they_are_ours_and_later_runs_keep_them(mcp_gen: Run) -> None:
-    def recorded() -> object:
+    def read_recorded() -> object:
         return json.loads(Path("pkg", LOCK_NAME).read_text())["options"].get("docstrings")
 
     one = ("--revision", REVISION, "--out", "pkg")
     mcp_gen(*one)
-    assert recorded() is None
+    assert read_recorded() is None
     assert mcp_gen("--out", "pkg", "--check", "--docstrings", "none").code == 1
     mcp_gen(*one, "--docstrings", "none")
-    assert recorded() == "none"
+    assert read_recorded() == "none"
     assert mcp_gen("--out", "pkg", "--check").code == 0
     assert "options-changed: docstrings" in mcp_gen(*one, "--check", "--docstrings", "ours").out
     mcp_gen(*one, "--docstrings", "ours")
-    assert recorded() is None
+    assert read_recorded() is None
     Path("pyproject.toml").write_text('[tool.mcp-gen]\nout = "pkg"\ndocstrings = "all"\n')
     ran = mcp_gen("--check")
     assert "docstrings in [tool.mcp-gen] must be one of none, ours, schema" in ran.err

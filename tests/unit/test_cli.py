@@ -1,4 +1,4 @@
-"""The command line: what goes where, and how it ends."""
+"""The command line: its outputs and exit codes."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from mcp_protogen.base.names import module_name
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.cli.app import app, command_names
 from mcp_protogen.cli.console import show_problems
-from mcp_protogen.cli.run import Plain, plain
+from mcp_protogen.cli.run import Plain, parse_plain_command
 from mcp_protogen.cli.usage import run_app
 from mcp_protogen.instep import schemas
 from mcp_protogen.pipeline import commands
@@ -128,7 +128,7 @@ def test_check_says_what_it_cannot_generate_anew(mcp_gen: Run) -> None:
 
 
 def revisions() -> list[str]:
-    """Those of the package, by its lock and by its folders."""
+    """Return the revisions of the package, by its lock and by its folders."""
     lock = json.loads(Path("pkg", LOCK_NAME).read_text())
     folders = [path.parent.name for path in sorted(Path("pkg").glob("v*/models.py"))]
     assert folders == [module_name(revision) for revision in lock["revisions"]]
@@ -205,7 +205,7 @@ def test_check_and_sync_go_by_the_parts_in_pyproject(mcp_gen: Run) -> None:
 
 
 def parts() -> list[str]:
-    """Those of the package, by its lock and by its files."""
+    """Return the parts of the package, by its lock and by its files."""
     lock = Path("pkg", LOCK_NAME).read_text()
     assert forms.faults("lock", lock) == []
     said = json.loads(lock)["options"]["with"]
@@ -236,7 +236,7 @@ def test_check_goes_by_the_list_in_pyproject(mcp_gen: Run) -> None:
     assert (ran.code, ran.err) == (1, "")
     assert ran.out.startswith("revision-unlisted: 2025-06-18: ") and "--prune" in ran.out
     assert mcp_gen("--check", "--format", "json").code == 1
-    # What the command line says of revisions or of the folder is not about the list.
+    # Statements of the command line about revisions or the folder do not concern the list.
     assert mcp_gen("--check", "--revision", "2025-06-18").code == 0
     shutil.copytree("pkg", "other")
     assert mcp_gen("--check", "--out", "other").code == 0
@@ -696,14 +696,14 @@ def test_revisions_may_be_words(mcp_gen: Run) -> None:
 
 def test_only_the_command_that_is_named_is_imported() -> None:
     code = (
-        "import sys\nfrom mcp_protogen.cli.app import declared_by\n"
-        "declared_by('explain')\n"
+        "import sys\nfrom mcp_protogen.cli.app import load_declaration\n"
+        "load_declaration('explain')\n"
         "print([name for name in sys.modules if name.startswith('mcp_protogen.cli.')])"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
     assert "mcp_protogen.cli.explain" in printed
-    for other in ("audit", "bridge", "generate", "vectors"):
-        assert f"'mcp_protogen.cli.{other}'" not in printed
+    for command in ("audit", "bridge", "generate", "vectors"):
+        assert f"'mcp_protogen.cli.{command}'" not in printed
 
 
 def test_without_anything_to_do_the_help_is_shown_and_it_is_no_success(
@@ -795,7 +795,7 @@ def test_usual_command_lines_are_read_as_by_the_library(
     def refuse(*_: object, **__: object) -> bool:
         return False
 
-    # A folder that is there, but cannot be read.
+    # A folder that exists but cannot be read.
     (tmp_path / "pkg").mkdir()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(os, "access", refuse)
@@ -804,10 +804,10 @@ def test_usual_command_lines_are_read_as_by_the_library(
         monkeypatch.setattr(sys, "argv", ["mcp-gen", *arguments])
         with tables.case(arguments), pytest.raises(SystemExit):
             run_app(app, [*arguments])
-        assert plain(arguments) == asked[-1]
+        assert parse_plain_command(arguments) == asked[-1]
     for arguments in NOT_PLAIN:
         with tables.case(arguments):
-            assert plain(arguments) is None
+            assert parse_plain_command(arguments) is None
 
 
 def test_usual_command_lines_do_not_wait_for_the_library(

@@ -1,4 +1,4 @@
-"""Every code that can be shown is explained, and nothing else is."""
+"""Exactly the possible codes are explained."""
 
 import ast
 from collections.abc import Callable, Iterator
@@ -17,7 +17,7 @@ from mcp_protogen.servers.inspect.rules import SEVERITIES as OF_INSPECTIONS
 from support import forms
 
 CODE = Path(mcp_protogen.__file__).parent
-# Codes of the generator that are announced before anything raises them.
+# Codes of the generator that are announced but not yet raised.
 ANNOUNCED = {"missing-description"}
 
 
@@ -36,7 +36,7 @@ def codes_in(tree: ast.AST, *makers: str) -> Iterator[str]:
     """What is handed to one of `makers` as a code."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") in makers:
-            named = [one.value for one in node.keywords if one.arg == "code"]
+            named = [keyword.value for keyword in node.keywords if keyword.arg == "code"]
             for code in (*node.args[:1], *named):
                 yield from constants(code)
 
@@ -59,7 +59,7 @@ def codes_of_problems() -> set[str]:
 
 
 def codes_of_findings() -> set[str]:
-    """Those of the tables by which everything is judged that commands find, and of test vectors."""
+    """Return the codes in the tables of findings of all commands, and of test vectors."""
     form = forms.form("vectors")
     tables = severities(), SEVERITIES, OF_INSPECTIONS, OF_VECTORS, of_tools()
     return {*(code for table in tables for code in table), *form["$defs"]["code"]["enum"]}
@@ -73,7 +73,7 @@ def test_every_code_that_a_command_prints_is_explained() -> None:
     assert (made | codes_of_problems() | codes_of_findings()) - explanations().keys() == set()
 
 
-def test_nothing_is_explained_that_cannot_happen() -> None:
+def test_explanations_cover_only_possible_codes() -> None:
     known = codes_of_problems() | codes_of_findings() | ANNOUNCED
     assert explanations().keys() - known == set()
 

@@ -23,7 +23,7 @@ def test_a_schema_is_added_verified_and_recognised_later(mcp_gen: Run) -> None:
     assert "error[earlier-publication]: one.json: this is the publication of 2030-01-02" in ran.err
 
 
-def test_what_is_known_of_a_publication_is_stored(mcp_gen: Run) -> None:
+def test_schema_add_stores_facts_of_publication(mcp_gen: Run) -> None:
     Path("one.json").write_text('{"$defs": {}}')
     known = ("--commit", "abcdef1", "--spec-path", "draft.json", "--note", "A note.")
     mcp_gen("schema", "add", "draft", "--from", "one.json", *known, *FOLDER)

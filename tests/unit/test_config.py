@@ -100,8 +100,8 @@ def test_a_list_of_revisions_is_all_of_its_folder_until_flags_say_otherwise(tmp_
         assert flags.over(extensions).as_listed().has_only("extensions") == listed
     assert not Settings().over(parts).has_only("parts")
     pruned = Settings(parts=("bridge",), extensions=("apps",), prune=True).over(parts)
-    for one in (pruned, pruned.as_listed()):
-        assert one.has_only("parts") and one.has_only("extensions")
+    for options in (pruned, pruned.as_listed()):
+        assert options.has_only("parts") and options.has_only("extensions")
     assert Settings(prune=True).over(parts).only is None
     assert Settings().over(found).only is None
     assert Settings(prune=True).over(found).only == ("2025-11-25",)
@@ -255,4 +255,4 @@ def test_a_schema_that_was_set_belongs_to_the_revisions_it_was_set_with() -> Non
 
 def test_every_setting_is_an_option_of_the_table() -> None:
     of_lists = {"listed", "only_listed"}
-    assert {one.field for one in OPTIONS} == {*Settings._fields} - of_lists
+    assert {option.field for option in OPTIONS} == {*Settings._fields} - of_lists

@@ -10,7 +10,7 @@ import pytest
 from mcp_protogen.cli import main
 from mcp_protogen.cli.console import prepare_streams, say
 from mcp_protogen.pipeline.reports.pages import PageFormat
-from mcp_protogen.servers.inspect.recording import written
+from mcp_protogen.servers.inspect.recording import format_lines
 from support.inspection.broken_rules import tool, tools
 from support.inspection.sessions import session
 from support.tables import case
@@ -23,7 +23,7 @@ ENCODINGS = ("ascii", "latin-1", "cp1252", "cp437", "cp932", "utf-8")
 def recording(tmp_path: Path) -> Path:
     """A recording of a session with one fault, and characters of several code pages."""
     file = tmp_path / "made-up.jsonl"
-    lines = "".join(written([session(tools(tool(name=TEXT)))], {"target": TEXT}))
+    lines = "".join(format_lines([session(tools(tool(name=TEXT)))], {"target": TEXT}))
     file.write_text(lines, "utf-8")
     return file
 

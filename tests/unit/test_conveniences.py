@@ -1,4 +1,4 @@
-"""What generated code spares its callers: params, members that have a usual value, and paging."""
+"""The conveniences of generated code: params, members with defaults, and paging."""
 
 from typing import Any
 
@@ -17,13 +17,13 @@ from support.unit.schemas import PAGE, STRING, Json, record, ref
 COUNT: Json = {"type": "integer", "minimum": 0}
 
 
-def derived(stated: Json, **definitions: Any) -> RevisionIR:
+def derive_ir(stated: Json, **definitions: Any) -> RevisionIR:
     document = schemas.schema()
     document["$defs"] |= definitions
     return schemas.derive(document, stated).ir
 
 
-def stated(**producer: Json) -> Json:
+def state_producer(**producer: Json) -> Json:
     facts = schemas.facts()
     facts["producer"] = producer
     return facts
@@ -44,8 +44,8 @@ def method(ir: RevisionIR, name: str) -> MethodIR:
 
 
 def test_a_usual_value_holds_wherever_the_member_is_repeated_and_required() -> None:
-    ir = derived(
-        stated(count=duty("One.count", 0)),
+    ir = derive_ir(
+        state_producer(count=duty("One.count", 0)),
         One=record(("count",), count=COUNT),
         Same=record(("count",), count=COUNT),
         Optional=record((), count=COUNT),
@@ -56,14 +56,14 @@ def test_a_usual_value_holds_wherever_the_member_is_repeated_and_required() -> N
 
 
 def test_a_member_may_name_the_revision_itself() -> None:
-    duties = stated(version=duty("One.version", True, "names_revision"))
-    ir = derived(duties, One=record(("version",), version=STRING))
+    duties = state_producer(version=duty("One.version", True, "names_revision"))
+    ir = derive_ir(duties, One=record(("version",), version=STRING))
     assert field(ir, "One", "version").default == schemas.REVISION
 
 
 def test_an_object_is_filled_with_what_is_usual_in_it() -> None:
-    ir = derived(
-        stated(version=duty("Meta.version", "1"), meta=duty("One._meta", {})),
+    ir = derive_ir(
+        state_producer(version=duty("Meta.version", "1"), meta=duty("One._meta", {})),
         Meta=record(("version",), version=STRING),
         One=record(("_meta",), _meta=ref("Meta")),
     )
@@ -71,20 +71,20 @@ def test_an_object_is_filled_with_what_is_usual_in_it() -> None:
 
 
 def test_params_need_not_be_given_when_everything_in_them_is_filled_in() -> None:
-    facts = stated(meta=duty("Meta.version", "1"), more=duty("AskRequestParams._meta", {}))
+    facts = state_producer(meta=duty("Meta.version", "1"), more=duty("AskRequestParams._meta", {}))
     definitions: Json = {
         "Meta": record(("version",), version=STRING),
         "AskRequestParams": record(("_meta",), _meta=ref("Meta"), cursor=STRING),
     }
-    ask = method(derived(facts, **definitions), "user/ask")
+    ask = method(derive_ir(facts, **definitions), "user/ask")
     assert (ask.params_required, ask.params_given) == (True, False)
-    assert method(derived(schemas.facts(), **definitions), "user/ask").params_given
+    assert method(derive_ir(schemas.facts(), **definitions), "user/ask").params_given
 
 
 def test_a_paginated_method_has_the_one_list_of_its_result() -> None:
     def listing(**lists: Json) -> MethodIR:
         result = record(tuple(lists), nextCursor=STRING, **lists)
-        return method(derived(schemas.facts(), SayResult=result), "echo/say")
+        return method(derive_ir(schemas.facts(), SayResult=result), "echo/say")
 
     names: Json = {"type": "array", "items": STRING}
     assert listing(names=names).items == ("names", Scalar("string"))
@@ -99,7 +99,7 @@ def test_leniency_is_what_the_facts_say() -> None:
         "negative": duty("SayResult.size", 0, "negative_reads_as"),
     }
     result = record((), nextCursor=STRING, size=COUNT)
-    ir = derived(facts, SayResult=result)
+    ir = derive_ir(facts, SayResult=result)
     assert ir.rules.leniency == (
         LeniencyIR("nextCursor", "absent", "y"),
         LeniencyIR("size", "negative", 0),

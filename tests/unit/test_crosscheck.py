@@ -17,7 +17,7 @@ Mutation = Callable[[Json], Any]
 SAY = "/methods/echo~1say"
 
 
-def found(mutate: Mutation, *, own: bool = True) -> list[Problem]:
+def find_problems(mutate: Mutation, *, own: bool = True) -> list[Problem]:
     stated = schemas.facts()
     shown = skeleton_of(schemas.derive(schemas.schema()).schema, "schema.json")
     mutate(stated)
@@ -185,13 +185,13 @@ DISAGREEMENTS: dict[str, tuple[Mutation, str, str]] = {
 
 
 def test_facts_that_agree_are_silent() -> None:
-    assert found(lambda facts: facts) == []
+    assert find_problems(lambda facts: facts) == []
 
 
 def test_a_disagreement_is_found_at_its_place() -> None:
     for name, (mutate, code, pointer) in DISAGREEMENTS.items():
         with tables.case(name):
-            first = found(mutate)[0]
+            first = find_problems(mutate)[0]
             assert (first.code, first.pointer) == (code, pointer)
             assert (first.place, first.level) == ("facts.json", Level.ERROR)
             assert first.message and first.hint
@@ -200,7 +200,7 @@ def test_a_disagreement_is_found_at_its_place() -> None:
 def test_with_inherited_facts_it_is_news_and_no_error() -> None:
     for name, (mutate, code, pointer) in DISAGREEMENTS.items():
         with tables.case(name):
-            news = found(mutate, own=False)
+            news = find_problems(mutate, own=False)
             assert (news[0].code, news[0].pointer) == (code, pointer)
             assert {problem.level for problem in news} == {Level.WARNING}
 
@@ -214,9 +214,9 @@ def test_inherited_facts_that_disagree_are_left_out_and_nothing_else_is() -> Non
         problems = compare(shown, inherited, "facts.json")
         left = dict(walk(without(inherited, problems).document))
         about = tuple(problem.pointer for problem in problems)
-        gone = [one for one, _ in walk(stated) if one not in left]
-        assert all(one.startswith(about) for one in gone), pointer
-        assert bool(gone) == any(one in dict(walk(stated)) for one in about), pointer
+        gone = [path for path, _ in walk(stated) if path not in left]
+        assert all(path.startswith(about) for path in gone), pointer
+        assert bool(gone) == any(path in dict(walk(stated)) for path in about), pointer
 
 
 def test_items_of_a_list_are_left_out_by_their_own_index() -> None:
@@ -234,7 +234,7 @@ def test_facts_that_open_sessions_otherwise_than_the_schema_are_found() -> None:
     shown = skeleton_of(schemas.derive(schemas.schema()).schema, "schema.json")
     shown.definitions["OpenRequest"] = schemas.message("server/discover")
     facts = Facts(schemas.REVISION, schemas.facts(), schemas.REVISION)
-    codes = {(one.code, one.pointer) for one in compare(shown, facts, "facts.json")}
+    codes = {(problem.code, problem.pointer) for problem in compare(shown, facts, "facts.json")}
     assert ("facts-disagree", "/lifecycle/era") in codes
 
 

@@ -1,4 +1,4 @@
-"""`mcp-gen schema draft-facts`: what it fills in, leaves to people, and leaves alone."""
+"""`mcp-gen schema draft-facts`: filled in, left to people, and left alone."""
 
 import copy
 import json
@@ -17,13 +17,13 @@ from mcp_protogen.instep import schemas
 from mcp_protogen.instep.drafts.drafting import Draft, draft
 from mcp_protogen.instep.schemas import check, write
 from mcp_protogen.instep.update.adoption import Origin, add
-from mcp_protogen.instep.update.undecided import SchemaFolder, undecided
+from mcp_protogen.instep.update.undecided import SchemaFolder, find_open_decisions
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import facts, sources
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.pipeline.inputs.rules import translation_of
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO, todos
-from mcp_protogen.pipeline.plans.tables import unsettled
+from mcp_protogen.pipeline.plans.tables import find_unsettled
 from support import missing
 from support.running import Run
 
@@ -39,15 +39,15 @@ def read(path: Path) -> Any:
     return json.loads(path.read_bytes())
 
 
-def copied(folder: Path, source: Path = SCHEMA) -> Path:
+def copy_schema(folder: Path, source: Path = SCHEMA) -> Path:
     return Path(shutil.copytree(source, folder / "schema"))
 
 
 def bare(folder: Path) -> Path:
-    """A schema folder of the days when nobody had decided anything about the known revision."""
-    schema = copied(folder)
+    """Return a schema folder without any decision about the known revision."""
+    schema = copy_schema(folder)
     pins = read(schema / "pins.json")
-    pins["revisions"] = {name: one for name, one in pins["revisions"].items() if name <= KNOWN}
+    pins["revisions"] = {name: pin for name, pin in pins["revisions"].items() if name <= KNOWN}
     (schema / "pins.json").write_bytes(pretty(pins))
     for name in WRITTEN:
         (schema / KNOWN / f"{name}.json").unlink()
@@ -62,16 +62,16 @@ def bare(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Draft]:
-    """The draft of the known revision from its schema alone, in a folder not to be changed."""
+def draft_of_known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Draft]:
+    """Draft the known revision from its schema alone, in a read-only folder."""
     schema = bare(tmp_path_factory.mktemp("known"))
     made = draft(KNOWN, schema)
     write(KNOWN, schema)
     return schema, made
 
 
-def made_up() -> Json:
-    """A schema with a request, a capability, types and members more than the newest one."""
+def make_schema() -> Json:
+    """Return a schema with a new request, capability, types and members."""
     document: Json = json.loads(read_snapshot(NEWEST))
     defs = document["$defs"]
     for name in ("ListToolsRequest", "ListToolsResult"):
@@ -92,28 +92,28 @@ def made_up() -> Json:
 
 
 @pytest.fixture(scope="module")
-def pinned(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A schema folder in which a made-up revision has just been pinned; not to be changed."""
-    schema = copied(tmp_path_factory.mktemp("pinned"))
-    add(NEXT, json.dumps(made_up()).encode(), Origin(), "made-up.json", schema)
+def pinned_schema(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a read-only schema folder in which a made-up revision has just been pinned."""
+    schema = copy_schema(tmp_path_factory.mktemp("pinned"))
+    add(NEXT, json.dumps(make_schema()).encode(), Origin(), "made-up.json", schema)
     return schema
 
 
 @pytest.fixture
-def schema(pinned: Path, tmp_path: Path) -> Path:
-    """The same, to be changed."""
-    return copied(tmp_path, pinned)
+def schema(pinned_schema: Path, tmp_path: Path) -> Path:
+    """Return a writable copy of it."""
+    return copy_schema(tmp_path, pinned_schema)
 
 
 @pytest.fixture(scope="module")
-def made(pinned: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A schema folder with the draft of the made-up revision; not to be changed."""
-    schema = copied(tmp_path_factory.mktemp("made"), pinned)
+def drafted_schema(pinned_schema: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a read-only schema folder with the draft of the made-up revision."""
+    schema = copy_schema(tmp_path_factory.mktemp("made"), pinned_schema)
     assert len(write(NEXT, schema).files) == 4
     return schema
 
 
-def drafted(schema: Path, name: str = "facts", revision: str = NEXT) -> Json:
+def draft_document(schema: Path, name: str = "facts", revision: str = NEXT) -> Json:
     write(revision, schema)
     found: Json = read(schema / revision / f"{name}.json")
     return found
@@ -127,31 +127,31 @@ def contents(schema: Path) -> Mapping[Path, bytes]:
     return {file: file.read_bytes() for file in schema.rglob("*.json") if file.is_file()}
 
 
-# How much of what people have written is drafted.
+# The share of people's decisions that is drafted.
 
 Said = Mapping[tuple[str, ...], str]
 
 
-def said(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
-    """What facts say, piece by piece, but for the pages that they name."""
+def state_pieces(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the statements of facts, one by one, without their pages."""
     pieces = cast("Json", value) if isinstance(value, dict) else {}
     inner = [(name, piece) for name, piece in pieces.items() if name != "source"]
     for name, piece in inner:
-        yield from said(piece, (*path, name))
-    if not inner:  # a value, or an entry that says something by being there
+        yield from state_pieces(piece, (*path, name))
+    if not inner:  # a value, or an entry without content
         yield path, json.dumps(None if isinstance(value, dict) else value)
 
 
 @pytest.fixture(scope="module")
-def compared(known: tuple[Path, Draft]) -> tuple[Said, Said, Said]:
-    """What facts say: before the known revision, as people wrote those of it, and as drafted."""
-    folder, _ = known
+def fact_pieces(draft_of_known: tuple[Path, Draft]) -> tuple[Said, Said, Said]:
+    """Return the statements before the known revision, those people wrote, and those drafted."""
+    folder, _ = draft_of_known
     places = ((SCHEMA, BEFORE), (SCHEMA, KNOWN), (folder, KNOWN))
-    old, wanted, made = (dict(said(facts.load(at, name).document)) for at, name in places)
+    old, wanted, made = (dict(state_pieces(facts.load(at, name).document)) for at, name in places)
     return old, wanted, made
 
 
-# Of each section, what is drafted as people wrote it, and all in which it differs from before.
+# By section: statements drafted as people wrote them, and all changes from before.
 DRAFTED = {
     "capabilities": (17, 17),
     "enums": (2, 9),
@@ -168,7 +168,7 @@ DRAFTED = {
     "types": (18, 39),
     "unions": (6, 8),
 }
-# What is drafted otherwise than people wrote it; all of it asks for a page that says so.
+# Drafts that differ from people's decisions; a page must confirm each.
 GUESSED = {
     ("meta_keys", "io.modelcontextprotocol/subscriptionId"),
     ("methods", "subscriptions/listen"),
@@ -183,8 +183,10 @@ GUESSED = {
 }
 
 
-def test_most_facts_of_a_revision_follow_from_its_schema(compared: tuple[Said, Said, Said]) -> None:
-    old, wanted, made = compared
+def test_most_facts_of_a_revision_follow_from_its_schema(
+    fact_pieces: tuple[Said, Said, Said],
+) -> None:
+    old, wanted, made = fact_pieces
     changed = {path for path in old.keys() | wanted.keys() if old.get(path) != wanted.get(path)}
     changed.discard(("inherits",))
     right = {path for path in changed if made.get(path) == wanted.get(path)}
@@ -193,45 +195,45 @@ def test_most_facts_of_a_revision_follow_from_its_schema(compared: tuple[Said, S
     assert (len(right), len(changed)) == (331, 456)
 
 
-def test_what_is_drafted_otherwise_is_left_to_people(
-    compared: tuple[Said, Said, Said], known: tuple[Path, Draft]
+def test_differences_from_draft_are_left_to_people(
+    fact_pieces: tuple[Said, Said, Said], draft_of_known: tuple[Path, Draft]
 ) -> None:
-    old, wanted, made = compared
+    old, wanted, made = fact_pieces
     new = {path for path in made if made[path] != old.get(path)}
     guessed = {path[:2] for path in new if made[path] != wanted.get(path)}
-    document = facts.load(known[0], KNOWN).document
+    document = facts.load(draft_of_known[0], KNOWN).document
     assert guessed == GUESSED
     assert {document[section][name]["source"] for section, name in guessed} == {TODO}
 
 
-def test_nothing_that_a_schema_contradicts_is_left_to_be_typed(
-    known: tuple[Path, Draft], tmp_path: Path
+def test_facts_that_contradict_schema_are_drafted(
+    draft_of_known: tuple[Path, Draft], tmp_path: Path
 ) -> None:
-    schema, _ = known
+    schema, _ = draft_of_known
     bare_schema = bare(tmp_path)
     structure = json.loads(read_snapshot(KNOWN))
 
     def about_facts(folder: Path) -> int:
         judged = SchemaFolder(load_pins(folder), folder)
-        found = (*(result := undecided(KNOWN, structure, judged)).open, *result.wrong)
+        found = (*(result := find_open_decisions(KNOWN, structure, judged)).open, *result.wrong)
         of_facts = {"derived-facts", "facts-disagree", "unknown-type"}
-        return sum(one.code in of_facts for one in found)
+        return sum(problem.code in of_facts for problem in found)
 
     assert about_facts(bare_schema) > 80
     assert about_facts(schema) == 0
 
 
 def test_methods_that_are_gone_are_said_to_be_where_they_were_brought(
-    known: tuple[Path, Draft],
+    draft_of_known: tuple[Path, Draft],
 ) -> None:
     for revision in ("2024-11-05", BEFORE):
         file = f"{revision}/facts.json"
-        assert (known[0] / file).read_bytes() == (SCHEMA / file).read_bytes()
+        assert (draft_of_known[0] / file).read_bytes() == (SCHEMA / file).read_bytes()
 
 
-def test_what_is_left_to_decide_is_counted_by_file(known: tuple[Path, Draft]) -> None:
-    _, made = known
-    left = Counter(Path(one.place).stem for one in made.undecided)
+def test_undecided_places_are_counted_by_file(draft_of_known: tuple[Path, Draft]) -> None:
+    _, made = draft_of_known
+    left = Counter(Path(problem.place).stem for problem in made.undecided)
     assert left == {"facts": 38, "patches": 4, "translation": 30}
 
 
@@ -247,11 +249,13 @@ def test_finished_revisions_have_nothing_to_decide() -> None:
     assert list(todos(read(SCHEMA / "descriptions.json"))) == []
 
 
-# A revision that nobody has seen before.
+# An unknown revision.
 
 
-def test_a_new_method_is_drafted_with_its_gate_and_everything_around_it(made: Path) -> None:
-    file = read(made / NEXT / "facts.json")
+def test_a_new_method_is_drafted_with_its_gate_and_everything_around_it(
+    drafted_schema: Path,
+) -> None:
+    file = read(drafted_schema / NEXT / "facts.json")
     assert file["inherits"] == NEWEST
     assert file["methods"] == {
         "gadgets/list": {
@@ -282,9 +286,9 @@ def test_a_new_method_is_drafted_with_its_gate_and_everything_around_it(made: Pa
     assert file["unions"]["ClientRequest"]["arms"][-1] == "ListGadgetsRequest"
 
 
-def test_texts_that_are_missing_are_named_and_not_shown(made: Path) -> None:
+def test_texts_that_are_missing_are_named_and_not_shown(drafted_schema: Path) -> None:
     before = read(SCHEMA / "descriptions.json")
-    texts = read(made / "descriptions.json")
+    texts = read(drafted_schema / "descriptions.json")
     new = {f"{kind}.{key}" for kind in texts for key in texts[kind].keys() - before[kind].keys()}
     assert new == {
         "capabilities.server.gadgets",
@@ -298,17 +302,19 @@ def test_texts_that_are_missing_are_named_and_not_shown(made: Path) -> None:
         "types.ListGadgetsResult",
         "types.Gadget",
     }
-    ir = derive_revision(sources.pinned(NEXT, made)).ir
-    assert [one.doc for one in ir.types if one.name == "Gadget"] == [""]
+    ir = derive_revision(sources.load_pinned(NEXT, drafted_schema)).ir
+    assert [type_.doc for type_ in ir.types if type_.name == "Gadget"] == [""]
 
 
-def test_a_draft_is_of_the_form_of_its_files_and_a_second_one_changes_nothing(made: Path) -> None:
-    before = contents(made)
-    assert write(NEXT, made).files == ()
-    assert contents(made) == before
+def test_a_draft_is_of_the_form_of_its_files_and_a_second_one_changes_nothing(
+    drafted_schema: Path,
+) -> None:
+    before = contents(drafted_schema)
+    assert write(NEXT, drafted_schema).files == ()
+    assert contents(drafted_schema) == before
 
 
-def test_what_a_person_has_written_stays(schema: Path) -> None:
+def test_written_facts_survive_redraft(schema: Path) -> None:
     own: Json = {
         "inherits": NEWEST,
         "methods": {
@@ -320,7 +326,7 @@ def test_what_a_person_has_written_stays(schema: Path) -> None:
         "enums": {"Gadget.metal": None},
     }
     put(schema, "facts", own)
-    made = drafted(schema)
+    made = draft_document(schema)
     method = made["methods"]["gadgets/list"]
     assert (method["source"], method["traits"]) == ("server/gadgets#listing", ["long_lived"])
     assert method["message"] == "ListGadgetsRequest"
@@ -336,20 +342,22 @@ def test_a_text_of_a_person_stays_and_is_not_asked_for_again(schema: Path) -> No
     (schema / "descriptions.json").write_bytes(compact(texts))
     write(NEXT, schema)
     assert read(schema / "descriptions.json")["types"]["Gadget"] == "Something to hold."
-    assert not [one for one in draft(NEXT, schema).undecided if one.pointer == "/types/Gadget"]
+    assert not [
+        problem for problem in draft(NEXT, schema).undecided if problem.pointer == "/types/Gadget"
+    ]
 
 
 # Patches.
 
 
 def test_each_patch_of_the_revision_before_is_an_entry_or_is_named(
-    known: tuple[Path, Draft],
+    draft_of_known: tuple[Path, Draft],
 ) -> None:
-    made = read(known[0] / KNOWN / "patches.json")
+    made = read(draft_of_known[0] / KNOWN / "patches.json")
     before = {
         entry["pointer"]: entry for entry in read(SCHEMA / BEFORE / "patches.json")["patches"]
     }
-    states = {one["pointer"]: one["state"] for one in made["left_out"]}
+    states = {patch["pointer"]: patch["state"] for patch in made["left_out"]}
     assert before.keys() == states.keys() | {entry["pointer"] for entry in made["patches"]}
     assert [before[entry["pointer"]] for entry in made["patches"]] == made["patches"]
     assert Counter(states.values()) == {"gone": 4, "done": 2, TODO: 4}
@@ -366,21 +374,21 @@ def test_patches_are_added_to_those_that_are_there_and_what_was_dropped_stays_ou
     left_out = {"pointer": first["pointer"], "state": "dropped", "reason": first["reason"]}
     mine = {"pointer": "/$defs/Gadget/extra", "now": 1, "reason": "Mine.", "source": "schema.ts"}
     put(schema, "patches", {"patches": [mine], "left_out": [left_out]})
-    assert drafted(schema, "patches") == {"patches": [mine, *rest], "left_out": [left_out]}
+    assert draft_document(schema, "patches") == {"patches": [mine, *rest], "left_out": [left_out]}
 
 
 # Rules of translation.
 
 
 def open_places(schema: Path, document: Json, newer: str, older: str) -> set[tuple[str, str]]:
-    irs = [derive_revision(sources.pinned(name, schema)).ir for name in (older, newer)]
-    return set(unsettled(irs[0], irs[1], (translation_of(document, newer, ""),)))
+    irs = [derive_revision(sources.load_pinned(name, schema)).ir for name in (older, newer)]
+    return set(find_unsettled(irs[0], irs[1], (translation_of(document, newer, ""),)))
 
 
 def test_each_difference_is_named_with_choices_of_which_each_settles_it(
-    known: tuple[Path, Draft],
+    draft_of_known: tuple[Path, Draft],
 ) -> None:
-    schema, _ = known
+    schema, _ = draft_of_known
     made = read(schema / KNOWN / "translation.json")
     named = {
         (way, at)
@@ -398,8 +406,8 @@ def test_each_difference_is_named_with_choices_of_which_each_settles_it(
         assert open_places(schema, chosen, KNOWN, BEFORE) == set()
 
 
-def test_a_value_that_may_be_added_is_one_of_the_schema(made: Path) -> None:
-    (rule,) = read(made / NEXT / "translation.json")["rules"]
+def test_a_value_that_may_be_added_is_one_of_the_schema(drafted_schema: Path) -> None:
+    (rule,) = read(drafted_schema / NEXT / "translation.json")["rules"]
     assert rule["at"] == ["Tool.keeper"]
     assert rule["up"] == {
         "difference": f"is required in {NEXT}",
@@ -407,27 +415,29 @@ def test_a_value_that_may_be_added_is_one_of_the_schema(made: Path) -> None:
     }
 
 
-def test_what_is_decided_stays_and_what_no_longer_differs_goes(made: Path, tmp_path: Path) -> None:
-    schema = copied(tmp_path, made)
+def test_decided_rules_stay_and_moot_rules_go(drafted_schema: Path, tmp_path: Path) -> None:
+    schema = copy_schema(tmp_path, drafted_schema)
     (rule,) = read(schema / NEXT / "translation.json")["rules"]
     decided = {**rule, "up": {"add": "nobody"}, "reason": "Before, none had one.", "source": "x"}
     moot = {**rule, "at": ["Gadget.metal"]}
     touched = {**moot, "reason": "I am at it."}
     document = read(schema / NEXT / "translation.json")
     put(schema, "translation", {**document, "rules": [moot, decided, touched]})
-    assert drafted(schema, "translation")["rules"] == [decided, touched]
+    assert draft_document(schema, "translation")["rules"] == [decided, touched]
 
 
-def test_an_open_choice_is_no_rule_and_generation_leads_to_it(made: Path) -> None:
-    judged = SchemaFolder(load_pins(made), made)
+def test_an_open_choice_is_no_rule_and_generation_leads_to_it(drafted_schema: Path) -> None:
+    judged = SchemaFolder(load_pins(drafted_schema), drafted_schema)
     (found,) = (
-        one for one in undecided(NEXT, made_up(), judged).open if one.code == "undecided-difference"
+        problem
+        for problem in find_open_decisions(NEXT, make_schema(), judged).open
+        if problem.code == "undecided-difference"
     )
     assert f"{found.place}#{found.pointer}" == f"schema/{NEXT}/translation.json#/rules/0/up"
     assert "choices" in found.hint
 
 
-# What can go wrong.
+# Failures.
 
 
 def test_each_decision_that_is_left_is_named_where_it_is_until_there_is_none(
@@ -453,7 +463,7 @@ def test_each_decision_that_is_left_is_named_where_it_is_until_there_is_none(
     assert contents(schema) == before
     decide(schema)
     assert mcp_gen(*arguments, "--check").code == 0
-    # What can be filled in has to be there, too.
+    # A place that can be filled in must exist.
     facts = read(schema / NEXT / "facts.json")
     del facts["methods"]["gadgets/list"]["traits"]
     put(schema, "facts", facts)
@@ -472,7 +482,7 @@ def test_schema_folder_is_our_own_unless_another_is_given(
 
 
 def decide(schema: Path) -> None:
-    """Write something in place of each TODO."""
+    """Replace each TODO."""
     words = {"source": "schema.ts", "reason": "So it is.", "state": "dropped"}
     for name in (*(f"{NEXT}/{name}.json" for name in WRITTEN), "descriptions.json"):
         document = read(schema / name)
@@ -487,28 +497,30 @@ def decide(schema: Path) -> None:
         (schema / name).write_bytes(compact(document))
 
 
-def test_what_is_missing_altogether_fails_the_check_too(pinned: Path) -> None:
-    report = check(NEXT, pinned)
+def test_missing_files_fail_check(pinned_schema: Path) -> None:
+    report = check(NEXT, pinned_schema)
     assert report.status.exit_code == 1
     assert len(report.files) == 4
-    assert not (pinned / NEXT / "facts.json").exists()
+    assert not (pinned_schema / NEXT / "facts.json").exists()
 
 
-def test_generation_warns_of_each_file_that_is_not_decided(made: Path) -> None:
-    found = derive_revision(sources.pinned(NEXT, made)).warnings
-    assert [(one.code, one.place) for one in found] == [
+def test_generation_warns_of_each_file_that_is_not_decided(drafted_schema: Path) -> None:
+    found = derive_revision(sources.load_pinned(NEXT, drafted_schema)).warnings
+    assert [(problem.code, problem.place) for problem in found] == [
         ("to-decide", f"schema/{NEXT}/facts.json"),
         ("to-decide", f"schema/{NEXT}/translation.json"),
     ]
     assert f"mcp-gen schema draft-facts {NEXT} --check" in found[0].hint
 
 
-def test_a_warning_about_facts_names_the_file_to_write_and_what_writes_it(pinned: Path) -> None:
-    warnings = derive_revision(sources.pinned(NEXT, pinned)).warnings
-    about_facts = [one for one in warnings if one.code == "derived-facts"]
-    assert {one.place for one in about_facts} == {f"schema/{NEXT}/facts.json"}
+def test_a_warning_about_facts_names_the_file_to_write_and_what_writes_it(
+    pinned_schema: Path,
+) -> None:
+    warnings = derive_revision(sources.load_pinned(NEXT, pinned_schema)).warnings
+    about_facts = [warning for warning in warnings if warning.code == "derived-facts"]
+    assert {problem.place for problem in about_facts} == {f"schema/{NEXT}/facts.json"}
     hint = f"mcp-gen schema draft-facts {NEXT} writes what follows from the schema"
-    assert {one.hint for one in about_facts} == {hint}
+    assert {problem.hint for problem in about_facts} == {hint}
 
 
 def problems(revision: str, schema: Path) -> tuple[Problem, ...]:
@@ -520,8 +532,8 @@ def problems(revision: str, schema: Path) -> tuple[Problem, ...]:
 
 
 def test_a_revision_that_is_not_pinned_is_refused(schema: Path, tmp_path: Path) -> None:
-    assert [one.code for one in problems("2027-01-02", schema)] == ["unknown-revision"]
-    assert [one.code for one in problems(NEXT, tmp_path)] == ["bad-pins"]
+    assert [problem.code for problem in problems("2027-01-02", schema)] == ["unknown-revision"]
+    assert [problem.code for problem in problems(NEXT, tmp_path)] == ["bad-pins"]
 
 
 def test_a_file_that_is_not_of_its_form_is_refused_with_the_place(schema: Path) -> None:
@@ -531,10 +543,10 @@ def test_a_file_that_is_not_of_its_form_is_refused_with_the_place(schema: Path) 
     assert (found.code, found.place) == ("bad-form", f"schema/{NEXT}/facts.json")
     assert found.pointer == "/methods/gadgets~1list"
     put(schema, "facts", {"inherits": NEWEST})
-    assert {one.code for one in problems(NEXT, schema)} == {"bad-form"}
+    assert {problem.code for problem in problems(NEXT, schema)} == {"bad-form"}
 
 
-def test_what_a_person_wrote_against_the_schema_is_told_and_the_rest_is_drafted(
+def test_contradicting_facts_are_reported_and_rest_is_drafted(
     schema: Path,
 ) -> None:
     put(schema, "facts", {"inherits": NEWEST, "methods": {"tools/call": {"kind": "notification"}}})
@@ -546,11 +558,11 @@ def test_what_a_person_wrote_against_the_schema_is_told_and_the_rest_is_drafted(
 
 
 def test_leniency_that_the_schema_no_longer_allows_is_drafted_as_gone(tmp_path: Path) -> None:
-    document = made_up()
+    document = make_schema()
     document["$defs"]["CacheableResult"]["properties"]["cacheScope"] = {"type": "integer"}
-    schema = copied(tmp_path)
+    schema = copy_schema(tmp_path)
     add(NEXT, json.dumps(document).encode(), Origin(), "made-up.json", schema)
-    gone = {name for name, fact in drafted(schema)["leniency"].items() if fact is None}
+    gone = {name for name, fact in draft_document(schema)["leniency"].items() if fact is None}
     assert gone == {"absent-cache-scope"}
 
 
@@ -558,14 +570,14 @@ def test_a_method_that_the_schema_has_is_gone_nowhere(schema: Path) -> None:
     put(schema, "facts", {"inherits": NEWEST, "methods": {"tools/list": None}})
     report = write(NEXT, schema)
     ours = {f"{NEXT}/{name}.json" for name in WRITTEN} | {"descriptions.json"}
-    assert {one.path for one in report.files} == ours
-    assert [one.pointer for one in report.problems] == ["/methods/tools~1list"]
+    assert {file.path for file in report.files} == ours
+    assert [problem.pointer for problem in report.problems] == ["/methods/tools~1list"]
     assert report.summary_lines[0].endswith(", but see the warnings")
 
 
 def test_a_folder_that_cannot_be_written_is_left_as_it_is(schema: Path) -> None:
     (schema / NEXT / "facts.json").mkdir()
-    assert [one.code for one in problems(NEXT, schema)] == ["cannot-write"]
+    assert [problem.code for problem in problems(NEXT, schema)] == ["cannot-write"]
 
 
 def test_a_draft_without_a_revision_before_has_no_patches_or_rules() -> None:
@@ -581,25 +593,28 @@ def test_states_of_the_draft_lead_to_facts_that_agree_with_them(
 ) -> None:
     folder = missing.reference("published/drafts", "facts of states of the draft")
     file = sorted(folder.glob("*.json"))[number]
-    schema = copied(tmp_path)
+    schema = copy_schema(tmp_path)
     add(NEXT, file.read_bytes(), Origin(), file.name, schema)
     try:
-        derive_revision(sources.pinned(NEXT, schema))
-    except ProblemError as refused:  # there is no code for it, with or without facts
-        assert {one.code for one in problems(NEXT, schema)} <= {
-            one.code for one in refused.problems
+        derive_revision(sources.load_pinned(NEXT, schema))
+    except ProblemError as refused:  # it has no code, with or without facts
+        assert {problem.code for problem in problems(NEXT, schema)} <= {
+            problem.code for problem in refused.problems
         }
         return
-    stray = [one.message.endswith("is in no message union") for one in write(NEXT, schema).problems]
+    stray = [
+        problem.message.endswith("is in no message union")
+        for problem in write(NEXT, schema).problems
+    ]
     assert all(stray)  # which only a patch can mend
     assert write(NEXT, schema).files == ()
     if not stray:
-        warnings = derive_revision(sources.pinned(NEXT, schema)).warnings
-        assert {one.code for one in warnings} <= {"to-decide"}
+        warnings = derive_revision(sources.load_pinned(NEXT, schema)).warnings
+        assert {warning.code for warning in warnings} <= {"to-decide"}
 
 
 def test_content_is_what_stands_beside_several_kinds_of_it(tmp_path: Path) -> None:
-    document, schema = made_up(), copied(tmp_path)
+    document, schema = make_schema(), copy_schema(tmp_path)
     for name in ("Sketch", "Sticker"):
         members = {"type": {"const": name.lower()}}
         document["$defs"][name] = {"type": "object", "properties": members, "required": ["type"]}
@@ -609,13 +624,13 @@ def test_content_is_what_stands_beside_several_kinds_of_it(tmp_path: Path) -> No
     ):
         document["$defs"][name] = {"anyOf": [{"$ref": f"#/$defs/{arm}"} for arm in arms]}
     add(NEXT, json.dumps(document).encode(), Origin(), "made-up.json", schema)
-    found = drafted(schema)["content_blocks"]
+    found = draft_document(schema)["content_blocks"]
     assert "Sketch" in found["types"] and "Sticker" not in found["types"]
     assert found["source"] == TODO
 
 
 def test_names_of_codes_are_those_of_their_types_without_error(tmp_path: Path) -> None:
-    document, schema = made_up(), copied(tmp_path)
+    document, schema = make_schema(), copy_schema(tmp_path)
     for name, code in (("GadgetMissingError", -32091), ("TinError", -32092)):
         members = {"code": {"const": code}, "message": {"type": "string"}}
         document["$defs"][name] = {
@@ -624,6 +639,6 @@ def test_names_of_codes_are_those_of_their_types_without_error(tmp_path: Path) -
             "required": [*members],
         }
     add(NEXT, json.dumps(document).encode(), Origin(), "made-up.json", schema)
-    codes = drafted(schema)["errors"]
+    codes = draft_document(schema)["errors"]
     assert codes["-32091"]["name"] == "GADGET_MISSING"
     assert codes["-32092"]["name"] == "TIN"

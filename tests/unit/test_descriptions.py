@@ -33,7 +33,7 @@ def test_every_kind_is_looked_up_by_its_key(file: Path) -> None:
     assert texts.error("PARSE_ERROR") == "No JSON."
 
 
-def test_what_has_no_text_is_empty(file: Path) -> None:
+def test_missing_description_is_empty(file: Path) -> None:
     texts = descriptions.load(file, "1")
     assert not texts.type("X") + texts.member("X", "y") + texts.method("z") + texts.error("E")
 
@@ -64,12 +64,12 @@ def test_without_any_file_there_are_no_texts() -> None:
     assert Descriptions({}).type("Tool") == ""
 
 
-def extracted(**definitions: object) -> dict[str, str]:
+def extract_texts(**definitions: object) -> dict[str, str]:
     return descriptions.extract({"definitions": definitions})
 
 
 def test_texts_are_found_on_types_members_and_lifted_objects() -> None:
-    found = extracted(
+    found = extract_texts(
         Call={
             "description": "A call.",
             "properties": {
@@ -109,9 +109,11 @@ def test_links_become_words() -> None:
         ("Open {@link Tool", "Open {@link Tool"),
     ):
         with tables.case(text):
-            assert extracted(Tool={"description": text})["Tool"] == plain
+            assert extract_texts(Tool={"description": text})["Tool"] == plain
 
 
 @pytest.mark.parametrize("text", [None, 1, ["x"], {"x": "y"}])
 def test_a_description_that_is_no_text_is_none(text: object) -> None:
-    assert extracted(Tool={"description": text, "properties": {"x": {"description": text}}}) == {}
+    assert (
+        extract_texts(Tool={"description": text, "properties": {"x": {"description": text}}}) == {}
+    )

@@ -1,4 +1,4 @@
-"""Drift: each cause is told apart from all others."""
+"""Drift: each cause is distinguished from all others."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ def causes(inputs: GenerationInputs = INPUTS, found: Tree | None = None) -> list
     return [(cause.kind, cause.subject) for cause in drift(LOCK, inputs, found or tree())]
 
 
-def moved(**changed: Any) -> GenerationInputs:
+def move_inputs(**changed: Any) -> GenerationInputs:
     return INPUTS._replace(revisions={"2025-11-25": REVISION._replace(**changed)})
 
 
@@ -108,11 +108,11 @@ def test_a_file_declared_as_ones_own_is_not_foreign() -> None:
 
 def test_an_input_that_moved_is_the_only_cause() -> None:
     rows: list[tuple[GenerationInputs, DriftKind, str]] = [
-        (moved(published=OTHER, schema=OTHER), DriftKind.SCHEMA, "2025-11-25"),
-        (moved(source="draft.json"), DriftKind.SCHEMA, "2025-11-25"),
-        (moved(facts=OTHER), DriftKind.FACTS, "2025-11-25"),
-        (moved(patches=""), DriftKind.PATCHES, "2025-11-25"),
-        (moved(descriptions=OTHER), DriftKind.DESCRIPTIONS, "2025-11-25"),
+        (move_inputs(published=OTHER, schema=OTHER), DriftKind.SCHEMA, "2025-11-25"),
+        (move_inputs(source="draft.json"), DriftKind.SCHEMA, "2025-11-25"),
+        (move_inputs(facts=OTHER), DriftKind.FACTS, "2025-11-25"),
+        (move_inputs(patches=""), DriftKind.PATCHES, "2025-11-25"),
+        (move_inputs(descriptions=OTHER), DriftKind.DESCRIPTIONS, "2025-11-25"),
         (INPUTS._replace(templates_digest=OTHER), DriftKind.TEMPLATES, "templates"),
         (INPUTS._replace(generator="mcp-gen 2"), DriftKind.GENERATOR, "mcp-gen"),
         (INPUTS._replace(generator_digest=OTHER), DriftKind.GENERATOR, "mcp-gen"),
@@ -135,11 +135,11 @@ def test_a_generator_that_is_older_is_said_to_be() -> None:
 
 
 def test_a_commit_alone_is_no_cause() -> None:
-    assert causes(moved(spec_commit="abcdef1")) == []
+    assert causes(move_inputs(spec_commit="abcdef1")) == []
 
 
 def test_a_schema_that_only_changed_in_prose_is_said_to() -> None:
-    (cause,) = drift(LOCK, moved(published=OTHER), tree())
+    (cause,) = drift(LOCK, move_inputs(published=OTHER), tree())
     assert cause == Cause(
         DriftKind.SCHEMA,
         "2025-11-25",
@@ -150,7 +150,7 @@ def test_a_schema_that_only_changed_in_prose_is_said_to() -> None:
 
 
 def test_all_causes_are_found_at_once() -> None:
-    inputs = moved(facts=OTHER, patches=OTHER)._replace(runtime_digest=OTHER)
+    inputs = move_inputs(facts=OTHER, patches=OTHER)._replace(runtime_digest=OTHER)
     kinds = [kind for kind, _ in causes(inputs, tree(**{"__init__.py": None, "x": OTHER}))]
     assert kinds == [
         DriftKind.FACTS,

@@ -52,7 +52,7 @@ def write(folder: Path, revision: str, document: Any) -> None:
     (folder / revision / "facts.json").write_text(json.dumps(document))
 
 
-def refused(folder: Path, revision: str) -> str:
+def refusal_code(folder: Path, revision: str) -> str:
     with pytest.raises(ProblemError) as caught:
         facts.load(folder, revision)
     (problem,) = caught.value.problems
@@ -89,22 +89,22 @@ def test_without_any_facts_there_is_nothing_to_live_on(tmp_path: Path) -> None:
 
 def test_a_chain_that_leads_nowhere_is_refused(folder: Path) -> None:
     write(folder, "4", {"inherits": "9"})
-    assert refused(folder, "4") == "missing-facts"
+    assert refusal_code(folder, "4") == "missing-facts"
 
 
 def test_a_chain_that_runs_in_a_circle_is_refused(folder: Path) -> None:
     write(folder, "4", {"inherits": "5"})
     write(folder, "5", {"inherits": "4"})
-    assert refused(folder, "4") == "missing-facts"
+    assert refusal_code(folder, "4") == "missing-facts"
 
 
 def test_facts_that_are_not_json_are_refused(folder: Path) -> None:
     (folder / "4").mkdir()
     (folder / "4" / "facts.json").write_text("{")
-    assert refused(folder, "4") == "not-json"
+    assert refusal_code(folder, "4") == "not-json"
 
 
-def test_what_is_not_said_is_empty() -> None:
+def test_unstated_facts_are_empty() -> None:
     nothing = facts.Facts("x", {}, "x")
     for said in (nothing.methods, nothing.unions, nothing.enums, nothing.open_strings):
         assert said == {}
@@ -113,7 +113,7 @@ def test_what_is_not_said_is_empty() -> None:
     assert nothing.deprecated == frozenset()
 
 
-def test_what_is_not_there_is_told_by_a_code_that_the_method_has() -> None:
+def test_resource_not_found_code_is_error_of_resources_read() -> None:
     for revision in REVISIONS:
         document = facts.load(schema_folder(), revision).document
         code = document["rules"]["resource_not_found"]["value"]

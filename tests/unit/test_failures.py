@@ -10,7 +10,7 @@ from mcp_protogen.servers.connect.failures import failure_of
 from support.tables import case
 
 URL = "check the URL of the server; it often ends in /mcp"
-FAILED = "the server, or what is in front of it, has failed"
+FAILED = "the server or a proxy has failed"
 HINTS: dict[tuple[int, float | None], str] = {
     (200, None): URL,
     (307, None): "give the new URL that the server names",
@@ -18,9 +18,9 @@ HINTS: dict[tuple[int, float | None], str] = {
     (403, None): "the server refuses this user or this client; check --auth and --header",
     (404, None): URL,
     (405, None): URL,
-    (429, 2.0): "the server has got too many requests; try again after 2 s",
-    (429, 0.2): "the server has got too many requests; try again after 1 s",
-    (429, None): "the server has got too many requests; try again later",
+    (429, 2.0): "the server received too many requests; try again after 2 s",
+    (429, 0.2): "the server received too many requests; try again after 1 s",
+    (429, None): "the server received too many requests; try again later",
     (500, None): FAILED,
     (502, None): f"{FAILED}; try again later",
     (503, 30.0): f"{FAILED}; try again after 30 s",

@@ -1,4 +1,4 @@
-"""Several files as one: kills at each step of what writes some, and journals of strangers."""
+"""Several files as one: kills at each step of every writer, and foreign journals."""
 
 import errno
 import os
@@ -22,7 +22,7 @@ from mcp_protogen.instep.drafts import drafting
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.vectors import folder as vectors
 from mcp_protogen.pipeline import templates
-from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, read_statement, written_statement
+from mcp_protogen.pipeline.inputs.own_templates import STATEMENT, read_statement, statement_content
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.reports.baseline import write_baseline
@@ -44,7 +44,7 @@ def make_folder(folder: Path) -> None:
 
 
 class Writer(NamedTuple):
-    """A command that writes several files into a folder, and how the next one reads them."""
+    """A command that writes several files into a folder, and their reader."""
 
     begin: Callable[[Path], object]
     work: Callable[[Path], object]
@@ -72,7 +72,7 @@ def old_templates(folder: Path) -> None:
     """Leave two templates as an older version has exported them."""
     old = dict.fromkeys(TEMPLATES, b"old")
     digests = {name: sha256(content) for name, content in old.items()}
-    write_files({folder / STATEMENT: written_statement(digests)})
+    write_files({folder / STATEMENT: statement_content(digests)})
     write_files({folder / name: content for name, content in old.items()})
 
 
@@ -92,11 +92,11 @@ def draft(revision: str, folder: Path) -> drafting.Draft:
 def keep(content: bytes, folder: Path) -> None:
     """Keep an entry in a cache."""
     os.environ[entries.VARIABLE] = str(folder)
-    entries.keep_entry(ENTRY, content, "shelf")
+    entries.write_entry(ENTRY, content, "shelf")
 
 
 def read_kept(folder: Path) -> None:
-    """Read an entry, which is whole."""
+    """Read an entry, which must be complete."""
     assert entries.read_entry(ENTRY, "shelf") in (b"old", b"new")
 
 
@@ -106,13 +106,13 @@ def write_known(folder: Path) -> None:
 
 
 def put_vectors(names: Iterable[str], folder: Path) -> None:
-    """Write files of vectors, which are other ones if there are more."""
+    """Write files of vectors, different ones if there are more."""
     content = b'{"format": %d, "vectors": []}' % len([*names])
     vectors.write(folder, dict.fromkeys(names, content))
 
 
 def returning(value: object) -> Callable[..., object]:
-    """Return a function that returns this, whatever it is given."""
+    """Return a function that always returns this value."""
     return lambda *_, **__: value
 
 
@@ -357,7 +357,7 @@ def test_client_that_another_run_is_writing_is_not_taken_for_edited(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     module, is_made = tmp_path / "weather.py", Event()
-    original = typed_client.made
+    original = typed_client.build_module
 
     def make(*given: Any) -> Any:
         done = original(*given)
@@ -367,7 +367,7 @@ def test_client_that_another_run_is_writing_is_not_taken_for_edited(
     (tmp_path / "after").mkdir()
     client(("after",), tmp_path / "after")
     client(("before",), tmp_path)
-    monkeypatch.setattr(typed_client, "made", make)
+    monkeypatch.setattr(typed_client, "build_module", make)
     with ThreadPoolExecutor(1) as pool:
         with holding(module):
             shutil.copy(tmp_path / "after" / module.name, module)

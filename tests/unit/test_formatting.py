@@ -1,4 +1,4 @@
-"""What is generated has the layout of black, which formats only what users' templates print."""
+"""Generated code has the layout of black, which formats only the output of users' templates."""
 
 import ast
 import json
@@ -19,10 +19,10 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.emit import formatting, parallel, rows, text
 from mcp_protogen.pipeline.emit.text import WIDTH
-from mcp_protogen.pipeline.emit.wrapping import UnknownForm, wrapped
+from mcp_protogen.pipeline.emit.wrapping import UnknownForm, wrap_module
 from mcp_protogen.pipeline.inputs.pins import read_snapshot
 from mcp_protogen.pipeline.package import Package
-from mcp_protogen.pipeline.parts import PARTS, parts_named
+from mcp_protogen.pipeline.parts import PARTS, parse_parts
 from mcp_protogen.runtime.translation.plans import (
     Apply,
     Arms,
@@ -42,7 +42,7 @@ from support.unit import schemas
 
 MODE = Mode(line_length=WIDTH, target_versions={TargetVersion.PY311})
 
-# `N` stands for a name, and `L` for a long one.
+# `N` is a name, and `L` a long one.
 STATEMENTS = (
     'N = ["a", "L", "b"]',
     "N: Final = Capability('server', ('a', \"L\"))",
@@ -74,12 +74,12 @@ STATEMENTS = (
 
 
 def by_black(source: str) -> str:
-    """A module as black formats it."""
+    """Format a module with black."""
     return black.format_str(source, mode=MODE)
 
 
 def below_the_head(source: str) -> str:
-    """A module without its head, which tells black to leave it alone."""
+    """Return a module without its head, which switches black off."""
     assert source.startswith(formatting.HEAD)
     return source.removeprefix(formatting.HEAD)
 
@@ -89,9 +89,9 @@ def test_statements_of_any_length_are_as_black_puts_them() -> None:
         source = re.sub(r"\bL\b", "l" * long, statement.replace("'", '"'))
         source = re.sub(r"\bN\b", "n" * short, f"{source}\n")
         with tables.case(source):
-            assert formatting.formatted(source, ours=True) == by_black(source)
+            assert formatting.format_module(source, ours=True) == by_black(source)
             if long < 60:
-                wrapped(source)
+                wrap_module(source)
 
 
 @pytest.mark.parametrize(
@@ -107,10 +107,10 @@ def test_statements_of_any_length_are_as_black_puts_them() -> None:
 )
 def test_only_what_fits_or_has_a_known_form_needs_no_black(source: str) -> None:
     if len(source) <= WIDTH and source.isascii():
-        assert wrapped(source) is source
+        assert wrap_module(source) is source
     else:
         with pytest.raises(UnknownForm):
-            wrapped(source)
+            wrap_module(source)
 
 
 WORDS = st.sampled_from(
@@ -143,7 +143,7 @@ BEFORE = "N: Final[Mapping[str, Plan]] = "
 
 
 def rows_with(name: str, other: str, said: str) -> Iterator[dict[str, Any]]:
-    """Plans in which names and texts are in all places."""
+    """Return plans with names and texts in all places."""
     yield {name: Drop(said)}
     yield {"a": Members(name, drop={"b": Drop(other)}, inside={name: To(other)})}
     yield {"a": Members("b", move={"c": Move((other, name), f"{said}w {other}")})}
@@ -158,7 +158,7 @@ def test_rows_of_any_length_are_as_black_puts_them() -> None:
         texts = letter * long, letter * max(110 - long, 1), f"{letter * 9} " * (long // 3)
         for number, plans in enumerate(rows_with(*texts)):
             with tables.case((number, long, letter)):
-                got = formatting.formatted(f"{rows.laid_out(plans, BEFORE)}\n", ours=True)
+                got = formatting.format_module(f"{rows.lay_out(plans, BEFORE)}\n", ours=True)
                 assert by_black(got) == got
                 assert ast.dump(ast.parse(got)) == ast.dump(ast.parse(BEFORE + rows.row(plans)))
 
@@ -173,7 +173,7 @@ def test_the_committed_package_is_as_black_leaves_it(path: Path) -> None:
     assert by_black(source) == source
 
 
-def made(what: str) -> Package:
+def make_package(what: str) -> Package:
     """A package of few parts, of a made-up revision, or one that imports its runtime."""
     match what:
         case "made up":
@@ -191,13 +191,13 @@ def made(what: str) -> Package:
         case "installed runtime":
             return generated_once(GenerationOptions(("2025-06-18",), runtime="runtime"))
         case part:
-            return generated_once(GenerationOptions(("2026-07-28",), parts=parts_named([part])))
+            return generated_once(GenerationOptions(("2026-07-28",), parts=parse_parts([part])))
 
 
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("what", ["made up", "one leniency", "installed runtime", "none", *PARTS])
 def test_other_packages_are_as_black_leaves_them(what: str) -> None:
-    for file in made(what).files:
+    for file in make_package(what).files:
         if file.path.endswith(".py") and not file.path.startswith("_runtime/"):
             with tables.case(file.path):
                 source = below_the_head(file.content.decode())
@@ -216,7 +216,7 @@ def test_no_package_of_ours_needs_black(monkeypatch: pytest.MonkeyPatch) -> None
 def test_text_that_is_no_python_is_named_with_its_line() -> None:
     for source, line in (("x = 1\ny = (\n", 2), ("x = '\x00'", 1)):
         with pytest.raises(ProblemError) as caught:
-            formatting.parsed(source, "v1/methods.py", "methods.py.jinja")
+            formatting.parse_module(source, "v1/methods.py", "methods.py.jinja")
         (problem,) = caught.value.problems
         assert (problem.code, problem.place) == ("template-error", "methods.py.jinja")
         assert "v1/methods.py" in problem.message

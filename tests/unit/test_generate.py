@@ -25,8 +25,8 @@ from support.unit.schemas import STRING, Json, record, ref, union
 SEVERAL = ("2024-11-05", "2025-03-26")
 
 
-def changed(document: Json) -> Json:
-    """Next year's draft: a method, a type and a capability more, a method less, a type renamed."""
+def next_draft(document: Json) -> Json:
+    """Return a next draft: a new method, type and capability, a removed method, a renamed type."""
     definitions: Json = document["$defs"]
     definitions["PaintRequest"] = schemas.message(
         "walls/paint",
@@ -44,7 +44,7 @@ def changed(document: Json) -> Json:
 
 
 def without_type(document: Json, name: str) -> Json:
-    """The document without a message type, which leaves its unions too."""
+    """Return the document without a message type, also in its unions."""
     definitions: Json = document["$defs"]
     del definitions[name]
     for schema in definitions.values():
@@ -53,7 +53,7 @@ def without_type(document: Json, name: str) -> Json:
     return document
 
 
-def renamed(document: Json, old: str, new: str) -> Json:
+def rename_type(document: Json, old: str, new: str) -> Json:
     text = json.dumps(document).replace(f'"#/$defs/{old}"', f'"#/$defs/{new}"')
     found: Json = json.loads(text)
     found["$defs"][new] = found["$defs"].pop(old)
@@ -61,25 +61,25 @@ def renamed(document: Json, old: str, new: str) -> Json:
 
 
 def tiny() -> Json:
-    made = changed(schemas.schema())
+    made = next_draft(schemas.schema())
     made["$defs"]["ServerRequest"] = union("AskRequest")
     made["$defs"]["ClientRequest"] = union("SayRequest", "PaintRequest")
     del made["$defs"]["PingRequest"]
-    return renamed(made, "LinkBlock", "ReferenceBlock")
+    return rename_type(made, "LinkBlock", "ReferenceBlock")
 
 
 @pytest.fixture(scope="module", params=["tiny", "published"])
 def draft(request: pytest.FixtureRequest) -> Package:
     if request.param == "tiny":
         return schemas.make(tiny())
-    published: Callable[[str], bytes] = request.getfixturevalue("published")
+    published: Callable[[str], bytes] = request.getfixturevalue("published_bytes")
     document = without_type(json.loads(published("2026-07-28")), "GetPromptRequest")
-    return schemas.make(renamed(changed(document), "ResourceLink", "ReferenceBlock"))
+    return schemas.make(rename_type(next_draft(document), "ResourceLink", "ReferenceBlock"))
 
 
 @pytest.fixture(scope="module")
 def module(draft: Package, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
-    with schemas.imported(draft, tmp_path_factory.mktemp("draft"), "next_year") as package:
+    with schemas.import_package(draft, tmp_path_factory.mktemp("draft"), "next_year") as package:
         yield package.load("draft")
 
 
@@ -90,7 +90,7 @@ def test_an_unknown_revision_says_whose_facts_it_lives_on(draft: Package) -> Non
     assert {warning.level for warning in draft.warnings} == {Level.WARNING}
 
 
-def test_what_has_no_facts_is_reported(draft: Package) -> None:
+def test_missing_facts_are_reported(draft: Package) -> None:
     reported = {warning.pointer for warning in draft.warnings if warning.code == "derived-facts"}
     assert "/methods/walls~1paint" in reported
     assert "/capabilities/server/walls" in reported
@@ -143,9 +143,9 @@ def test_the_schemas_own_descriptions_are_used_with_their_links_as_words(draft: 
 
 
 def test_a_union_takes_in_arms_that_the_facts_do_not_know(
-    published: Callable[[str], bytes],
+    published_bytes: Callable[[str], bytes],
 ) -> None:
-    document = json.loads(published("2026-07-28"))
+    document = json.loads(published_bytes("2026-07-28"))
     definitions = document["$defs"]
     definitions["SmellContent"] = record(("type", "odour"), type={"const": "smell"}, odour=STRING)
     definitions["ContentBlock"]["anyOf"].append(ref("SmellContent"))
@@ -154,9 +154,9 @@ def test_a_union_takes_in_arms_that_the_facts_do_not_know(
 
 
 def test_a_published_schema_in_place_of_its_pin_gives_the_same_tables(
-    published: Callable[[str], bytes], several: Package
+    published_bytes: Callable[[str], bytes], several: Package
 ) -> None:
-    given = GivenFile("mine.json", published("2025-03-26"))
+    given = GivenFile("mine.json", published_bytes("2025-03-26"))
     mine = generate(GenerationOptions(("2025-03-26",), {"2025-03-26": given}))
     assert not mine.warnings
     for name in ("capabilities", "client", "methods", "server"):
@@ -188,7 +188,7 @@ def test_files_are_sorted_and_each_is_there_once(several: Package) -> None:
     assert "mcp-gen.lock" not in paths
 
 
-def test_what_a_revision_looks_like_does_not_depend_on_the_others(several: Package) -> None:
+def test_revision_is_independent_of_other_revisions(several: Package) -> None:
     alone = {file.path: file.content for file in generate(GenerationOptions(SEVERAL[:1])).files}
     for file in several.files:
         if file.path.startswith("v2024_11_05/"):
@@ -219,7 +219,7 @@ print("\\n".join(events))
 
 
 def elsewhere(folder: Path, surroundings: dict[str, str], processors: int) -> list[str]:
-    """What the program prints in another process, folder and environment."""
+    """Return the output of the program in another process, folder and environment."""
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(folder),
@@ -245,7 +245,7 @@ def test_surroundings_do_not_matter(several: Package, tmp_path: Path) -> None:
     assert not any(tmp_path.iterdir())
 
 
-def test_one_processor_gives_the_same_bytes_and_writes_and_asks_nothing(
+def test_single_processor_gives_same_bytes_without_side_effects(
     several: Package, tmp_path: Path
 ) -> None:
     surroundings = {"PYTHONHASHSEED": "2", "LC_ALL": "C.UTF-8", "TZ": "UTC"}
@@ -257,18 +257,18 @@ def test_one_processor_gives_the_same_bytes_and_writes_and_asks_nothing(
 def test_problems_of_several_revisions_are_shown_together() -> None:
     broken = schemas.schema()
     broken["$defs"]["A"] = ref("Nowhere")
-    given = {name: schemas.given(broken, f"{name}.json") for name in ("draft-a", "draft-b")}
+    given = {name: schemas.schema_file(broken, f"{name}.json") for name in ("draft-a", "draft-b")}
     with pytest.raises(ProblemError) as caught:
         generate(GenerationOptions(("draft-a", "draft-b"), given))
     errors: list[Problem] = [p for p in caught.value.problems if p.level is Level.ERROR]
     assert [problem.place for problem in errors] == ["draft-a.json", "draft-b.json"]
 
 
-def owned() -> GivenFile:
-    """The schema of 2025-11-25, as it is mended, with a required member more."""
+def owned_schema() -> GivenFile:
+    """Return the patched schema of 2025-11-25 with a further required member."""
     folder = schema_folder() / "2025-11-25"
-    ledger: list[Json] = json.loads((folder / "patches.json").read_text())["patches"]
-    document = patches.apply(json.loads((folder / "schema.json").read_text()), ledger, "here")
+    entries: list[Json] = json.loads((folder / "patches.json").read_text())["patches"]
+    document = patches.apply(json.loads((folder / "schema.json").read_text()), entries, "here")
     document["$defs"]["Tool"]["properties"]["owner"] = STRING
     document["$defs"]["Tool"]["required"].append("owner")
     return GivenFile("owned.json", json.dumps(document).encode())
@@ -281,7 +281,7 @@ def rules(**up: object) -> GivenFile:
 
 
 def problems_between(options: GenerationOptions) -> tuple[Problem, ...]:
-    """The problems for which nothing leads from one revision to the other."""
+    """Return the problems for which one revision does not lead to the other."""
     loaded = ((revision, sources.load(revision, options)) for revision in options.revisions)
     derived = {revision: derive_revision(source).ir for revision, source in loaded}
     with pytest.raises(ProblemError) as refused:
@@ -289,10 +289,14 @@ def problems_between(options: GenerationOptions) -> tuple[Problem, ...]:
     return refused.value.problems
 
 
-def test_what_is_undecided_between_two_revisions_is_decided_by_rules() -> None:
-    options = GenerationOptions(("2025-11-25", "draft"), schemas={"draft": owned()})
+def test_undecided_differences_are_decided_by_rules() -> None:
+    options = GenerationOptions(("2025-11-25", "draft"), schemas={"draft": owned_schema()})
     undecided = problems_between(options)
-    (problem,) = [one for one in undecided if one.level is Level.ERROR]
+    (problem,) = [
+        undecided_problem
+        for undecided_problem in undecided
+        if undecided_problem.level is Level.ERROR
+    ]
     assert problem.code == "undecided-difference"
     assert "from 2025-11-25 to draft, Tool.owner: is required in draft" in problem.message
     package = generate(options._replace(rules={"draft": rules(add="nobody")}))
@@ -305,14 +309,18 @@ def test_a_rule_that_stands_at_nothing_is_no_rule() -> None:
     misplaced = rules(add="nobody").content.replace(b"Tool.owner", b"Tool.ownr")
     given = GivenFile("rules.json", misplaced)
     options = GenerationOptions(
-        ("2025-11-25", "draft"), schemas={"draft": owned()}, rules={"draft": given}
+        ("2025-11-25", "draft"), schemas={"draft": owned_schema()}, rules={"draft": given}
     )
-    found = {one.code: one for one in problems_between(options) if one.level is Level.ERROR}
+    found = {
+        problem.code: problem
+        for problem in problems_between(options)
+        if problem.level is Level.ERROR
+    }
     assert found.keys() == {"bad-rule", "undecided-difference"}
-    assert found["bad-rule"].message.endswith("in direction up, there is nothing at Tool.ownr")
+    assert found["bad-rule"].message.endswith("in direction up, Tool.ownr does not exist")
     assert (found["bad-rule"].place, found["bad-rule"].pointer) == ("rules.json", "/rules/0")
 
 
 def test_a_single_revision_of_ones_own_needs_no_rules() -> None:
-    package = generate(GenerationOptions(("draft",), schemas={"draft": owned()}))
+    package = generate(GenerationOptions(("draft",), schemas={"draft": owned_schema()}))
     assert not [file.path for file in package.files if file.path.startswith("translate/")]

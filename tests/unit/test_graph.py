@@ -1,4 +1,4 @@
-"""Order and circles among references, in steps that grow with their number."""
+"""Order and cycles among references, in a number of steps that grows with theirs."""
 
 from collections.abc import Iterator
 

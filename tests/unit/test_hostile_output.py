@@ -1,4 +1,4 @@
-"""Whatever names and texts hold, what is printed is text: no escape sequence and no command."""
+"""Hostile names and texts are printed as text, without escape sequences and commands."""
 
 import json
 import re
@@ -10,8 +10,8 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from mcp_protogen.base.colours import Colour, painted
-from mcp_protogen.base.printable import no_command, one_line, page
+from mcp_protogen.base.colours import Colour, paint
+from mcp_protogen.base.printable import no_command, page, safe_line
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.cli.console import colourful
 from mcp_protogen.pipeline import commands
@@ -33,13 +33,13 @@ _BLANKS = re.compile(
 
 @cache
 def acts(char: str) -> bool:
-    """Whether a character is not just seen, by what Unicode says of it."""
+    """Return whether Unicode gives a character an effect beyond its glyph."""
     named = _BLANKS.search(unicodedata.name(char, ""))
     return char not in "\t\n" and (unicodedata.category(char) in _CONTROLS or bool(named))
 
 
 def harm_done(ran: Ran, *, github: bool = False) -> Iterator[str]:
-    """The lines of an output that do more than stand there."""
+    """Return the lines of an output that do more than display."""
     for line in f"{ran.out}\n{ran.err}".split("\n"):
         command = line.lstrip().startswith("::") and not (github and _ANNOTATION.match(line))
         owned = line.lstrip().startswith(COMMAND)
@@ -48,7 +48,7 @@ def harm_done(ran: Ran, *, github: bool = False) -> Iterator[str]:
 
 
 def hostile_files() -> None:
-    """A schema, a baseline, a project and a responder that all try something."""
+    """Write a schema, a baseline, a project and a responder that all attack."""
     name = Path(FILE)
     name.mkdir()
     evil, mild = schemas.schema(), schemas.schema()
@@ -66,8 +66,7 @@ def hostile_files() -> None:
     Path("responder").write_text(f"import sys\nsys.stderr.buffer.write({HARM.encode()!r})\n")
 
 
-# Each is run as text, as annotations, and in turn in one of the other forms that it has; none
-# succeeds at anything that takes long.
+# Each runs as text, as annotations, and in turn in one of its other forms; none gets to slow work.
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("--revision", "draft", "--schema", "evil.json", "--out", "pkg"),
     ("--revision", "draft", "--schema", f"{FILE}.json", "--out", "pkg", "--diff"),
@@ -118,8 +117,8 @@ _MORE_FORMS = {
 }
 
 
-def shown(mcp_gen: Run, commands: tuple[tuple[str, ...], ...]) -> Iterator[Ran]:
-    """What each command prints, found to be harmless."""
+def run_commands(mcp_gen: Run, commands: tuple[tuple[str, ...], ...]) -> Iterator[Ran]:
+    """Run each command; yield its harmless output."""
     for number, arguments in enumerate(commands):
         more = _MORE_FORMS.get(arguments[0], ("json",))
         for form in ("text", "github", more[number % len(more)]):
@@ -134,14 +133,14 @@ def shown(mcp_gen: Run, commands: tuple[tuple[str, ...], ...]) -> Iterator[Ran]:
 
 def test_no_command_prints_more_than_text(mcp_gen: Run) -> None:
     hostile_files()
-    told = ["owned" in ran.out + ran.err for ran in shown(mcp_gen, COMMANDS)]
-    # What nobody shows cannot do harm, but then this test shows nothing.
+    told = ["owned" in ran.out + ran.err for ran in run_commands(mcp_gen, COMMANDS)]
+    # Text that is never shown does no harm, but then this test proves nothing.
     assert told.count(True) > 0.9 * len(told)
 
 
 def test_no_summary_of_what_was_written_is_more_than_text(mcp_gen: Run, little: None) -> None:
     hostile_files()
-    assert all("owned" in ran.out + ran.err for ran in shown(mcp_gen, GENERATING))
+    assert all("owned" in ran.out + ran.err for ran in run_commands(mcp_gen, GENERATING))
 
 
 def test_settings_and_the_folder_they_are_in_are_text(
@@ -186,7 +185,7 @@ def test_problems_have_colour_where_it_is_wanted(
     mcp_gen: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted: dict[tuple[str, str, str], bool] = {
-        ("", "", "xterm"): False,  # what is captured is no terminal
+        ("", "", "xterm"): False,  # captured output is not a terminal
         ("", "1", "xterm"): True,
         ("", "1", "dumb"): True,
         ("1", "1", "xterm"): False,
@@ -206,21 +205,21 @@ def test_problems_have_colour_where_it_is_wanted(
         assert colourful(terminal) is coloured
 
 
-def test_what_is_escaped_is_the_same_text_to_a_reader_of_json() -> None:
+def test_escaped_text_is_unchanged_for_json_readers() -> None:
     for text in (HARM, ACTING, "\ttab\U0010ffff\ud800"):
-        assert json.loads(f'"{one_line(text)}"') == text
+        assert json.loads(f'"{safe_line(text)}"') == text
         document = json.dumps({"text": text}, ensure_ascii=False)
         assert json.loads(page(document)) == {"text": text}
 
 
-def test_what_nobody_sees_is_escaped() -> None:
+def test_invisible_characters_are_escaped() -> None:
     for code in (*range(0x20000), *range(0xE0000, 0xE1000)):
-        assert one_line(chr(code)).startswith("\\") or not acts(chr(code)), hex(code)
-    assert one_line("e\u0301 \u3000\u00a0\U0001f600") == "e\u0301 \u3000\u00a0\U0001f600"
+        assert safe_line(chr(code)).startswith("\\") or not acts(chr(code)), hex(code)
+    assert safe_line("e\u0301 \u3000\u00a0\U0001f600") == "e\u0301 \u3000\u00a0\U0001f600"
 
 
 def test_only_colours_of_ours_are_shown() -> None:
-    ours = painted(Colour.RED, "red")
+    ours = paint(Colour.RED, "red")
     assert page(ours, colour=True) == "\x1b[31mred\x1b[0m"
     assert page(ours) == "red"
     for code in (*Colour, "0"):

@@ -20,5 +20,7 @@ def test_hostile_schema_takes_work_by_its_size(kind: str) -> None:
                 with bounded_work(document):
                     derive_revision(source)
             except ProblemError as error:
-                errors = [one for one in error.problems if one.level is Level.ERROR]
-                assert all(one.place == "tiny.json" and one.pointer for one in errors), errors
+                errors = [problem for problem in error.problems if problem.level is Level.ERROR]
+                assert all(
+                    problem.place == "tiny.json" and problem.pointer for problem in errors
+                ), errors

@@ -1,4 +1,4 @@
-"""What a schema that nobody has written facts or patches for takes from a known revision."""
+"""The parts that a schema without facts and patches inherits from a known revision."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.inputs import facts, sources
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.inputs.ledger import inherited
+from mcp_protogen.pipeline.inputs.patch_fit import apply_inherited
 from mcp_protogen.pipeline.inputs.pins import load_pins, read_snapshot
 from mcp_protogen.pipeline.ir import LiteralOf, ObjectIR
 
@@ -60,7 +60,7 @@ def test_how_sessions_open_is_as_the_schema_says_where_no_known_revision_opens_t
     assert found.revisions["draft"].era == "stateless"
 
 
-def test_what_results_name_their_type_by_is_known_whatever_the_basis_is() -> None:
+def test_result_type_member_is_known_for_every_base() -> None:
     schema = snapshot("2025-11-25")
     for name in ("Result", "InitializeResult"):
         schema["$defs"][name]["properties"]["resultType"] = {"type": "string"}
@@ -70,10 +70,10 @@ def test_what_results_name_their_type_by_is_known_whatever_the_basis_is() -> Non
     types = {str(type_.name): type_ for type_ in derived.ir.types}
     welcome = types["InitializeResult"]
     assert isinstance(welcome, ObjectIR)
-    assert [one.default for one in welcome.fields if one.wire == "resultType"] == ["complete"]
+    assert [field.default for field in welcome.fields if field.wire == "resultType"] == ["complete"]
 
 
-def test_what_senders_fill_in_is_known_whatever_the_basis_is() -> None:
+def test_filled_members_are_known_for_every_base() -> None:
     schema = snapshot("2025-11-25")
     cacheable = {"ttlMs": {"type": "number"}, "cacheScope": {"enum": ["public", "private"]}}
     for name in ("CacheableResult", "ListToolsResult"):
@@ -83,7 +83,7 @@ def test_what_senders_fill_in_is_known_whatever_the_basis_is() -> None:
     types = {str(type_.name): type_ for type_ in read(schema).ir.types}
     listed = types["ListToolsResult"]
     assert isinstance(listed, ObjectIR)
-    filled = {one.wire: one.default for one in listed.fields if one.wire in cacheable}
+    filled = {field.wire: field.default for field in listed.fields if field.wire in cacheable}
     assert filled == {"ttlMs": 0, "cacheScope": "private"}
 
 
@@ -101,7 +101,10 @@ def test_each_patch_of_the_basis_is_named_unless_it_is_done() -> None:
     defs = schema["$defs"]
     defs["ClientNotification"] = {"$ref": "#/$defs/CancelledNotification"}  # done
     defs["JSONValue"]["anyOf"][2]["type"] = ["string", "boolean"]  # something else
-    found = {(one.code, one.message.split()[0], one.place) for one in read(schema).warnings}
+    found = {
+        (warning.code, warning.message.split()[0], warning.place)
+        for warning in read(schema).warnings
+    }
     place = "schema/draft/patches.json"
     kept = "/$defs/InputRequiredResult/properties/resultType/const"
     assert ("inherited-patch", kept, place) in found
@@ -115,13 +118,13 @@ def test_a_patch_that_refers_to_what_is_not_there_is_left_out(tmp_path: Path) ->
     (tmp_path / "1" / "patches.json").write_text(json.dumps({"patches": [entry]}))
     cases: list[tuple[dict[str, Any], int]] = [({"A": {}}, 0), ({"A": {}, "B": {}}, 1)]
     for definitions, kept in cases:
-        mended = inherited({"$defs": definitions}, tmp_path, "2", "1")
+        mended = apply_inherited({"$defs": definitions}, tmp_path, "2", "1")
         assert len(mended.entries) == kept
         assert [note.level for note in mended.notes] == [Level.WARNING]
 
 
 @pytest.mark.parametrize("file", ["patches", "facts"])
-def test_what_is_inherited_is_an_input(file: str, tmp_path: Path) -> None:
+def test_inherited_revision_is_input(file: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(schema_folder(), tmp_path / "schema"))
     given = GivenFile("given.json", read_snapshot("2026-07-28"))
     options = GenerationOptions(("draft",), {"draft": given})

@@ -1,4 +1,4 @@
-"""Digests of inputs: everything that matters moves them, and nothing else does."""
+"""Digests of inputs: exactly the relevant changes move them."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.package import RevisionInputs
 from support.tables import case
 
 REVISION = "2025-11-25"
-# To import `dataclasses` and define twenty classes takes a quarter of the time of a check.
+# Importing `dataclasses` and defining twenty classes takes a quarter of a check's time.
 HEAVY = {
     "black",
     "dataclasses",
@@ -42,7 +42,7 @@ def change(file: Path, **members: Any) -> None:
     file.write_text(json.dumps({**json.loads(file.read_text()), **members}))
 
 
-def moved(before: RevisionInputs, after: RevisionInputs) -> set[str]:
+def moved_fields(before: RevisionInputs, after: RevisionInputs) -> set[str]:
     names = RevisionInputs._fields
     return {name for name in names if getattr(before, name) != getattr(after, name)}
 
@@ -72,7 +72,7 @@ def test_a_pinned_revision_is_known_by_its_pin(folder: Path) -> None:
 def test_a_changed_file_moves_its_digest_alone(name: str, folder: Path) -> None:
     before = inputs(folder)
     change(folder / REVISION / f"{name}.json", extra=1)
-    assert moved(before, inputs(folder)) == {name}
+    assert moved_fields(before, inputs(folder)) == {name}
 
 
 def test_layout_and_order_of_members_move_nothing(folder: Path) -> None:
@@ -80,13 +80,13 @@ def test_layout_and_order_of_members_move_nothing(folder: Path) -> None:
     for file in (folder / REVISION).glob("[fp]*.json"):
         data = json.loads(file.read_text())
         file.write_text(json.dumps(dict(reversed(data.items())), indent=7))
-    assert moved(before, inputs(folder)) == set()
+    assert moved_fields(before, inputs(folder)) == set()
 
 
 def test_facts_move_with_those_they_inherit(folder: Path) -> None:
     before = inputs(folder)
     change(folder / "2024-11-05" / "facts.json", extra=1)
-    assert moved(before, inputs(folder)) == {"facts"}
+    assert moved_fields(before, inputs(folder)) == {"facts"}
 
 
 def test_descriptions_of_another_revision_move_nothing(folder: Path) -> None:
@@ -94,9 +94,9 @@ def test_descriptions_of_another_revision_move_nothing(folder: Path) -> None:
     change(folder / "descriptions.json", overrides={"2026-07-28": {"types": {"A": "x"}}})
     first = inputs(folder)
     change(folder / "descriptions.json", overrides={"2026-07-28": {"types": {"A": "y"}}})
-    assert moved(first, inputs(folder)) == set()
+    assert moved_fields(first, inputs(folder)) == set()
     change(folder / "descriptions.json", overrides={REVISION: {"types": {"A": "x"}}})
-    assert moved(before, inputs(folder)) == {"descriptions"}
+    assert moved_fields(before, inputs(folder)) == {"descriptions"}
 
 
 def test_an_unpinned_revision_lives_on_the_facts_and_patches_of_another(folder: Path) -> None:

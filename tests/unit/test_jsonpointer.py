@@ -1,4 +1,4 @@
-"""JSON Pointers, by the examples of RFC 6901 and beyond them."""
+"""JSON Pointers, by the examples of RFC 6901 and more."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def test_values_are_found() -> None:
             assert jsonpointer.get(DOCUMENT, pointer) == value
 
 
-def test_nothing_is_there() -> None:
+def test_pointer_to_missing_place_is_refused() -> None:
     for pointer in ("/x", "/foo/2", "/foo/x", "/foo/0/0", "/a/b", "/foo/-"):
         with tables.case(pointer), pytest.raises(jsonpointer.NothingThere):
             jsonpointer.get(DOCUMENT, pointer)

@@ -1,4 +1,4 @@
-"""Which modules a package has, and what made each."""
+"""The modules of a package, and their origins."""
 
 import ast
 

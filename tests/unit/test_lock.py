@@ -16,7 +16,7 @@ PACKAGE = package({"b.py": "b", "a/c.py": "c"})
 
 
 @pytest.fixture
-def written(tmp_path: Path) -> Path:
+def package_folder(tmp_path: Path) -> Path:
     put(PACKAGE, tmp_path / "pkg")
     return tmp_path / "pkg"
 
@@ -26,12 +26,12 @@ def test_a_folder_without_a_lock_has_none(tmp_path: Path) -> None:
     assert read_lock(tmp_path / "nowhere") is None
 
 
-def test_a_lock_reads_back_as_it_was_written(written: Path) -> None:
-    assert read_lock(written) == lock_of(PACKAGE, {})
+def test_a_lock_reads_back_as_it_was_written(package_folder: Path) -> None:
+    assert read_lock(package_folder) == lock_of(PACKAGE, {})
 
 
-def test_files_are_listed_with_digest_and_origin(written: Path) -> None:
-    lock = read_lock(written)
+def test_files_are_listed_with_digest_and_origin(package_folder: Path) -> None:
+    lock = read_lock(package_folder)
     assert lock is not None
     assert lock.files == {
         "a/c.py": LockedFile(sha256(b"c"), "test"),
@@ -50,24 +50,24 @@ def test_the_text_is_sorted_and_the_same_each_time() -> None:
     assert text.decode() == json.dumps(json.loads(text), indent=2, sort_keys=True) + "\n"
 
 
-def test_a_lock_follows_its_published_format(written: Path) -> None:
-    assert forms.faults("lock", (written / LOCK_NAME).read_bytes()) == []
+def test_a_lock_follows_its_published_format(package_folder: Path) -> None:
+    assert forms.faults("lock", (package_folder / LOCK_NAME).read_bytes()) == []
 
 
-def test_no_version_of_a_library_is_in_a_lock(written: Path) -> None:
-    data = json.loads((written / LOCK_NAME).read_text())
+def test_no_version_of_a_library_is_in_a_lock(package_folder: Path) -> None:
+    data = json.loads((package_folder / LOCK_NAME).read_text())
     assert data.keys() == {"format", "files"} | {*INPUTS._fields} - {"extensions"}
 
 
 @pytest.mark.parametrize(
     "path", ["/etc/passwd", "../x", "a/../../x", "", ".", "a/./b", "a\\..\\b", "C:\\x"]
 )
-def test_a_path_out_of_the_folder_is_refused(path: str, written: Path) -> None:
-    data = json.loads((written / LOCK_NAME).read_text())
+def test_a_path_out_of_the_folder_is_refused(path: str, package_folder: Path) -> None:
+    data = json.loads((package_folder / LOCK_NAME).read_text())
     data["files"][path] = {"sha256": "0" * 64, "origin": "evil"}
-    (written / LOCK_NAME).write_text(json.dumps(data))
+    (package_folder / LOCK_NAME).write_text(json.dumps(data))
     with pytest.raises(ProblemError, match="bad-lock"):
-        read_lock(written)
+        read_lock(package_folder)
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_marks_of_a_merge_are_told_with_what_resolves_them(tmp_path: Path) -> No
         assert f"mcp-gen sync {tmp_path}" in caught.value.problems[0].hint
 
 
-def test_a_lock_of_a_later_version_says_which_one_is_needed(written: Path) -> None:
-    data = json.loads((written / LOCK_NAME).read_text())
+def test_a_lock_of_a_later_version_says_which_one_is_needed(package_folder: Path) -> None:
+    data = json.loads((package_folder / LOCK_NAME).read_text())
     entry = {"sha256": "0" * 64, "origin": "test", "more": 1}
     later = {"generator": "mcp-gen 9.10.1", "files": {"a.py": entry}}
     for changed, needed in (
@@ -100,16 +100,16 @@ def test_a_lock_of_a_later_version_says_which_one_is_needed(written: Path) -> No
         (later, "mcp-gen 9.10.1"),
         ({"generator": "mcp-gen 9.10.1", "options": {"with": ["grpc"]}}, "mcp-gen 9.10.1"),
     ):
-        (written / LOCK_NAME).write_text(json.dumps(data | changed))
+        (package_folder / LOCK_NAME).write_text(json.dumps(data | changed))
         with pytest.raises(ProblemError, match=f"newer-lock.*{needed} wrote it: ") as caught:
-            read_lock(written)
+            read_lock(package_folder)
         assert caught.value.problems[0].hint.startswith(f"use {needed}, ")
     for writer in ("mcp-gen 0.0.1", "mcp-gen", "other 9", 9):
         for strange in (later, {"options": {"with": 3}}, {"options": {"with": ["grpc", "all"]}}):
             lock = data | strange | {"generator": writer}
-            (written / LOCK_NAME).write_text(json.dumps(lock))
+            (package_folder / LOCK_NAME).write_text(json.dumps(lock))
             with pytest.raises(ProblemError, match="bad-lock"):
-                read_lock(written)
+                read_lock(package_folder)
 
 
 def test_versions_are_compared_as_numbers() -> None:
@@ -120,22 +120,22 @@ def test_versions_are_compared_as_numbers() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="makes a named pipe")
-def test_a_lock_that_is_no_regular_file_is_not_read(written: Path, tmp_path: Path) -> None:
-    lock = written / LOCK_NAME
+def test_a_lock_that_is_no_regular_file_is_not_read(package_folder: Path, tmp_path: Path) -> None:
+    lock = package_folder / LOCK_NAME
     lock.rename(tmp_path / "elsewhere")
     lock.symlink_to(tmp_path / "elsewhere")
     with pytest.raises(ProblemError, match=r"bad-lock.*not a regular file"):
-        read_lock(written)
+        read_lock(package_folder)
     for make in (os.mkfifo, os.mkdir):
         lock.unlink()
         make(lock)
         with pytest.raises(ProblemError, match=r"bad-lock.*not a regular file"):
-            read_lock(written)
+            read_lock(package_folder)
 
 
-def test_a_revision_that_is_no_folder_name_is_refused(written: Path) -> None:
-    data = json.loads((written / LOCK_NAME).read_text())
+def test_a_revision_that_is_no_folder_name_is_refused(package_folder: Path) -> None:
+    data = json.loads((package_folder / LOCK_NAME).read_text())
     data["revisions"]["../x"] = data["revisions"].pop("2025-11-25")
-    (written / LOCK_NAME).write_text(json.dumps(data))
+    (package_folder / LOCK_NAME).write_text(json.dumps(data))
     with pytest.raises(ProblemError, match="bad-lock"):
-        read_lock(written)
+        read_lock(package_folder)

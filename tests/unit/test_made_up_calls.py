@@ -1,4 +1,4 @@
-"""The members that calls give one by one, for params that no published schema has."""
+"""The members that calls take one by one, for params that published schemas lack."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -59,7 +59,7 @@ MADE = {
 }
 
 
-def made(params: Json) -> RevisionIR:
+def make_revision(params: Json) -> RevisionIR:
     """A revision with a request of these params."""
     document = schemas.schema()
     definitions: Any = document["$defs"]
@@ -72,7 +72,7 @@ def made(params: Json) -> RevisionIR:
 def test_each_form_of_params_has_its_parameters() -> None:
     for name, params in PARAMS.items():
         with case(name):
-            found = stubs_of(made(params))["try/it"]
+            found = stubs_of(make_revision(params))["try/it"]
             parameters = [*found[0].parameters] if found else []
             assert len(parameters) == len(PARAMETERS[name])
             for text, wanted in zip(parameters, PARAMETERS[name], strict=True):
@@ -102,7 +102,7 @@ def test_a_member_that_asks_for_another_result_is_in_a_call_of_its_own() -> None
     results: Json = {"anyOf": [record((), y=STRING), record(("task",), task=TASK)]}
     params = record(("x",), x=STRING, task=TASK)
     plain, later = stub_of(params, results, {"try_later": "task"})
-    assert not any("task" in one for one in plain.parameters) and not plain.once
+    assert not any("task" in parameter for parameter in plain.parameters) and not plain.once
     assert later.parameters[2].startswith("task: ") and " = " not in later.parameters[2]
     assert later.name == "try_later" and later.once
     (plain,) = stub_of(params, results, {})
@@ -160,15 +160,15 @@ def test_a_request_with_a_form_asks_for_a_type_whatever_it_is_called() -> None:
 
 
 def test_facts_say_the_order_of_members() -> None:
-    ir = made(record(("x", "y"), x=STRING, y=STRING, a=STRING, b=STRING))
-    (method,) = (one for one in ir.methods if one.method == "try/it")
+    ir = make_revision(record(("x", "y"), x=STRING, y=STRING, a=STRING, b=STRING))
+    (method,) = (found for found in ir.methods if found.method == "try/it")
     assert method.order == ()
     facts = schemas.facts()
     facts["methods"]["user/ask"]["order"] = ["gone", "cursor"]
     (ask,) = (
-        one
-        for one in schemas.derive(schemas.schema(), facts).ir.methods
-        if one.method == "user/ask"
+        found
+        for found in schemas.derive(schemas.schema(), facts).ir.methods
+        if found.method == "user/ask"
     )
     assert ask.order == ("gone", "cursor")
 

@@ -1,4 +1,4 @@
-"""Is it a JSON Schema? The metaschema of its own dialect answers."""
+"""JSON Schema or not, by the metaschema of its own dialect."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ DRAFT_07 = "http://json-schema.org/draft-07/schema#"
 DRAFT_2020 = "https://json-schema.org/draft/2020-12/schema"
 
 
-def refused(schema: dict[str, Any]) -> tuple[Problem, ...]:
+def refusal_problems(schema: dict[str, Any]) -> tuple[Problem, ...]:
     with pytest.raises(ProblemError) as caught:
         check(schema, "x.json")
     assert {(p.code, p.place) for p in caught.value.problems} == {("not-a-schema", "x.json")}
@@ -23,7 +23,7 @@ def test_a_schema_passes(dialect: str) -> None:
 
 
 def test_a_violation_is_shown_with_place_and_dialect() -> None:
-    (problem,) = refused({"$schema": DRAFT_2020, "$defs": {"A/B": {"type": "text"}}})
+    (problem,) = refusal_problems({"$schema": DRAFT_2020, "$defs": {"A/B": {"type": "text"}}})
     assert problem.pointer == "/$defs/A~1B/type"
     assert DRAFT_2020 in problem.hint
 
@@ -31,25 +31,27 @@ def test_a_violation_is_shown_with_place_and_dialect() -> None:
 def test_the_dialect_decides() -> None:
     tuples: dict[str, Any] = {"$defs": {"A": {"items": [{}]}}}
     check({"$schema": DRAFT_07, **tuples}, "x.json")
-    assert refused({"$schema": DRAFT_2020, **tuples})
+    assert refusal_problems({"$schema": DRAFT_2020, **tuples})
 
 
 def test_without_a_dialect_the_newest_is_meant() -> None:
-    assert "no dialect" in refused({"$defs": {"A": {"items": [{}]}}})[0].hint
+    assert "no dialect" in refusal_problems({"$defs": {"A": {"items": [{}]}}})[0].hint
 
 
 @pytest.mark.parametrize("dialect", [1, None, [], {"a": 1}])
 def test_a_dialect_that_is_no_text_is_refused(dialect: Any) -> None:
-    (problem,) = refused({"$schema": dialect, "$defs": {}})
+    (problem,) = refusal_problems({"$schema": dialect, "$defs": {}})
     assert problem.pointer == "/$schema"
 
 
 def test_many_violations_are_cut_short() -> None:
-    assert len(refused({"$defs": {str(number): {"type": 1} for number in range(99)}})) == 10
+    assert (
+        len(refusal_problems({"$defs": {str(number): {"type": 1} for number in range(99)}})) == 10
+    )
 
 
 def test_long_messages_are_cut_short() -> None:
-    (problem,) = refused({"$defs": {"A": {"required": "x" * 5000}}})
+    (problem,) = refusal_problems({"$defs": {"A": {"required": "x" * 5000}}})
     assert len(problem.message) < 300
 
 
@@ -57,5 +59,5 @@ def test_nesting_is_bounded() -> None:
     deep: Any = {}
     for _ in range(100):
         deep = {"items": deep}
-    (problem,) = refused({"$defs": {"A": deep}})
+    (problem,) = refusal_problems({"$defs": {"A": deep}})
     assert "nested" in problem.message

@@ -13,7 +13,7 @@ from support.unit.schemas import PAGE, STRING, Json, record, ref, union
 STRINGS: Json = {"type": "array", "items": STRING}
 
 
-def derived(stated: Json | None = None, **more: Any) -> RevisionIR:
+def derive_ir(stated: Json | None = None, **more: Any) -> RevisionIR:
     document = schemas.schema()
     document["$defs"] |= more
     return schemas.derive(document, stated).ir
@@ -30,7 +30,7 @@ def draft(**more: Any) -> RevisionIR:
 
 
 def test_methods_are_in_wire_order_and_have_what_the_facts_say() -> None:
-    ir = derived()
+    ir = derive_ir()
     assert [m.method for m in ir.methods] == sorted(schemas.facts()["methods"])
     say = method(ir, "echo/say")
     assert (say.stem, say.constant, say.message) == ("say", "SAY", "SayRequest")
@@ -48,7 +48,7 @@ def test_methods_are_in_wire_order_and_have_what_the_facts_say() -> None:
 
 
 def test_a_gate_names_the_capability_and_who_declares_it() -> None:
-    ir = derived()
+    ir = derive_ir()
     (need,) = method(ir, "echo/say").requires
     assert (need.capability, need.role, need.sender) == ("SERVER_ECHO", "server", "client")
     (need,) = method(ir, "user/ask").requires
@@ -81,7 +81,7 @@ def test_a_gate_on_the_other_side_is_spelt_out_for_each_sender() -> None:
 
 
 def test_capabilities_are_those_of_the_schema() -> None:
-    found = [(c.constant, c.path, c.flag) for c in derived().capabilities]
+    found = [(c.constant, c.path, c.flag) for c in derive_ir().capabilities]
     assert found == [
         ("CLIENT_ASKING", ("asking",), False),
         ("SERVER_ECHO", ("echo",), False),
@@ -127,7 +127,7 @@ def test_a_result_that_may_be_one_of_several_types_is_any_of_them() -> None:
     stated = schemas.facts()
     stated["methods"]["echo/say"]["results"].append("EmptyResult")
     louder = {"SayResult": union("LoudResult", "EmptyResult"), "LoudResult": record(loud=STRING)}
-    assert method(derived(stated, **louder), "echo/say").results == ("LoudResult", "EmptyResult")
+    assert method(derive_ir(stated, **louder), "echo/say").results == ("LoudResult", "EmptyResult")
 
 
 def test_errors_go_from_the_oldest_and_keep_their_meaning() -> None:
@@ -138,7 +138,7 @@ def test_errors_go_from_the_oldest_and_keep_their_meaning() -> None:
         "emit": "server",
         "source": PAGE,
     }
-    found = [(e.code, e.name, e.data, e.emit) for e in derived(stated).errors]
+    found = [(e.code, e.name, e.data, e.emit) for e in derive_ir(stated).errors]
     assert found == [
         (-32042, "ASK_FIRST", "AskResult", "server"),
         (-32700, "PARSE_ERROR", None, "both"),
@@ -146,7 +146,7 @@ def test_errors_go_from_the_oldest_and_keep_their_meaning() -> None:
 
 
 def test_rules_and_metadata_come_from_the_facts() -> None:
-    ir = derived()
+    ir = derive_ir()
     assert (ir.rules.receive_batches, ir.rules.error_id_optional) == (False, True)
     assert ir.rules.result_type_values == ()
     assert not ir.rules.polling
@@ -155,9 +155,9 @@ def test_rules_and_metadata_come_from_the_facts() -> None:
 
 
 def test_a_page_lists_the_one_array_of_its_result() -> None:
-    assert method(derived(), "echo/say").items == ("content", Ref(ClassName("Block")))
-    assert method(derived(), "ping").items is None
-    of_strings = derived(SayResult=record(("names",), names=STRINGS, nextCursor=STRING))
+    assert method(derive_ir(), "echo/say").items == ("content", Ref(ClassName("Block")))
+    assert method(derive_ir(), "ping").items is None
+    of_strings = derive_ir(SayResult=record(("names",), names=STRINGS, nextCursor=STRING))
     assert method(of_strings, "echo/say").items == ("names", Scalar("string"))
 
 
@@ -169,42 +169,42 @@ def test_a_page_of_anything_else_is_no_list() -> None:
         ("no next page", record(("a",), a=STRINGS)),
     ]:
         with tables.case(name):
-            assert method(derived(SayResult=result), "echo/say").items is None
+            assert method(derive_ir(SayResult=result), "echo/say").items is None
 
 
-def test_what_may_be_something_else_than_a_page_is_no_list() -> None:
+def test_result_with_other_types_is_not_listing() -> None:
     stated = schemas.facts()
     stated["methods"]["echo/say"]["results"].append("EmptyResult")
-    assert method(derived(stated), "echo/say").items is None
+    assert method(derive_ir(stated), "echo/say").items is None
 
 
 def test_params_are_given_where_a_member_is_required_that_nobody_fills_in() -> None:
-    ir = derived()
+    ir = derive_ir()
     assert method(ir, "echo/say").params_given
     assert not method(ir, "ping").params_given
     stated = schemas.facts()
     filled = {"where": "AskRequestParams.question", "rule": "filled_in", "value": "?"}
     stated["producer"] = {"question": {**filled, "source": PAGE}}
-    ask = method(derived(stated), "user/ask")
+    ask = method(derive_ir(stated), "user/ask")
     assert ask.params_required and not ask.params_given
 
 
 def test_leniency_comes_from_the_facts() -> None:
-    assert derived().rules.leniency == ()
+    assert derive_ir().rules.leniency == ()
     stated = schemas.facts()
     where = {"where": "TextBlock.text", "source": PAGE}
     stated["leniency"] = {
         "absent": {**where, "rule": "absent_reads_as", "value": ""},
         "negative": {**where, "where": "LinkBlock.weight", "rule": "negative_reads_as", "value": 0},
     }
-    assert derived(stated).rules.leniency == (
+    assert derive_ir(stated).rules.leniency == (
         LeniencyIR("text", "absent", ""),
         LeniencyIR("weight", "negative", 0),
     )
 
 
 def test_the_text_of_a_stub_says_what_it_does_if_that_is_known() -> None:
-    ping = replace(method(derived(), "ping"), requires=())
+    ping = replace(method(derive_ir(), "ping"), requires=())
     rows: tuple[tuple[MessageKind, str, str, str], ...] = (
         ("request", "", "Send `ping`.", "Handle `ping`."),
         ("request", "Deprecated.", "Send `ping`. Deprecated.", "Handle `ping`. Deprecated."),

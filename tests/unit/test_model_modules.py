@@ -15,7 +15,7 @@ def ir() -> RevisionIR:
     return schemas.derive(schemas.schema()).ir
 
 
-def _named(ir: RevisionIR) -> dict[str, set[str]]:
+def _module_names(ir: RevisionIR) -> dict[str, set[str]]:
     return {
         module: {str(type_.name) for type_ in types} for module, types in model_modules(ir).items()
     }
@@ -23,12 +23,14 @@ def _named(ir: RevisionIR) -> dict[str, set[str]]:
 
 def _with_methods(ir: RevisionIR, **names: str) -> RevisionIR:
     """The revision with other names of its methods, by their stems."""
-    methods = (replace(one, method=names.get(one.stem, one.method)) for one in ir.methods)
+    methods = (
+        replace(method, method=names.get(method.stem, method.method)) for method in ir.methods
+    )
     return replace(ir, methods=tuple(methods))
 
 
 def test_a_type_is_where_the_only_feature_is_that_carries_it(ir: RevisionIR) -> None:
-    modules = _named(ir)
+    modules = _module_names(ir)
     assert {"SayRequestParams", "SayResult", "Block", "TextBlock", "Mode"} <= modules["echo"]
     assert {"AskRequestParams", "AskResult"} <= modules["user"]
     assert {"Token", "RequestParamsMeta"} <= modules["shared"]
@@ -65,16 +67,16 @@ def test_every_feature_has_a_module_that_can_be_imported(ir: RevisionIR) -> None
         ("messages", "messages"),
     ):
         with tables.case(feature):
-            modules = _named(_with_methods(ir, say=f"{feature}/say"))
+            modules = _module_names(_with_methods(ir, say=f"{feature}/say"))
             assert "SayResult" in modules[module]
             ast.parse(f"from .{module} import x")
 
 
 def test_features_with_one_module_share_nothing(ir: RevisionIR) -> None:
-    both = _named(_with_methods(ir, say="a-b/say", ask="a_b/ask"))
+    both = _module_names(_with_methods(ir, say="a-b/say", ask="a_b/ask"))
     assert {"SayResult", "AskResult"} <= both["a_b"]
 
 
 def test_a_revision_without_methods_has_messages_only(ir: RevisionIR) -> None:
-    assert _named(replace(ir, methods=())).keys() == {"messages"}
+    assert _module_names(replace(ir, methods=())).keys() == {"messages"}
     assert model_modules(replace(ir, methods=(), types=())) == {}

@@ -1,4 +1,4 @@
-"""Models: written by another tool, held to the IR."""
+"""Models: written by another tool, compared with the IR."""
 
 import ast
 from typing import Any

@@ -1,4 +1,4 @@
-"""Names: a value of these types cannot be anything but an identifier."""
+"""Names: values of these types are always identifiers."""
 
 import builtins
 import keyword
@@ -63,7 +63,7 @@ def test_types_that_python_cannot_name_get_a_name_by_rule() -> None:
             assert names.type_name(text) == names.class_name(expected)
 
 
-def test_what_is_no_name_stays_and_is_refused() -> None:
+def test_unsafe_names_are_unchanged_and_refused() -> None:
     for text in ("", " ", "Ä", "A\u0301", "A\n", "A;import os", "__import__", "A(object)", 'A"'):
         assert names.type_name(text) == text
         with pytest.raises(names.UnsafeName):
@@ -73,7 +73,7 @@ def test_what_is_no_name_stays_and_is_refused() -> None:
 def test_no_member_hides_an_attribute_of_models_or_of_their_class() -> None:
     from mcp_protogen.runtime.core.models import WireModel
 
-    attributes = {name for one in (WireModel, type(WireModel)) for name in dir(one)}
+    attributes = {name for cls in (WireModel, type(WireModel)) for name in dir(cls)}
     for name in attributes:
         if not name.startswith("_") and name.islower():
             assert names.field_name(name) == f"{name}_"

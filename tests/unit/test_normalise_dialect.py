@@ -1,4 +1,4 @@
-"""The part of JSON Schema that models can say."""
+"""The part of JSON Schema that models can express."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def plain(value: Any, *json_schemas: str) -> Json:
     return definition
 
 
-def warned(value: Any) -> list[str]:
+def warning_pointers(value: Any) -> list[str]:
     _, problems = dialect.plain({"$defs": {"A": value, "B": {}}}, (), "x.json")
     assert {problem.level for problem in problems} <= {Level.WARNING}
     return [problem.pointer for problem in problems]
@@ -64,8 +64,8 @@ def test_a_foreign_json_schema_with_a_title_is_read() -> None:
 def test_bounds_stay_on_members_only() -> None:
     bounded = {"type": "integer", "minimum": 1}
     assert plain(record(x=bounded))["properties"]["x"] == bounded
-    assert warned(bounded) == ["/$defs/A/minimum"]
-    assert warned(record(x={"type": "array", "items": bounded})) == [
+    assert warning_pointers(bounded) == ["/$defs/A/minimum"]
+    assert warning_pointers(record(x={"type": "array", "items": bounded})) == [
         "/$defs/A/properties/x/items/minimum"
     ]
 
@@ -85,17 +85,17 @@ def test_bounds_of_another_type_are_left_out() -> None:
 def test_the_type_of_undeclared_members_counts_where_there_are_no_others() -> None:
     strings = {"type": "object", "additionalProperties": STRING}
     assert plain(strings) == strings
-    assert warned(strings) == []
-    assert warned({**record(x=STRING), "additionalProperties": STRING}) == [
+    assert warning_pointers(strings) == []
+    assert warning_pointers({**record(x=STRING), "additionalProperties": STRING}) == [
         "/$defs/A/additionalProperties"
     ]
-    assert warned({**record(x=STRING), "additionalProperties": {}}) == []
+    assert warning_pointers({**record(x=STRING), "additionalProperties": {}}) == []
 
 
 def test_array_without_valid_items_stays_an_array() -> None:
     empty = {"type": "array", "items": False}
     for value in (empty, record(x=empty), {"anyOf": [STRING, empty]}):
-        assert warned(value) == []
+        assert warning_pointers(value) == []
     assert plain(empty) == {"type": "array", "items": {"enum": []}}
 
 
@@ -104,7 +104,7 @@ def test_object_without_valid_members_stays_an_object() -> None:
     assert plain(empty) == {"type": "object", "additionalProperties": {"enum": []}}
     assert plain({**empty, "properties": {}})["additionalProperties"] == {"enum": []}
     for beside in (record(x=STRING), {"required": ["x"]}, ref("B")):
-        assert "/$defs/A/additionalProperties" in warned({**empty, **beside})
+        assert "/$defs/A/additionalProperties" in warning_pointers({**empty, **beside})
 
 
 def test_closed_positions_bound_an_array() -> None:
@@ -127,7 +127,9 @@ def test_every_dangling_reference_is_shown() -> None:
     with pytest.raises(ProblemError) as caught:
         plain(definition)
     assert [
-        (one.code, one.pointer) for one in caught.value.problems if one.code != "loosened-schema"
+        (problem.code, problem.pointer)
+        for problem in caught.value.problems
+        if problem.code != "loosened-schema"
     ] == [
         ("dangling-ref", "/$defs/A/properties/x"),
         ("dangling-ref", "/$defs/A/properties/y/items"),

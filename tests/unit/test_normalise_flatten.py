@@ -3,7 +3,7 @@
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.normalise import flatten
-from mcp_protogen.pipeline.normalise.flatten import flattened
+from mcp_protogen.pipeline.normalise.flatten import flatten_definitions
 from support import tables
 from support.unit.schemas import STRING, Json, record, ref
 
@@ -14,13 +14,13 @@ BASE: Json = record(("x",), x=STRING)
 
 
 def flat(**definitions: Json) -> Json:
-    flat, _ = flattened({"Base": BASE, **definitions}, "x.json")
+    flat, _ = flatten_definitions({"Base": BASE, **definitions}, "x.json")
     found: Json = flat["A"]
     return found
 
 
-def noted(**definitions: Json) -> list[tuple[str, str]]:
-    _, problems = flattened({"Base": BASE, **definitions}, "x.json")
+def flatten_notes(**definitions: Json) -> list[tuple[str, str]]:
+    _, problems = flatten_definitions({"Base": BASE, **definitions}, "x.json")
     return [(problem.code, problem.pointer) for problem in problems]
 
 
@@ -48,7 +48,7 @@ def test_a_part_that_only_requires_does_not_loosen_the_member() -> None:
     assert flat(A={"allOf": [ref("Base"), {"allOf": [{"required": ["x"]}]}]}) == ref("Base")
 
 
-def test_what_annotates_alternatives_leaves_them_alternatives() -> None:
+def test_annotated_alternatives_stay_alternatives() -> None:
     union = {"anyOf": [ref("Base"), STRING], "default": "x"}
     assert flat(A=record(y=union)) == record(y=union)
 
@@ -58,12 +58,12 @@ def test_intersections_of_all_definitions_together_have_a_limit(
 ) -> None:
     monkeypatch.setattr(flatten, "_MOST_SCHEMAS", 0)
     large = record(**{f"x{number}": STRING for number in range(50)})
-    # As many plain ones as anybody writes are no intersections.
+    # A realistic number of plain ones without intersections.
     plain = {f"Plain{number}": large for number in range(50)}
-    assert flattened(plain, "x.json")[0] == plain
+    assert flatten_definitions(plain, "x.json")[0] == plain
     parts = {name: {"allOf": [ref("Base"), record(y=STRING)]} for name in "ABC"}
     with pytest.raises(ProblemError) as raised:
-        flattened({"Base": large, **parts}, "x.json")
+        flatten_definitions({"Base": large, **parts}, "x.json")
     (problem,) = raised.value.problems
     assert problem.code == "unsupported-schema"
     assert "multiply into too many schemas" in problem.message
@@ -89,7 +89,7 @@ def test_required_members_are_declared() -> None:
     assert flat(A=typed)["properties"] == {"y": INTEGER}
 
 
-def test_what_both_parts_say_of_a_member_holds() -> None:
+def test_member_keeps_constraints_of_both_parts() -> None:
     rows: list[tuple[Json, Json, Json]] = [
         (STRING, {}, STRING),
         ({"type": "number"}, INTEGER, INTEGER),
@@ -110,8 +110,8 @@ def test_what_both_parts_say_of_a_member_holds() -> None:
     ]
     for left, right, expected in rows:
         with tables.case(right):
-            for one, other in ((left, right), (right, left)):
-                joined = flat(A={"allOf": [record(y=one), record(y=other)]})
+            for first, second in ((left, right), (right, left)):
+                joined = flat(A={"allOf": [record(y=first), record(y=second)]})
                 assert joined["properties"]["y"] == expected
 
 
@@ -157,25 +157,29 @@ def test_types_beside_each_other_hold_their_own_contents() -> None:
     assert found == {"anyOf": [array, record(("x",), x={}), STRING]}
 
 
-def test_what_cannot_be_said_is_noted() -> None:
+def test_inexpressible_schema_is_noted() -> None:
     never = {"allOf": [record(y=STRING), record(y=INTEGER)]}
     assert flat(A=never)["properties"] == {}
-    assert noted(A=never) == [("loosened-schema", "/$defs/A")]
+    assert flatten_notes(A=never) == [("loosened-schema", "/$defs/A")]
     itself = {"allOf": [ref("A"), record(y=INTEGER)]}
-    assert noted(A=record(n=itself)) == [("loosened-schema", "/$defs/A")]
+    assert flatten_notes(A=record(n=itself)) == [("loosened-schema", "/$defs/A")]
     bounded = {"allOf": [{"anyOf": [INTEGER, STRING]}, {"type": "integer", "minimum": 1}]}
-    assert noted(A={"type": "array", "items": bounded}) == [("loosened-schema", "/$defs/A/items")]
+    assert flatten_notes(A={"type": "array", "items": bounded}) == [
+        ("loosened-schema", "/$defs/A/items")
+    ]
     mixed = {"allOf": [{"type": "object", "additionalProperties": STRING}, BASE]}
-    assert noted(A=mixed) == [("loosened-schema", "/$defs/A")]
+    assert flatten_notes(A=mixed) == [("loosened-schema", "/$defs/A")]
 
 
-def test_what_has_no_type_is_read_as_an_object_or_array_and_noted() -> None:
+def test_schema_without_type_is_read_as_object_or_array() -> None:
     assert flat(A={"properties": {"y": STRING}})["type"] == "object"
     assert flat(A={"items": STRING})["type"] == "array"
-    assert noted(A=record(y={"items": STRING})) == [("unsupported-schema", "/$defs/A/properties/y")]
+    assert flatten_notes(A=record(y={"items": STRING})) == [
+        ("unsupported-schema", "/$defs/A/properties/y")
+    ]
 
 
-def test_what_no_value_satisfies_is_refused_where_it_begins() -> None:
+def test_unsatisfiable_schema_is_refused_at_its_start() -> None:
     rows: list[tuple[Json, str]] = [
         ({"allOf": [ref("Base"), STRING]}, ""),
         (NEVER, ""),
@@ -203,7 +207,7 @@ def test_a_line_of_extensions_may_be_long() -> None:
         f"A{number}": {"allOf": [ref(f"A{number + 1}"), record(**{f"m{number}": STRING})]}
         for number in range(60)
     }
-    found, notes = flattened({**line, "A60": BASE}, "x.json")
+    found, notes = flatten_definitions({**line, "A60": BASE}, "x.json")
     assert notes == ()
     assert list(found) == [*line, "A60"]
     assert found["A0"]["properties"].keys() == {"x", *(f"m{number}" for number in range(60))}

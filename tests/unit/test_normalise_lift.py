@@ -1,6 +1,6 @@
 """Inline objects get the names of their places."""
 
-from mcp_protogen.pipeline.normalise.lift import lifted, shared
+from mcp_protogen.pipeline.normalise.lift import lift_objects, merge_meta_types
 from support import tables
 from support.unit.schemas import ANY_OBJECT, STRING, Json, record, ref
 
@@ -8,7 +8,7 @@ INNER = record(x=STRING)
 
 
 def lift(schema: Json) -> Json:
-    return lifted({"A": schema})
+    return lift_objects({"A": schema})
 
 
 NAMED = ref("AB")
@@ -49,7 +49,7 @@ def test_members_are_in_reading_order() -> None:
 
 def test_an_object_whose_name_is_taken_has_its_kind_after_it() -> None:
     definitions = {"A": record(b=INNER, c=record(y=STRING)), "AB": STRING, "ABObject": STRING}
-    found = lifted(definitions)
+    found = lift_objects(definitions)
     assert found["A"]["properties"] == {"b": ref("ABObject2"), "c": ref("AC")}
     for inline, kind in (
         ({"type": "array", "items": INNER}, "Item"),
@@ -72,13 +72,13 @@ def test_metadata_that_a_type_has_as_its_base_is_that_of_the_base() -> None:
         "SayParamsMeta": other,
         "A": record(x=ref("AskParamsMeta"), y=ref("SayParamsMeta")),
     }
-    found = shared(definitions, ())
+    found = merge_meta_types(definitions, ())
     assert found == {
         "ParamsMeta": {**common, "x-open": True},
         "SayParamsMeta": other,
         "A": record(x=ref("ParamsMeta"), y=ref("SayParamsMeta")),
     }
-    named = shared(definitions, {"AskParamsMeta"})
+    named = merge_meta_types(definitions, {"AskParamsMeta"})
     assert named == definitions
 
 

@@ -1,4 +1,4 @@
-"""References: where they lead, which are only other names, and which go round in circles."""
+"""References: targets, aliases, and cycles."""
 
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.normalise import references
@@ -19,7 +19,7 @@ def test_circles_through_members_and_arrays_are_fine() -> None:
 
 def test_renaming_reaches_every_reference() -> None:
     definitions = {"Annotated": STRING, "A": record(x=ref("Annotated"), y=union("Annotated"))}
-    assert references.renamed(definitions, {"Annotated": "Other"}) == {
+    assert references.rename_definitions(definitions, {"Annotated": "Other"}) == {
         "Other": STRING,
         "A": record(x=ref("Other"), y=union("Other")),
     }
@@ -28,7 +28,7 @@ def test_renaming_reaches_every_reference() -> None:
 def test_a_second_name_of_an_object_becomes_an_object() -> None:
     definitions = {"A": record(x=STRING), "B": ref("A"), "C": ref("B"), "D": ref("A"), "S": STRING}
     definitions["T"] = ref("S")
-    found = references.expanded(definitions, keep={"D"})
+    found = references.expand_aliases(definitions, keep={"D"})
     assert found["B"] == found["C"] == definitions["A"]
     assert found["D"] == ref("A")
     assert found["T"] == ref("S")
@@ -45,24 +45,26 @@ def any_json(*scalars: str) -> Json:
     }
 
 
-def test_what_every_value_satisfies_is_written_out_where_it_is_used() -> None:
-    found = references.spelled_out(any_json("boolean", "null", "number", "string"))
+def test_types_that_accept_everything_are_inlined() -> None:
+    found = references.simplify_any_values(any_json("boolean", "null", "number", "string"))
     assert found["JSONValue"] == {}
     assert found["JSONObject"] == ANY_OBJECT
     assert found["JSONArray"] == {"type": "array", "items": {}}
     assert found["Use"] == record(x={}, y=ref("JSONObject"), z={"type": "array", "items": {}})
-    assert references.spelled_out({"Any_": {}, "A": record(x=ref("Any_"))})["A"] == record(x={})
+    assert references.simplify_any_values({"Any_": {}, "A": record(x=ref("Any_"))})["A"] == record(
+        x={}
+    )
 
 
 def test_a_type_that_contains_itself_and_not_every_value_stays_what_it_is() -> None:
     for scalars in (("boolean", "null", "integer", "string"), ("boolean", "number", "string")):
         definitions = any_json(*scalars)
-        assert references.spelled_out(definitions) == definitions
+        assert references.simplify_any_values(definitions) == definitions
     definitions = {
         "A": {"type": "array", "items": ref("B")},
         "B": {"type": "array", "items": ref("A")},
     }
-    assert references.spelled_out(definitions) == definitions
+    assert references.simplify_any_values(definitions) == definitions
 
 
 def test_target_inside_a_definition_becomes_a_definition() -> None:
@@ -76,7 +78,7 @@ def test_target_inside_a_definition_becomes_a_definition() -> None:
             "E<F>": {"$ref": "#/$defs/A/properties/nothing"},
         }
     }
-    whole, origins = references.hoisted(document)
+    whole, origins = references.hoist(document)
     assert origins == {"AXY": "/$defs/A/properties/x/properties/y", "AX": "/$defs/A/properties/x"}
     found = whole["$defs"]
     assert found["A"] == record(x=ref("AX"))
@@ -88,19 +90,19 @@ def test_target_inside_a_definition_becomes_a_definition() -> None:
 
 def test_pointer_does_not_follow_references() -> None:
     definitions = {"A": ref("B"), "B": record(x=STRING), "C": ref("A/properties/x")}
-    whole, origins = references.hoisted({"$defs": definitions})
+    whole, origins = references.hoist({"$defs": definitions})
     assert (whole["$defs"], origins) == (definitions, {})
 
 
 def test_place_that_is_only_a_reference_stands_for_its_target() -> None:
     definitions = {"A": record(x=ref("B")), "B": record(y=STRING), "C": ref("A/properties/x")}
-    whole, _ = references.hoisted({"$defs": definitions})
+    whole, _ = references.hoist({"$defs": definitions})
     assert whole["$defs"]["C"] == ref("B")
 
 
 def test_place_that_refers_to_itself_is_a_circle() -> None:
     place = "A/properties/x"
-    whole, _ = references.hoisted({"$defs": {"A": record(x=ref(place)), "B": ref(place)}})
+    whole, _ = references.hoist({"$defs": {"A": record(x=ref(place)), "B": ref(place)}})
     (problem,) = references.circles(whole["$defs"], "x.json")
     assert (problem.code, problem.pointer) == ("ref-cycle", "/$defs/AX")
 
@@ -108,7 +110,7 @@ def test_place_that_refers_to_itself_is_a_circle() -> None:
 def test_target_outside_of_schemas_stays_where_it_is() -> None:
     owner = {**record(x=STRING), "default": record(y=STRING)}
     places = {"B": ref("A/default"), "C": ref("A/properties"), "D": ref("A/required")}
-    whole, _ = references.hoisted({"$defs": {"A": owner, **places}})
+    whole, _ = references.hoist({"$defs": {"A": owner, **places}})
     found = whole["$defs"]
     assert found["A"] == owner
     assert found["ADefault"] == record(y=STRING)
@@ -118,7 +120,7 @@ def test_target_outside_of_schemas_stays_where_it_is() -> None:
 
 def test_whole_schema_is_a_definition_without_its_definitions() -> None:
     above: Json = {"type": "object", "properties": {"x": {"$ref": "#"}}}
-    whole, origins = references.hoisted({**above, "$defs": {"A": {"$ref": "#"}}})
+    whole, origins = references.hoist({**above, "$defs": {"A": {"$ref": "#"}}})
     root = {"type": "object", "properties": {"x": ref("Root")}}
     assert whole["$defs"] == {"A": ref("Root"), "Root": root}
     assert origins == {"Root": ""}
@@ -126,28 +128,28 @@ def test_whole_schema_is_a_definition_without_its_definitions() -> None:
 
 def test_problem_of_an_inner_target_is_placed_where_it_stands() -> None:
     problem = Problem("x", "y", "x.json", "/$defs/AX/items")
-    (placed,) = references.placed([problem], {"AX": "/$defs/A/properties/x"})
+    (placed,) = references.restore_places([problem], {"AX": "/$defs/A/properties/x"})
     assert placed.pointer == "/$defs/A/properties/x/items"
 
 
 def test_objects_may_contain_themselves() -> None:
     definitions = {"A": record(x=ref("A"))}
-    assert references.spelled_out(definitions) == definitions
+    assert references.simplify_any_values(definitions) == definitions
 
 
 def test_a_line_of_definitions_may_be_long() -> None:
     arms = {f"A{number}": {"anyOf": [ref(f"A{number + 1}"), STRING]} for number in range(2_000)}
     definitions: Json = {**arms, "A2000": {"type": "null"}}
     assert not [*references.circles(definitions, "x")]
-    assert references.spelled_out(definitions) == definitions
+    assert references.simplify_any_values(definitions) == definitions
     called: Json = {f"A{number}": ref(f"A{number + 1}") for number in range(2_000)}
-    found = references.expanded({**called, "A2000": record(x=STRING)}, keep=())
+    found = references.expand_aliases({**called, "A2000": record(x=STRING)}, keep=())
     assert found["A0"] == record(x=STRING)
 
 
-def test_what_is_anything_may_be_so_through_an_array_of_others() -> None:
+def test_any_type_through_array_is_recognised() -> None:
     kinds = ("boolean", "null", "number", "object", "string")
     scalars: Json = {"anyOf": [{"type": kind} for kind in kinds]}
     items: Json = {"type": "array", "items": {"anyOf": [ref("Z"), {"type": "array"}]}}
     definitions: Json = {"A": {"anyOf": [items, ref("Z")]}, "Z": scalars}
-    assert references.spelled_out(definitions)["A"] == {}
+    assert references.simplify_any_values(definitions)["A"] == {}

@@ -1,4 +1,4 @@
-"""Patches of the user: where they come from, what they are for, and what is wrong with them."""
+"""Patches of the user: their sources, their targets, and their faults."""
 
 import json
 from pathlib import Path
@@ -30,15 +30,15 @@ def with_patches(*given: GivenPatches) -> GenerationOptions:
 
 
 def member(options: GenerationOptions) -> str:
-    """The type of the default of a number field, as it is derived."""
+    """Return the derived type of the default of a number field."""
     ir = derive_revision(sources.load(REVISION, options)).ir
     found = next(type_ for type_ in ir.types if type_.name == "NumberSchema")
     assert isinstance(found, ObjectIR)
     return repr(next(field.type for field in found.fields if field.wire == "default"))
 
 
-def test_they_come_after_ours() -> None:
-    # The published type is "integer", which a patch of ours replaces.
+def test_own_patches_apply_after_built_in_patches() -> None:
+    # The published type is "integer", which our own patch replaces.
     assert "integer" not in member(GenerationOptions((REVISION,)))
     assert "integer" in member(with_patches(own(WIDER)))
     both = own({"pointer": DEFAULT, "was": ["integer", "number"], "now": "integer"})
@@ -49,7 +49,7 @@ def test_those_of_another_revision_are_left_alone() -> None:
     assert "integer" not in member(with_patches(own(WIDER, revision="2026-07-28")))
 
 
-def test_one_that_does_not_fit_names_its_file_and_place() -> None:
+def test_unfitting_patch_names_its_file_and_place() -> None:
     for given, place in (
         (own(WIDER, WIDER), "mine.json#/patches/1"),
         (GivenPatches("", (WIDER, WIDER), "pyproject.toml", "/tool/x"), "pyproject.toml#/tool/x/1"),
@@ -61,7 +61,7 @@ def test_one_that_does_not_fit_names_its_file_and_place() -> None:
         assert problem.message.startswith(DEFAULT)
 
 
-def test_they_move_the_digest_of_patches_of_their_revision_alone() -> None:
+def test_own_patches_change_digest_of_their_revision_only() -> None:
     def digests(*given: GivenPatches) -> dict[str, str]:
         options = GenerationOptions((REVISION, "2026-07-28"), patches=given)
         revisions = read_inputs(options).revisions
@@ -71,18 +71,18 @@ def test_they_move_the_digest_of_patches_of_their_revision_alone() -> None:
     assert before[REVISION] != after[REVISION]
     assert before["2026-07-28"] == after["2026-07-28"]
     assert digests(own()) == before
-    # Text for readers is part of it, as it is of ours.
+    # A patch has text for readers, like our own.
     assert digests(own({**WIDER, "reason": "Why."})) != after
 
 
 def test_an_entry_of_the_wrong_form_is_named() -> None:
     for entry, said in (
-        ("x", "not an object"),
+        ("x", "must be an object"),
         ({"now": 1}, "pointer must be"),
         ({"pointer": "$defs/A", "now": 1}, "begins with a slash"),
-        ({"pointer": "/$defs/A"}, "was, or now, or both"),
+        ({"pointer": "/$defs/A"}, "was, now or both"),
         ({"pointer": "/$defs/A", "now": 1, "wass": 1}, "no member 'wass'"),
-        ({"pointer": "/$defs/A", "now": 1, "reason": 1}, "reason must be a text"),
+        ({"pointer": "/$defs/A", "now": 1, "reason": 1}, "reason must be a string"),
     ):
         with tables.case(entry), pytest.raises(ProblemError, match=said) as caught:
             read_patches([own(WIDER, entry)], lambda _: GivenFile("", b""))

@@ -1,4 +1,4 @@
-"""What the project says, it says in its own words."""
+"""The project uses its own words."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from support import missing
 from support.folders import ROOT
 
 TEXT = frozenset({".py", ".jinja", ".jinja2", ".md", ".toml", ".json", ".yml", ".yaml", ""})
-# As many words in a row are a quotation.
+# A longer common run of words is a quotation.
 RUN = 9
 
 

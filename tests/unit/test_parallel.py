@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 from mcp_protogen.pipeline.emit import parallel
-from mcp_protogen.pipeline.emit.parallel import ahead
+from mcp_protogen.pipeline.emit.parallel import prefetch
 
 
 @pytest.fixture(params=[1, 2])
@@ -19,7 +19,7 @@ def processors(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     return number
 
 
-def numbered(amount: int) -> Iterator[tuple[int, int]]:
+def number_items(amount: int) -> Iterator[tuple[int, int]]:
     return ((number, os.getpid()) for number in range(amount))
 
 
@@ -41,7 +41,7 @@ done.set()
 
 
 def test_items_come_in_their_order(processors: int) -> None:
-    with ahead(numbered(9)) as items:
+    with prefetch(number_items(9)) as items:
         numbers, makers = zip(*items, strict=True)
     assert numbers == (*range(9),)
     (maker,) = {*makers}
@@ -49,7 +49,7 @@ def test_items_come_in_their_order(processors: int) -> None:
 
 
 def test_items_may_be_larger_than_what_a_pipe_holds(processors: int) -> None:
-    with ahead(bytes(3 << 20) for _ in range(2)) as items:
+    with prefetch(bytes(3 << 20) for _ in range(2)) as items:
         assert [len(item) for item in items] == [3 << 20] * 2
 
 
@@ -58,31 +58,31 @@ def test_a_failure_ends_the_items(processors: int) -> None:
         yield 1
         raise LookupError("gone")
 
-    with ahead(failing()) as items:
+    with prefetch(failing()) as items:
         assert next(items) == 1
         with pytest.raises(LookupError, match="gone"):
             next(items)
 
 
 def test_a_process_that_is_killed_is_named_as_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    def killed() -> Iterator[int]:
+    def kill_maker() -> Iterator[int]:
         yield 1
         os.kill(os.getpid(), signal.SIGKILL)
         yield 2
 
     monkeypatch.setattr(parallel, "processors", lambda: 2)
-    with ahead(killed()) as items:
+    with prefetch(kill_maker()) as items:
         assert next(items) == 1
-        with pytest.raises(ChildProcessError, match="ended from outside"):
+        with pytest.raises(ChildProcessError, match="was killed"):
             next(items)
 
 
-def test_nothing_goes_on_when_nobody_wants_more(processors: int) -> None:
+def test_maker_process_stops_with_its_reader(processors: int) -> None:
     def endless() -> Iterator[int]:
         while True:
             yield os.getpid()
 
-    with ahead(endless()) as items:
+    with prefetch(endless()) as items:
         maker = next(items)
     if maker != os.getpid():
         with pytest.raises(ProcessLookupError):

@@ -1,4 +1,4 @@
-"""The ledger: each entry asserts what it replaces, and all that no longer hold are shown."""
+"""Patches: each entry asserts the old value, and all outdated entries are reported."""
 
 import copy
 from typing import Any
@@ -15,9 +15,9 @@ def entry(pointer: str, **rest: Any) -> dict[str, Any]:
     return {"pointer": pointer, "reason": "Why.", "source": "schema.ts", **rest}
 
 
-def refused(*ledger: dict[str, Any]) -> tuple[Problem, ...]:
+def refusal_problems(*entries: dict[str, Any]) -> tuple[Problem, ...]:
     with pytest.raises(ProblemError) as caught:
-        apply(SCHEMA, ledger, "patches.json")
+        apply(SCHEMA, entries, "patches.json")
     return caught.value.problems
 
 
@@ -42,14 +42,14 @@ def test_items_of_arrays_are_patched_by_index() -> None:
     assert patched["$defs"]["B"]["required"] == ["x", "z"]
 
 
-def test_the_ledger_stays_untouched_when_later_entries_change_what_it_put_in() -> None:
-    ledger = (entry("/$defs/C", now={"a": 1}), entry("/$defs/C/a", was=1, now=2))
-    apply(SCHEMA, ledger, "")
-    assert ledger[0]["now"] == {"a": 1}
+def test_patches_stay_unchanged_when_later_ones_change_their_values() -> None:
+    entries = (entry("/$defs/C", now={"a": 1}), entry("/$defs/C/a", was=1, now=2))
+    apply(SCHEMA, entries, "")
+    assert entries[0]["now"] == {"a": 1}
 
 
 def test_a_value_that_has_moved_on_is_refused() -> None:
-    (problem,) = refused(entry("/$defs/A/type", was="number", now="integer"))
+    (problem,) = refusal_problems(entry("/$defs/A/type", was="number", now="integer"))
     assert problem.code == "stale-patch"
     assert problem.place == "patches.json#/patches/0"
     assert "found 'string'" in problem.message
@@ -57,29 +57,29 @@ def test_a_value_that_has_moved_on_is_refused() -> None:
 
 
 def test_a_patch_that_is_already_upstream_says_so() -> None:
-    (problem,) = refused(entry("/$defs/A/type", was="number", now="string"))
+    (problem,) = refusal_problems(entry("/$defs/A/type", was="number", now="string"))
     assert "drop this entry" in problem.hint
 
 
 def test_a_removal_that_is_already_upstream_says_so() -> None:
-    (problem,) = refused(entry("/$defs/A/format", was="uri"))
+    (problem,) = refusal_problems(entry("/$defs/A/format", was="uri"))
     assert "the pointer is wrong" in problem.hint and "drop this entry" in problem.hint
 
 
-def test_what_should_be_absent_and_is_there_is_refused() -> None:
-    (problem,) = refused(entry("/$defs/A/type", now="integer"))
+def test_add_over_existing_member_is_refused() -> None:
+    (problem,) = refusal_problems(entry("/$defs/A/type", now="integer"))
     assert problem.code == "stale-patch"
 
 
 def test_a_place_whose_parent_is_gone_is_refused() -> None:
-    (problem,) = refused(entry("/$defs/Z/type", now="integer"))
+    (problem,) = refusal_problems(entry("/$defs/Z/type", now="integer"))
     assert "nothing is there" in problem.message
 
 
 def test_a_place_that_cannot_hold_anything_is_refused() -> None:
     for pointer in ("/$defs/B/required/9", "/$defs/B/required/x", "/$defs/A/type/x"):
         with tables.case(pointer):
-            (problem,) = refused(entry(pointer, now="z"))
+            (problem,) = refusal_problems(entry(pointer, now="z"))
             assert problem.code == "stale-patch"
 
 
@@ -91,7 +91,7 @@ def test_true_is_not_one(there: Any, was: Any) -> None:
 
 
 def test_every_stale_entry_is_shown_and_good_ones_between_them_are_not() -> None:
-    found = refused(
+    found = refusal_problems(
         entry("/$defs/A/type", was="null", now="x"),
         entry("/$defs/A/type", was="string", now="integer"),
         entry("/$defs/Q", was={}),
@@ -115,15 +115,15 @@ MARKED: dict[str, Any] = {
 def test_a_star_stands_for_all_that_are_there() -> None:
     where = "/$defs/*/properties/mark"
     members = apply(MARKED, (entry(f"{where}/$ref", was="#/x"),), "")["$defs"]
-    marks = [one["properties"]["mark"] for one in members.values() if "properties" in one]
+    marks = [member["properties"]["mark"] for member in members.values() if "properties" in member]
     assert marks == [{}, {"minLength": 1}, {"type": "string"}]
     added = apply(MARKED, (entry(f"{where}/title", now="x"),), "")["$defs"]
-    assert [one["properties"]["mark"]["title"] for one in list(added.values())[:3]] == ["x"] * 3
+    assert [type_["properties"]["mark"]["title"] for type_ in list(added.values())[:3]] == ["x"] * 3
     items = apply({"a": [{"b": 1}, {"c": 1}]}, (entry("/a/*/b", was=1, now=2),), "")
     assert items == {"a": [{"b": 2}, {"c": 1}]}
 
 
-def test_what_a_star_stands_for_is_the_same_everywhere_and_somewhere() -> None:
+def test_star_patch_needs_same_value_everywhere_and_one_match() -> None:
     for pointer, was, said in (
         ("/$defs/*/properties/mark/$ref", "#/y", {"/$defs/A/", "/$defs/B/"}),
         ("/$defs/*/properties/none/$ref", "#/x", {"/$defs/*/"}),

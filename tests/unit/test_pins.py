@@ -1,4 +1,4 @@
-"""Pins: which published bytes a revision stands for, and how that moves on."""
+"""Pins: the published bytes of a revision, and their updates."""
 
 import json
 from collections.abc import Callable
@@ -67,7 +67,7 @@ def test_a_revision_that_is_no_safe_folder_name_is_refused(name: str, tmp_path: 
 @pytest.mark.parametrize(
     "content", [b"<html>", b"{}", b"[]", b'{"$defs": {"A": {"type": "text"}}}']
 )
-def test_nothing_is_written_for_what_is_no_schema(content: bytes, folder: Path) -> None:
+def test_invalid_schema_leaves_pins_unchanged(content: bytes, folder: Path) -> None:
     before = pins_file(folder).read_bytes()
     with pytest.raises(ProblemError):
         add("2030-01-01", content, Origin(), "a.json", folder)
@@ -103,7 +103,7 @@ def test_a_lost_snapshot_is_made_again_from_the_published_file(folder: Path) -> 
         assert read_snapshot("2030-01-01", folder) == before
 
 
-def test_what_a_move_changes_is_not_read_off_a_snapshot_that_is_not_the_pinned_one(
+def test_unpinned_snapshot_is_not_compared(
     folder: Path,
 ) -> None:
     snapshot_file("2030-01-01", folder).write_text("{}")
@@ -204,10 +204,10 @@ def test_all_committed_snapshots_are_the_pinned_ones() -> None:
     assert len(report.revisions) == 5
 
 
-def test_each_pin_names_the_published_bytes(published: Callable[[str], bytes]) -> None:
+def test_each_pin_names_the_published_bytes(published_bytes: Callable[[str], bytes]) -> None:
     for revision in load_pins():
         with tables.case(revision):
-            assert verify(revision, (revision, published(revision))).problems == ()
+            assert verify(revision, (revision, published_bytes(revision))).problems == ()
 
 
 def test_all_known_publications_are_in_the_pins() -> None:

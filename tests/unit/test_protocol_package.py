@@ -1,4 +1,4 @@
-"""The package that is installed with the generator: what works without it, and what says so."""
+"""The installed protocol package: the commands that work without it, and the error of others."""
 
 import os
 import re
@@ -89,13 +89,13 @@ def test_all_that_makes_or_compares_packages_works_without_it(state: str, tmp_pa
 
 
 @pytest.fixture
-def gone(monkeypatch: pytest.MonkeyPatch) -> None:
+def missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     """Hides the package from this process."""
     monkeypatch.setitem(sys.modules, NAME, None)
 
 
 def test_every_command_that_asks_a_server_says_that_it_is_not_there(
-    gone: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: Run
+    missing_package: None, monkeypatch: pytest.MonkeyPatch, mcp_gen: Run
 ) -> None:
     def no_log(*_: object) -> None:
         """Leave the log of the tests alone."""
@@ -106,12 +106,12 @@ def test_every_command_that_asks_a_server_says_that_it_is_not_there(
         with case(command):
             ran = mcp_gen(*command.split())
             assert (ran.code, ran.err.count("error[")) == (2, 1)
-            assert ran.err.startswith(f"error[broken-installation]: {NAME}, which mcp-gen speaks")
+            assert ran.err.startswith(f"error[broken-installation]: {NAME}, a part of mcp-gen")
             assert "make golden" in ran.err.splitlines()[1]
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_what_is_wrong_with_it_is_said_each_time(
+def test_faulty_package_is_reported_on_each_import(
     fault: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program, said = FAULTS[fault]

@@ -1,4 +1,4 @@
-"""Publishing: what is written, kept, removed and refused; nobody's work is lost."""
+"""Publishing: written, kept, removed and refused files; users' work is never lost."""
 
 import errno
 import json
@@ -80,7 +80,7 @@ def test_unchanged_files_are_not_touched(out: Path) -> None:
     assert (after.st_ino, after.st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
 
 
-def test_nothing_at_all_happens_when_nothing_changed(out: Path) -> None:
+def test_unchanged_package_is_not_touched(out: Path) -> None:
     put(OLD, out)
     before = out.stat().st_ino
     outcome = put(OLD, out)
@@ -172,7 +172,7 @@ def test_a_lock_is_not_believed_against_what_the_same_inputs_make(out: Path) -> 
     assert "thesis" not in (out / LOCK_NAME).read_text()
 
 
-def test_what_another_revision_is_added_to_is_not_overwritten_either(out: Path) -> None:
+def test_adding_revision_does_not_overwrite_foreign_files(out: Path) -> None:
     put(without("2026-07-28"), out)
     forge(out, **{"v2025_11_25/models": "edited", "v2025_11_25/mine": "mine"})
     with pytest.raises(ProblemError) as caught:
@@ -203,7 +203,7 @@ def test_ends_of_lines_that_a_checkout_changed_are_put_right(out: Path) -> None:
 
 
 def without(revision: str) -> Package:
-    """What is left when one of the revisions of `BOTH` is taken out."""
+    """Return a package without one revision of `BOTH`."""
     inputs = with_revisions({"2025-11-25", "2026-07-28"} - {revision})
     files = {file.path: file.content.decode() for file in BOTH.files}
     folder = module_name(revision)
@@ -232,7 +232,7 @@ def test_a_revision_that_is_taken_out_goes_with_all_that_is_about_it(out: Path) 
     }
 
 
-def test_what_translates_goes_with_the_last_revision_but_one(out: Path) -> None:
+def test_translation_files_go_with_second_last_revision(out: Path) -> None:
     files = {file.path: file.content.decode() for file in BOTH.files}
     runtime = {"_runtime/core.py": "core", "_runtime/translation.py": "between"}
     put(package({**files, **runtime}, BOTH.inputs), out)
@@ -332,7 +332,7 @@ def test_all_files_and_folders_in_the_way_are_named_with_a_hint(out: Path, force
         (str(out / "b.py"), "a folder is in place of a file that is needed here"),
     ]
     assert {problem.code for problem in found} == {"foreign-file"}
-    hint = "move it away; --force does not replace a folder by a file or a file by a folder"
+    hint = "move it away; --force does not exchange files and folders"
     assert {problem.hint for problem in found} == {hint}
     assert contents(out) == before
 

@@ -19,7 +19,7 @@ from mcp_protogen.pipeline.output import workspace
 from mcp_protogen.pipeline.output.publish import publish
 from mcp_protogen.pipeline.output.workspace import exclusive
 from support.killing import run_until_killed
-from support.missing import untested
+from support.missing import skip_untested
 from support.unit.packages import LATER, NEW, OLD, beside, codes, contents, package, put
 
 
@@ -114,9 +114,7 @@ def test_a_failed_second_rename_is_taken_back(out: Path, monkeypatch: pytest.Mon
     assert contents(out) == before
 
 
-def test_what_the_user_saves_during_the_swap_is_not_lost(
-    out: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_saved_during_swap_are_kept(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exchange = exchange_module.exchange
 
     def save_first(staged: Path, target: Path) -> bool:
@@ -163,14 +161,14 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         capture_output=True,
     )
     if mounted.returncode:
-        untested("rights to mount a small disk", "what a full disk leaves behind")
+        skip_untested("rights to mount a small disk", "what a full disk leaves behind")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="mounts a tmpfs")
 class TestOnASmallDisk:
-    """What only a real file system shows."""
+    """Cases that need a real file system."""
 
     def test_a_full_disk_leaves_the_old_package(self, small_disk: Path) -> None:
         out = small_disk / "pkg"
@@ -199,10 +197,10 @@ class TestOnASmallDisk:
 def test_a_kill_at_any_step_leaves_the_old_or_the_new_package(
     out: Path, monkeypatch: pytest.MonkeyPatch, atomic: bool, first: bool
 ) -> None:
-    ctypes.CDLL(None)  # what a child would load, it need not load each time
+    ctypes.CDLL(None)  # loaded once for all children
     if not atomic:
         monkeypatch.setattr(workspace, "exchange", cannot)
-    start = nothing if first else with_mine
+    start = publish_nothing if first else with_mine
     start(out)
     old = contents(out)
     put(NEW, out)
@@ -224,7 +222,7 @@ def test_a_kill_at_any_step_leaves_the_old_or_the_new_package(
     assert atomic or first or "none" in seen
 
 
-def nothing(out: Path) -> None:
+def publish_nothing(out: Path) -> None:
     """No package at all."""
 
 

@@ -1,4 +1,4 @@
-"""Templates: what is wrong with one is named by template and line."""
+"""Templates: a fault is named by template and line."""
 
 from functools import cache
 from pathlib import Path
@@ -20,12 +20,12 @@ REVISION = "2024-11-05"
 
 @cache
 def tiny() -> RevisionIR:
-    """What modules are made of."""
+    """Return the input of modules."""
     return schemas.read(schemas.schema()).ir
 
 
 def broken(folder: Path, text: str, name: str = "methods.py.jinja") -> Problem:
-    """The one problem of modules whose template `name` is `text`."""
+    """Return the single problem of modules whose template `name` is `text`."""
     (folder / name).write_text(text, encoding="utf-8")
     with pytest.raises(ProblemError) as caught:
         list(
@@ -143,7 +143,7 @@ def test_templates_of_the_user_go_first_and_ours_fill_in(tmp_path: Path) -> None
     package = generate(GenerationOptions((REVISION,), templates=tmp_path, parts=tuple(PARTS)))
     assert schemas.text_of(package, "v2024_11_05/__init__.py") == f'{HEAD}MINE = "{REVISION}"\n'
     assert "class Server(" in schemas.text_of(package, "v2024_11_05/server.py")
-    # An empty template makes a module with nothing but the head.
+    # An empty template makes a module with only the head.
     assert schemas.text_of(package, "bridge.py").strip() == HEAD.strip()
 
 

@@ -1,4 +1,4 @@
-"""No code names a revision, or picks one by its place: what differs is in facts and rules."""
+"""Code names no revision, and picks none by position: differences are in facts and rules."""
 
 import ast
 from collections.abc import Iterator
@@ -23,8 +23,8 @@ SAMPLES = {
 
 
 def names_revision(value: object) -> bool:
-    """Whether a value is a text with the name of a revision in it."""
-    return isinstance(value, str) and any(one in value for one in REVISIONS)
+    """Return whether a value is a text with the name of a revision."""
+    return isinstance(value, str) and any(revision in value for revision in REVISIONS)
 
 
 def is_list_of_revisions(name: str) -> bool:
@@ -32,13 +32,17 @@ def is_list_of_revisions(name: str) -> bool:
 
 
 def faults_of_code(tree: ast.AST) -> Iterator[int]:
-    """The lines with the name of a revision outside docstrings, or with one by its place."""
-    texts = {id(one.value) for one in ast.walk(tree) if isinstance(one, ast.Expr)}
+    """Return the lines that name a revision outside docstrings, or pick one by position."""
+    texts = {id(statement.value) for statement in ast.walk(tree) if isinstance(statement, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and id(node) not in texts and names_revision(node.value):
             yield node.lineno
         if isinstance(node, ast.Subscript) and is_list_of_revisions(ast.unparse(node.value)):
-            places = [one.value for one in ast.walk(node.slice) if isinstance(one, ast.Constant)]
+            places = [
+                constant.value
+                for constant in ast.walk(node.slice)
+                if isinstance(constant, ast.Constant)
+            ]
             if any(isinstance(place, int) for place in places):
                 yield node.lineno
 
@@ -48,8 +52,10 @@ def faults_of_template(text: str) -> Iterator[int]:
     environment = Environment()
     environment.filters.update(FILTERS)
     tree = environment.parse(text)
-    yield from (one.lineno for one in tree.find_all(nodes.Const) if names_revision(one.value))
-    yield from (one.lineno for one in tree.find_all(nodes.TemplateData) if names_revision(one.data))
+    yield from (node.lineno for node in tree.find_all(nodes.Const) if names_revision(node.value))
+    yield from (
+        node.lineno for node in tree.find_all(nodes.TemplateData) if names_revision(node.data)
+    )
     for item in tree.find_all(nodes.Getitem):
         name = str(getattr(item.node, "name", getattr(item.node, "attr", "")))
         by_place = isinstance(item.arg, nodes.Const | nodes.Neg | nodes.Slice)
@@ -64,8 +70,8 @@ def faults(path: Path) -> list[str]:
 
 
 def test_no_code_names_a_revision_or_picks_one_by_its_place() -> None:
-    named = [one for path in (*MODULES, *TEMPLATES) for one in faults(path)]
-    assert {one.rpartition(":")[0] for one in named} == SAMPLES.keys(), named
+    named = [fault for path in (*MODULES, *TEMPLATES) for fault in faults(path)]
+    assert {place.rpartition(":")[0] for place in named} == SAMPLES.keys(), named
 
 
 @pytest.mark.parametrize("revision", REVISIONS)

@@ -1,4 +1,4 @@
-"""Our own data files: of the form they promise, complete, and free of entries for nothing."""
+"""Our own data files: of their promised form, complete, and without useless entries."""
 
 import copy
 import json
@@ -40,7 +40,7 @@ def read(path: Path) -> Json:
 
 
 @cache
-def derived(revision: str) -> Derived:
+def derive(revision: str) -> Derived:
     return derive_revision(sources.load(revision, GenerationOptions((revision,))))
 
 
@@ -115,7 +115,7 @@ def test_no_object_of_a_format_takes_members_it_does_not_name() -> None:
 def test_everything_that_people_look_up_is_described() -> None:
     for revision in REVISIONS:
         with tables.case(revision):
-            ir = derived(revision).ir
+            ir = derive(revision).ir
             described = {
                 **{f"type {entry.name}": entry.doc for entry in ir.types},
                 **{f"method {entry.method}": entry.doc for entry in ir.methods},
@@ -131,7 +131,7 @@ def test_no_description_is_of_nothing() -> None:
     everything = [described, *overrides.values()]
     used = {kind: set[str]() for kind in described}
     for revision in REVISIONS:
-        ir = derived(revision).ir
+        ir = derive(revision).ir
         used["types"] |= {str(entry.name) for entry in ir.types}
         used["fields"] |= {
             key

@@ -1,4 +1,4 @@
-"""Which revisions a run makes, and which it keeps."""
+"""The revisions that a run makes, and those it keeps."""
 
 import pytest
 from mcp_protogen.base.option_rules import OptionRule, refuse_conflicts
@@ -10,7 +10,7 @@ from mcp_protogen.pipeline.output.lock import Lock, lock_of
 from mcp_protogen.pipeline.package import GenerationInputs
 from mcp_protogen.pipeline.parts import PARTS
 from mcp_protogen.pipeline.selection import (
-    refuse_unmakeable,
+    refuse_missing_schemas,
     refuse_unused,
     revision_names,
     select,
@@ -24,11 +24,13 @@ PINS = load_pins()
 DRAFT = GivenFile("draft.json", b"{}")
 
 
-def locked(inputs: GenerationInputs) -> Lock:
+def make_lock(inputs: GenerationInputs) -> Lock:
     return lock_of(package({}, inputs), {})
 
 
-def refused(*asked: str, lock: Lock | None = None, schema: GivenFile | None = None) -> list[str]:
+def refusal_codes(
+    *asked: str, lock: Lock | None = None, schema: GivenFile | None = None
+) -> list[str]:
     with pytest.raises(ProblemError) as caught:
         select(asked, PINS, lock, schema)
     return [problem.code for problem in caught.value.problems]
@@ -48,9 +50,9 @@ def test_names_are_merged_and_sorted() -> None:
 
 
 def test_parts_are_added_to_those_that_are_there_unless_they_are_all() -> None:
-    older = locked(INPUTS)
-    none = locked(INPUTS._replace(options={"with": []}))
-    two = locked(INPUTS._replace(options={"with": ["stdio", "toolkit"]}))
+    older = make_lock(INPUTS)
+    none = make_lock(INPUTS._replace(options={"with": []}))
+    two = make_lock(INPUTS._replace(options={"with": ["stdio", "toolkit"]}))
     for asked, lock, only, parts in (
         (("none",), None, False, ()),
         (
@@ -70,7 +72,7 @@ def test_parts_are_added_to_those_that_are_there_unless_they_are_all() -> None:
         (("none",), two, False, ("stdio", "toolkit")),
         (("none",), two, True, ()),
         (("bridge",), two, True, ("bridge",)),
-        # Whoever has everything keeps it.
+        # A package with everything keeps everything.
         (None, older, False, tuple(sorted(PARTS))),
     ):
         with tables.case((asked, only)):
@@ -95,12 +97,12 @@ def test_a_first_run_makes_what_is_asked_for() -> None:
 
 
 def test_a_later_run_adds_to_what_is_there() -> None:
-    options = select(("2026-07-28",), PINS, locked(INPUTS))
+    options = select(("2026-07-28",), PINS, make_lock(INPUTS))
     assert options.revisions == ("2025-11-25", "2026-07-28")
 
 
 def test_without_a_name_a_later_run_makes_what_is_there() -> None:
-    assert select((), PINS, locked(INPUTS)).revisions == ("2025-11-25",)
+    assert select((), PINS, make_lock(INPUTS)).revisions == ("2025-11-25",)
 
 
 def test_a_schema_takes_the_place_of_the_pin() -> None:
@@ -109,35 +111,35 @@ def test_a_schema_takes_the_place_of_the_pin() -> None:
 
 
 def test_a_revision_from_a_file_is_kept_when_the_file_is_not_at_hand() -> None:
-    lock = locked(with_revisions(["draft"], "draft.json"))
+    lock = make_lock(with_revisions(["draft"], "draft.json"))
     options = select(("2025-11-25",), PINS, lock)
     assert options.revisions == ("2025-11-25",)
     assert options.kept == lock.inputs.revisions
 
 
 def test_a_kept_revision_may_be_named() -> None:
-    lock = locked(with_revisions(["draft"], "draft.json"))
+    lock = make_lock(with_revisions(["draft"], "draft.json"))
     options = select(("draft",), PINS, lock)
     assert (options.revisions, list(options.kept)) == ((), ["draft"])
 
 
 def test_naming_a_pinned_revision_goes_back_from_a_file_to_the_pin() -> None:
-    lock = locked(with_revisions(["2025-11-25"], "mine.json"))
+    lock = make_lock(with_revisions(["2025-11-25"], "mine.json"))
     assert select((), PINS, lock).kept == lock.inputs.revisions
     assert select(("2025-11-25",), PINS, lock).kept == {}
 
 
 def test_asking_for_nothing_is_a_problem() -> None:
-    assert refused() == ["no-revision"]
+    assert refusal_codes() == ["no-revision"]
 
 
 def test_every_unknown_revision_is_named() -> None:
-    assert refused("2025-11-26", "2025-11-25", "x y") == ["unknown-revision", "unsafe-name"]
+    assert refusal_codes("2025-11-26", "2025-11-25", "x y") == ["unknown-revision", "unsafe-name"]
 
 
 def test_a_schema_is_for_one_revision() -> None:
     for asked in ((), ("draft", "other"), ("2025-11-25", "2026-07-28")):
-        assert "ambiguous-schema" in refused(*asked, schema=DRAFT)
+        assert "ambiguous-schema" in refusal_codes(*asked, schema=DRAFT)
 
 
 def test_a_schema_is_for_the_one_revision_that_is_not_pinned() -> None:
@@ -146,23 +148,25 @@ def test_a_schema_is_for_the_one_revision_that_is_not_pinned() -> None:
 
 
 def test_a_kept_revision_has_to_fit_the_tool() -> None:
-    lock = locked(with_revisions(["draft"], "draft.json"))
+    lock = make_lock(with_revisions(["draft"], "draft.json"))
     options = select(("2025-11-25",), PINS, lock)
-    refuse_unmakeable(options, lock, lock.inputs)
+    refuse_missing_schemas(options, lock, lock.inputs)
     with pytest.raises(ProblemError, match="needs-schema"):
-        refuse_unmakeable(options, lock, lock.inputs._replace(runtime_digest="0" * 64))
+        refuse_missing_schemas(options, lock, lock.inputs._replace(runtime_digest="0" * 64))
     with pytest.raises(ProblemError, match="needs-schema"):
-        refuse_unmakeable(options, lock, lock.inputs._replace(options={"with": ["http-client"]}))
+        refuse_missing_schemas(
+            options, lock, lock.inputs._replace(options={"with": ["http-client"]})
+        )
     both = lock.inputs._replace(options={"with": ["http-client", "http-server"]})
-    refuse_unmakeable(options, lock, both)
+    refuse_missing_schemas(options, lock, both)
 
 
 def test_a_revision_whose_pin_is_gone_stops_generating() -> None:
-    lock = locked(with_revisions(["2019-01-01", "2025-11-25"]))
+    lock = make_lock(with_revisions(["2019-01-01", "2025-11-25"]))
     options = select((), PINS, lock)
     assert options.revisions == ("2025-11-25",)
     with pytest.raises(ProblemError, match=r"unknown-revision.*2019-01-01"):
-        refuse_unmakeable(options, lock, INPUTS)
+        refuse_missing_schemas(options, lock, INPUTS)
 
 
 def test_schemas_are_for_the_revisions_that_name_them() -> None:
@@ -171,8 +175,8 @@ def test_schemas_are_for_the_revisions_that_name_them() -> None:
     options = select(asked, PINS, None, DRAFT, named={"2024-11-05": file, "2025-11-25": other})
     assert options.schemas == {"2024-11-05": file, "2025-11-25": other, "draft": DRAFT}
     assert select(("draft",), PINS, None, named={"draft": file}).revisions == ("draft",)
-    # One that the package has is made anew, whatever it was made from.
-    lock = locked(with_revisions(["draft"], source="draft.json"))
+    # A revision of the package is made again, whatever its source.
+    lock = make_lock(with_revisions(["draft"], source="draft.json"))
     found = select(("2025-11-25",), PINS, lock, named={"draft": file})
     assert found.revisions == ("2025-11-25", "draft") and found.kept == {}
 
@@ -188,8 +192,8 @@ def test_a_file_for_a_revision_that_is_not_made_is_refused() -> None:
 
 
 def test_rules_of_options_name_options_that_there_are() -> None:
-    spelled = {one.spelled for one in OPTIONS}
-    rules = [one.rule for one in OPTIONS if one.rule]
+    spelled = {option.spelled for option in OPTIONS}
+    rules = [option.rule for option in OPTIONS if option.rule]
     assert [rule for rule in rules if not spelled.issuperset((rule.option, *rule.needs))] == []
 
 

@@ -1,4 +1,4 @@
-"""The shared options of commands for servers: what they make, and what they refuse."""
+"""The shared options of commands for servers: their results and refusals."""
 
 import asyncio
 from pathlib import Path
@@ -39,7 +39,7 @@ REFUSED = {
 }
 
 
-def test_what_auth_cannot_be_is_refused_without_repeating_a_secret() -> None:
+def test_invalid_auth_is_refused_without_repeating_secrets() -> None:
     for said, (message, hint) in REFUSED.items():
         with case(said):
             with pytest.raises(ProblemError) as caught:
@@ -84,7 +84,7 @@ def test_by_default_a_server_that_may_get_no_tokens_is_called_without() -> None:
     auto = authorization("auto", print, VARIABLES)
     assert isinstance(auto, WhereAllowed)
     assert auto.authorizer("http://mcp.example/mcp") == FixedFields()
-    assert auto.authorizer(URL).headers("POST", URL) is None  # what is stored is read first
+    assert auto.authorizer(URL).headers("POST", URL) is None  # stored tokens are read first
     wanted = authorization("oauth", print, VARIABLES)
     assert wanted is not None
     with pytest.raises(ValueError, match="over HTTPS only"):
@@ -105,7 +105,7 @@ def test_the_page_to_log_in_is_shown_where_a_terminal_has_no_browser(
     monkeypatch.setattr(module, "is_terminal", lambda: True)
     shown: list[str] = []
 
-    async def opened() -> str:
+    async def open_receiver() -> str:
         async with LoggingIn(shown.append).redirection(()) as place:
             uri = place.redirect_uri
             page = "https://mcp.example/login"
@@ -114,7 +114,7 @@ def test_the_page_to_log_in_is_shown_where_a_terminal_has_no_browser(
                 await asyncio.wait_for(place.response(request), 0.2)
             return uri
 
-    assert asyncio.run(opened()).startswith("http://127.0.0.1:")
+    assert asyncio.run(open_receiver()).startswith("http://127.0.0.1:")
     assert shown == ["to log in, open https://mcp.example/login"]
 
 
@@ -123,15 +123,15 @@ def test_programs_inherit_safe_variables_or_all_of_them(monkeypatch: pytest.Monk
     monkeypatch.setenv("LC_OURS", "safe")
     shown = "import os; print(os.environ.get('LC_OURS'), os.environ.get('OF_OURS'))"
 
-    async def said(inherit: bool) -> object:
+    async def receive_text(inherit: bool) -> object:
         transport = await ServerTarget(name=f'python -c "{shown}"', inherit=inherit).opener()()
         try:
             return await transport.receive()
         finally:
             await transport.close()
 
-    assert asyncio.run(said(False)) == [b"safe None"]
-    assert asyncio.run(said(True)) == [b"safe all"]
+    assert asyncio.run(receive_text(False)) == [b"safe None"]
+    assert asyncio.run(receive_text(True)) == [b"safe all"]
 
 
 def test_tokens_are_kept_in_the_folder_of_the_user(tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_options_without_effect_are_refused() -> None:
         "--cwd": (ServerOptions(cwd=Path(), config=file), "one", "a server of --config"),
     }
     for names, (options, target, kind) in table.items():
-        refused = pytest.raises(ProblemError, match=f"{names}: no effect for {kind}")
+        refused = pytest.raises(ProblemError, match=f"{kind} does not use {names}")
         with case(names), refused:
             options.target(target)
     with pytest.raises(ProblemError, match="--auth and a header Authorization"):
@@ -177,12 +177,12 @@ def test_a_header_has_secrets_from_variables(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_header_that_cannot_be_sent_is_refused_without_its_value() -> None:
     for header in ("X Key: s3cret", "X-Key: s3cret\x7f", "X-Key: s3cr\u00e9t"):
-        with case(header), pytest.raises(ProblemError, match="characters that no header") as caught:
+        with case(header), pytest.raises(ProblemError, match="characters that a header") as caught:
             ServerOptions(headers=[header]).target(URL)
         assert "s3cr" not in str(caught.value)
 
 
-def test_what_is_no_pair_may_be_a_secret_and_is_not_repeated() -> None:
+def test_malformed_pair_is_not_repeated() -> None:
     for options, message in (
         (ServerOptions(headers=["X-A: b", "X-Key=s3cret"]), "--header number 2 is not NAME:VALUE"),
         (ServerOptions(headers=[": s3cret"]), "--header number 1 is not NAME:VALUE"),

@@ -1,4 +1,4 @@
-"""What the schema alone says about methods and capabilities."""
+"""Methods and capabilities that the schema alone states."""
 
 from mcp_protogen.pipeline.derive import skeleton
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod

@@ -14,28 +14,28 @@ from support.docs.pages import anchors, page
 from support.docs.templates_page import broken, by_kind, contexts, members, promises, values
 
 FOLDER = templates_folder() / "package"
-VARIABLES = {one.__name__: set(one.__annotations__) for one in contexts()}
+VARIABLES = {context.__name__: set(context.__annotations__) for context in contexts()}
 
 
-def parsed(name: str) -> nodes.Template:
+def parse_template(name: str) -> nodes.Template:
     environment = Environment()
     filters: dict[str, Any] = environment.filters
     filters.update(FILTERS)
     return environment.parse((FOLDER / name).read_text())
 
 
-def used(name: str) -> set[str]:
-    """The variables of a template, and those of the macros that it imports with its own."""
-    tree = parsed(name)
+def variables_of(name: str) -> set[str]:
+    """Return the variables of a template, and those of macros imported with its context."""
+    tree = parse_template(name)
     found = find_undeclared_variables(tree)
-    for one in tree.find_all(nodes.FromImport):
-        if one.with_context and isinstance(one.template, nodes.Const):
-            found |= used(str(one.template.value))
+    for node in tree.find_all(nodes.FromImport):
+        if node.with_context and isinstance(node.template, nodes.Const):
+            found |= variables_of(str(node.template.value))
     return found
 
 
 def test_the_page_lists_what_the_code_has() -> None:
-    assert page(templates_page.PAGE) == templates_page.written(
+    assert page(templates_page.PAGE) == templates_page.fill_page(
         page(templates_page.PAGE)
     ), "PYTHONPATH=tests python -m support.docs.templates_page writes it"
 
@@ -53,7 +53,7 @@ def test_everything_in_the_contract_is_documented() -> None:
     for described in everything:
         with tables.case(described.__name__):
             assert templates_page.summary(described).endswith((".", ":"))
-    for text in (*NAMES.values(), *(text for one in MACROS for text in one.macros.values())):
+    for text in (*NAMES.values(), *(text for macros in MACROS for text in macros.macros.values())):
         assert text
     assert {name.lower() for name in VARIABLES} <= anchors(page(templates_page.PAGE))
 
@@ -61,23 +61,23 @@ def test_everything_in_the_contract_is_documented() -> None:
 def test_templates_use_what_they_get_and_nothing_else() -> None:
     for template in TEMPLATES:
         with tables.case(template.name):
-            assert used(template.name) <= VARIABLES[template.context.__name__]
+            assert variables_of(template.name) <= VARIABLES[template.context.__name__]
     for macros in MACROS:
         offered = VARIABLES[macros.context.__name__] if macros.context else set[str]()
         with tables.case(macros.name):
-            assert used(macros.name) <= offered
+            assert variables_of(macros.name) <= offered
 
 
-def test_nothing_is_promised_that_no_built_in_template_needs() -> None:
+def test_contract_promises_only_variables_that_templates_use() -> None:
     needed: dict[str, set[str]] = {}
     for template in TEMPLATES:
-        needed.setdefault(template.context.__name__, set()).update(used(template.name))
+        needed.setdefault(template.context.__name__, set()).update(variables_of(template.name))
     for name, variables in needed.items():
         with tables.case(name):
             assert VARIABLES[name] - variables == set()
-    filters = {node.name for name in NAMES for node in parsed(name).find_all(nodes.Filter)}
+    filters = {node.name for name in NAMES for node in parse_template(name).find_all(nodes.Filter)}
     # As strings, in filters such as `map`.
-    texts = {node.value for name in NAMES for node in parsed(name).find_all(nodes.Const)}
+    texts = {node.value for name in NAMES for node in parse_template(name).find_all(nodes.Const)}
     # `condition` is what `requirement` prints in its place.
     assert set(FILTERS) - filters - texts == {"condition"}
 
@@ -85,7 +85,7 @@ def test_nothing_is_promised_that_no_built_in_template_needs() -> None:
 def test_the_macros_are_those_of_their_files() -> None:
     for macros in MACROS:
         with tables.case(macros.name):
-            found = {signature(node) for node in parsed(macros.name).find_all(nodes.Macro)}
+            found = {signature(node) for node in parse_template(macros.name).find_all(nodes.Macro)}
             assert found == set(macros.macros)
 
 
@@ -94,16 +94,17 @@ def signature(macro: nodes.Macro) -> str:
     defaults = [default.as_const() for default in macro.defaults]
     required = len(names) - len(defaults)
     written = [
-        f"{name}={spelled(value)}" for name, value in zip(names[required:], defaults, strict=True)
+        f"{name}={spell_literal(value)}"
+        for name, value in zip(names[required:], defaults, strict=True)
     ]
     return f"{macro.name}({', '.join([*names[:required], *written])})"
 
 
-def spelled(value: object) -> str:
+def spell_literal(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else f'"{value}"'
 
 
-def test_what_a_version_promises_stays_until_the_next() -> None:
+def test_promises_last_until_next_contract_version() -> None:
     promised = templates_page.PROMISED.read_text()
     assert broken(promised, by_kind(promises())) == [], "raise TEMPLATE_CONTRACT"
     # So that the next removal is noticed, too.

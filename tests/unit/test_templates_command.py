@@ -1,4 +1,4 @@
-"""`mcp-gen templates`: what there is, copies of it, and the contract that a folder states."""
+"""`mcp-gen templates`: the list, copies of templates, and the contract of a folder."""
 
 import json
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_some_or_all_are_written_with_their_contract(mcp_gen: Run) -> None:
     assert mcp_gen(*EXPORT).out == f"mine: 0 files written, contract {TEMPLATE_CONTRACT}\n"
 
 
-def test_what_was_edited_is_overwritten_by_force_only_and_nothing_else_is_written(
+def test_edited_templates_are_overwritten_only_by_force(
     mcp_gen: Run,
 ) -> None:
     mcp_gen(*EXPORT, "app.py.jinja")
@@ -153,7 +153,7 @@ def test_a_later_contract_leaves_no_doubt_about_older_folders(
         monkeypatch.setattr(module, "TEMPLATE_CONTRACT", 3)
     with pytest.raises(ProblemError, match="for contract 1"):
         read_statement(tmp_path)
-    # A new folder is of this one.
+    # A new folder has this contract.
     templates.export((), tmp_path)
     assert read_statement(tmp_path).contract == 3
     (tmp_path / STATEMENT).unlink()

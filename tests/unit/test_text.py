@@ -1,4 +1,4 @@
-"""Text as Python: whatever it holds, it reads back as itself and ends where it should."""
+"""Text as Python: it reads back as itself and ends where it should."""
 
 import ast
 from typing import Any
@@ -35,7 +35,7 @@ JSON = st.recursive(
 )
 
 
-def written(value: str, indent: int = 0) -> str:
+def read_docstring(value: str, indent: int = 0) -> str:
     """The value of a docstring as Python reads it."""
     margin = " " * indent
     source = (
@@ -96,23 +96,23 @@ def test_a_long_docstring_is_wrapped_and_its_later_lines_indented() -> None:
 
 
 def test_paragraphs_survive() -> None:
-    assert written("One.\n\nTwo.", 4) == "One.\n\n    Two.\n    "
+    assert read_docstring("One.\n\nTwo.", 4) == "One.\n\n    Two.\n    "
 
 
 def test_quotes_and_backslashes_stay_inside() -> None:
     for value in ('"', '""', '"""', '""""', "\\", '\\"', 'ends with "', '\\"""', "'''"):
         with tables.case(value):
-            assert written(value).strip() == value
+            assert read_docstring(value).strip() == value
 
 
-def test_what_nobody_sees_is_dropped() -> None:
-    assert written("a\x00b\x1b\u202ec\u200bd\ufeff\ud800e") == "abcde"
+def test_invisible_characters_are_dropped() -> None:
+    assert read_docstring("a\x00b\x1b\u202ec\u200bd\ufeff\ud800e") == "abcde"
 
 
-def test_nothing_is_still_a_docstring() -> None:
+def test_empty_text_is_valid_docstring() -> None:
     for value in ("", " ", "\n\n", "\x00", "\u2028"):
         with tables.case(value):
-            assert written(value).strip() == ""
+            assert read_docstring(value).strip() == ""
 
 
 @settings(max_examples=300)
@@ -121,4 +121,4 @@ def test_nothing_is_still_a_docstring() -> None:
 )
 def test_no_text_leaves_its_docstring(value: str, indent: int) -> None:
     kept = "".join(value.replace("\r", "").replace("\x00", "").replace("\u2028", "").split())
-    assert "".join(written(value, indent).split()) == kept
+    assert "".join(read_docstring(value, indent).split()) == kept

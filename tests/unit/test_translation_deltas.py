@@ -1,4 +1,4 @@
-"""The tables of adjacent revisions, held against a reference list of their differences."""
+"""The tables of adjacent revisions, against a reference list of their differences."""
 
 import json
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ class Delta:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The type that the way to the member starts at, and the way."""
+        """Return the first type of the path, and its steps."""
         first, *way = self.item.split(".")
         return (f"{first}Params", *way[1:]) if way[0] == "params" else (first, *way)
 
@@ -52,20 +52,20 @@ def reference() -> list[Json]:
     return pairs
 
 
-def listed(reference: list[Json]) -> list[tuple[str, str]]:
-    """The pairs of revisions that the list is about."""
+def pairs_of(reference: list[Json]) -> list[tuple[str, str]]:
+    """Return the pairs of revisions in the list."""
     return [(pair["older"], pair["newer"]) for pair in reference]
 
 
 def deltas(reference: list[Json], newer: str, cat: str) -> list[Delta]:
-    """What came and what went with a revision, of one category."""
+    """Return the added and removed items of one category."""
     pair = next((pair for pair in reference if pair["newer"] == newer), None)
     if pair is None:
-        missing.untested(f"differences to {newer} in ../shared", "that they are those we have")
+        missing.skip_untested(f"differences to {newer} in ../shared", "that they are those we have")
     return [
-        Delta(one["item"], one["rule"], one["change"])
-        for one in pair["deltas"]
-        if one["cat"] == cat and one["change"] in ("added", "removed")
+        Delta(delta["item"], delta["rule"], delta["change"])
+        for delta in pair["deltas"]
+        if delta["cat"] == cat and delta["change"] in ("added", "removed")
     ]
 
 
@@ -84,7 +84,7 @@ def tables(older: str, newer: str) -> PairTables:
     return pair_tables(revision(older), revision(newer), steps(older, newer))
 
 
-# Where a path of the list leads in a revision.
+# The target of a path of the list in a revision.
 
 
 @dataclass(frozen=True)
@@ -100,9 +100,9 @@ Way = tuple[Spot, ...]
 
 
 def ways(of: RevisionIR, path: tuple[str, ...]) -> list[Way]:
-    """Every way along a path, by the members that it passes; none if the revision lacks one."""
+    """Return every way along a path; none if the revision lacks one."""
     start, *steps = path
-    return list(_ways({str(one.name): one for one in of.types}, start, tuple(steps)))
+    return list(_ways({str(type_.name): type_ for type_ in of.types}, start, tuple(steps)))
 
 
 def _ways(types: dict[str, TypeIR], name: str, steps: tuple[str, ...]) -> Iterator[Way]:
@@ -145,16 +145,16 @@ def names_in(expression: TypeExpr) -> Iterator[str]:
             return
 
 
-# What the tables say of a member.
+# The tables' statements about a member.
 
 
 class Passage:
-    """One direction of a pair, with the members that its functions take care of."""
+    """One direction of a pair, and the members that its functions translate."""
 
     def __init__(self, of: RevisionIR, made: Direction, way: Literal["up", "down"]) -> None:
-        """`of` is the end of the direction that has the members in question."""
+        """Index the members; `of` is the revision that has them."""
         self.made = made
-        self._unions = [one for one in of.types if isinstance(one, ir.UnionIR)]
+        self._unions = [type_ for type_ in of.types if isinstance(type_, ir.UnionIR)]
         self._settled = {
             (member if "." in member else f"{rule.at}.{member}", rule.value)
             for step in steps(*sorted((made.source, made.target)))
@@ -164,17 +164,17 @@ class Passage:
         }
 
     def takes(self, spot: Spot) -> bool:
-        """Whether a member of the source is dropped, moved, or left to a function."""
+        """Return whether a member of the source is dropped, moved, or left to a function."""
         plans = [plan for key, plan in self.made.plans.items() if _is_for(key, spot.holder)]
         members = [plan for plan in plans if isinstance(plan, Members)]
         gone = [
             spot.wire in (*plan.drop, *plan.move) or self._settles(plan.apply, spot)
             for plan in members
         ]
-        return (bool(gone) and all(gone)) or self._judged(spot)
+        return (bool(gone) and all(gone)) or self._is_translated_alone(spot)
 
     def gives(self, spot: Spot) -> bool:
-        """Whether a member of the target means nothing before, and is there if it has to be."""
+        """Return whether a member of the target had no meaning before, and is set if required."""
         plans = [plan for plan in self.made.plans.values() if plan.becomes == spot.holder]
         members = [plan for plan in plans if isinstance(plan, Members)]
         new = [
@@ -182,14 +182,14 @@ class Passage:
             and (not spot.required or spot.wire in plan.add or self._settles(plan.finish, spot))
             for plan in members
         ]
-        return (bool(new) and all(new)) or self._judged(spot)
+        return (bool(new) and all(new)) or self._is_translated_alone(spot)
 
     def _settles(self, functions: tuple[Apply, ...], spot: Spot) -> bool:
         member = f"{spot.holder}.{spot.wire}"
-        return any((member, one.function) in self._settled for one in functions)
+        return any((member, function.function) in self._settled for function in functions)
 
-    def _judged(self, spot: Spot) -> bool:
-        """Whether its type stands in a union, at any depth, that functions translate alone."""
+    def _is_translated_alone(self, spot: Spot) -> bool:
+        """Return whether only functions translate its type, because of a union at any depth."""
         around = {spot.holder}
         for _ in self._unions:
             around |= {
@@ -201,13 +201,13 @@ class Passage:
         return any(isinstance(plan, Whole) and plan.apply and not plan.step for plan in plans)
 
     def knows(self, spot: Spot) -> bool:
-        """Whether values of its type are translated at all."""
+        """Return whether values of its type are translated."""
         named = any(
             _is_for(key, spot.holder) or plan.becomes == spot.holder
             for key, plan in self.made.plans.items()
         )
         same = {*self.made.same, *self.made.same.values()}
-        return named or spot.holder in same or self._judged(spot)
+        return named or spot.holder in same or self._is_translated_alone(spot)
 
 
 def _is_for(key: str, type_name: str) -> bool:
@@ -215,22 +215,22 @@ def _is_for(key: str, type_name: str) -> bool:
 
 
 def passages(delta: Delta, older: str, newer: str) -> tuple[Passage, Passage]:
-    """The direction in which a member goes, and the one in which it comes."""
+    """Return the directions in which a member goes, and comes."""
     made = tables(older, newer)
     if delta.change == "added":
         return Passage(revision(newer), made.down, "down"), Passage(revision(newer), made.up, "up")
     return Passage(revision(older), made.up, "up"), Passage(revision(older), made.down, "down")
 
 
-def mapped(delta: Delta, older: str, newer: str) -> list[Way]:
-    """The ways to a member through types that are translated, where a member has such."""
+def mapped_ways(delta: Delta, older: str, newer: str) -> list[Way]:
+    """Return the ways to a member through translated types."""
     has_it = newer if delta.change == "added" else older
     going, _ = passages(delta, older, newer)
     return [way for way in ways(revision(has_it), delta.path) if going.knows(way[0])]
 
 
 def is_on_the_wire(delta: Delta, older: str, newer: str) -> bool:
-    """Whether one revision has the member and the other has not."""
+    """Return whether only one revision has the member."""
     return not (ways(revision(older), delta.path) and ways(revision(newer), delta.path))
 
 
@@ -244,7 +244,7 @@ def test_every_member_that_comes_or_goes_is_in_the_tables(
         if (newer, delta.item) in UNMAPPED or not is_on_the_wire(delta, older, newer):
             continue
         going, coming = passages(delta, older, newer)
-        found = mapped(delta, older, newer)
+        found = mapped_ways(delta, older, newer)
         if not (found and all(any(map(going.takes, way)) for way in found)):
             missing.append(f"{delta.item} does not go")
         if not (found and all(any(map(coming.gives, way)) for way in found)):
@@ -253,17 +253,17 @@ def test_every_member_that_comes_or_goes_is_in_the_tables(
 
 
 def test_only_renamed_annotations_are_no_difference_on_the_wire(reference: list[Json]) -> None:
-    for older, newer in listed(reference):
+    for older, newer in pairs_of(reference):
         for delta in deltas(reference, newer, "field"):
             assert is_on_the_wire(delta, older, newer) == (delta.rule != RENAMED), delta
 
 
-def test_what_cannot_be_mapped_is_listed_and_nothing_else(reference: list[Json]) -> None:
+def test_unmappable_deltas_are_exactly_those_listed(reference: list[Json]) -> None:
     unmapped = {
         (newer, delta.item)
-        for older, newer in listed(reference)
+        for older, newer in pairs_of(reference)
         for delta in deltas(reference, newer, "field")
-        if delta.rule != RENAMED and not mapped(delta, older, newer)
+        if delta.rule != RENAMED and not mapped_ways(delta, older, newer)
     }
     assert unmapped == set(UNMAPPED)
 
@@ -274,6 +274,6 @@ def test_a_method_that_only_one_revision_has_is_not_translated(
 ) -> None:
     made = tables(older, newer)
     alone = {delta.item for delta in deltas(reference, newer, "method")}
-    ours, theirs = ({one.method for one in revision(name).methods} for name in (older, newer))
+    ours, theirs = ({method.method for method in revision(name).methods} for name in (older, newer))
     assert alone == ours ^ theirs
     assert set(made.up.methods) == set(made.down.methods) == ours & theirs

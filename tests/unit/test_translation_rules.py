@@ -1,4 +1,4 @@
-"""Two revisions side by side: what the types decide, what rules do, and what nobody decided."""
+"""Two revisions: decisions by types, by rules, and open ones."""
 
 import json
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline import ir
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive.revision import derive_revision
-from mcp_protogen.pipeline.emit.rows import laid_out, row
+from mcp_protogen.pipeline.emit.rows import lay_out, row
 from mcp_protogen.pipeline.inputs import rules, sources
 from mcp_protogen.pipeline.inputs.rules import StepDirection, Translation
 from mcp_protogen.pipeline.plans.tables import PairTables, all_tables, pair_tables
@@ -57,41 +57,41 @@ def union(name: str, *arms: str) -> ir.UnionIR:
 
 
 @cache
-def known(revision: str) -> ir.RevisionIR:
+def derive_ir(revision: str) -> ir.RevisionIR:
     return derive_revision(sources.load(revision, GenerationOptions((revision,)))).ir
 
 
 def revision(id_: str, *types: ir.TypeIR) -> ir.RevisionIR:
-    """A revision with one method, whose params are the first type."""
-    say = replace(known(OLDEST).methods[0], method="say", params=types[0].name, results=())
-    return replace(known(OLDEST), id=id_, types=types, methods=(say,))
+    """Return a revision with one method, whose params are the first type."""
+    say = replace(derive_ir(OLDEST).methods[0], method="say", params=types[0].name, results=())
+    return replace(derive_ir(OLDEST), id=id_, types=types, methods=(say,))
 
 
 def rule(*at: str, **actions: Json) -> Json:
     return {"at": list(at), **actions, "reason": WHY, "source": "basic/index"}
 
 
-def given(*entries: Json, **sections: Any) -> GivenFile:
+def rules_file(*entries: Json, **sections: Any) -> GivenFile:
     document: Json = {"older": "any", "became": {}, "rules": entries, "errors": [], **sections}
     return GivenFile("mine.json", json.dumps(document).encode())
 
 
 def options(step: GivenFile, further: GivenFile | None = None) -> GenerationOptions:
-    return GenerationOptions(REVISIONS[:3], rules={MIDDLE: step, NEWEST: further or given()})
+    return GenerationOptions(REVISIONS[:3], rules={MIDDLE: step, NEWEST: further or rules_file()})
 
 
 def both_ways(older: Types, newer: Types, *entries: Json) -> PairTables:
-    steps = rules.between(schema_folder(), OLDEST, MIDDLE, options(given(*entries)))
+    steps = rules.between(schema_folder(), OLDEST, MIDDLE, options(rules_file(*entries)))
     return pair_tables(revision(OLDEST, *older), revision(MIDDLE, *newer), steps)
 
 
 def direction(way: StepDirection, source: Types, target: Types, *entries: Json) -> Direction:
-    """The tables from `source` to `target`, which is the newer one if the way is up."""
-    made: Direction = getattr(both_ways(*ordered(way, source, target), *entries), way)
+    """Return the tables from `source` to `target`, which is newer if the way is up."""
+    made: Direction = getattr(both_ways(*order_sides(way, source, target), *entries), way)
     return made
 
 
-def ordered(way: StepDirection, source: Any, target: Any) -> tuple[Any, Any]:
+def order_sides(way: StepDirection, source: Any, target: Any) -> tuple[Any, Any]:
     return (source, target) if way == "up" else (target, source)
 
 
@@ -101,40 +101,40 @@ def problems_of(older: Types, newer: Types, *entries: Json) -> tuple[Problem, ..
     return caught.value.problems
 
 
-# What the types do not decide.
+# Open decisions of the types.
 
 ITEM, OTHER = a("Item", member("label")), a("Other", member("kind", required=True))
 X, NEEDED, COUNT = member("x"), member("x", required=True), member("x", NUMBER)
 MAYBE, LIMITED = replace(X, nullable=True), replace(COUNT, constraints=(("ge", 0),))
-PLAIN, LOUD = (member("x", ir.LiteralOf(one)) for one in (("plain",), ("plain", "loud")))
-AN_ITEM, ITEMS, TEXTS = (member("x", one) for one in (ref("Item"), array("Item"), array(STRING)))
+PLAIN, LOUD = (member("x", ir.LiteralOf(values)) for values in (("plain",), ("plain", "loud")))
+AN_ITEM, ITEMS, TEXTS = (member("x", kind) for kind in (ref("Item"), array("Item"), array(STRING)))
 EITHER, TEXT_TOO, ARRAY_TOO = (
-    member("x", ir.OneOf((ref("Item"), one))) for one in (ref("Other"), STRING, array("Item"))
+    member("x", ir.OneOf((ref("Item"), kind))) for kind in (ref("Other"), STRING, array("Item"))
 )
 UNDECIDED: dict[str, tuple[Fields, ir.FieldIR, str]] = {
     "a new required member": ((), NEEDED, ": is required in {}"),
     "a member required now": ((X,), NEEDED, ": is required in {}"),
-    "an enum that loses a member": ((LOUD,), PLAIN, ": plain or loud has to become plain"),
-    "a text that becomes an enum": ((X,), PLAIN, ": a string has to become plain"),
-    "an object that becomes a text": ((AN_ITEM,), X, ": Item has to become a string"),
-    "a text that becomes an object": ((X,), AN_ITEM, ": a string has to become Item"),
-    "another kind of item": ((ITEMS,), TEXTS, "[]: Item has to become a string"),
+    "an enum that loses a member": ((LOUD,), PLAIN, ": plain or loud must become plain"),
+    "a text that becomes an enum": ((X,), PLAIN, ": a string must become plain"),
+    "an object that becomes a text": ((AN_ITEM,), X, ": Item must become a string"),
+    "a text that becomes an object": ((X,), AN_ITEM, ": a string must become Item"),
+    "another kind of item": ((ITEMS,), TEXTS, "[]: Item must become a string"),
     "an object that is no choice": ((EITHER,), TEXT_TOO, ": Other is not allowed here in {}"),
     "a text that is no choice": ((TEXT_TOO,), AN_ITEM, ": a string is not allowed here in {}"),
     "an array that is no choice": ((ARRAY_TOO,), AN_ITEM, ": an array is not allowed here in {}"),
     "null": ((MAYBE,), X, ": may be null, which {} does not allow"),
-    "a constraint": ((COUNT,), LIMITED, ": has to satisfy {{'ge': 0}} in {}"),
+    "a constraint": ((COUNT,), LIMITED, ": must satisfy {{'ge': 0}} in {}"),
 }
 
 
-def test_what_the_types_do_not_decide_is_reported_at_its_place() -> None:
+def test_ambiguous_moves_are_reported_at_their_place() -> None:
     for way, (name, (source, target, what)) in product(WAYS, UNDECIDED.items()):
         with tables.case((way, name)):
             both = [(a("Params", *fields), ITEM, OTHER) for fields in (source, (target,))]
-            start, end = ordered(way, OLDEST, MIDDLE)
+            start, end = order_sides(way, OLDEST, MIDDLE)
             found = [
                 p
-                for p in problems_of(*ordered(way, *both))
+                for p in problems_of(*order_sides(way, *both))
                 if p.message.startswith(f"from {start}")
             ]
             assert [p.message for p in found] == [
@@ -152,8 +152,8 @@ def test_an_arm_that_the_target_lacks_is_undecided_without_a_rule(way: StepDirec
     root = a("Params", member("block", ref("Block")))
     few = (root, union("Block", "Text"), text)
     many = (root, union("Block", "Text", "Link"), text, link)
-    start, end = ordered(way, OLDEST, MIDDLE)
-    (problem,) = problems_of(*ordered(way, many, few))
+    start, end = order_sides(way, OLDEST, MIDDLE)
+    (problem,) = problems_of(*order_sides(way, many, few))
     assert problem.message == f"from {start} to {end}, Block[link]: {end} has no such arm"
     made = direction(way, many, few, rule("Block[link]", **{way: {"apply": "link_as_text"}}))
     judged = {"link": Apply("link_as_text", WHY)}
@@ -182,21 +182,24 @@ def test_everything_undecided_is_reported_at_once() -> None:
         a("Params", NEEDED, member("y"), member("z", required=True)),
     )
     with pytest.raises(ProblemError) as caught:
-        all_tables({one.id: one for one in map(revision, REVISIONS, held)}, options(given()))
+        all_tables(
+            {revision_ir.id: revision_ir for revision_ir in map(revision, REVISIONS, held)},
+            options(rules_file()),
+        )
     expected = {(start, NEWEST, "z") for start in (OLDEST, MIDDLE)}
     for newer in (MIDDLE, NEWEST):
         expected |= {(OLDEST, newer, "x"), (OLDEST, newer, "y"), (newer, OLDEST, "y")}
-    found = {one.message.split(": ")[0] for one in caught.value.problems}
+    found = {problem.message.split(": ")[0] for problem in caught.value.problems}
     assert found == {f"from {start} to {end}, Params.{at}" for start, end, at in expected}
 
 
-# What they do decide.
+# Decisions of the types.
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_members_go_and_come_as_the_target_has_them(way: StepDirection) -> None:
     rich, poor = (a("Params", X, member("y", required=True, default="plain")),), (a("Params"),)
-    target = ordered(way, OLDEST, MIDDLE)[1]
+    target = order_sides(way, OLDEST, MIDDLE)[1]
     usual = {"x": None, "y": "plain"}
     going = {name: Drop(f"{target} has no {name} here.", usual=usual[name]) for name in "xy"}
     assert direction(way, rich, poor).plans == {"Params": Members("Params", drop=going)}
@@ -218,7 +221,7 @@ def test_a_type_that_holds_itself_refers_to_its_own_plan() -> None:
     assert made.plans == {"Params": Members("Params", inside={"node": To("Node")}), "Node": node}
 
 
-# What rules do.
+# Rules.
 
 FUNCTION = (Apply("one_block", WHY),)
 APPLIED = Members("Params", apply=FUNCTION)
@@ -256,7 +259,7 @@ def test_a_rule_does_what_it_says() -> None:
             assert made.plans.get("Params") == plan
 
 
-def test_what_would_move_to_a_place_that_is_not_there_is_dropped() -> None:
+def test_move_to_missing_place_drops_member() -> None:
     moving = rule("Params.x", down={"move": "item.gone"})
     made = both_ways((a("Params", AT_ITEM), ITEM), (a("Params", AT_ITEM, X), ITEM), moving).down
     assert made.plans == {"Params": Members("Params", drop={"x": Drop(f"{OLDEST} has no x here.")})}
@@ -269,8 +272,8 @@ def test_a_rule_for_one_way_leaves_the_other_undecided() -> None:
 
 
 def test_a_rule_of_an_earlier_step_is_found_under_the_later_name() -> None:
-    step = given(rule("Old.x", up={"keep": True}, down={"keep": True}))
-    further = given(rule("New", up={"apply": "one_block"}), became={"Old": "New"})
+    step = rules_file(rule("Old.x", up={"keep": True}, down={"keep": True}))
+    further = rules_file(rule("New", up={"apply": "one_block"}), became={"Old": "New"})
     steps = rules.between(schema_folder(), OLDEST, NEWEST, options(step, further))
     held = [member("held", ir.OneOf((ref(name), ref("Other")))) for name in ("Old", "New")]
     older = revision(OLDEST, a("Params", held[0]), OTHER, a("Old", NEEDED))
@@ -282,10 +285,10 @@ def test_a_rule_of_an_earlier_step_is_found_under_the_later_name() -> None:
 def test_each_result_of_a_method_becomes_what_it_is_called_there(way: StepDirection) -> None:
     def answering(id_: str, *results: ir.ObjectIR) -> ir.RevisionIR:
         made = revision(id_, a("Params"), *results)
-        say = replace(made.methods[0], results=tuple(one.name for one in results))
+        say = replace(made.methods[0], results=tuple(result.name for result in results))
         return replace(made, methods=(say,))
 
-    step = options(given(became={"Old": "New"}))
+    step = options(rules_file(became={"Old": "New"}))
     steps = rules.between(schema_folder(), OLDEST, MIDDLE, step)
     older = answering(OLDEST, a("Done"), a("Same", X), a("Old", X), a("Gone", X))
     newer = answering(MIDDLE, a("Done"), a("Same"), a("New"), a("Come"))
@@ -304,46 +307,46 @@ def own_steps(older: str, newer: str) -> tuple[Translation, ...]:
 
 
 def smaller(step: Translation) -> Iterator[tuple[str, Translation]]:
-    """A step without one of its rules in one way, for each of them, with what is missing."""
-    for place, way in sorted({(one.place, one.direction) for one in step.rules}):
-        left = tuple(one for one in step.rules if (one.place, one.direction) != (place, way))
+    """Yield a step without one of its rules in one way, for each rule, and the missing rule."""
+    for place, way in sorted({(rule.place, rule.direction) for rule in step.rules}):
+        left = tuple(rule for rule in step.rules if (rule.place, rule.direction) != (place, way))
         yield f"{place}/{way}", replace(step, rules=left)
     for code in step.errors:
-        others = tuple(other for other in step.errors if other is not code)
+        others = tuple(error for error in step.errors if error is not code)
         yield f"{code.direction} {code.was}", replace(step, errors=others)
 
 
 @pytest.mark.parametrize(("older", "newer"), NEIGHBOURS)
 def test_every_rule_is_needed(older: str, newer: str) -> None:
-    def made(step: Translation) -> PairTables | None:
+    def make_tables(step: Translation) -> PairTables | None:
         try:
-            return pair_tables(known(older), known(newer), (step,))
+            return pair_tables(derive_ir(older), derive_ir(newer), (step,))
         except ProblemError as error:
             assert {problem.code for problem in error.problems} == {"undecided-difference"}
             return None
 
     (step,) = own_steps(older, newer)
-    everything = made(step)
+    everything = make_tables(step)
     assert everything is not None and step.rules
-    assert [name for name, less in smaller(step) if made(less) == everything] == []
+    assert [name for name, less in smaller(step) if make_tables(less) == everything] == []
 
 
 def test_rules_and_the_runtime_know_the_same_functions() -> None:
     steps = own_steps(REVISIONS[0], REVISIONS[-1])
-    found = {one.value for step in steps for one in step.rules if one.do in ("apply", "finish")}
+    found = {rule.value for step in steps for rule in step.rules if rule.do in ("apply", "finish")}
     assert found == set(CONVERSIONS)
 
 
 UNFIT: dict[str, tuple[GivenFile, str]] = {
     "no older revision": (GivenFile("mine.json", b'{"became": {}, "rules": [], "errors": []}'), ""),
-    "an unknown verb": (given(rule("Tool", up={"discard": "lossy"})), "/rules/0/up"),
-    "two verbs": (given(rule("Tool.x", up={"keep": True, "drop": "lossy"})), "/rules/0/up"),
-    "an unknown loss": (given(rule("Tool.x", down={"drop": "sad"})), "/rules/0/down/drop"),
-    "an impossible place": (given(rule("T.x", "tool.x", up={"keep": True})), "/rules/0/at/1"),
-    "neither way": (given(rule("Tool.x")), "/rules/0"),
-    "an impossible name": (given(became={"a/b~": "B"}, rules=[{}]), "/became"),
-    "a new name that is none": (given(became={"A": "b-c"}), "/became/A"),
-    "a code of no use": (given(errors=[{"method": ""}]), "/errors/0"),
+    "an unknown verb": (rules_file(rule("Tool", up={"discard": "lossy"})), "/rules/0/up"),
+    "two verbs": (rules_file(rule("Tool.x", up={"keep": True, "drop": "lossy"})), "/rules/0/up"),
+    "an unknown loss": (rules_file(rule("Tool.x", down={"drop": "sad"})), "/rules/0/down/drop"),
+    "an impossible place": (rules_file(rule("T.x", "tool.x", up={"keep": True})), "/rules/0/at/1"),
+    "neither way": (rules_file(rule("Tool.x")), "/rules/0"),
+    "an impossible name": (rules_file(became={"a/b~": "B"}, rules=[{}]), "/became"),
+    "a new name that is none": (rules_file(became={"A": "b-c"}), "/became/A"),
+    "a code of no use": (rules_file(errors=[{"method": ""}]), "/errors/0"),
 }
 
 
@@ -364,7 +367,7 @@ def test_a_function_that_the_runtime_lacks_is_refused_with_a_suggestion() -> Non
         with tables.case(verb):
             entries = (rule("Tool", up={"keep": True}), rule("Tool", down={verb: "one_blok"}))
             with pytest.raises(ProblemError) as caught:
-                rules.between(schema_folder(), OLDEST, MIDDLE, options(given(*entries)))
+                rules.between(schema_folder(), OLDEST, MIDDLE, options(rules_file(*entries)))
             (problem,) = caught.value.problems
             assert problem.code == "bad-rule" and "'one_blok'" in problem.message
             assert "mine.json#/rules/1" in str(problem) and "did you mean one_block" in problem.hint
@@ -378,9 +381,9 @@ NAMES = dict(vars(plans))
 def test_a_row_reads_back_as_what_it_was() -> None:
     for older, newer in list(combinations(REVISIONS, 2)):
         with tables.case((older, newer)):
-            made = pair_tables(known(older), known(newer), own_steps(older, newer))
-            for one in (made.up, made.down):
-                assert eval(row(one), NAMES) == one
+            made = pair_tables(derive_ir(older), derive_ir(newer), own_steps(older, newer))
+            for table in (made.up, made.down):
+                assert eval(row(table), NAMES) == table
 
 
 def test_a_row_leaves_out_what_is_usual() -> None:
@@ -388,13 +391,13 @@ def test_a_row_leaves_out_what_is_usual() -> None:
     assert row(Members("A", add={"x": [1, None]})) == 'Members("A", add={"x": [1, None]})'
 
 
-def test_what_is_laid_out_fits_into_lines_and_is_what_it_was() -> None:
+def test_layout_fits_lines_and_keeps_value() -> None:
     for length in (0, 60, 75, 95, 400):
         with tables.case(length):
             made = {
                 "A": Members("A", drop={"b": Drop("on and on, " * (length // 11) + "multi-end")})
             }
-            written = laid_out(made, "made = ")
+            written = lay_out(made, "made = ")
             assert max(map(len, written.splitlines())) <= 100
             assert eval(written.removeprefix("made = "), NAMES) == made
             assert black.format_str(written, mode=black.Mode(line_length=100)) == written + "\n"

@@ -1,4 +1,4 @@
-"""A package is imported before it is put into place, and nothing else is."""
+"""A package is imported before it is put in place; nothing else is."""
 
 import os
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.output.trial import trying
+from mcp_protogen.pipeline.output.trial import start_trial
 from mcp_protogen.pipeline.package import GeneratedFile, Package
 from support import made_once, tables
 from support.generating import require_importable
@@ -22,14 +22,14 @@ def whole() -> Package:
     return made_once.generated_once(GenerationOptions((REVISION,), parts=("bridge",)))
 
 
-def refused(package: Package) -> Iterator[tuple[str, str, str]]:
+def refusals(package: Package) -> Iterator[tuple[str, str, str]]:
     with pytest.raises(ProblemError) as caught:
         require_importable(package)
-    return ((one.code, one.place, one.message) for one in caught.value.problems)
+    return ((problem.code, problem.place, problem.message) for problem in caught.value.problems)
 
 
-def edited(package: Package, **texts: str) -> Package:
-    """A package with a text at the end of some of its files, which are named without `.py`."""
+def append_texts(package: Package, **texts: str) -> Package:
+    """Append texts to some files of a package, which are named without `.py`."""
     files = (
         file._replace(content=file.content + texts.get(file.path[:-3], "").encode())
         for file in package.files
@@ -37,7 +37,7 @@ def edited(package: Package, **texts: str) -> Package:
     return Package(tuple(files), package.inputs)
 
 
-def test_what_is_generated_can_be_imported_wherever_the_process_is(
+def test_package_imports_from_any_working_directory(
     whole: Package, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for trap in ("pydantic.py", "json.py", "sitecustomize.py", "generated.py"):
@@ -52,14 +52,14 @@ def test_what_is_generated_can_be_imported_wherever_the_process_is(
 
 def test_each_module_that_cannot_be_imported_is_named(whole: Package) -> None:
     folder = "v2025_11_25"
-    broken = edited(
+    broken = append_texts(
         whole,
         **{
             f"{folder}/capabilities": "\nfrom .. import nothing_of_ours\n",
             "bridge": "\n__all__ += ['Nothing']\n",
         },
     )
-    found = {(code, place): message for code, place, message in refused(broken)}
+    found = {(code, place): message for code, place, message in refusals(broken)}
     assert {code for code, _ in found} == {"bad-output"}
     assert "nothing_of_ours" in found["bad-output", f"{folder}/capabilities.py"]
     assert "Nothing" in found["bad-output", "bridge.py"]
@@ -67,7 +67,7 @@ def test_each_module_that_cannot_be_imported_is_named(whole: Package) -> None:
 
 def test_a_revision_that_is_kept_as_it_is_is_not_looked_for(whole: Package) -> None:
     kept = {**whole.inputs.revisions, "my-draft": packages.REVISION}
-    listing = edited(whole, __init__="\n__all__ += ['vmy_draft']\n")
+    listing = append_texts(whole, __init__="\n__all__ += ['vmy_draft']\n")
     require_importable(listing._replace(inputs=whole.inputs._replace(revisions=kept)))
 
 
@@ -80,13 +80,13 @@ def test_a_model_that_cannot_be_built_is_named() -> None:
             "class A(BaseModel):\n    model_config = ConfigDict(defer_build=True)\n    x: 'Gone'\n",
         }
     )
-    ((code, place, message),) = refused(package)
+    ((code, place, message),) = refusals(package)
     assert (code, place) == ("bad-output", "v1/models/__init__.py")
     assert "Gone" in message
 
 
 def test_an_interpreter_that_does_not_answer_is_a_refusal() -> None:
-    ended = "could not be tried: its interpreter ended with 7 before it answered"
+    ended = "could not be imported for a trial: its interpreter ended with 7 before it answered"
     for program, message in (
         ("os._exit(7)", ended),
         ("os.write(2, b'one\\nno memory\\n'); os._exit(7)", f"{ended}: no memory"),
@@ -95,7 +95,7 @@ def test_an_interpreter_that_does_not_answer_is_a_refusal() -> None:
     ):
         with tables.case(program):
             package = packages.package({"__init__.py": f"import os\n{program}\n"})
-            ((code, _, said),) = refused(package)
+            ((code, _, said),) = refusals(package)
             assert code == "bad-output"
             assert said.endswith(message)
 
@@ -105,8 +105,8 @@ def test_modules_that_are_ready_are_imported_before_the_others(whole: Package) -
     first = [file for file in whole.files if file.path == "__init__.py"]
     ready = [file for file in whole.files if file.path.startswith(folder)]
     for late in ("", "\n__all__ += ['Nothing']\n"):
-        package = edited(whole, bridge=late)
-        with trying(GenerationOptions((REVISION,))) as tried:
+        package = append_texts(whole, bridge=late)
+        with start_trial(GenerationOptions((REVISION,))) as tried:
             tried.tell(first)
             tried.tell(ready)
             if not late:
@@ -117,14 +117,14 @@ def test_modules_that_are_ready_are_imported_before_the_others(whole: Package) -
             assert len(caught.value.problems) == 1
 
 
-def test_what_the_interpreter_does_not_read_keeps_nobody_waiting(whole: Package) -> None:
+def test_dead_trial_process_does_not_block(whole: Package) -> None:
     fatal = GeneratedFile("__init__.py", b"import os\nos._exit(7)\n", "mine")
     much = GeneratedFile("v1/methods.py", b"#" * (4 << 20), "mine")
-    with trying(GenerationOptions((REVISION,))) as tried:
+    with start_trial(GenerationOptions((REVISION,))) as tried:
         tried.tell([fatal])
         for _ in range(3):
             tried.tell([much])
-        with pytest.raises(ProblemError, match="could not be tried"):
+        with pytest.raises(ProblemError, match="could not be imported for a trial"):
             tried.require(whole)
 
 
@@ -135,10 +135,10 @@ def test_modules_of_ones_own_templates_are_not_run(whole: Package, tmp_path: Pat
     assert not any(tmp_path.iterdir())
 
 
-def test_nothing_is_written_that_cannot_be_imported(
+def test_unimportable_package_is_not_written(
     whole: Package, mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    broken = edited(whole, **{"v2025_11_25/server": "\nundefined\n"})
+    broken = append_texts(whole, **{"v2025_11_25/server": "\nundefined\n"})
 
     def generate(options: GenerationOptions, tell: object = None) -> Package:
         return broken
@@ -156,7 +156,7 @@ def test_nothing_is_written_that_cannot_be_imported(
 def test_files_of_the_users_own_beside_generated_ones_are_not_run(
     mcp_gen: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.trying", trying)
+    monkeypatch.setattr("mcp_protogen.pipeline.output.trial.start_trial", start_trial)
     trap = f"open({str(tmp_path / 'ran')!r}, 'w')"
     for place in ("pkg/mine.py", "pkg/v2025_11_25/errors/__init__.py", "pkg/bridge/__init__.py"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)

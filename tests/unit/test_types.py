@@ -4,7 +4,7 @@ from typing import Any
 
 from mcp_protogen.base.names import ClassName
 from mcp_protogen.pipeline.derive.types import expression
-from mcp_protogen.pipeline.inputs.descriptions import documented
+from mcp_protogen.pipeline.inputs.descriptions import add_deprecation
 from mcp_protogen.pipeline.ir import (
     AliasIR,
     Anything,
@@ -134,7 +134,7 @@ def test_a_text_says_once_that_its_subject_is_deprecated() -> None:
         ("Deprecated: A.", True, "Deprecated: A."),
     ):
         with tables.case(expected):
-            assert documented(text, deprecated) == expected
+            assert add_deprecation(text, deprecated) == expected
 
 
 def test_a_required_kind_of_result_is_filled_with_its_usual_value() -> None:

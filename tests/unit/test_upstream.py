@@ -24,7 +24,7 @@ GONE = threading.Event()
 
 
 class Pages(BaseHTTPRequestHandler):
-    """A few pages, one for each way an answer can go wrong."""
+    """A few pages, one for each faulty answer."""
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0]
@@ -121,7 +121,7 @@ def test_a_body_that_ends_early_is_a_problem(site: str) -> None:
     refusal(f"{site}/short")
 
 
-def test_nobody_listening_is_a_problem() -> None:
+def test_refused_connection_is_reported() -> None:
     assert "refused" in refusal("http://127.0.0.1:9/schema.json")
 
 

@@ -1,4 +1,4 @@
-"""Generated modules are read before anybody runs them, and what is wrong with them is named."""
+"""Faults of generated modules are named without running them."""
 
 import ast
 
@@ -20,7 +20,7 @@ def body() -> str:
     return schemas.models_source(derived.ir).body
 
 
-def test_what_is_no_sound_module_is_named() -> None:
+def test_unsound_modules_are_named() -> None:
     for source, message in (
         ("return 1", "is not Python"),
         ("x = 1\nx = 2", "x is defined twice"),
@@ -41,13 +41,13 @@ def test_a_sound_module_passes() -> None:
     assert verify.module(ast.parse(source), "m.py") == ()
 
 
-def test_what_a_module_takes_from_another_in_vain_is_named() -> None:
+def test_unresolved_imports_between_modules_are_named() -> None:
     sources = {
         "methods": "from . import models as m\nX = m.A\ndef f(): return m.B",
         "server": "from . import methods\nfrom .methods import f, g\nprint(methods.X, methods.Y)",
     }
     trees = {name: ast.parse(source) for name, source in sources.items()}
-    found = [(one.place, one.message) for one in verify.members(trees, ["A"], "v1")]
+    found = [(member.place, member.message) for member in verify.members(trees, ["A"], "v1")]
     assert found == [
         ("v1/methods.py", "models.B is missing"),
         ("v1/server.py", "methods.Y is missing"),
@@ -55,7 +55,7 @@ def test_what_a_module_takes_from_another_in_vain_is_named() -> None:
     ]
 
 
-def test_what_the_writer_made_of_the_ir_passes(ir: RevisionIR, body: str) -> None:
+def test_written_models_match_ir(ir: RevisionIR, body: str) -> None:
     assert verify.models(ast.parse(body), ir.types, "models.py") == ()
 
 
@@ -114,7 +114,7 @@ def test_every_departure_from_the_ir_is_named(
     old: str, new: str, message: str, ir: RevisionIR, body: str
 ) -> None:
     assert old in body
-    # In the published file quotes may differ; here they are as the writer leaves them.
+    # Quotes may differ in the published file; here they are as the writer leaves them.
     found = verify.models(ast.parse(body.replace(old, new)), ir.types, "models.py")
     assert message in "\n".join(problem.message for problem in found)
     assert {problem.code for problem in found} == {"bad-output"}

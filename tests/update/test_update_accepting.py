@@ -1,4 +1,4 @@
-"""Accepting what was found: by its digest, whole or not at all."""
+"""Accepting a change: by its digest, completely or not at all."""
 
 import signal
 import subprocess
@@ -16,7 +16,7 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.update import adoption
 from mcp_protogen.instep.update.adoption import Origin, add
 from mcp_protogen.instep.update.candidates import Candidate, CandidateState, Wanted, look
-from mcp_protogen.instep.update.updating import accept, chosen
+from mcp_protogen.instep.update.updating import accept, choose_candidate
 from mcp_protogen.pipeline.inputs import pins as pins_module
 from mcp_protogen.pipeline.inputs.pins import (
     REVISION,
@@ -33,8 +33,8 @@ from support.update.specifications import (
     NEWEST,
     OLDER,
     Spec,
-    committed,
-    reworded,
+    commit_folder,
+    reword,
     with_an_owner,
     with_things,
 )
@@ -42,53 +42,53 @@ from support.update.specifications import (
 NEXT = "2031-01-01"
 
 
-def found(spec: Spec, *names: str) -> tuple[Candidate, ...]:
+def find_candidates(spec: Spec, *names: str) -> tuple[Candidate, ...]:
     source = open_source(str(spec.folder), None, None)
     return look(source, load_pins(spec.schema), Wanted(names)).candidates
 
 
-def one(spec: Spec, name: str) -> Candidate:
-    (candidate,) = found(spec, name)
+def find_one(spec: Spec, name: str) -> Candidate:
+    (candidate,) = find_candidates(spec, name)
     return candidate
 
 
 def refused_to_accept(spec: Spec, digest: str, *names: str) -> tuple[str, str]:
     with pytest.raises(ProblemError) as caught:
-        chosen(found(spec, *names), digest)
+        choose_candidate(find_candidates(spec, *names), digest)
     (problem,) = caught.value.problems
     return problem.code, f"{problem.message}; {problem.hint}"
 
 
 def test_the_beginning_of_a_digest_is_enough(spec: Spec) -> None:
-    spec.edit(OLDER, reworded)
+    spec.edit(OLDER, reword)
     digest = spec.digest(OLDER)
-    everything = found(spec)
+    everything = find_candidates(spec)
     for given in (digest, digest[:12], digest[:12].upper()):
-        assert chosen(everything, given).revision == OLDER
+        assert choose_candidate(everything, given).revision == OLDER
 
 
 @pytest.mark.parametrize("given", ["", "abc", "0123456789a", "g" * 64, "0" * 65, " " + "0" * 12])
-def test_what_is_no_digest_is_refused(spec: Spec, given: str) -> None:
+def test_invalid_digest_is_refused(spec: Spec, given: str) -> None:
     assert refused_to_accept(spec, given)[0] == "bad-digest"
 
 
 def test_a_digest_of_nothing_there_is_answered_with_what_there_is(spec: Spec) -> None:
     code, text = refused_to_accept(spec, "0" * 12)
     assert (code, text.endswith("; nothing has moved there")) == ("unknown-candidate", True)
-    spec.edit(OLDER, reworded)
+    spec.edit(OLDER, reword)
     assert f"possible: {OLDER} {spec.digest(OLDER)[:12]}" in refused_to_accept(spec, "0" * 64)[1]
 
 
 def test_to_accept_what_is_pinned_already_changes_nothing(spec: Spec) -> None:
     before = {path: path.read_bytes() for path in spec.schema.rglob("*") if path.is_file()}
-    accept(chosen(found(spec), spec.digest(OLDER)), "", spec.schema)
+    accept(choose_candidate(find_candidates(spec), spec.digest(OLDER)), "", spec.schema)
     after = {path: path.read_bytes() for path in spec.schema.rglob("*") if path.is_file()}
     assert after == before
 
 
-def test_what_is_news_is_meant_before_what_is_pinned_already(spec: Spec) -> None:
+def test_new_revision_is_preferred_over_pinned_one(spec: Spec) -> None:
     spec.write(NEXT, spec.path(NEWEST).read_bytes())
-    assert chosen(found(spec), spec.digest(NEXT)).revision == NEXT
+    assert choose_candidate(find_candidates(spec), spec.digest(NEXT)).revision == NEXT
 
 
 def test_two_revisions_of_the_same_bytes_have_to_be_told_apart(spec: Spec) -> None:
@@ -97,14 +97,14 @@ def test_two_revisions_of_the_same_bytes_have_to_be_told_apart(spec: Spec) -> No
     code, text = refused_to_accept(spec, spec.digest(NEXT))
     assert code == "unknown-candidate"
     assert f"{NEXT}, draft" in text
-    assert chosen(found(spec, NEXT), spec.digest(NEXT)).revision == NEXT
+    assert choose_candidate(find_candidates(spec, NEXT), spec.digest(NEXT)).revision == NEXT
 
 
 def test_accepting_moves_a_pin_and_remembers_where_it_was(spec: Spec) -> None:
     before = load_pins(spec.schema)[OLDER]
     spec.edit(OLDER, with_an_owner)
-    commit = committed(spec.folder)
-    accept(one(spec, OLDER), "Tools are owned.", spec.schema)
+    commit = commit_folder(spec.folder)
+    accept(find_one(spec, OLDER), "Tools are owned.", spec.schema)
     pin = load_pins(spec.schema)[OLDER]
     assert (pin.published.sha256, pin.published.spec_commit) == (spec.digest(OLDER), commit)
     assert (pin.published.date, pin.published.note) == ("2031-05-06", "Tools are owned.")
@@ -119,19 +119,19 @@ def test_going_back_to_an_earlier_publication_keeps_what_is_known_of_it(spec: Sp
     later = spec.edit(OLDER, with_an_owner)
     add(OLDER, later, Origin(date="2031-05-06"), OLDER, spec.schema)
     spec.write(OLDER, published)
-    accept(one(spec, OLDER), "", spec.schema)
+    accept(find_one(spec, OLDER), "", spec.schema)
     pin = load_pins(spec.schema)[OLDER]
     assert (pin.published.sha256, pin.published.date) == (earlier.published.sha256, "2030-01-02")
-    assert [one.date for one in pin.history][-1] == "2031-05-06"
+    assert [version.date for version in pin.history][-1] == "2031-05-06"
 
 
 def test_accepting_a_new_revision_pins_it(spec: Spec) -> None:
     spec.edit(NEWEST, with_things, to=NEXT)
-    accept(one(spec, NEXT), "", spec.schema)
+    accept(find_one(spec, NEXT), "", spec.schema)
     pin = load_pins(spec.schema)[NEXT]
     assert (pin.spec_path, pin.history) == (f"schema/{NEXT}/schema.json", ())
     assert snapshot_file(NEXT, spec.schema).is_file()
-    assert one(spec, NEXT).state is CandidateState.SAME
+    assert find_one(spec, NEXT).state is CandidateState.SAME
 
 
 def test_a_full_disk_leaves_pins_and_snapshots_as_they_were(
@@ -142,7 +142,7 @@ def test_a_full_disk_leaves_pins_and_snapshots_as_they_were(
 
     before = {path: path.read_bytes() for path in spec.schema.rglob("*") if path.is_file()}
     spec.edit(OLDER, with_an_owner)
-    candidate = one(spec, OLDER)
+    candidate = find_one(spec, OLDER)
     monkeypatch.setattr(file_set, "write_new", full)
     with pytest.raises(ProblemError, match="cannot-write"):
         accept(candidate, "", spec.schema)
@@ -187,7 +187,7 @@ def test_a_reader_that_a_move_overtakes_sees_the_new_snapshot(
     spec: Spec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec.edit(OLDER, with_an_owner)
-    candidate = one(spec, OLDER)
+    candidate = find_one(spec, OLDER)
     moved: list[Pin] = []
 
     def overtaken(folder: Path | None = None, kind: Pinnable = REVISION) -> Pins:
@@ -206,7 +206,7 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
 ) -> None:
     for revision in (OLDER, NEWEST):
         spec.edit(revision, with_an_owner)
-    candidates = {revision: one(spec, revision) for revision in (OLDER, NEWEST)}
+    candidates = {revision: find_one(spec, revision) for revision in (OLDER, NEWEST)}
     save, held = pins_module.save, folder_lock.exclusive_lock
     waits_or_is_done = threading.Event()
 
@@ -219,20 +219,20 @@ def test_two_runs_that_accept_at_once_do_not_lose_a_pin(
     other = threading.Thread(target=work)
 
     @contextmanager
-    def noted(folder: Path) -> Generator[None, None, None]:
+    def note_hold(folder: Path) -> Generator[None, None, None]:
         if threading.current_thread() is other:
             waits_or_is_done.set()
         with held(folder):
             yield
 
-    def interrupted(*arguments: Any) -> None:
+    def interrupt_save(*arguments: Any) -> None:
         if threading.current_thread() is not other:
             other.start()
             waits_or_is_done.wait()
         save(*arguments)
 
-    monkeypatch.setattr(adoption, "save", interrupted)
-    monkeypatch.setattr(folder_lock, "exclusive_lock", noted)
+    monkeypatch.setattr(adoption, "save", interrupt_save)
+    monkeypatch.setattr(folder_lock, "exclusive_lock", note_hold)
     accept(candidates[OLDER], "", spec.schema)
     other.join()
     after = load_pins(spec.schema)

@@ -1,4 +1,4 @@
-"""How what is found stands to the pins."""
+"""Candidates, compared with the pins."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from support.update.specifications import (
     OLDER,
     Spec,
     pages_of,
-    reworded,
+    reword,
     serving,
     with_an_owner,
     with_things,
@@ -28,43 +28,45 @@ from support.update.specifications import (
 NEXT = "2031-01-01"
 
 
-def found(spec: Spec, *names: str, ignored: tuple[str, ...] = ()) -> Candidates:
+def find_candidates(spec: Spec, *names: str, ignored: tuple[str, ...] = ()) -> Candidates:
     source = open_source(str(spec.folder), None, None)
     return look(source, load_pins(spec.schema), Wanted(names, ignored))
 
 
-def one(spec: Spec, name: str) -> Candidate:
-    (candidate,) = found(spec, name).candidates
+def find_one(spec: Spec, name: str) -> Candidate:
+    (candidate,) = find_candidates(spec, name).candidates
     return candidate
 
 
 def refusal(spec: Spec, *names: str) -> tuple[str, str]:
     with pytest.raises(ProblemError) as caught:
-        found(spec, *names)
+        find_candidates(spec, *names)
     (problem,) = caught.value.problems
     return problem.code, f"{problem.message}; {problem.hint}"
 
 
 def test_where_nothing_has_moved_nothing_is_news(spec: Spec) -> None:
-    everything = found(spec)
-    assert [one.revision for one in everything.candidates] == list(load_pins(spec.schema))
-    assert {one.state for one in everything.candidates} == {CandidateState.SAME}
+    everything = find_candidates(spec)
+    assert [candidate.revision for candidate in everything.candidates] == list(
+        load_pins(spec.schema)
+    )
+    assert {candidate.state for candidate in everything.candidates} == {CandidateState.SAME}
     assert everything.notices == ()
 
 
 def test_other_bytes_are_a_move(spec: Spec) -> None:
-    spec.edit(OLDER, reworded)
-    candidate = one(spec, OLDER)
+    spec.edit(OLDER, reword)
+    candidate = find_one(spec, OLDER)
     assert (candidate.state, candidate.sha256) == (CandidateState.MOVED, spec.digest(OLDER))
     assert (candidate.known, candidate.twin) == (None, "")
 
 
 def test_an_earlier_publication_is_recognised_by_its_digest(spec: Spec) -> None:
     earlier = spec.path(OLDER).read_bytes()
-    later = spec.edit(OLDER, reworded)
+    later = spec.edit(OLDER, reword)
     add(OLDER, later, Origin(date="2031-05-06"), OLDER, spec.schema)
     spec.write(OLDER, earlier)
-    candidate = one(spec, OLDER)
+    candidate = find_one(spec, OLDER)
     assert candidate.state is CandidateState.BEHIND
     assert candidate.state.is_news
     assert candidate.known is not None
@@ -74,8 +76,8 @@ def test_an_earlier_publication_is_recognised_by_its_digest(spec: Spec) -> None:
 def test_a_revision_without_a_pin_is_new(spec: Spec) -> None:
     spec.edit(NEWEST, with_things, to=NEXT)
     spec.edit(NEWEST, with_an_owner, to="draft")
-    news = [one for one in found(spec).candidates if one.state.is_news]
-    assert [(one.revision, one.state) for one in news] == [
+    news = [candidate for candidate in find_candidates(spec).candidates if candidate.state.is_news]
+    assert [(candidate.revision, candidate.state) for candidate in news] == [
         (NEXT, CandidateState.NEW),
         ("draft", CandidateState.NEW),
     ]
@@ -83,7 +85,7 @@ def test_a_revision_without_a_pin_is_new(spec: Spec) -> None:
 
 def test_a_draft_that_is_a_copy_of_a_release_is_no_news(spec: Spec) -> None:
     spec.write("draft", spec.path(NEWEST).read_bytes())
-    candidate = one(spec, "draft")
+    candidate = find_one(spec, "draft")
     assert (candidate.state, candidate.twin) == (CandidateState.COPY, NEWEST)
     assert not candidate.state.is_news
 
@@ -91,7 +93,7 @@ def test_a_draft_that_is_a_copy_of_a_release_is_no_news(spec: Spec) -> None:
 def test_a_release_of_a_draft_that_is_pinned_is_news(spec: Spec) -> None:
     add("draft", spec.edit(NEWEST, with_things, to="draft"), Origin(), "draft", spec.schema)
     spec.write(NEXT, spec.path("draft").read_bytes())
-    candidate = one(spec, NEXT)
+    candidate = find_one(spec, NEXT)
     assert (candidate.state, candidate.twin) == (CandidateState.NEW, "draft")
 
 
@@ -99,24 +101,27 @@ def test_a_pin_knows_where_its_file_is(spec: Spec) -> None:
     content = spec.edit(NEWEST, with_things, to="draft")
     origin = Origin(spec_path="schema/draft/schema.json")
     add("next", content, origin, "next", spec.schema)
-    names = [one.revision for one in found(spec).candidates]
+    names = [candidate.revision for candidate in find_candidates(spec).candidates]
     assert names == [*load_pins(spec.schema)]
-    assert one(spec, "next").state is CandidateState.SAME
+    assert find_one(spec, "next").state is CandidateState.SAME
     assert refusal(spec, "draft") == (
         "unknown-revision",
         "schema/draft/schema.json is the file that next is pinned to; name next",
     )
 
 
-def test_what_is_ignored_is_not_looked_at(spec: Spec) -> None:
+def test_ignored_revisions_are_not_opened(spec: Spec) -> None:
     spec.write("draft", b"no schema at all")
-    names = [one.revision for one in found(spec, ignored=("draft", OLDER)).candidates]
+    names = [
+        candidate.revision
+        for candidate in find_candidates(spec, ignored=("draft", OLDER)).candidates
+    ]
     assert names == [name for name in load_pins(spec.schema) if name != OLDER]
 
 
 def test_a_pinned_file_that_is_gone_is_a_warning_or_an_error_when_named(spec: Spec) -> None:
     spec.path(OLDER).unlink()
-    (notice,) = found(spec).notices
+    (notice,) = find_candidates(spec).notices
     assert str(notice).startswith("warning[not-published]")
     assert OLDER in notice.message
     assert refusal(spec, OLDER)[0] == "not-published"
@@ -146,9 +151,9 @@ def test_where_there_is_no_list_the_draft_and_what_is_named_are_looked_for(spec:
         source = open_source(site.url, None, None)
         everything = look(source, pins, Wanted())
         named = look(source, pins, Wanted((NEXT,)))
-    assert [one.revision for one in everything.candidates] == [*pins, "draft"]
+    assert [candidate.revision for candidate in everything.candidates] == [*pins, "draft"]
     (notice,) = everything.notices
     assert notice.code == "not-looked-for"
-    assert notice.message.startswith("new revisions could not be looked for: ")
-    assert [one.revision for one in named.candidates] == [NEXT]
+    assert notice.message.startswith("cannot search for new revisions: ")
+    assert [candidate.revision for candidate in named.candidates] == [NEXT]
     assert named.notices == ()

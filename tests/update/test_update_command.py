@@ -19,9 +19,9 @@ from support.update.specifications import (
     NEWEST,
     OLDER,
     Spec,
-    committed,
+    commit_folder,
     pages_of,
-    reworded,
+    reword,
     serving,
     with_an_owner,
     with_things,
@@ -38,13 +38,13 @@ def contents(folder: Path) -> Mapping[str, str]:
     return {str(path): sha256(path.read_bytes()).hexdigest() for path in files}
 
 
-def test_nothing_has_moved(mcp_gen: Run, spec: Spec) -> None:
+def test_unchanged_source_is_reported(mcp_gen: Run, spec: Spec) -> None:
     ran = mcp_gen("update", *HERE)
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == f"nothing has moved: {len(load_pins(spec.schema))} revisions at spec\n"
 
 
-def test_what_is_said_can_be_written_to_a_file(mcp_gen: Run, spec: Spec) -> None:
+def test_report_can_be_written_to_file(mcp_gen: Run, spec: Spec) -> None:
     said = mcp_gen("update", *HERE).out
     assert mcp_gen("update", *HERE, "-o", "said.txt").out == ""
     assert Path("said.txt").read_text() == said
@@ -54,11 +54,11 @@ def test_what_is_said_can_be_written_to_a_file(mcp_gen: Run, spec: Spec) -> None
 
 
 def test_the_published_files_are_what_is_pinned(
-    mcp_gen: Run, published: Callable[[str], bytes], tmp_path: Path
+    mcp_gen: Run, published_bytes: Callable[[str], bytes], tmp_path: Path
 ) -> None:
     real = Spec(tmp_path / "real", schema_folder())
     for revision in load_pins():
-        real.write(revision, published(revision))
+        real.write(revision, published_bytes(revision))
     assert mcp_gen("update", "--source", "real").code == 0
 
 
@@ -66,13 +66,11 @@ def test_packages_are_searched_for_only_where_there_is_news(mcp_gen: Run, spec: 
     Path("pkg").mkdir()
     Path("pkg", "mcp-gen.lock").write_text("no lock")
     assert mcp_gen("update", *HERE).err == ""
-    spec.edit(OLDER, reworded)
+    spec.edit(OLDER, reword)
     assert mcp_gen("update", *HERE).err.startswith("warning[bad-lock]: ")
 
 
-def test_what_has_moved_is_shown_and_nothing_is_written(
-    mcp_gen: Run, spec: Spec, tmp_path: Path
-) -> None:
+def test_changes_are_shown_without_writing(mcp_gen: Run, spec: Spec, tmp_path: Path) -> None:
     spec.edit(OLDER, with_an_owner)
     spec.edit(NEWEST, with_things, to=NEXT)
     before = contents(tmp_path)
@@ -98,11 +96,11 @@ def test_the_comparison_is_that_of_what_is_pinned_with_what_was_found(
     assert finding["comparison"]["before"] == f"{OLDER} as pinned"
     assert finding["pointers"] == ["/$defs/Tool/properties/owner", "/$defs/Tool/required"]
     assert not finding["only_prose"]
-    assert {one["fit"] for one in finding["patches"]} == {"fits"}
+    assert {patch["fit"] for patch in finding["patches"]} == {"fits"}
 
 
 def test_prose_alone_is_no_change_of_meaning(mcp_gen: Run, spec: Spec) -> None:
-    spec.edit(OLDER, reworded)
+    spec.edit(OLDER, reword)
     ran = mcp_gen("update", *HERE, "--format", "json")
     (finding,) = [row["finding"] for row in json.loads(ran.out)["revisions"] if row["finding"]]
     assert ran.code == 1
@@ -111,9 +109,9 @@ def test_prose_alone_is_no_change_of_meaning(mcp_gen: Run, spec: Spec) -> None:
 
 
 def test_a_patch_that_upstream_has_made_needless_is_named(mcp_gen: Run, spec: Spec) -> None:
-    ledger = json.loads((spec.schema / OLDER / "patches.json").read_text())["patches"]
+    entries = json.loads((spec.schema / OLDER / "patches.json").read_text())["patches"]
     number, patch = next(
-        (n, one) for n, one in enumerate(ledger) if "ElicitResult" in one["pointer"]
+        (n, entry) for n, entry in enumerate(entries) if "ElicitResult" in entry["pointer"]
     )
     spec.edit(
         OLDER,
@@ -122,20 +120,20 @@ def test_a_patch_that_upstream_has_made_needless_is_named(mcp_gen: Run, spec: Sp
         ]["anyOf"][1].update(type=patch["now"]),
     )
     ran = mcp_gen("update", *HERE)
-    assert f"patches: {len(ledger) - 1} still needed, 1 fixed upstream\n" in ran.out
+    assert f"patches: {len(entries) - 1} still needed, 1 fixed upstream\n" in ran.out
     assert "ElicitResult.content" in ran.out  # compared as published: mending it is a difference
     place = f"schema/{OLDER}/patches.json#/patches/{number}"
     assert f"{place}, {patch['pointer']}: upstream fixed this: drop the entry\n" in ran.out
     assert "it cannot be generated from" not in ran.out
 
 
-def test_what_was_accepted_is_no_news_any_more(mcp_gen: Run, spec: Spec) -> None:
+def test_accepted_change_is_not_reported_again(mcp_gen: Run, spec: Spec) -> None:
     spec.edit(OLDER, with_an_owner)
     digest = spec.digest(OLDER)
     ran = mcp_gen("update", *HERE, "--accept", digest[:12], "--note", "Tools are owned.")
     assert (ran.code, ran.err) == (0, "")
     assert ran.out.startswith(f"{OLDER} is pinned to {digest[:12]}\n")
-    assert "Tool.owner: is required" in ran.out  # what there is to decide
+    assert "Tool.owner: is required" in ran.out  # open decisions
     pin = load_pins(spec.schema)[OLDER]
     assert (pin.published.sha256, pin.published.note) == (digest, "Tools are owned.")
     assert mcp_gen("update", *HERE).code == 0
@@ -144,7 +142,7 @@ def test_what_was_accepted_is_no_news_any_more(mcp_gen: Run, spec: Spec) -> None
 
 def test_a_clone_tells_commit_and_day(mcp_gen: Run, spec: Spec) -> None:
     spec.edit(NEWEST, with_things, to=NEXT)
-    commit = committed(spec.folder)
+    commit = commit_folder(spec.folder)
     ran = mcp_gen("update", *HERE)
     found = f"{spec.digest(NEXT)[:12]}, published 2031-05-06 in commit {commit[:12]}"
     assert f"  found    {found}\n" in ran.out
@@ -163,7 +161,7 @@ def test_a_server_is_looked_at_with_a_cache(mcp_gen: Run, spec: Spec) -> None:
             assert ran.err.startswith("warning[not-looked-for]: ")
         path = f"/schema/{OLDER}/schema.json"
         assert site.statuses(path) == [200, 304]
-        site.pages[path] = spec.edit(OLDER, reworded)
+        site.pages[path] = spec.edit(OLDER, reword)
         assert mcp_gen("update", *where).code == 1
 
 
@@ -196,8 +194,8 @@ def test_a_schema_of_something_else_is_shown_with_what_is_wrong(mcp_gen: Run, sp
     spec.write(OLDER, b'{"$defs": {"A": {"type": "object"}}}')
     ran = mcp_gen("update", *HERE)
     assert ran.code == 1
-    assert "what that means could not be found out" in ran.out
-    assert "nothing can be generated from it as it is:\n" in ran.out
+    assert "with unknown effects" in ran.out
+    assert "nothing can be generated from this schema:\n" in ran.out
     assert "the schema does not define ClientRequest" in ran.out
 
 
@@ -261,7 +259,7 @@ def test_the_repository_of_the_pins_is_looked_at_by_default(
 ) -> None:
     from mcp_protogen.pipeline.sources import github_source
 
-    spec.edit(OLDER, reworded)
+    spec.edit(OLDER, reword)
     repository = "/modelcontextprotocol/modelcontextprotocol"
     with serving(pages_of(spec, f"{repository}/HEAD")) as site:
         monkeypatch.setattr(github_source, "RAW", site.url)
@@ -288,7 +286,7 @@ def test_pins_of_several_repositories_ask_for_a_source(mcp_gen: Run, spec: Spec)
 
 
 class Checkout:
-    """An mcp-gen of its own, whose pins may be moved."""
+    """An mcp-gen with its own pins."""
 
     def __init__(self, spec: Spec, folder: Path) -> None:
         ignored = shutil.ignore_patterns("__pycache__")

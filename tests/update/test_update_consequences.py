@@ -10,15 +10,15 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.update.candidates import Candidate, Wanted, look
 from mcp_protogen.instep.update.dependents import Basis, dependents, packages_below, packages_in
 from mcp_protogen.instep.update.findings import Finding
-from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, undecided
-from mcp_protogen.pipeline.inputs.ledger import Fit, mended
-from mcp_protogen.pipeline.inputs.patches import ledger_of
+from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, find_open_decisions
+from mcp_protogen.pipeline.inputs.patch_fit import Fit, apply_fitting
+from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.inputs.snapshot import snapshot_of
 from mcp_protogen.pipeline.output.lock import LOCK_NAME
 from mcp_protogen.pipeline.sources.opening import open_source
 from support.revisions import REVISIONS
-from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_an_owner, with_things
+from support.update.specifications import NEWEST, OLDER, Spec, reword, with_an_owner, with_things
 
 GOLDEN = Path(__file__).resolve().parents[2] / "generated" / "mcp_revisions"
 NEXT = "2031-01-01"
@@ -36,7 +36,7 @@ def candidate(spec: Spec, name: str) -> Candidate:
 def open_about(spec: Spec, name: str) -> OpenDecisions:
     document = json.loads(spec.path(name).read_bytes())
     known = SchemaFolder(load_pins(spec.schema), spec.schema)
-    return undecided(name, snapshot_of(document), known)
+    return find_open_decisions(name, snapshot_of(document), known)
 
 
 def schema(spec: Spec, name: str) -> Json:
@@ -46,24 +46,24 @@ def schema(spec: Spec, name: str) -> Json:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_patch_still_fits_where_nothing_has_moved(spec: Spec, revision: str) -> None:
-    ledger = ledger_of(spec.schema, revision)
-    result = mended(schema(spec, revision), ledger, PLACE)
-    assert ledger
-    assert [one.fit for one in result.fits] == [Fit.FITS] * len(ledger)
-    assert result.entries == ledger
+    entries = load_patches(spec.schema, revision)
+    result = apply_fitting(schema(spec, revision), entries, PLACE)
+    assert entries
+    assert [fit.fit for fit in result.fits] == [Fit.FITS] * len(entries)
+    assert result.entries == entries
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_patch_is_done_in_a_schema_that_says_so_already(spec: Spec, revision: str) -> None:
-    ledger = ledger_of(spec.schema, revision)
-    already = mended(schema(spec, revision), ledger, PLACE).schema
-    fits = mended(already, ledger, PLACE).fits
-    assert [one.fit for one in fits] == [Fit.DONE] * len(ledger)
+    entries = load_patches(spec.schema, revision)
+    already = apply_fitting(schema(spec, revision), entries, PLACE).schema
+    fits = apply_fitting(already, entries, PLACE).fits
+    assert [fit.fit for fit in fits] == [Fit.DONE] * len(entries)
     assert fits[0].place == f"{PLACE}#/patches/0"
 
 
 def test_an_entry_about_something_else_is_stale_and_the_others_are_tried(spec: Spec) -> None:
-    ledger: list[Json] = [
+    entries: list[Json] = [
         {"pointer": "/$defs/Tool/type", "was": "string", "now": "array", "reason": "One."},
         {"pointer": "/$defs/Nothing/type", "was": "object", "now": "array", "reason": "Two."},
         {"pointer": "/$defs/Tool/extra", "now": True, "reason": "Three."},
@@ -71,12 +71,12 @@ def test_an_entry_about_something_else_is_stale_and_the_others_are_tried(spec: S
         {"pointer": "/$defs/Tool/extra", "was": True, "reason": "Five."},
     ]
     before = schema(spec, OLDER)
-    result = mended(before, ledger, PLACE)
-    assert [one.fit for one in result.fits] == [Fit.STALE, Fit.STALE, Fit.FITS, Fit.DONE, Fit.FITS]
+    result = apply_fitting(before, entries, PLACE)
+    assert [fit.fit for fit in result.fits] == [Fit.STALE, Fit.STALE, Fit.FITS, Fit.DONE, Fit.FITS]
     assert result.schema == before == schema(spec, OLDER)
 
 
-def test_nothing_is_open_about_what_has_not_moved(spec: Spec) -> None:
+def test_unchanged_revision_has_no_open_decisions(spec: Spec) -> None:
     assert open_about(spec, OLDER) == OpenDecisions()
 
 
@@ -131,7 +131,7 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def locked(package: Path, **members: str) -> None:
+def change_lock(package: Path, **members: str) -> None:
     """Write other inputs of the older revision into a lock."""
     lock = json.loads((package / LOCK_NAME).read_text())
     lock["revisions"][OLDER] |= members
@@ -142,8 +142,8 @@ def finding(spec: Spec, name: str, pointers: tuple[str, ...] = ("/$defs",)) -> F
     return Finding(candidate(spec, name), name, pointers, None, (), OpenDecisions())
 
 
-def test_what_a_package_is_made_from_is_told(spec: Spec, package: Path) -> None:
-    spec.edit(OLDER, reworded)
+def test_basis_of_package_is_named(spec: Spec, package: Path) -> None:
+    spec.edit(OLDER, reword)
     pins = load_pins(spec.schema)
     pin = pins[OLDER]
     cases: list[tuple[dict[str, str], Basis, bool]] = [
@@ -154,11 +154,11 @@ def test_what_a_package_is_made_from_is_told(spec: Spec, package: Path) -> None:
         ({"published": spec.digest(OLDER), "source": "mine.json"}, Basis.FOUND, False),
     ]
     for members, basis, changes in cases:
-        locked(package, **members)
+        change_lock(package, **members)
         (one,) = dependents(finding(spec, OLDER), packages_in([package]), pins)
         assert (one.folder, one.basis, one.would_change) == (str(package), basis, changes)
-    # Another mcp-gen may pin what is not pinned here.
-    locked(package, published=pin.published.sha256, source="pinned")
+    # Another mcp-gen may pin revisions that are not pinned here.
+    change_lock(package, published=pin.published.sha256, source="pinned")
     (one,) = dependents(finding(spec, OLDER), packages_in([package]), {})
     assert (one.basis, one.would_change) == (Basis.EARLIER, True)
 
@@ -173,8 +173,8 @@ def test_packages_are_found_below_a_folder_but_not_in_those_of_others(
     package: Path, tmp_path: Path
 ) -> None:
     project = tmp_path / "project"
-    for other in (".venv/pkg", "node_modules/pkg", "build/pkg", "env/lib/site-packages/pkg"):
-        shutil.copytree(package, project / other)
+    for place in (".venv/pkg", "node_modules/pkg", "build/pkg", "env/lib/site-packages/pkg"):
+        shutil.copytree(package, project / place)
     shutil.copytree(package, project / "env2" / "pkg")
     (project / "env2" / "pyvenv.cfg").touch()
     assert [folder for folder, _ in packages_below(project).locks] == [str(package)]

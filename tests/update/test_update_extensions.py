@@ -81,10 +81,10 @@ def test_a_file_that_moved_is_shown_with_what_follows(upstream: Upstream) -> Non
     assert json.loads(document.out)["revisions"][0]["kind"] == "extension"
 
 
-def test_what_can_no_longer_be_generated_is_said_before_the_pin_moves(upstream: Upstream) -> None:
+def test_failing_generation_is_reported_before_pin_moves(upstream: Upstream) -> None:
     upstream.edit(without_updates)
     ran = upstream.update()
-    _, _, why = ran.out.partition("nothing can be generated from it as it is")
+    _, _, why = ran.out.partition("nothing can be generated from this schema")
     assert ran.code == 1 and "schema/extensions/tasks/facts.json#/methods/tasks~1update" in why
 
 
@@ -106,7 +106,7 @@ def test_accepting_moves_the_pin_and_keeps_the_one_before(upstream: Upstream) ->
     pin = load_extension_pins(upstream.schema)["tasks"]
     assert pin.published.sha256 == digest and pin.published.note == "How urgent it is."
     assert pin.history[-1].sha256 == before.published.sha256
-    assert all("GetTaskRequest" in one for one in pin.published.changed) and pin.published.changed
+    assert all("GetTaskRequest" in name for name in pin.published.changed) and pin.published.changed
     assert upstream.update().code == 0
     verified = upstream.run(
         *("schema", "verify", "--extension", "tasks"),
@@ -123,14 +123,14 @@ def test_a_file_is_looked_for_at_the_path_of_its_pin_alone(mcp_gen: Run) -> None
     file.parent.mkdir(parents=True)
     file.write_bytes(snapshot_file("apps", extensions_folder()).read_bytes())
     ran = mcp_gen("update", "--extension", "apps", "--source", "spec")
-    # What is not chosen of its schema is nothing to decide about.
+    # Types outside its choice need no decision.
     assert ran.code == 1 and "apps has moved" in ran.out and "to decide" not in ran.out
     Path("empty").mkdir()
     ran = mcp_gen("update", "--extension", "apps", "--source", "empty")
-    assert ran.code == 2 and f"it has to hold {path}" in ran.err
+    assert ran.code == 2 and f"it must contain {path}" in ran.err
 
 
-def test_what_cannot_be_looked_at_is_one_problem(upstream: Upstream) -> None:
+def test_invalid_extension_arguments_are_single_problem(upstream: Upstream) -> None:
     for said, code in (
         (("--extension", "task"), "unknown-extension"),
         (("--extension", "skills"), "unknown-extension"),

@@ -16,7 +16,7 @@ from mcp_protogen.instep.update.pages import UpdateFormat, render
 from mcp_protogen.instep.update.pages.as_json import render_failure
 from mcp_protogen.instep.update.undecided import OpenDecisions
 from mcp_protogen.instep.update.updating import News, UpdateOptions, UpdateResult
-from mcp_protogen.pipeline.inputs.ledger import Fit, PatchFit
+from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.reports.change import (
     PROTOCOL,
@@ -27,7 +27,7 @@ from mcp_protogen.pipeline.reports.change import (
 )
 from mcp_protogen.pipeline.sources.opening import open_source
 from support import forms
-from support.update.specifications import NEWEST, OLDER, Spec, reworded, with_things
+from support.update.specifications import NEWEST, OLDER, Spec, reword, with_things
 
 NEXT = "2031-01-01"
 HOSTILE = "a\x1b[2J`|<b>\n::error::x\u202e*@you #1 [l](http://e.com)"
@@ -35,19 +35,24 @@ PEOPLE = (UpdateFormat.TEXT, UpdateFormat.MARKDOWN, UpdateFormat.GITHUB)
 
 
 def outcome(spec: Spec, **asked: Any) -> UpdateResult:
-    """A look at what there is, with nothing known yet about any of it."""
+    """Return the result of a first look."""
     source = open_source(str(spec.folder), None, None)
     pins = load_pins(spec.schema)
     found = look(source, pins, Wanted())
     news = tuple(
         News(
             Finding(
-                one, one.revision if one.pin else NEWEST, ("/$defs",), None, (), OpenDecisions()
+                candidate,
+                candidate.revision if candidate.pin else NEWEST,
+                ("/$defs",),
+                None,
+                (),
+                OpenDecisions(),
             ),
             (),
         )
-        for one in found.candidates
-        if one.state.is_news
+        for candidate in found.candidates
+        if candidate.state.is_news
     )
     return UpdateResult(UpdateOptions(source=source.name, **asked), source, found.candidates, news)
 
@@ -60,8 +65,8 @@ def about(spec: Spec, **known: Any) -> UpdateResult:
     return replace(seen, news=(News(replace(news.finding, **known), packages),))
 
 
-def moved(spec: Spec, **known: Any) -> UpdateResult:
-    spec.edit(OLDER, reworded)
+def move_schema(spec: Spec, **known: Any) -> UpdateResult:
+    spec.edit(OLDER, reword)
     return about(spec, **known)
 
 
@@ -72,7 +77,7 @@ def hostile(spec: Spec) -> UpdateResult:
         "code", Category.TYPE, HOSTILE, HOSTILE, severity, "", HOSTILE, HOSTILE, "Why."
     )
     problem = Problem("bad-rule", HOSTILE, HOSTILE, HOSTILE, HOSTILE)
-    seen = moved(
+    seen = move_schema(
         spec,
         pointers=(HOSTILE,),
         comparison=Comparison("before", "after", (change,)),
@@ -86,9 +91,11 @@ def hostile(spec: Spec) -> UpdateResult:
 def form_errors(text: str) -> list[str]:
     """What is wrong with a document under both published forms."""
     document = json.loads(text)
-    findings = [one["finding"] for one in document["revisions"] if one["finding"]]
-    comparisons = [one["comparison"] for one in findings if one["comparison"]]
-    inner = [fault for one in comparisons for fault in forms.faults("comparison", one)]
+    findings = [entry["finding"] for entry in document["revisions"] if entry["finding"]]
+    comparisons = [finding["comparison"] for finding in findings if finding["comparison"]]
+    inner = [
+        fault for comparison in comparisons for fault in forms.faults("comparison", comparison)
+    ]
     return forms.faults("update", document) + inner
 
 
@@ -99,8 +106,8 @@ def test_json_is_of_the_published_form_whatever_was_found(spec: Spec) -> None:
     new = outcome(spec)
     accepted = replace(new, accepted=load_pins(spec.schema)[OLDER])
     spec.path(NEXT).unlink()
-    for one in (unmoved, new, accepted, hostile(spec)):
-        assert form_errors(render(UpdateFormat.JSON, one)) == []
+    for result in (unmoved, new, accepted, hostile(spec)):
+        assert form_errors(render(UpdateFormat.JSON, result)) == []
     assert form_errors(render_failure([Problem("not-json", HOSTILE)])) == []
 
 
@@ -155,7 +162,7 @@ def test_long_lists_are_cut_for_people_and_not_for_programs(spec: Spec, form: Up
     problems = tuple(
         Problem("bad-rule", f"number {number} of them", hint="decide") for number in range(25)
     )
-    seen = moved(spec, undecided=OpenDecisions(problems))
+    seen = move_schema(spec, undecided=OpenDecisions(problems))
     if form is not UpdateFormat.GITHUB:  # whose pages cut by themselves
         page = render(form, seen)
         assert "number 9 of them" in page
@@ -167,7 +174,7 @@ def test_long_lists_are_cut_for_people_and_not_for_programs(spec: Spec, form: Up
 
 @pytest.mark.parametrize("form", PEOPLE)
 def test_each_page_tells_how_to_accept(spec: Spec, form: UpdateFormat) -> None:
-    seen = moved(spec)
+    seen = move_schema(spec)
     asked = replace(seen.options, source="a folder", ref="main", folder=Path("my pins"))
     page = render(form, replace(seen, options=asked))
     digest = spec.digest(OLDER)[:12]
@@ -177,14 +184,14 @@ def test_each_page_tells_how_to_accept(spec: Spec, form: UpdateFormat) -> None:
 
 
 def test_the_default_source_is_not_repeated(spec: Spec) -> None:
-    seen = moved(spec)
+    seen = move_schema(spec)
     page = render(UpdateFormat.TEXT, replace(seen, options=UpdateOptions()))
     assert f"mcp-gen update {OLDER} --accept" in page
 
 
 def test_patches_are_told_with_what_to_do(spec: Spec) -> None:
     fits = tuple(PatchFit(f"p#/{fit}", f"/{fit}", fit, "Why.") for fit in Fit)
-    page = render(UpdateFormat.TEXT, moved(spec, patches=fits))
+    page = render(UpdateFormat.TEXT, move_schema(spec, patches=fits))
     assert "patches: 1 still needed, 1 fixed upstream, 1 to write again\n" in page
     assert "p#/done, /done: upstream fixed this: drop the entry\n" in page
     assert "p#/stale, /stale: something else is there now" in page
@@ -195,7 +202,7 @@ def test_patches_are_told_with_what_to_do(spec: Spec) -> None:
 def test_20_patches_are_listed_and_others_counted(spec: Spec, form: UpdateFormat) -> None:
     for number in (20, 21):
         fits = (PatchFit("p", "/x", Fit.STALE, "Why."),) * number
-        page = render(form, moved(spec, patches=fits))
+        page = render(form, move_schema(spec, patches=fits))
         assert page.count("something else is there now") == 20
         assert ("and 1 more" in page) is (number == 21)
 
@@ -224,30 +231,30 @@ def test_packages_are_told_with_what_becomes_of_them(
 ) -> None:
     source = "mine.json" if basis is Basis.OWN_FILE else "pinned"
     packages = (Dependent("src/pkg", OLDER, basis, source),)
-    page = render(UpdateFormat.TEXT, moved(spec, pointers=pointers, packages=packages))
+    page = render(UpdateFormat.TEXT, move_schema(spec, pointers=pointers, packages=packages))
     assert f"    src/pkg: {said}" in page
 
 
 def test_only_prose_is_said_as_such(spec: Spec) -> None:
     for form in PEOPLE:
-        assert "only in prose" in render(form, moved(spec, pointers=()))
+        assert "only in prose" in render(form, move_schema(spec, pointers=()))
 
 
 def test_a_structure_that_changes_nothing_is_said_as_such(spec: Spec) -> None:
-    seen = moved(spec, comparison=Comparison("a", "b", ()))
+    seen = move_schema(spec, comparison=Comparison("a", "b", ()))
     page = render(UpdateFormat.TEXT, seen)
-    assert "differs in 1 place, none of which changes what may be sent: /$defs\n" in page
+    assert "differs in 1 place, without effect on messages: /$defs\n" in page
 
 
 def test_a_terminal_gets_colours_and_nothing_else_does(spec: Spec) -> None:
-    seen = moved(spec)
+    seen = move_schema(spec)
     assert "\x1b[1m" in shown(render(UpdateFormat.TEXT, seen, colour=True), colour=True)
     assert "\x1b" not in render(UpdateFormat.TEXT, seen)
 
 
-def test_what_was_accepted_is_told_with_what_is_left_to_do(spec: Spec) -> None:
+def test_accepted_change_is_shown_with_remaining_work(spec: Spec) -> None:
     problem = Problem("derived-facts", "ping has no facts")
-    seen = moved(spec, undecided=OpenDecisions((problem,)))
+    seen = move_schema(spec, undecided=OpenDecisions((problem,)))
     accepted = replace(seen, accepted=load_pins(spec.schema)[OLDER])
     for form in PEOPLE:
         page = render(form, accepted)

@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from mcp_protogen.base.cache_entries import seal
+from mcp_protogen.base.cache_entries import with_digest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.sources import github_source
@@ -30,7 +30,7 @@ def site(spec: Spec) -> Iterator[Site]:
 
 @pytest.fixture
 def github(spec: Spec, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
-    """What stands in for GitHub, with the specification in the repository of somebody."""
+    """A stand-in for GitHub, with the specification in a repository."""
     folders = [{"name": name, "type": "dir"} for name in load_pins(spec.schema)]
     entries = [*folders, {"name": "README.md", "type": "file"}]
     pages = pages_of(spec, "/some/spec/HEAD")
@@ -43,7 +43,7 @@ def github(spec: Spec, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
         yield served
 
 
-def opened(site: Site, cache: Path | None = None) -> SchemaSource:
+def open_mirror(site: Site, cache: Path | None = None) -> SchemaSource:
     return open_source(f"{site.url}/mirror/", None, cache)
 
 
@@ -54,7 +54,7 @@ def content(source: SchemaSource) -> bytes:
 
 
 def test_files_are_read_from_below_a_url(spec: Spec, site: Site) -> None:
-    source = opened(site)
+    source = open_mirror(site)
     assert isinstance(source, SiteSource)
     assert content(source) == spec.path(OLDER).read_bytes()
     assert source.read("schema/draft/schema.json") is None
@@ -70,7 +70,7 @@ def test_a_query_goes_along_and_is_not_shown(site: Site) -> None:
 def test_an_index_lists_the_revisions(site: Site) -> None:
     index = {"format": 1, "revisions": ["draft", OLDER]}
     site.pages["/mirror/schema/index.json"] = json.dumps(index).encode()
-    listing = opened(site).listing()
+    listing = open_mirror(site).listing()
     assert (listing.revisions, listing.incomplete) == ((OLDER, "draft"), "")
 
 
@@ -78,7 +78,7 @@ def test_an_index_lists_the_revisions(site: Site) -> None:
 def test_an_index_that_is_none_is_refused(site: Site, index: str) -> None:
     site.pages["/mirror/schema/index.json"] = index.encode()
     with pytest.raises(ProblemError, match=r"bad-index|not-json"):
-        opened(site).listing()
+        open_mirror(site).listing()
 
 
 def test_a_page_of_links_lists_the_revisions_right_below(site: Site) -> None:
@@ -93,12 +93,12 @@ def test_a_page_of_links_lists_the_revisions_right_below(site: Site) -> None:
     )
     page = "".join(ROW.format(link, link) for link in links)
     site.pages["/mirror/schema/"] = f"<html><ul>{page}</ul></html>".encode()
-    listing = opened(site).listing()
+    listing = open_mirror(site).listing()
     assert (listing.revisions, listing.incomplete) == ((OLDER, "draft"), "")
 
 
 def test_without_either_it_is_said_that_the_list_is_not_complete(site: Site) -> None:
-    listing = opened(site).listing()
+    listing = open_mirror(site).listing()
     assert listing.revisions == ()
     assert "neither schema/index.json nor a page" in listing.incomplete
 
@@ -137,7 +137,7 @@ def test_an_api_that_does_not_answer_leaves_the_files_readable(
     source = open_source("https://github.com/some/spec", None, None)
     assert "has no folder schema" in source.listing().incomplete
     github.pages["/repos/some/spec/contents/schema"] = b'{"message": "rate limit"}'
-    assert "not a list of entries of a folder" in source.listing().incomplete
+    assert "not a list of a folder's entries" in source.listing().incomplete
     monkeypatch.setattr(github_source, "API", "http://127.0.0.1:9")
     assert "refused" in source.listing().incomplete
     assert content(source) == spec.path(OLDER).read_bytes()
@@ -157,11 +157,11 @@ def test_a_token_goes_to_the_api_and_not_where_that_redirects(
 
 
 @pytest.mark.parametrize("umask", [0o022, 0o002])
-def test_what_has_not_changed_is_taken_from_the_cache(
+def test_unchanged_file_comes_from_cache(
     umask: int, site: Site, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     request.addfinalizer(partial(os.umask, os.umask(umask)))
-    source = opened(site, tmp_path / "new" / "cache")
+    source = open_mirror(site, tmp_path / "new" / "cache")
     first = content(source)
     assert content(source) == first
     assert site.statuses(f"/mirror/{PATH}") == [200, 304]
@@ -176,8 +176,8 @@ def test_without_a_cache_nothing_is_written(
 ) -> None:
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    content(opened(site))
-    content(opened(site))
+    content(open_mirror(site))
+    content(open_mirror(site))
     assert site.statuses(f"/mirror/{PATH}") == [200, 200]
     assert [*Path().iterdir()] == []
 
@@ -197,7 +197,7 @@ DAMAGES: Sequence[Callable[[bytes], bytes]] = (
 def test_a_damaged_entry_is_asked_for_anew(
     site: Site, tmp_path: Path, damage: Callable[[bytes], bytes]
 ) -> None:
-    source = opened(site, tmp_path / "cache")
+    source = open_mirror(site, tmp_path / "cache")
     first = content(source)
     (entry,) = (tmp_path / "cache").iterdir()
     entry.write_bytes(damage(entry.read_bytes()))
@@ -214,7 +214,7 @@ def test_entry_whose_tag_cannot_be_sent_is_asked_for_anew(
     source = open_source(f"{site.url}/mirror", None, tmp_path / "cache")
     first = content(source)
     (entry,) = (tmp_path / "cache").iterdir()
-    entry.write_bytes(seal(entry.name, etag + b"\n" + first))
+    entry.write_bytes(with_digest(entry.name, etag + b"\n" + first))
     assert content(source) == first
     assert site.statuses(f"/mirror/{PATH}") == [200, 200]
 
@@ -229,12 +229,12 @@ def test_a_token_in_a_url_is_not_kept(site: Site, tmp_path: Path) -> None:
 
 def test_an_answer_without_an_etag_is_not_kept(site: Site, tmp_path: Path) -> None:
     site.etags = False
-    content(opened(site, tmp_path / "cache"))
+    content(open_mirror(site, tmp_path / "cache"))
     assert not (tmp_path / "cache").exists()
 
 
 def test_a_file_that_is_gone_is_not_taken_from_the_cache(site: Site, tmp_path: Path) -> None:
-    source = opened(site, tmp_path / "cache")
+    source = open_mirror(site, tmp_path / "cache")
     content(source)
     del site.pages[f"/mirror/{PATH}"]
     assert source.read(PATH) is None
@@ -262,5 +262,5 @@ def test_a_proxy_is_gone_through(spec: Spec, site: Site, monkeypatch: pytest.Mon
         with pytest.raises(ProblemError, match="no tunnels here"):
             open_source("https://github.com/some/spec", None, None).read(PATH)
         monkeypatch.setenv("no_proxy", "127.0.0.1")
-        content(opened(site))
+        content(open_mirror(site))
     assert asked == [f"{elsewhere}/mirror/{PATH}", "raw.githubusercontent.com:443"]

@@ -1,4 +1,4 @@
-"""The ready-made workflows and hooks do what they say, as far as that can be tried here."""
+"""The ready-made workflows and hooks work, as far as they can be tested here."""
 
 import importlib
 import os
@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from mcp_protogen.base.resources import schema_folder
 from support import tables
-from support.docs.pages import shown
+from support.docs.pages import block_texts
 from support.folders import ROOT
-from support.peers.places import install, made
-from support.update.specifications import OLDER, Spec, committed, git
+from support.peers.places import install, make_once
+from support.update.specifications import OLDER, Spec, commit_folder, git
 
 yaml: Any = importlib.import_module("yaml")  # comes without types
 
@@ -88,7 +88,7 @@ def test_each_is_yaml_of_the_form_its_reader_expects(path: Path) -> None:
 
 def test_news_become_a_summary_and_a_new_issue(runner: Runner, spec: Spec, tmp_path: Path) -> None:
     job = steps("mcp-schemas.yml", "look")
-    committed(spec.folder)  # snapshots, which differ in their prose from what the pins are of
+    commit_folder(spec.folder)  # snapshots, which differ in their prose from what the pins are of
     done = runner.run(job["Look"], SOURCE=str(spec.folder))
     assert done.returncode == 0, done.stderr
     assert runner.text("output.txt") == "status=1\n"
@@ -175,14 +175,16 @@ def test_the_generator_is_installed_from_what_the_repository_says(
 
 @pytest.fixture(scope="module")
 def pre_commit() -> Path:
-    """The program, in an environment of its own that is made on first use."""
+    """Return the program, in its own environment, made on first use."""
     wanted = "pre-commit>=4,<5"
-    folder = made("pre-commit", f"{sys.version}{wanted}", lambda folder: install(folder, wanted))
+    folder = make_once(
+        "pre-commit", f"{sys.version}{wanted}", lambda folder: install(folder, wanted)
+    )
     return folder / "bin" / "pre-commit"
 
 
-def hooked(runner: Runner, *command: str | Path) -> subprocess.CompletedProcess[str]:
-    """What pre-commit says about everything that is tracked in the checkout."""
+def run_hook(runner: Runner, *command: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run pre-commit on all tracked files; return the result."""
     return subprocess.run(
         list(map(str, command)),
         cwd=runner.folder,
@@ -194,21 +196,21 @@ def hooked(runner: Runner, *command: str | Path) -> subprocess.CompletedProcess[
 
 
 def assert_guards(runner: Runner, package: Path, *command: str | Path) -> None:
-    """The hook passes for a package that is up to date, and names what was edited or deleted."""
+    """Require that the hook passes for an up-to-date package, and names edited or deleted files."""
     shutil.copytree(package, runner.folder / "pkg")
-    committed(runner.folder)
-    done = hooked(runner, *command)
+    commit_folder(runner.folder)
+    done = run_hook(runner, *command)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "Passed" in done.stdout
     with (runner.folder / "pkg" / "__init__.py").open("a") as file:
         file.write("# edited\n")
     git(runner.folder, "add", "--all")
-    done = hooked(runner, *command)
+    done = run_hook(runner, *command)
     assert done.returncode == 1
     assert "edited: __init__.py: this generated file was edited by hand" in done.stdout
     git(runner.folder, "rm", "--quiet", "--force", "pkg/__init__.py")
     staged = [word for word in command if word != "--all-files"]
-    done = hooked(runner, *staged)
+    done = run_hook(runner, *staged)
     assert done.returncode == 1
     assert "missing: __init__.py" in done.stdout
 
@@ -222,7 +224,7 @@ def test_the_hook_of_the_example_guards_commits(
 
 
 @pytest.fixture
-def offered(tmp_path: Path) -> Path:
+def clone_to_install(tmp_path: Path) -> Path:
     """A clone of the repository, as far as it can be installed from."""
     folder = tmp_path / "mcp-gen"
     for name in ("codegen", "templates"):
@@ -231,7 +233,7 @@ def offered(tmp_path: Path) -> Path:
     shutil.copytree(schema_folder(), folder / "schema")
     for name in (".pre-commit-hooks.yaml", "pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, folder)
-    committed(folder)
+    commit_folder(folder)
     return folder
 
 
@@ -241,7 +243,7 @@ def of_the_repository(runner: Runner, offered: Path) -> tuple[str | Path, ...]:
 
 
 def of_the_page(runner: Runner, offered: Path) -> tuple[str | Path, ...]:
-    (example,) = shown("update.md", "yaml")
+    (example,) = block_texts("update.md", "yaml")
     assert "[SOURCE]" in example
     here = example.replace("[SOURCE]", f"[{offered}]")
     (runner.folder / ".pre-commit-config.yaml").write_text(here)
@@ -259,7 +261,7 @@ def test_a_hook_that_installs_the_generator_guards_commits(
     hook: Callable[[Runner, Path], tuple[str | Path, ...]],
     runner: Runner,
     pre_commit: Path,
-    offered: Path,
+    clone_to_install: Path,
     package: Path,
 ) -> None:
-    assert_guards(runner, package, pre_commit, *hook(runner, offered))
+    assert_guards(runner, package, pre_commit, *hook(runner, clone_to_install))

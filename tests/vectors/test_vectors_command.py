@@ -1,4 +1,4 @@
-"""`mcp-gen vectors` as it is typed: what goes where, and what does not go together."""
+"""`mcp-gen vectors`: its outputs, and options that exclude each other."""
 
 import json
 import os
@@ -13,11 +13,11 @@ import pytest
 from support.folders import GENERATED
 from support.revisions import NEWEST, REVISIONS
 from support.running import Run
-from support.vectors import made
-from support.vectors.made import ODD, document
+from support.vectors import vector_sets
 from support.vectors.processes import is_running
+from support.vectors.vector_sets import ODD, document
 
-GOLDEN = shlex.join(made.GOLDEN)
+GOLDEN = shlex.join(vector_sets.GOLDEN)
 
 
 def test_vectors_go_to_stdout_as_one_document(mcp_gen: Run) -> None:
@@ -111,7 +111,7 @@ def test_a_daemon_that_keeps_the_pipes_open_disturbs_nobody() -> None:
     assert is_running(int(daemon))
     os.kill(int(daemon), signal.SIGKILL)
     assert ran.stderr.splitlines() == [
-        f"error[nothing-known]: child {daemon}: it knows no types and no methods of {NEWEST}",
+        f"error[nothing-known]: child {daemon}: it has no types or methods of {NEWEST}",
         "  hint: is this the revision that it speaks?",
     ]
 
@@ -195,7 +195,7 @@ def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        ([], "no-revision", "no revision is asked for"),
+        ([], "no-revision", "no revision is requested"),
         (["--revision", "2020-01-01"], "unknown-revision", "no schema is pinned"),
         (["--revision", "all"], "conflicting-options", "several revisions"),
         (["--revision", NEWEST, "--type", "Tol"], "unknown-subject", "did you mean Tool"),
@@ -203,7 +203,7 @@ def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: Run) -> None:
         (["--revision", NEWEST, "--check"], "conflicting-options", "--check needs --out"),
         (["--revision", NEWEST, "--force"], "conflicting-options", "--force needs --out"),
         (["--revision", NEWEST, "--format", "html"], "conflicting-options", "in the form html"),
-        (["--run", "x", "--run-command", "y"], "conflicting-options", "both name what to try"),
+        (["--run", "x", "--run-command", "y"], "conflicting-options", "name an implementation"),
         (["--run", "x", "--out", "y"], "conflicting-options", "exclude each other"),
         (
             ["--run-command", "x", "--python", "y"],

@@ -1,4 +1,4 @@
-"""Vectors show everything that the schema says, and every wrong one is wrong for what it names."""
+"""Vectors show every fact of the schema, and each wrong one is wrong for its named reason."""
 
 import json
 import re
@@ -14,8 +14,8 @@ from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import sources
 from support import missing, tables
 from support.revisions import REVISIONS
-from support.vectors.made import SETS, document, schemas_of, vectors
 from support.vectors.tracing import Document, Fact, Json
+from support.vectors.vector_sets import SETS, document, schemas_of, vectors
 
 # The keyword of an arm itself: a value that fits no arm violates it in every arm at once.
 OF_AN_ARM = re.compile(r".*/(anyOf|oneOf)/\d+/[^/]+")
@@ -38,7 +38,7 @@ def claim(vector: Vector) -> Fact:
 
 
 def places(vector: Vector) -> set[str]:
-    """Where the fault may be reported: an unknown tag is one of the object that holds it."""
+    """Return where the fault may be reported: an unknown tag counts for the object around it."""
     parent = vector.pointer.rpartition("/")[0]
     return {vector.pointer, parent} if vector.code == "union" else {vector.pointer}
 
@@ -51,7 +51,7 @@ def test_every_definition_member_arm_constant_and_bound_is_shown() -> None:
                 fact
                 for vector in vectors(revision).vectors
                 if vector.valid and vector.subject.type
-                for fact in schema.shown(f"/$defs/{vector.subject.type}", vector.value)
+                for fact in schema.facts_of(f"/$defs/{vector.subject.type}", vector.value)
             }
             assert len(schema.right) > many(revision, 500)
             assert schema.right - shown == set()
@@ -136,7 +136,7 @@ def test_an_invalid_vector_is_a_valid_one_but_for_the_place_it_names() -> None:
 
 
 class Twins:
-    """Valid values of a subject, to be found by what they are but for one place."""
+    """Valid values of a subject, found by their content except one place."""
 
     def __init__(self, values: list[Any]) -> None:
         self._values = values

@@ -14,15 +14,15 @@ from mcp_protogen.instep.vectors.outcome_changes import SEVERITIES, findings
 from mcp_protogen.instep.vectors.responder_protocol import hello, question, read_answer, read_hello
 from mcp_protogen.instep.vectors.running import run_vectors
 from mcp_protogen.instep.vectors.writing import document as as_document
-from support.docs.pages import indented, page, run, shown
+from support.docs.pages import block_texts, indented_block, page, run
 from support.revisions import REVISIONS
-from support.vectors.made import document, vectors
+from support.vectors.vector_sets import document, vectors
 
 PAGE = page("vectors.md")
-(READER,) = shown("vectors.md", "python", "reader")
-(NODE_READER,) = shown("vectors.md", "javascript", "reader")
-(RESPONDER,) = shown("vectors.md", "javascript", "responder")
-(VECTOR,) = shown("vectors.md", "json")
+(READER,) = block_texts("vectors.md", "python", "reader")
+(NODE_READER,) = block_texts("vectors.md", "javascript", "reader")
+(RESPONDER,) = block_texts("vectors.md", "javascript", "responder")
+(VECTOR,) = block_texts("vectors.md", "json")
 REVISION = "2025-11-25"
 NODE = shutil.which("node")
 needs_node = pytest.mark.skipif(
@@ -30,7 +30,7 @@ needs_node = pytest.mark.skipif(
 )
 
 
-def written(folder: Path) -> Path:
+def write_vectors(folder: Path) -> Path:
     path = folder / "vectors.json"
     path.write_bytes(as_document(vectors(REVISION)))
     return path
@@ -60,12 +60,12 @@ def test_the_python_reader_finds_no_fault_with_the_schema_itself(tmp_path: Path)
         asked.append(subject)
         return schema.accepts(f"/$defs/{subject}", value)
 
-    assert list(reader()(written(tmp_path), accepts)) == []
+    assert list(reader()(write_vectors(tmp_path), accepts)) == []
     assert set(asked) == set(schema.schema["$defs"])
 
 
 def test_the_python_reader_names_what_a_careless_reader_accepts(tmp_path: Path) -> None:
-    path = written(tmp_path)
+    path = write_vectors(tmp_path)
     found = {id for id, _, _ in reader()(path, accept_all)}
     wanted = {v.id for v in vectors(REVISION).vectors if not v.valid and not v.tolerated}
     assert found == wanted
@@ -73,7 +73,7 @@ def test_the_python_reader_names_what_a_careless_reader_accepts(tmp_path: Path) 
 
 @needs_node
 def test_the_reader_for_node_says_the_same(tmp_path: Path) -> None:
-    path = written(tmp_path)
+    path = write_vectors(tmp_path)
     (tmp_path / "reader.mjs").write_text(NODE_READER)
     program = """
         import { wrongVerdicts } from "./reader.mjs";
@@ -120,7 +120,7 @@ def test_the_example_of_a_vector_is_one() -> None:
 
 
 def test_the_conversation_on_the_page_is_one() -> None:
-    lines = indented("vectors.md", "→ {").replace("{...}", "{}").splitlines()
+    lines = indented_block("vectors.md", "→ {").replace("{...}", "{}").splitlines()
     said = [(line[0], line[2:].encode()) for line in lines]
     assert [side for side, _ in said] == ["→", "←"] * 3
     assert json.loads(said[0][1]) == json.loads(hello(REVISION))

@@ -6,12 +6,12 @@ import pytest
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.instep.vectors.vector import Vector
 from support import tables
-from support.vectors.made import draft, of_type
+from support.vectors.vector_sets import draft, of_type
 
 TEXT = {"type": "string"}
 
 
-def made(schema: Any) -> dict[str, Vector]:
+def make_vectors(schema: Any) -> dict[str, Vector]:
     return of_type(draft(Novelty=schema), "Novelty")
 
 
@@ -21,7 +21,7 @@ def verdicts(schema: Any) -> dict[str, Any]:
     prefixes = {"valid/it/": "valid ", "invalid/it/": "invalid "}
     return {
         prefixes[prefix] + id.removeprefix(prefix): vector.value["it"]
-        for id, vector in made(holder).items()
+        for id, vector in make_vectors(holder).items()
         for prefix in prefixes
         if id.startswith(prefix)
     }
@@ -49,7 +49,7 @@ def test_a_pattern_that_no_known_text_matches_is_one_problem() -> None:
     assert problem.pointer == "/$defs/Novelty/properties/it/pattern"
 
 
-def test_what_no_vector_can_hold_is_one_problem() -> None:
+def test_inexpressible_schema_is_single_problem() -> None:
     rows: list[tuple[Any, str, str]] = [
         ({"type": "string", "pattern": r"^\p{L}+$"}, "/pattern", "cannot be read by Python"),
         ({"type": "string", "minLength": 10**12}, "/minLength", "1000000000000 characters"),
@@ -72,7 +72,7 @@ def test_a_type_that_always_needs_itself_is_one_problem() -> None:
         "required": ["it"],
     }
     with pytest.raises(ProblemError) as caught:
-        made(endless)
+        make_vectors(endless)
     (problem,) = caught.value.problems
     assert (problem.code, problem.pointer) == ("no-sample", "/$defs/Novelty")
     assert "no value is finite" in problem.message
@@ -86,13 +86,13 @@ def test_constants_that_look_alike_are_told_apart() -> None:
 
 
 def test_constants_are_called_what_they_are_in_json() -> None:
-    reasons = {vector.reason for vector in made({"const": None}).values()}
+    reasons = {vector.reason for vector in make_vectors({"const": None}).values()}
     assert "the value must be null" in reasons
 
 
 def test_a_map_may_declare_the_member_that_stands_for_all_others() -> None:
     schema = {"properties": {"key": TEXT}, "additionalProperties": {"type": "integer"}}
-    found = made({"type": "object", **schema})
+    found = make_vectors({"type": "object", **schema})
     assert found["valid/full"].value == {"key": "text"}
     assert found["valid/key-/present"].value == {"key-": 1}
     assert found["invalid/key-/null"].pointer == "/key-"
@@ -133,7 +133,7 @@ def test_array_is_smallest_with_the_fewest_items_and_full_with_one_at_least() ->
     ):
         array = {"type": "array", "items": TEXT, "minItems": fewest}
         members = {"it": array, "other": TEXT}
-        found = made({"type": "object", "properties": members, "required": ["it"]})
+        found = make_vectors({"type": "object", "properties": members, "required": ["it"]})
         with tables.case(fewest):
             assert found["valid/minimal"].value == {"it": smallest}
             assert found["valid/full"].value == {"it": full, "other": "text"}
@@ -151,7 +151,7 @@ def test_a_closed_object_refuses_what_it_does_not_declare() -> None:
     assert found["invalid additional"] == {"x-undeclared": "text"}
 
 
-def test_one_of_is_a_union_too() -> None:
+def test_schema_with_one_of_is_union() -> None:
     found = verdicts({"oneOf": [{"type": "string"}, {"type": "integer"}]})
     assert (found["valid present"], found["valid arm-integer"]) == ("text", 1)
     assert found["invalid no-arm-null"] is None

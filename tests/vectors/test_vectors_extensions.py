@@ -1,4 +1,4 @@
-"""Vectors of extensions: what they are of, where they go, and names that mean none."""
+"""Vectors of extensions: their subjects, their files, and unknown names."""
 
 import json
 from pathlib import Path
@@ -6,12 +6,12 @@ from pathlib import Path
 from mcp_protogen.pipeline.inputs.pins import extensions_folder, snapshot_file
 from support import forms
 from support.running import Run
-from support.vectors.made import GOLDEN, vectors
+from support.vectors.vector_sets import GOLDEN, vectors
 
 TASKS = vectors("2026-07-28+tasks")
 
 
-def test_they_are_of_its_types_its_messages_and_the_results_that_it_adds() -> None:
+def test_extension_vectors_cover_its_types_messages_and_results() -> None:
     types = {vector.subject.type for vector in TASKS.vectors}
     assert {"CreateTaskResult", "Task"} < types and not types & {"Tool", "Result", "JSONRPCRequest"}
     messages = {str(v.subject) for v in TASKS.vectors if v.subject.method}
@@ -19,12 +19,12 @@ def test_they_are_of_its_types_its_messages_and_the_results_that_it_adds() -> No
     assert {m for m in messages if "tasks" not in m} == {"tools/call:result:server"}
     text = [json.dumps(v.value) for v in TASKS.vectors if v.subject.method == "tools/call"]
     for kind in ("task", "complete"):
-        assert any(f'"resultType": "{kind}"' in one for one in text)
+        assert any(f'"resultType": "{kind}"' in line for line in text)
 
 
-def test_they_are_a_file_beside_those_of_revisions(mcp_gen: Run) -> None:
+def test_extension_vectors_are_file_beside_revisions(mcp_gen: Run) -> None:
     assert mcp_gen("vectors", "--extension", "tasks", "--out", "vectors").code == 0
-    assert {one.name for one in Path("vectors").iterdir()} == {
+    assert {file.name for file in Path("vectors").iterdir()} == {
         *("2026-07-28+tasks.json", "vectors.schema.json"),
     }
     text = Path("vectors/2026-07-28+tasks.json").read_text()

@@ -1,4 +1,4 @@
-"""What a program did with vectors becomes findings that a comparison can show."""
+"""The results of vectors become findings that a comparison can show."""
 
 import json
 from collections.abc import Mapping
@@ -18,23 +18,23 @@ from mcp_protogen.instep.vectors.outcome_changes import comparison, findings, it
 from mcp_protogen.pipeline.reports.change import Category, Reader, ReportedChange, Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
 from support import forms, tables
-from support.vectors.made import named, vectors
+from support.vectors.vector_sets import find_vector, vectors
 
 REVISION = "2025-11-25"
 
 
 def result(id: str, verdict: Verdict, written: Any = ..., error: str = "") -> VectorResult:
-    vector = named(REVISION, id)
+    vector = find_vector(REVISION, id)
     harm = () if written is ... else tuple(losses(vector.value, written))
     return VectorResult(vector, verdict, error, harm)
 
 
-def found(*results: VectorResult) -> tuple[ReportedChange, ...]:
+def find_changes(*results: VectorResult) -> tuple[ReportedChange, ...]:
     return findings(VectorRun(REVISION, "mylib 1.0", results))
 
 
 def only(*results: VectorResult) -> ReportedChange:
-    (change,) = found(*results)
+    (change,) = find_changes(*results)
     return change
 
 
@@ -61,8 +61,8 @@ def test_a_type_whose_smallest_value_is_refused_is_one_finding() -> None:
     assert "3 vectors" in change.after
 
 
-def test_what_is_refused_in_the_same_words_is_one_finding_of_its_type() -> None:
-    change, other = found(
+def test_same_refusal_is_single_finding_of_its_type() -> None:
+    change, other = find_changes(
         result("Tool/valid/icons/items-1", Verdict.REFUSED, error="icons.0: no icons"),
         result("Tool/valid/icons/items-2", Verdict.REFUSED, error="icons.1: no icons"),
         result("Tool/valid/title/present", Verdict.REFUSED, error="no title"),
@@ -71,15 +71,13 @@ def test_what_is_refused_in_the_same_words_is_one_finding_of_its_type() -> None:
     assert "2 vectors" in change.after
 
 
-def test_what_is_refused_in_the_same_words_for_the_same_reason_is_one_finding_of_all_types() -> (
-    None
-):
+def test_same_refusal_with_same_reason_is_single_finding_of_all_types() -> None:
     ids = [f"{name}/valid/undeclared" for name in ("JSONRPCRequest", "EmptyResult", "Tool")]
     ids.append("tools/list:request:client/valid/undeclared")
     refusals = [result(id, Verdict.REFUSED, error='no key "x-undeclared"') for id in ids]
     other = result("Prompt/valid/undeclared", Verdict.REFUSED, error="too long")
     silent = result("Root/valid/undeclared", Verdict.REFUSED)
-    one, *rest = found(*refusals, other, silent)
+    one, *rest = find_changes(*refusals, other, silent)
     assert one.places == (
         *("JSONRPCRequest.x-undeclared", "Result", "Tool.x-undeclared"),
         "tools/list:request:client.x-undeclared",
@@ -91,7 +89,7 @@ def test_what_is_refused_in_the_same_words_for_the_same_reason_is_one_finding_of
 
 
 def test_types_whose_smallest_values_are_refused_in_the_same_words_are_one_finding() -> None:
-    change, other = found(
+    change, other = find_changes(
         result("Tool/valid/minimal", Verdict.REFUSED, error="no network"),
         result("Tool/valid/full", Verdict.REFUSED, error="not now"),
         result("Prompt/valid/minimal", Verdict.REFUSED, error="no network"),
@@ -101,7 +99,7 @@ def test_types_whose_smallest_values_are_refused_in_the_same_words_are_one_findi
 
 
 def test_an_envelope_is_the_same_in_all_messages() -> None:
-    change, other = found(
+    change, other = find_changes(
         result("CallToolRequest/invalid/jsonrpc/missing", Verdict.ACCEPTED),
         result("ping:request:client/invalid/jsonrpc/missing", Verdict.ACCEPTED),
         result("ToolUseContent/invalid/id/missing", Verdict.ACCEPTED),
@@ -131,7 +129,7 @@ def test_an_invalid_value_that_is_accepted_is_named_by_what_the_schema_says() ->
             assert (change.code, change.item) == ("accepts-invalid", item)
 
 
-def test_one_keyword_that_is_passed_over_everywhere_is_one_finding() -> None:
+def test_ignored_keyword_is_single_finding() -> None:
     change = only(
         result("CallToolRequestParams/invalid/name/missing", Verdict.ACCEPTED),
         result("tools/call:request:client/invalid/params/name/missing", Verdict.ACCEPTED),
@@ -150,8 +148,8 @@ def test_a_reader_that_takes_null_everywhere_is_one_finding_that_names_some_plac
     assert "3 vectors, also Tool.description, Prompt.title" in change.after
 
 
-def test_what_is_tolerated_or_unknown_is_no_finding() -> None:
-    assert not found(
+def test_tolerated_or_unknown_verdict_is_not_finding() -> None:
+    assert not find_changes(
         result("ContentBlock/invalid/type/unknown", Verdict.ACCEPTED),
         result("Tool/invalid/inputSchema/type/const", Verdict.ACCEPTED),
         result("Tool/valid/minimal", Verdict.UNKNOWN),
@@ -160,12 +158,12 @@ def test_what_is_tolerated_or_unknown_is_no_finding() -> None:
 
 
 def test_tolerance_ends_where_the_member_is_no_object_at_all() -> None:
-    assert found(result("Tool/invalid/inputSchema/null", Verdict.ACCEPTED))
-    assert found(result("Tool/invalid/inputSchema/missing", Verdict.ACCEPTED))
+    assert find_changes(result("Tool/invalid/inputSchema/null", Verdict.ACCEPTED))
+    assert find_changes(result("Tool/invalid/inputSchema/missing", Verdict.ACCEPTED))
 
 
 def test_a_program_that_ends_over_values_is_found_once_for_each_cause() -> None:
-    one, other, silent = found(
+    one, other, silent = find_changes(
         result(
             "Tool/valid/title/present", Verdict.CRASHED, error="ended with exit code 2: at 0x7f"
         ),
@@ -185,7 +183,7 @@ def test_a_program_that_ends_over_values_is_found_once_for_each_cause() -> None:
 # -- Round trips ----------------------------------------------------------------------------------
 
 
-def test_what_a_round_trip_did() -> None:
+def test_round_trip_changes_are_reported() -> None:
     rows: list[tuple[str, Any, str, str, str, str]] = [
         (
             "Annotations/valid/full",
@@ -236,14 +234,14 @@ def test_what_a_round_trip_did() -> None:
 
 
 def test_a_null_that_a_member_is_declared_to_take_is_as_lost_as_any_value() -> None:
-    vector = named(REVISION, "Task/valid/ttl/null")
+    vector = find_vector(REVISION, "Task/valid/ttl/null")
     written = {name: value for name, value in vector.value.items() if name != "ttl"}
     change = only(result(vector.id, Verdict.ACCEPTED, written))
     assert (change.code, change.item) == ("loses-member", "Task.ttl")
 
 
 def test_a_null_beside_what_a_vector_shows_is_a_null_that_is_lost() -> None:
-    vector = named(REVISION, "Task/valid/ttl/null")
+    vector = find_vector(REVISION, "Task/valid/ttl/null")
     change = only(
         VectorResult(
             vector, Verdict.ACCEPTED, "", (RoundTripLoss(Harm.LOST, "/other", None, None),)
@@ -254,8 +252,8 @@ def test_a_null_beside_what_a_vector_shows_is_a_null_that_is_lost() -> None:
 
 def test_members_lost_everywhere_are_one_finding_by_name() -> None:
     written = {"audience": ["assistant"], "priority": 0.5}
-    annotations = named(REVISION, "Annotations/valid/full")
-    block = named(REVISION, "TextContent/valid/full")
+    annotations = find_vector(REVISION, "Annotations/valid/full")
+    block = find_vector(REVISION, "TextContent/valid/full")
     without = {**block.value, "annotations": written}
     both = [
         VectorResult(annotations, Verdict.ACCEPTED, "", tuple(losses(annotations.value, written))),

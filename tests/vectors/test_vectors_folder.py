@@ -10,7 +10,7 @@ from mcp_protogen.instep.vectors.writing import document, lines
 from support import forms, tables
 from support.revisions import NEWEST, REVISIONS
 from support.running import Run
-from support.vectors.made import vectors
+from support.vectors.vector_sets import vectors
 
 
 def test_a_document_has_the_published_form() -> None:

@@ -8,7 +8,7 @@ from functools import cache
 from mcp_protogen.instep.vectors.outcome import Harm, VectorRun, Verdict
 from mcp_protogen.instep.vectors.running import run_vectors
 from support import tables
-from support.vectors.made import GOLDEN, SETS, vectors
+from support.vectors.vector_sets import GOLDEN, SETS, vectors
 
 ENVELOPE = "a message is read into its parts, so that undeclared members beside them are dropped"
 NO_PARAMS = "params that may be left out are read as empty ones, and written so"

@@ -24,8 +24,8 @@ from mcp_protogen.instep.vectors.vector import VectorSet
 from support import tables
 from support.folders import TESTS
 from support.revisions import NEWEST
-from support.vectors.made import GOLDEN, ODD, named, vectors
 from support.vectors.processes import ends, is_running
+from support.vectors.vector_sets import GOLDEN, ODD, find_vector, vectors
 
 ID = "Tool/valid/full"
 
@@ -50,11 +50,11 @@ def problem(way: str, where: str = ID, *, timeout: float = 20.0) -> tuple[str, s
 
 def test_a_wrong_answer_is_one_problem_that_names_the_vector() -> None:
     rows: list[tuple[str, str, str]] = [
-        ("no-json", "bad-answer", f"{ID} is answered by '{{]', which is not a JSON object"),
-        ("no-object", "bad-answer", f"{ID} is answered by '[1]', which is not a JSON object"),
-        ("not-utf-8", "bad-answer", f"{ID} is answered by '��', which is not a JSON object"),
-        ("print", "bad-answer", f"{ID} is answered by 'loading the model ...', which is no"),
-        ("nan", "bad-answer", f"{ID} is answered by"),
+        ("no-json", "bad-answer", f"the answer to {ID} is '{{]', which is not a JSON object"),
+        ("no-object", "bad-answer", f"the answer to {ID} is '[1]', which is not a JSON object"),
+        ("not-utf-8", "bad-answer", f"the answer to {ID} is '��', which is not a JSON object"),
+        ("print", "bad-answer", f"the answer to {ID} is 'loading the model ...', which is no"),
+        ("nan", "bad-answer", f"the answer to {ID} is"),
         ("wrong-id", "bad-answer", f"the answer to {ID} has the id 'Tool/valid/other'"),
         ("wrong-verdict", "bad-answer", f"the answer to {ID} has the verdict 'maybe'"),
         ("huge", "bad-answer", f"the answer to {ID} is longer than 16 MiB"),
@@ -69,7 +69,7 @@ def test_a_wrong_answer_is_one_problem_that_names_the_vector() -> None:
 # -- Programs that fail over a value --------------------------------------------------------------
 
 
-def tried(way: str, *, timeout: float = 20.0) -> VectorResult:
+def run_failing(way: str, *, timeout: float = 20.0) -> VectorResult:
     """What is found out about the vector that the program fails over; it answers all others."""
     results = run_vectors(command(way, ID), few(), timeout=timeout).results
     assert [result.vector.id for result in results] == [vector.id for vector in few().vectors]
@@ -85,14 +85,14 @@ def test_a_program_that_ends_over_a_value_is_asked_about_the_others() -> None:
         ("close-output", "closed its output"),
     ):
         with tables.case(way):
-            failed = tried(way)
+            failed = run_failing(way)
             assert (failed.verdict, failed.error) == (Verdict.CRASHED, how)
 
 
 def test_a_program_that_hangs_over_a_value_is_asked_about_the_others() -> None:
     for way in ("hang", "stop-reading"):
         with tables.case(way):
-            failed = tried(way, timeout=2.0)
+            failed = run_failing(way, timeout=2.0)
             assert (failed.verdict, failed.error) == (Verdict.HUNG, "no answer within 2 seconds")
 
 
@@ -146,7 +146,7 @@ def play(monkeypatch: pytest.MonkeyPatch, script: str) -> VectorRun:
     async def start(_: program.Start) -> AsyncGenerator[program.Program, None]:
         yield Playing(1)
 
-    monkeypatch.setattr(running, "started", start)
+    monkeypatch.setattr(running, "start_program", start)
     return run_vectors(["odd"], few(len(script)))
 
 
@@ -184,7 +184,7 @@ def child_in(text: str) -> int:
     return int(found[1])
 
 
-def test_what_a_hanging_program_started_is_ended_with_it() -> None:
+def test_child_of_hanging_program_is_ended() -> None:
     _, _, hint = problem("hang-with-child", "hello", timeout=2.0)
     assert ends(child_in(hint))
 
@@ -223,28 +223,28 @@ def test_programs_can_be_tried_from_any_thread() -> None:
 # -- Greetings ------------------------------------------------------------------------------------
 
 
-def test_what_a_program_calls_itself_fits_on_a_line() -> None:
+def test_program_name_fits_on_line() -> None:
     outcome = run_vectors(command("colourful-name", "hello"), few())
     assert outcome.target.startswith("\\u001b[31mred\\nand moreee")
     assert len(outcome.target) == 200
 
 
-def test_what_is_printed_at_import_is_told_from_answers() -> None:
+def test_output_at_import_is_distinguished_from_answers() -> None:
     code, message, hint = problem("print", "hello")
     assert code == "bad-answer"
-    assert message.startswith("the hello is answered by 'loading the model ...'")
+    assert message.startswith("the answer to the hello is 'loading the model ...'")
     assert "print everything else to standard error" in hint
 
 
 def test_a_program_may_say_that_it_does_not_speak_a_revision() -> None:
     code, message, _ = problem("refuse-hello", "hello")
     assert code == "responder-refuses"
-    assert message == "it cannot be asked: only 2024-11-05 is spoken here"
+    assert message == "it refuses vectors: only 2024-11-05 is spoken here"
 
 
 def test_an_envelope_is_apart_or_not_spoken_of() -> None:
     code, message, hint = problem("odd-envelope", "hello")
-    assert (code, message) == ("bad-answer", "the hello is answered with the envelope 'inside'")
+    assert (code, message) == ("bad-answer", "the answer to the hello has the envelope 'inside'")
     assert "apart" in hint
 
 
@@ -281,7 +281,7 @@ def test_the_envelope_of_a_message_is_what_is_not_inside() -> None:
         ("URLElicitationRequiredError/valid/minimal", "/error/code", False),
     ):
         with tables.case(id):
-            assert is_envelope(named("2025-11-25", id), pointer) is expected
+            assert is_envelope(find_vector("2025-11-25", id), pointer) is expected
 
 
 def test_standard_error_may_be_as_long_as_it_likes() -> None:
@@ -300,7 +300,7 @@ def test_a_program_that_cannot_be_started_is_one_problem(argv: list[str]) -> Non
 
 
 def test_a_value_larger_than_any_pipe_goes_both_ways() -> None:
-    vector = replace(named(NEWEST, "TextContent/valid/full"), valid=True)
+    vector = replace(find_vector(NEWEST, "TextContent/valid/full"), valid=True)
     big = {**vector.value, "text": "é" * 1_000_000}
     one = VectorSet(NEWEST, "", (replace(vector, value=big),))
     (result,) = run_vectors(GOLDEN, one).results

@@ -1,4 +1,4 @@
-"""The data of the explorer, held to what it is made from."""
+"""The data of the explorer, compared with its sources."""
 
 from itertools import combinations
 from typing import Any, Final
@@ -10,7 +10,7 @@ from support import tables
 from support.revisions import REVISIONS
 from support.website.explorer import data
 from website.explorer.changes import marks
-from website.explorer.findings import is_valid, ledger_of
+from website.explorer.findings import is_valid, patches_of
 from website.explorer.sources import page_of
 from website.explorer.subjects import Extension, Revision, all_extensions, revisions
 
@@ -19,13 +19,15 @@ Json = dict[str, Any]
 
 def items(kind: str) -> dict[str, Json]:
     """What the index lists of a kind, by name."""
-    return {one["name"]: one for one in data("index")["items"][kind]}
+    return {item["name"]: item for item in data("index")["items"][kind]}
 
 
 def test_every_method_is_marked_in_the_revisions_that_have_it() -> None:
     for position, revision in enumerate(revisions()):
-        methods = {one.method for one in revision.ir.methods}
-        marked = {name for name, one in items("methods").items() if one["marks"][position] in "nsc"}
+        methods = {method.method for method in revision.ir.methods}
+        marked = {
+            name for name, item in items("methods").items() if item["marks"][position] in "nsc"
+        }
         assert marked == methods
 
 
@@ -40,10 +42,10 @@ def test_marks_say_what_happened_from_one_revision_to_the_next() -> None:
 def test_extensions_are_there_with_what_they_add_and_drafts_are_not() -> None:
     assert items("methods")["tasks/get"]["extensions"] == ["2026-07-28+tasks"]
     assert items("types")["McpUiResourceCsp"]["marks"] == "-" * len(REVISIONS)
-    assert {one["name"] for one in data("index")["extensions"]} == {
-        one.name for one in pinned_extensions()
+    assert {extension["name"] for extension in data("index")["extensions"]} == {
+        extension.name for extension in pinned_extensions()
     }
-    assert [one["id"] for one in data("index")["revisions"]] == [*REVISIONS]
+    assert [revision["id"] for revision in data("index")["revisions"]] == [*REVISIONS]
 
 
 def test_changes_are_those_of_the_comparison_with_a_severity_for_each_reader() -> None:
@@ -51,27 +53,28 @@ def test_changes_are_those_of_the_comparison_with_a_severity_for_each_reader() -
         with tables.case(f"{before} {after}"):
             found = compare_revisions(compared_pin(before), compared_pin(after)).changes
             shown = data(f"{before}..{after}")["changes"]
-            assert [(one["code"], one["item"]) for one in shown] == [
-                (one.code, one.item) for one in found
+            assert [(change["code"], change["item"]) for change in shown] == [
+                (change.code, change.item) for change in found
             ]
-            assert [one["severity"] for one in shown] == [
-                "".join(one.severity[reader].value[0] for reader in one.severity) for one in found
+            assert [change["severity"] for change in shown] == [
+                "".join(change.severity[reader].value[0] for reader in change.severity)
+                for change in found
             ]
 
 
 def test_every_fact_of_a_revision_has_the_address_of_its_page() -> None:
     for revision in REVISIONS:
-        said = [one for one in _sourced(data(revision)) if one["source"]]
+        said = [entry for entry in _with_source(data(revision)) if entry["source"]]
         assert len(said) > 60
-        assert [one["source"] for one in said if "url" not in one] == []
+        assert [entry["source"] for entry in said if "url" not in entry] == []
 
 
-def _sourced(value: Any) -> list[Json]:
+def _with_source(value: Any) -> list[Json]:
     if isinstance(value, list):
-        return [found for one in value for found in _sourced(one)]  # pyright: ignore
+        return [found for item in value for found in _with_source(item)]  # pyright: ignore
     if not isinstance(value, dict):
         return []
-    inner = [found for one in value.values() for found in _sourced(one)]  # pyright: ignore
+    inner = [found for item in value.values() for found in _with_source(item)]  # pyright: ignore
     return [*inner, value] if isinstance(value.get("source"), str) else inner  # pyright: ignore
 
 
@@ -80,7 +83,7 @@ def test_addresses_are_those_of_the_site_and_of_the_pinned_commit() -> None:
     assert (
         page_of("basic/index#_meta", "2026-07-28") == f"{site}/specification/2026-07-28/basic#meta"
     )
-    pin = next(one.pin for one in revisions() if one.id == "2025-11-25")
+    pin = next(revision.pin for revision in revisions() if revision.id == "2025-11-25")
     commit = pin.published.spec_commit
     assert page_of("schema.ts", "2025-11-25") == (
         f"{pin.repository}/blob/{commit}/schema/2025-11-25/schema.ts"
@@ -102,11 +105,11 @@ UNPROBED: Final = {
 
 
 def test_each_patch_is_a_finding_with_a_probe() -> None:
-    shown: dict[str, Revision | Extension] = {one.id: one for one in revisions()}
-    shown |= {one.name: one for one in all_extensions()}
-    for name, one in shown.items():
+    shown: dict[str, Revision | Extension] = {revision.id: revision for revision in revisions()}
+    shown |= {extension.name: extension for extension in all_extensions()}
+    for name, subject in shown.items():
         findings: list[Json] = data("findings").get(name, [])
-        for entry, finding in zip(ledger_of(one), findings, strict=True):
+        for entry, finding in zip(patches_of(subject), findings, strict=True):
             with tables.case(f"{name} {finding['pointer']}"):
                 for part in ("pointer", "was", "now"):
                     assert finding.get(part) == entry.get(part)
@@ -115,8 +118,8 @@ def test_each_patch_is_a_finding_with_a_probe() -> None:
 
 
 def test_a_probe_shows_what_its_patch_changes() -> None:
-    (one,) = (one for one in revisions() if one.id == "2025-11-25")
-    for entry, finding in zip(ledger_of(one), data("findings")[one.id], strict=True):
+    (one,) = (revision for revision in revisions() if revision.id == "2025-11-25")
+    for entry, finding in zip(patches_of(one), data("findings")[one.id], strict=True):
         with tables.case(finding["pointer"]):
             if probe := finding.get("probe"):
                 published = is_valid(one.without(entry), probe["type"])(probe["value"])

@@ -1,4 +1,4 @@
-"""The explorer in a real browser, opened as a file: what is seen, typed and heard."""
+"""The explorer in a real browser, opened as a file: look, controls, and accessibility."""
 
 import json
 from typing import Any, Final
@@ -93,8 +93,8 @@ def texts(page: Page, selector: str) -> list[str]:
 def key(page: Page, name: str, code: int, text: str = "") -> None:
     """Press a key, which may write something."""
     kind = {"type": "keyDown", "text": text} if text else {"type": "rawKeyDown"}
-    for one in (kind, {"type": "keyUp"}):
-        page("Input.dispatchKeyEvent", **one, key=name, code=name, windowsVirtualKeyCode=code)
+    for event in (kind, {"type": "keyUp"}):
+        page("Input.dispatchKeyEvent", **event, key=name, code=name, windowsVirtualKeyCode=code)
 
 
 def tab_to(page: Page, condition: str) -> int:
@@ -122,7 +122,7 @@ def test_no_view_sticks_out_complains_or_asks_for_another_place(page: Page) -> N
     assert texts(page, "h1") == ["2024-11-05: CallToolRequest.params._meta"]
     page.size(WIDE)
     assert page.complaints == []
-    assert all(one.startswith(home) for one in page.requests)
+    assert all(request.startswith(home) for request in page.requests)
 
 
 def test_all_text_stands_out_from_what_is_behind_it(page: Page) -> None:
@@ -140,7 +140,7 @@ def test_all_text_stands_out_from_what_is_behind_it(page: Page) -> None:
 
 def test_the_matrix_has_every_method_and_says_what_became_of_it(page: Page) -> None:
     go(page, "#/methods")
-    methods = [one["name"] for one in data("index")["items"]["methods"]]
+    methods = [method["name"] for method in data("index")["items"]["methods"]]
     assert texts(page, ".matrix tbody th a") == methods
     assert texts(page, ".matrix thead th")[2:] == [*REVISIONS, "Extensions"]
     row = methods.index("tasks/get") + 1
@@ -192,13 +192,35 @@ def test_a_name_that_is_nowhere_is_told(page: Page) -> None:
         assert texts(page, "main p")[0] == f"There is no page “{quote(view)}” here."
 
 
+def test_unknown_name_gets_a_hint_with_the_nearest_names(page: Page) -> None:
+    for view, near in {
+        "#/methods/tools/cal": "tools/call",
+        "#/types/tools/call": "tools/call",
+        "#/types/calltoolresul": "CallToolResult",
+        "#/headers/mcp-sesion-id": "response:mcp-session-id",
+        "#/search?q=sampling%2Fcreatmesage": "sampling/createMessage",
+    }.items():
+        with tables.case(view):
+            go(page, view)
+            (hint,) = [text for text in texts(page, "main p") if text.startswith("Did you mean ")]
+            assert near in hint
+            shown = f"textContent === {json.dumps(near)}"
+            link = f"[...document.querySelectorAll('main p a')].find(a => a.{shown})"
+            page.evaluate(f"{link}.click()")
+            until(page, f"document.querySelector('h1').{shown}")
+    for view in ("#/search?q=tools%2Fcall", "#/search?q=xyzzy", f"#/search?q={'tool' * 50}"):
+        with tables.case(view[:40]):
+            go(page, view)
+            assert not any(text.startswith("Did you mean") for text in texts(page, "main p"))
+
+
 def test_revisions_have_their_files_and_rules(page: Page) -> None:
     go(page, "#/revisions")
     assert texts(page, ".revisions thead th")[1:] == [*REVISIONS]
     rows: list[str] = texts(page, ".revisions tbody tr")
     batches = next(row for row in rows if row.startswith("Batches"))
     assert batches.count("yes (sent: yes)") == 1 and batches.count("no (sent: no)") == 4
-    pins = {one["pin"]["sha256"] for one in data("index")["revisions"]}
+    pins = {revision["pin"]["sha256"] for revision in data("index")["revisions"]}
     assert len(pins) == len(REVISIONS)
     assert all(any(pin in row for row in rows) for pin in pins)
 
@@ -208,7 +230,7 @@ def test_a_comparison_is_judged_for_a_reader_and_shown_side_by_side(page: Page) 
     assert texts(page, "h1") == ["2025-11-25 → 2026-07-28"]
     changes = data("2025-11-25..2026-07-28")["changes"]
     at = data("index")["readers"].index("server")
-    breaking = [one for one in changes if one["severity"][at] == "b"]
+    breaking = [change for change in changes if change["severity"][at] == "b"]
     until(page, "document.querySelector('.changes')")
     assert texts(page, ".changes thead th")[2:4] == ["2025-11-25", "2026-07-28"]
     assert len(texts(page, ".changes tbody tr")) == len(breaking)
@@ -219,7 +241,7 @@ def test_error_with_another_code_leads_to_the_new_one(page: Page) -> None:
     go(page, "#/compare/2026-07-28/2025-11-25")
     until(page, "document.querySelector('.changes')")
     changes = data("2025-11-25..2026-07-28")["changes"]
-    (code,) = (one["after"] for one in changes if one["code"] == "error-replaced")
+    (code,) = (change["after"] for change in changes if change["code"] == "error-replaced")
     assert page.evaluate(
         "[...document.querySelectorAll('.changes a')]"
         ".find((link) => link.textContent === 'resource not found').hash"
@@ -232,10 +254,10 @@ def test_a_pasted_message_has_a_verdict_of_every_revision(page: Page) -> None:
     page.type("#message", message)
     until(page, "document.querySelector('.summary').textContent.startsWith('Accepted')")
     assert texts(page, ".summary") == ["Accepted by 0 of 5 revisions."]
-    assert texts(page, ".verdict h3") == [f"{one} refused" for one in reversed(REVISIONS)]
+    assert texts(page, ".verdict h3") == [f"{revision} refused" for revision in reversed(REVISIONS)]
     fault = texts(page, ".verdict:last-child tbody tr *")
     assert fault[:3] == ["/params/nameline 4, column 21", "/params/name", "line 4, column 21"]
-    assert "has to be string, and is number" in fault
+    assert "must be string, not number" in fault
     page.click(".share button")
     until(page, "location.hash.includes('m=')")
     visit(page, page.evaluate("location.hash"))
@@ -258,10 +280,10 @@ def test_of_a_long_message_it_is_told_how_far_the_judge_is(page: Page) -> None:
     assert told[:2] == ["Judging: 0 of 5 revisions…", "Judging: 1 of 5 revisions…"]
     assert told[-1].startswith("Accepted by 4 of 5 revisions")
     more = "/result/content/49/more (not in TextContent), and 350 more."
-    assert any(one.endswith(more) for one in texts(page, ".verdict .note"))
+    assert any(text.endswith(more) for text in texts(page, ".verdict .note"))
 
 
-def test_what_is_no_json_is_told_with_its_place(page: Page) -> None:
+def test_invalid_json_is_shown_with_its_place(page: Page) -> None:
     go(page, "#/judge?m=" + quote('{\n  "id": 1,\n}'))
     assert texts(page, ".summary") == [
         "This is not JSON: line 3, column 1: the name of a member is expected, in quotes."
@@ -303,11 +325,12 @@ def test_everything_can_be_done_with_the_keyboard(page: Page) -> None:
 def test_landmarks_headings_and_tables_are_heard(page: Page) -> None:
     go(page, JUDGED)
     nodes: list[dict[str, Any]] = page("Accessibility.getFullAXTree")["nodes"]
-    seen = [(one["role"]["value"], one["name"]["value"]) for one in nodes if "name" in one]
+    seen = [(node["role"]["value"], node["name"]["value"]) for node in nodes if "name" in node]
     roles = [role for role, _ in seen]
-    for role in ("banner", "navigation", "search", "main", "contentinfo"):
+    for role in ("banner", "search", "main", "contentinfo"):
         assert roles.count(role) == 1, role
     for wanted in (
+        ("navigation", "Site"),
         ("navigation", "Explorer"),
         ("heading", "Judge a message"),
         ("form", "The message"),
@@ -319,6 +342,8 @@ def test_landmarks_headings_and_tables_are_heard(page: Page) -> None:
     ):
         assert wanted in seen, wanted
     assert "rowheader" in roles
-    live = [one for one in nodes if one["role"]["value"] == "status"]
-    said = {p["name"]: p["value"]["value"] for one in live for p in one.get("properties", ())}
+    live = [node for node in nodes if node["role"]["value"] == "status"]
+    said = {
+        p["name"]: p["value"]["value"] for message in live for p in message.get("properties", ())
+    }
     assert said["live"] == "polite"

@@ -1,11 +1,11 @@
-"""The judge of the explorer, as it is served, under Node: held to `jsonschema` and to its rules."""
+"""The judge of the explorer, as served, under Node: compared with `jsonschema` and its rules."""
 
 from typing import Any, Final
 
 import pytest
 from support import tables
-from support.vectors.made import SETS, vectors
-from support.website.explorer import data, explorer, judged
+from support.vectors.vector_sets import SETS, vectors
+from support.website.explorer import data, explorer, judge_cases
 from website.explorer.findings import is_valid
 
 Json = dict[str, Any]
@@ -14,29 +14,31 @@ FEW: Final = 100
 
 
 @pytest.fixture(scope="module", autouse=True)
-def made() -> None:
+def explorer_site() -> None:
     explorer("the verdicts of the explorer on messages")
 
 
-def test_it_agrees_with_jsonschema_on_test_vectors() -> None:
-    chosen = [(name, one) for name in SETS for one in tables.some(vectors(name).vectors, FEW, name)]
+def test_judge_agrees_with_jsonschema_on_test_vectors() -> None:
+    chosen = [
+        (name, vector) for name in SETS for vector in tables.some(vectors(name).vectors, FEW, name)
+    ]
     cases: list[Json] = []
-    for name, one in chosen:
-        subject = one.subject
+    for name, vector in chosen:
+        subject = vector.subject
         about = {"kind": subject.kind or "type", "method": subject.method, "type": subject.type}
         method = subject.method if subject.kind == "result" else ""
         asked = {"sender": subject.sender, "method": method} if subject.method else None
-        cases.append({"name": name, "subject": about, "value": one.value, "asked": asked})
+        cases.append({"name": name, "subject": about, "value": vector.value, "asked": asked})
     shown: set[bool] = set()
-    for (name, one), case, answer in zip(chosen, cases, judged(cases), strict=True):
-        with tables.case(f"{name} {one.id}"):
-            assert answer["accepted"] == one.valid
+    for (name, vector), case, answer in zip(chosen, cases, judge_cases(cases), strict=True):
+        with tables.case(f"{name} {vector.id}"):
+            assert answer["accepted"] == vector.valid
             if case["asked"]:
-                # A whole message is told by its members alone what it is, and judged by rules too.
+                # A whole message is recognised by its members, and judged by rules too.
                 verdict = answer["verdict"]
-                assert (verdict["status"] == "accepted") == one.valid
-                assert bool(verdict["faults"]) != one.valid
-            shown.add(one.valid)
+                assert (verdict["status"] == "accepted") == vector.valid
+                assert bool(verdict["faults"]) != vector.valid
+            shown.add(vector.valid)
     assert shown == {True, False}
 
 
@@ -47,7 +49,7 @@ MADE: Final[tuple[Json, ...]] = (
     {"properties": {"a": True, "b": False}, "additionalProperties": {"type": "string"}},
     {"propertyNames": {"pattern": "^[ab]$"}, "not": {"required": ["b"]}, "minProperties": 1},
     {"items": {"enum": [1, "x", {"a": 1}]}, "uniqueItems": True},
-    # What no schema of the protocol has is left to the validator.
+    # Values without a schema of the protocol are left to the validator.
     {"patternProperties": {"^a": {"type": "integer"}}, "additionalProperties": False},
     {"prefixItems": [{"type": "integer"}], "items": {"type": "string"}},
     {"if": {"required": ["a"]}, "then": {"required": ["b"]}, "else": {"maxProperties": 0}},
@@ -59,9 +61,9 @@ VALUES: Final[tuple[Any, ...]] = (
 )
 
 
-def test_it_agrees_with_jsonschema_on_each_keyword_also_on_those_of_no_revision() -> None:
+def test_judge_agrees_with_jsonschema_on_each_keyword() -> None:
     table = [(schema, value) for schema in MADE for value in VALUES]
-    found = judged({"schema": schema, "value": value} for schema, value in table)
+    found = judge_cases({"schema": schema, "value": value} for schema, value in table)
     for (schema, value), answer in zip(table, found, strict=True):
         with tables.case(f"{schema} {value}"):
             assert answer["accepted"] == is_valid({"Made": schema}, "Made")(value)
@@ -69,26 +71,27 @@ def test_it_agrees_with_jsonschema_on_each_keyword_also_on_those_of_no_revision(
 
 def test_probes_are_accepted_by_what_we_read_if_the_published_schema_refuses_them() -> None:
     newest = {
-        one["name"]: f"{one['revision']}+{one['name']}" for one in data("index")["extensions"]
+        extension["name"]: f"{extension['revision']}+{extension['name']}"
+        for extension in data("index")["extensions"]
     }
     probed = [
-        (newest.get(of, of), one)
+        (newest.get(of, of), finding)
         for of, findings in data("findings").items()
-        for one in findings
-        if "probe" in one
+        for finding in findings
+        if "probe" in finding
     ]
     cases = [
         {
             "name": name,
-            "subject": {"kind": "type", "type": one["probe"]["type"]},
-            "value": one["probe"]["value"],
+            "subject": {"kind": "type", "type": fault["probe"]["type"]},
+            "value": fault["probe"]["value"],
         }
-        for name, one in probed
+        for name, fault in probed
     ]
     assert len(cases) > 80
-    for (name, one), answer in zip(probed, judged(cases), strict=True):
-        with tables.case(f"{name} {one['pointer']}"):
-            assert answer["accepted"] != one["probe"]["published"]
+    for (name, fault), answer in zip(probed, judge_cases(cases), strict=True):
+        with tables.case(f"{name} {fault['pointer']}"):
+            assert answer["accepted"] != fault["probe"]["published"]
 
 
 UNREAD: Final = (
@@ -103,14 +106,14 @@ UNREAD: Final = (
     (r'"\x"', 1, 2, "an unknown escape"),
     ("[01]", 1, 3, "a comma or ] is expected"),
     ("1e999", 1, 1, "a number that is too large"),
-    ("{} {}", 1, 4, "something follows the value"),
+    ("{} {}", 1, 4, "text follows the value"),
     ("NaN", 1, 1, "this begins no JSON value"),
     ("[" * 500, 1, 402, "this is nested more than 400 deep"),
 )
 
 
-def test_what_is_no_json_has_a_line_and_a_column() -> None:
-    found = judged({"text": text} for text, *_ in UNREAD)
+def test_invalid_json_has_line_and_column() -> None:
+    found = judge_cases({"text": text} for text, *_ in UNREAD)
     for (text, line, column, message), fault in zip(UNREAD, found, strict=True):
         with tables.case(repr(text[:20])):
             assert fault == {"message": message, "line": line, "column": column}
@@ -118,8 +121,8 @@ def test_what_is_no_json_has_a_line_and_a_column() -> None:
 
 def test_json_is_read_as_python_reads_it() -> None:
     texts = (r'{"é😀": [1e3, -0.5, 0, true, false, null, "\u00e9\n\"\\\/", {}, []]}', ' "a" ')
-    read = judged({"text": text} for text in texts)
-    assert [one["value"] for one in read] == [
+    read = judge_cases({"text": text} for text in texts)
+    assert [result["value"] for result in read] == [
         {"é😀": [1000.0, -0.5, 0, True, False, None, 'é\n"\\/', {}, []]},
         "a",
     ]
@@ -137,18 +140,18 @@ def _call(method: str, **members: Any) -> Json:
 
 def _verdict(name: str, value: Any, sender: str = "", method: str = "") -> Json:
     asked = {"sender": sender, "method": method}
-    (answer,) = judged([{"name": name, "value": value, "asked": asked}])
+    (answer,) = judge_cases([{"name": name, "value": value, "asked": asked}])
     verdict: Json = answer["verdict"]
     return verdict
 
 
-def _told(verdict: Json) -> list[tuple[str, str]]:
-    return [(one["pointer"], one["message"]) for one in verdict["faults"]]
+def _faults_of(verdict: Json) -> list[tuple[str, str]]:
+    return [(fault["pointer"], fault["message"]) for fault in verdict["faults"]]
 
 
 RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...]] = (
-    # the revision, the message, who sends it, what is said of it and where
-    ("2026-07-28", _call("ping"), "", "unknown", ("/method", "is no method of 2026-07-28")),
+    # the revision, the message, its sender, the fault and its place
+    ("2026-07-28", _call("ping"), "", "unknown", ("/method", "is not a method of 2026-07-28")),
     ("2025-11-25", _call("ping"), "client", "accepted", None),
     (
         "2025-11-25",
@@ -164,7 +167,7 @@ RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...
         "refused",
         (
             "/id",
-            "is not allowed: notifications/initialized is a notification, which nobody answers",
+            "is not allowed: notifications/initialized is a notification, which has no answer",
         ),
     ),
     (
@@ -179,7 +182,7 @@ RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...
         _call("roots/list", params={"_meta": _META}),
         "",
         "refused",
-        ("/method", "is no message of its own here: it is sent inside of a result"),
+        ("/method", "is not a message here: it is sent inside a result"),
     ),
     (
         "2025-06-18",
@@ -197,21 +200,21 @@ RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...
         [_call("ping"), {"jsonrpc": "2.0", "id": 1, "result": {}}],
         "",
         "refused",
-        ("", "has requests and answers, which are batches of their own"),
+        ("", "has requests and answers, which need separate batches"),
     ),
     (
         "2025-03-26",
         [_call("initialize")],
         "",
         "refused",
-        ("/0/method", "is never in a batch: nothing is sent before it"),
+        ("/0/method", "must not be in a batch: it is the first message"),
     ),
     (
         "2025-11-25",
         _call("ping", result={}),
         "",
         "refused",
-        ("/result", "and a method are never in one message"),
+        ("/result", "must not be in a message with a method"),
     ),
     ("2025-11-25", _call("constructor"), "", "unknown", ("/method", None)),
     ("2025-11-25", _call("__proto__"), "", "unknown", ("/method", None)),
@@ -221,28 +224,28 @@ RULES: Final[tuple[tuple[str, Any, str, str, tuple[str, str | None] | None], ...
         {"jsonrpc": "2.0", "id": 1, "method": 1},
         "",
         "refused",
-        ("/method", "has to be the name of a method, a string"),
+        ("/method", "must be the name of a method, a string"),
     ),
     (
         "2025-11-25",
         {"jsonrpc": "2.0", "id": 1, "result": {}, "error": {"code": 1, "message": ""}},
         "",
         "refused",
-        ("/error", "and a result are never in one response"),
+        ("/error", "must not be in a response with a result"),
     ),
     (
         "2025-11-25",
         _call("tools/call", params={"name": 3}),
         "",
         "refused",
-        ("/params/name", "has to be string, and is number"),
+        ("/params/name", "must be string, not number"),
     ),
     (
         "2025-11-25",
         {"jsonrpc": "1.0", "id": 1, "result": {"tools": []}},
         "server",
         "refused",
-        ("/jsonrpc", 'has to be "2.0"'),
+        ("/jsonrpc", 'must be "2.0"'),
     ),
 )
 
@@ -252,11 +255,11 @@ def test_the_rules_that_no_schema_has_are_kept() -> None:
         {"name": name, "value": value, "asked": {"sender": sender, "method": ""}}
         for name, value, sender, *_ in RULES
     ]
-    for (name, value, _, status, place), answer in zip(RULES, judged(cases), strict=True):
+    for (name, value, _, status, place), answer in zip(RULES, judge_cases(cases), strict=True):
         with tables.case(f"{name} {value}"):
             verdict = answer["verdict"]
             assert verdict["status"] == status
-            told = _told(verdict)
+            told = _faults_of(verdict)
             pointer, message = place or ("", None)
             assert place is None or any(
                 at == pointer and (message is None or text == message) for at, text in told
@@ -269,7 +272,7 @@ def test_an_answer_is_judged_as_one_to_the_method_that_is_named_or_that_it_fits_
     assert guessed["status"] == "accepted"
     assert guessed["subject"] == {"kind": "result", "method": "tools/list"}
     named = _verdict("2025-11-25", answer, method="prompts/list")
-    assert _told(named) == [("/result", "lacks “prompts”")]
+    assert _faults_of(named) == [("/result", "lacks “prompts”")]
     gone = _verdict("2026-07-28", answer, method="ping")
     assert gone["status"] == "unknown"
     # Questions to users are answered with a member of the same name, which is an object.
@@ -281,36 +284,38 @@ def test_an_answer_that_tells_no_method_is_held_to_what_all_results_have() -> No
     answer: Json = {"jsonrpc": "2.0", "id": 1, "result": {}}
     verdict = _verdict("2026-07-28", answer)
     assert verdict["subject"] == {"kind": "result"}
-    assert _told(verdict) == [("/result", "lacks “resultType”")]
-    assert _told(_verdict("2025-11-25", {"jsonrpc": "2.0", "result": {}})) == [("", "lacks “id”")]
+    assert _faults_of(verdict) == [("/result", "lacks “resultType”")]
+    assert _faults_of(_verdict("2025-11-25", {"jsonrpc": "2.0", "result": {}})) == [
+        ("", "lacks “id”")
+    ]
 
 
-def test_what_several_messages_of_a_batch_need_is_told_once() -> None:
+def test_capability_needed_by_several_messages_is_listed_once() -> None:
     verdict = _verdict("2025-03-26", [_call("tools/list"), _call("tools/list")])
-    assert [one["path"] for one in verdict["gates"]] == [["tools"]]
+    assert [gate["path"] for gate in verdict["gates"]] == [["tools"]]
 
 
 def test_a_message_that_says_it_is_of_another_revision_is_noted() -> None:
     meta = {**_META, "io.modelcontextprotocol/protocolVersion": "2026-01-01"}
     verdict = _verdict("2026-07-28", _call("tools/list", params={"_meta": meta}))
-    assert [one["text"] for one in verdict["notes"]] == [
-        "Its _meta says that it is of 2026-01-01, and not of 2026-07-28."
+    assert [note["text"] for note in verdict["notes"]] == [
+        "Its _meta names 2026-01-01, not 2026-07-28."
     ]
 
 
 def test_the_alternative_that_was_meant_is_explained() -> None:
     block = {"type": "text", "txt": "12 °C"}
     answer: Json = {"jsonrpc": "2.0", "id": 1, "result": {"content": [block], "isError": "no"}}
-    assert _told(_verdict("2026-07-28", answer)) == [
+    assert _faults_of(_verdict("2026-07-28", answer)) == [
         ("/result", "lacks “resultType”"),
         ("/result/content/0", "lacks “text”"),
-        ("/result/isError", "has to be boolean, and is string"),
+        ("/result/isError", "must be boolean, not string"),
     ]
     answer["result"] = {"content": [{"type": "smell"}]}
     (fault,) = _verdict("2024-11-05", answer, method="tools/call")["faults"]
     assert fault == {
         "pointer": "/result/content/0/type",
-        "message": 'has to be one of "text", "image", "resource"',
+        "message": 'must be one of "text", "image", "resource"',
         "rule": "/$defs/CallToolResult/properties/content/items/anyOf",
         "type": "CallToolResult",
     }
@@ -327,7 +332,7 @@ def test_members_that_a_revision_does_not_know_are_told_and_harmless() -> None:
 def test_gates_are_those_whose_condition_holds() -> None:
     params = {"mode": "url", "message": "a", "url": "https://a.example", "elicitationId": "1"}
     verdict = _verdict("2025-11-25", _call("elicitation/create", params=params))
-    needed = [".".join(one["path"]) for one in verdict["gates"] if one["applies"]]
+    needed = [".".join(gate["path"]) for gate in verdict["gates"] if gate["applies"]]
     assert needed == ["elicitation", "elicitation.url"]
 
 
@@ -342,18 +347,18 @@ def test_a_verdict_says_where_the_published_schema_differs_and_by_which_finding(
     assert _verdict("2025-11-25", _call("ping"))["published"] is None
 
 
-def test_what_only_an_extension_has_is_judged_with_it() -> None:
+def test_extension_message_is_judged_with_extension() -> None:
     message = _call("tasks/get", params={"taskId": "1", "_meta": _META})
     assert _verdict("2026-07-28", message)["status"] == "unknown"
     verdict = _verdict("2026-07-28+tasks", message)
     assert (verdict["status"], verdict["extension"]) == ("accepted", "tasks")
-    assert any("io.modelcontextprotocol/tasks" in one["path"] for one in verdict["gates"])
+    assert any("io.modelcontextprotocol/tasks" in gate["path"] for gate in verdict["gates"])
 
 
-def test_what_a_receiver_has_to_tolerate_is_told() -> None:
+def test_toleration_by_receiver_is_noted() -> None:
     answer: Json = {"jsonrpc": "2.0", "id": 1, "result": {"content": []}}
     verdict = _verdict("2026-07-28", answer, method="tools/call")
     assert verdict["notes"] == _verdict("2026-07-28", answer)["notes"][1:]
-    assert [one["text"] for one in verdict["notes"]] == [
+    assert [note["text"] for note in verdict["notes"]] == [
         'A receiver reads a result without “resultType” as one with "complete".'
     ]

@@ -1,4 +1,4 @@
-"""The JavaScript of the explorer: its types, its size, and what it is made with."""
+"""The JavaScript of the explorer: its types, its size, and its tools."""
 
 import json
 import shutil
@@ -9,7 +9,7 @@ from typing import Any, Final
 import pytest
 import website
 from support.peers.places import Command, node_modules
-from support.website.explorer import data, explorer, installed
+from support.website.explorer import data, explorer, require_libraries
 
 WEBSITE: Final = Path(website.__file__).parent
 ASSETS: Final = WEBSITE / "assets" / "explorer"
@@ -18,7 +18,7 @@ ASSETS: Final = WEBSITE / "assets" / "explorer"
 @pytest.mark.long
 def test_tsc_finds_nothing_in_the_modules(tmp_path: Path) -> None:
     shown = "whether the modules of the explorer have the types that they say"
-    library = installed(shown) / "@cfworker" / "json-schema" / "dist" / "esm" / "index.d.ts"
+    library = require_libraries(shown) / "@cfworker" / "json-schema" / "dist" / "esm" / "index.d.ts"
     tsc = node_modules("package-typescript.json", shown) / "typescript" / "bin" / "tsc"
     settings: dict[str, Any] = {
         "extends": str(WEBSITE / "tsconfig.json"),
@@ -44,11 +44,11 @@ def test_tsc_finds_nothing_in_the_modules(tmp_path: Path) -> None:
 
 def test_the_lock_names_no_registry_and_a_digest_for_each_package() -> None:
     lock = json.loads((WEBSITE / "package-lock.json").read_text())
-    packages = {name: one for name, one in lock["packages"].items() if name}
+    packages = {name: package for name, package in lock["packages"].items() if name}
     assert packages
-    for one in packages.values():
-        assert "resolved" not in one
-        assert one["integrity"].startswith("sha512-")
+    for package in packages.values():
+        assert "resolved" not in package
+        assert package["integrity"].startswith("sha512-")
 
 
 def test_the_first_view_is_small_and_no_file_asks_for_another_place() -> None:
@@ -64,8 +64,8 @@ def test_the_first_view_is_small_and_no_file_asks_for_another_place() -> None:
 
 def test_each_file_of_data_that_the_index_names_is_there() -> None:
     index = data("index")
-    names = {one["id"] for one in index["revisions"]}
-    names |= {f"{one['revision']}+{one['name']}" for one in index["extensions"]}
+    names = {revision["id"] for revision in index["revisions"]}
+    names |= {f"{extension['revision']}+{extension['name']}" for extension in index["extensions"]}
     names |= {"..".join(pair) for pair in index["pairs"]}
     files = {file.stem for file in (explorer() / "data").iterdir()}
     assert files == {*names, "findings", "index"}

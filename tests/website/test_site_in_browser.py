@@ -1,5 +1,6 @@
 """The built site in a real browser, opened as files: width, landmarks, keyboard and search."""
 
+import json
 from collections.abc import Generator
 from contextlib import contextmanager
 from functools import partial
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from support.pages.browser import Page
 from support.tables import case
-from support.website.built import site
+from support.website.site_pages import site
 
 pytestmark = pytest.mark.xdist_group("chromium")
 
@@ -20,24 +21,24 @@ SEARCH = {WIDE: ".md-search__button", NARROW: ".md-header__button[for=__search]"
 LANDMARKS = "['header', 'nav', 'main', 'footer'].filter(e => !document.querySelector(e))"
 
 
-def opened(page: Page, name: str) -> None:
+def open_wide(page: Page, name: str) -> None:
     page.size(WIDE)
     page.open((site() / name).as_uri())
 
 
 def fits(page: Page) -> None:
-    """A page has its landmarks, is as wide as any window, and asks nobody else."""
+    """Require that a page has its landmarks, fits any window, and requests nothing else."""
     assert page.evaluate(LANDMARKS) == []
     for width in (NARROW, WIDE):
         with case(width):
             page.size(width)
             assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.complaints == []
-    assert {one.partition(":")[0] for one in page.requests} <= {"file", "data"}
+    assert {request.partition(":")[0] for request in page.requests} <= {"file", "data"}
 
 
 def test_a_page_fits_any_width_and_the_keyboard_first_leads_to_its_text(chromium: Page) -> None:
-    opened(chromium, "protocol.html")
+    open_wide(chromium, "protocol.html")
     fits(chromium)
     chromium.press("Tab", 9)
     target = chromium.evaluate("document.activeElement.getAttribute('href')")
@@ -47,7 +48,7 @@ def test_a_page_fits_any_width_and_the_keyboard_first_leads_to_its_text(chromium
 
 
 def test_search_finds_a_word_in_pages_that_are_files(chromium: Page) -> None:
-    opened(chromium, "index.html")
+    open_wide(chromium, "index.html")
     fits(chromium)
     assert indexes(chromium) == []
     for width, button in SEARCH.items():
@@ -69,20 +70,44 @@ def test_the_search_index_is_loaded_when_a_reader_begins_to_search(chromium: Pag
         assert indexes(chromium) == [f"{address}/search.json"]
         # The word is marked in the page that was found.
         chromium.open(f"{address}/protocol.html?h=OPEN_PENDING")
-        assert waited(chromium, "[...document.querySelectorAll('mark')]")
+        assert wait_for_list(chromium, "[...document.querySelectorAll('mark')]")
+
+
+def test_search_ranks_titles_first_and_changelog_and_severities_last(chromium: Page) -> None:
+    found = [("severities-of-changes.html#a", "Echo"), ("changelog.html#b", "Echo"), ("c", "Else")]
+    found += [("d.html", "An echo"), ("changelog.html", "Changes of echo")]
+    items: list[dict[str, object]] = [
+        {"location": location, "title": title, "text": "echo", "path": [], "tags": []}
+        for location, title in found
+    ]
+    index = {"config": {"lang": ["en"], "separator": r"[\s\-]+"}, "items": items}
+    (script,) = site().glob("assets/javascripts/workers/search.*.js")
+    with web_server(site()) as address:
+        chromium.open(f"{address}/call.html")
+        order = chromium.evaluate(
+            "new Promise(done => {"
+            f" const worker = new Worker({json.dumps(f'/{script.relative_to(site())}')});"
+            " worker.onmessage = ({data: {type, data}}) => type === 1"
+            " ? worker.postMessage({type: 2, data: {input: 'echo'}})"
+            " : done(data.items.map(item => item.id));"
+            f" worker.postMessage({{type: 0, data: {json.dumps(index)}}}); }})"
+        )
+    assert order == [3, 4, 2, 0, 1]
 
 
 def indexes(page: Page) -> list[str]:
     """The requests for the search index."""
-    return [one for one in page.requests if one.endswith(("/search.js", "/search.json"))]
+    return [
+        request for request in page.requests if request.endswith(("/search.js", "/search.json"))
+    ]
 
 
 def finds(page: Page) -> None:
     """The open search finds a word."""
-    assert waited(page, "seen('input').map(e => [e.select(), e])")
+    assert wait_for_list(page, "seen('input').map(e => [e.select(), e])")
     page("Input.insertText", text="OPEN_PENDING")
-    found = waited(page, "seen('a').map(e => e.getAttribute('href'))")
-    assert any("protocol.html" in one for one in found), found
+    found = wait_for_list(page, "seen('a').map(e => e.getAttribute('href'))")
+    assert any("protocol.html" in line for line in found), found
 
 
 @contextmanager
@@ -103,7 +128,7 @@ def web_server(folder: Path) -> Generator[str, None, None]:
             thread.join()
 
 
-def waited(page: Page, expression: str) -> list[Any]:
+def wait_for_list(page: Page, expression: str) -> list[Any]:
     """A list, once it has something; `seen` finds elements in the window of the search."""
     found: list[Any] = page.evaluate(
         "new Promise(done => {"

@@ -1,1 +1,1 @@
-"""What every stage of the generator may use, and what knows no stage."""
+"""Helpers for every stage of the generator; they import no stage."""

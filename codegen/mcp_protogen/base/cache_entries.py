@@ -1,9 +1,8 @@
-"""Results that are kept in the user's folder of caches, by a digest of what they were made from.
+"""Results in the user's cache folder, named by a digest of their inputs.
 
-An entry is found by its name alone, and is used only if it has the content that was written under
-that name, by the same user. Nothing depends on it: what cannot be read is not there, and what
-cannot be written is not kept. Runs at the same time do no harm, because an entry appears under its
-name when it is complete.
+An entry is used only if the same user wrote this content under this name. Unreadable entries count
+as missing, and failures to write are ignored. Concurrent runs are safe, because an entry gets its
+name only when it is complete.
 """
 
 import os
@@ -18,18 +17,18 @@ from mcp_protogen.base.private_files import read_private
 from mcp_protogen.base.problems import ProblemError
 
 VARIABLE = "MCP_GEN_CACHE"
-"""The environment variable with another folder, or with nothing, so that nothing is kept."""
+"""The environment variable with another folder; empty turns the cache off."""
 
 _OURS = re.compile(r"[0-9a-f]{64}")
 _LIMIT = 32
-"""The number of entries; those that were not used for the longest time are removed."""
+"""The largest number of entries; the least recently used ones are removed."""
 
 
 def user_cache() -> Path | None:
-    """Return the folder for our entries, where the system has such folders; None for no entries."""
+    """Return the cache folder of mcp-gen; None without a cache."""
     if (own := os.environ.get(VARIABLE)) is not None:
         return Path(own) if own else None
-    with suppress(RuntimeError):  # nobody's home is known
+    with suppress(RuntimeError):  # the home folder is unknown
         if given := os.environ.get("XDG_CACHE_HOME"):
             # A relative path is invalid: https://specifications.freedesktop.org/basedir-spec
             return Path(given) / "mcp-gen" if os.path.isabs(given) else None
@@ -43,16 +42,16 @@ def user_cache() -> Path | None:
 
 
 def read_entry(name: str, shelf: str = "") -> bytes | None:
-    """Return the content of an entry, if it is there and whole.
+    """Return the content of an entry if it exists and is intact.
 
-    A shelf is a folder in the cache, with a number of entries of its own.
+    A shelf is a subfolder of the cache with its own limit of entries.
     """
     folder = user_cache()
-    return None if folder is None else read_sealed(folder / shelf / name, used=True)
+    return None if folder is None else read_verified(folder / shelf / name, used=True)
 
 
-def keep_entry(name: str, content: bytes, shelf: str = "") -> None:
-    """Write an entry, and remove the oldest on its shelf if there are too many."""
+def write_entry(name: str, content: bytes, shelf: str = "") -> None:
+    """Write an entry, and remove the oldest ones of its shelf beyond the limit."""
     cache = user_cache()
     if cache is None:
         return
@@ -61,21 +60,24 @@ def keep_entry(name: str, content: bytes, shelf: str = "") -> None:
         for private in (cache, folder):
             private.mkdir(parents=True, exist_ok=True, mode=0o700)
         write_files(
-            {folder / name: seal(name, content)}, folder / "entries", mode=0o600, durable=False
+            {folder / name: with_digest(name, content)},
+            folder / "entries",
+            mode=0o600,
+            durable=False,
         )
         ours = (file for file in folder.iterdir() if _OURS.fullmatch(file.name))
         for file in sorted(ours, key=lambda file: file.lstat().st_mtime)[:-_LIMIT]:
-            with suppress(OSError):  # another run has removed it, or it is nothing of ours
+            with suppress(OSError):  # another run has removed it, or it is not a file
                 file.unlink()
 
 
-def seal(name: str, content: bytes) -> bytes:
-    """Return what is written for an entry: a digest of its name and content, and the content."""
+def with_digest(name: str, content: bytes) -> bytes:
+    """Return the bytes of an entry's file: a digest of its name and content, and the content."""
     return sha256(name.encode() + b"\n" + content).encode() + b"\n" + content
 
 
-def read_sealed(entry: Path, *, used: bool = False) -> bytes | None:
-    """Return the content of an entry in any folder; with `used`, it counts as used now."""
+def read_verified(entry: Path, *, used: bool = False) -> bytes | None:
+    """Return the content of an entry in any folder; `used` updates its time of use."""
     whole = read_private(entry, used=used) or b""
     content = whole.partition(b"\n")[2]
-    return content if whole == seal(entry.name, content) else None
+    return content if whole == with_digest(entry.name, content) else None

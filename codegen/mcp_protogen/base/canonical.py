@@ -1,7 +1,6 @@
 """Canonical JSON bytes, strict reading of JSON, and the digests that rest on both.
 
-Digests are SHA-256 in lower-case hexadecimal. This module knows JSON and files, and nothing of
-what either of them means.
+Digests are SHA-256 in lower-case hexadecimal.
 """
 
 import hashlib
@@ -22,9 +21,8 @@ _LINE = 100
 def parse_json(data: bytes, place: str) -> Any:
     """Return the JSON value in `data`, read more strictly than `json` does by default.
 
-    Raises `ProblemError` (`not-json`) for anything but UTF-8, for a member given twice, for NaN
-    and infinities, for half a surrogate pair, and for nesting beyond what the interpreter can hold;
-    `place` names the file.
+    Raise `ProblemError` (`not-json`) for invalid UTF-8, duplicate members, NaN, infinities, lone
+    surrogates, and nesting that is too deep for the interpreter; `place` names the file.
     """
     try:
         value = json.loads(
@@ -33,7 +31,7 @@ def parse_json(data: bytes, place: str) -> Any:
             parse_constant=_no_constant,
             parse_float=_finite,
         )
-        if b"\\ud" in data.lower():  # only an escape can hold half a surrogate pair
+        if b"\\ud" in data.lower():  # only an escape can be a lone surrogate
             canonical(value)
         return value
     except RecursionError:
@@ -72,19 +70,16 @@ def canonical(value: Any) -> bytes:
 
 
 def pretty(value: Any) -> bytes:
-    """Return the form of committed files: sorted members, and what fits on a line on one."""
+    """Return the form of committed files: sorted members; values on one line where they fit."""
     return compact(json.loads(canonical(value)))
 
 
 def compact(value: Any) -> bytes:
-    """Return the form of files that people write.
-
-    Members stay in their order, and a value that fits on one line is on one line.
-    """
-    return f"{_laid_out(value, 0, 0)}\n".encode()
+    """Return the form of files that people write: members in order, one line where it fits."""
+    return f"{_lay_out(value, 0, 0)}\n".encode()
 
 
-def _laid_out(value: Any, indent: int, before: int) -> str:
+def _lay_out(value: Any, indent: int, before: int) -> str:
     """Return `value` on one line after `before` characters, with a comma, or on several lines."""
     flat = json.dumps(value, ensure_ascii=False, allow_nan=False)
     if len(flat) + indent + before < _LINE or not value:
@@ -96,7 +91,7 @@ def _laid_out(value: Any, indent: int, before: int) -> str:
         keyed = [("", item) for item in value]
     else:
         return flat
-    lines = [inner + key + _laid_out(item, indent + 2, len(key)) for key, item in keyed]
+    lines = [inner + key + _lay_out(item, indent + 2, len(key)) for key, item in keyed]
     return "\n".join([flat[0], ",\n".join(lines), " " * indent + flat[-1]])
 
 
@@ -111,7 +106,6 @@ def as_document(value: Any) -> str:
 
 
 def sha256(data: bytes) -> str:
-    """Return the digest of bytes."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -121,7 +115,7 @@ def digest(value: Any) -> str:
 
 
 def digest_files(folder: Path, files: Iterable[Path]) -> str:
-    """Return the digest of files below `folder`: of their POSIX paths and their contents."""
+    """Return the digest of files below `folder`: of their POSIX paths and contents."""
     # As text: a check reads hundreds of files, and paths as objects take longer than their bytes.
     above = f"{folder}{os.sep}"
     digests: dict[str, str] = {}

@@ -1,7 +1,7 @@
 """Colours of pages on a terminal: "select graphic rendition" (ECMA-48, section 8.3.117).
 
-A page has marks in place of them until everything else in it is escaped. Text of others cannot
-contain a mark, because each process chooses its own.
+A page contains marks instead of escape sequences until all other text is escaped. Foreign text
+cannot contain a mark, because each process chooses random ones.
 """
 
 import os
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class Colour(StrEnum):
-    """How a text is shown, as the parameters of its escape sequence."""
+    """Colours and styles, as parameters of an escape sequence."""
 
     BOLD = "1"
     DIM = "2"
@@ -27,6 +27,6 @@ MARK = re.compile(rf"{re.escape(_BEGIN)}(0|{'|'.join(Colour)})m")
 """A mark in a page; its group has the parameters of the escape sequence."""
 
 
-def painted(colour: Colour, text: str, *, on: bool = True) -> str:
-    """Return text between marks of a colour; unchanged if invisible, or without colours `on`."""
+def paint(colour: Colour, text: str, *, on: bool = True) -> str:
+    """Return text between marks of a colour; unchanged if it is blank or colours are off."""
     return f"{_BEGIN}{colour}m{text}{_BEGIN}0m" if on and text.strip() else text

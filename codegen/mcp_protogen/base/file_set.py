@@ -66,17 +66,17 @@ class FileSet(NamedTuple):
             remove_tree(self.work / _NEW)
 
     def recover(self) -> None:
-        """Finish what a killed run has decided, and remove everything else that it left.
+        """Finish a change that a killed run had decided, and remove its other leftovers.
 
-        Raise `ProblemError` (`foreign-file`) if no run of this user can have left it.
+        Raise `ProblemError` (`foreign-file`) for leftovers that this user's run cannot have made.
         """
         if os.path.lexists(self.work / _NEW):
             self._put_in_place(self._read_journal())
             remove_tree(self.work / _NEW)
-        self.settle()
+        self.clean_up()
 
-    def settle(self) -> None:
-        """Remove everything but the lock, unless the next run has to repeat step 4."""
+    def clean_up(self) -> None:
+        """Remove everything except the lock, unless the next run must repeat step 4."""
         if not os.path.lexists(self.work / _NEW):
             for part in (_STAGED, _OLD):
                 remove_tree(self.work / part)
@@ -117,7 +117,7 @@ class FileSet(NamedTuple):
             name, found = path.relative_to(new), path.lstat()
             parent = folder / name.parent
             if not is_own(found) or Path(os.path.realpath(parent)) != parent:
-                message = "this does not come from a run of this user that was interrupted"
+                message = "this was not left by an interrupted run of this user"
                 hint = f"look into it, and remove {self.work}"
                 raise ProblemError(Problem("foreign-file", message, str(path), hint=hint))
             if stat.S_ISREG(found.st_mode):
@@ -152,7 +152,7 @@ def finish(lead: Path) -> None:
 
 @contextmanager
 def holding(lead: Path) -> Generator[FileSet, None, None]:
-    """Hold the files that `lead` leads, after waiting for other runs, and finish what one left.
+    """Hold the files that `lead` leads: wait for other runs, and finish what a killed one decided.
 
     Raise `OSError`, or `ProblemError` (`folder-busy`, `foreign-file`).
     """
@@ -163,7 +163,7 @@ def holding(lead: Path) -> Generator[FileSet, None, None]:
             yield files
         finally:
             with suppress(OSError):  # the next run removes the rest
-                files.settle()
+                files.clean_up()
 
 
 def work_folder(target: Path) -> Path:
@@ -183,7 +183,7 @@ def working(target: Path) -> Generator[Path, None, None]:
 
 
 def remove_tree(path: Path) -> None:
-    """Remove a folder with everything in it, or a link itself, if it is there."""
+    """Remove a folder with its content, or a link without its target, if it exists."""
     if path.is_symlink():  # its target must stay
         path.unlink()
     elif path.exists():

@@ -9,7 +9,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 
 
 def write_new(path: Path, content: bytes, *, mode: int = 0o666, durable: bool = True) -> None:
-    """Create a file that must not exist yet; its bytes are on the disk then if it is `durable`."""
+    """Create a file that must not exist yet; `durable` waits until its bytes are on the disk."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     handle = os.open(path, flags, mode)
     try:
@@ -38,7 +38,7 @@ def link_or_copy(source: Path, target: Path) -> None:
 
 @contextmanager
 def writing(place: Path, hint: str = "") -> Generator[None, None, None]:
-    """Turn a refusal of the operating system into one problem that names the file."""
+    """Turn `OSError` into a problem (`cannot-write`) that names the file."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,8 @@
 """One run at a time in a folder, by a lock that ends with its process.
 
-A record lock on a file keeps processes apart. Unlike `flock`, it is not inherited by worker
-processes, which may outlive a killed run. It has no effect inside one process, so that a lock in
-memory keeps threads apart.
+A record lock on a file keeps processes apart. Unlike `flock`, worker processes, which may outlive
+a killed run, do not inherit it. It has no effect inside one process, so a lock in memory keeps
+threads apart.
 """
 
 import os
@@ -50,7 +50,7 @@ def _acquire(folder: Path, deadline: float) -> int:
         with suppress(FileExistsError):
             folder.mkdir()
         with suppress(FileNotFoundError):
-            if not is_own(folder.lstat()):  # others could exchange what is prepared in it
+            if not is_own(folder.lstat()):  # others could exchange the prepared files
                 raise OSError(EPERM, "this is a link, or belongs to another user", str(folder))
         try:
             handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | _NO_LINK, 0o666)
@@ -67,7 +67,7 @@ def _release(folder: Path, handle: int) -> None:
     if os.name != "nt":
         (folder / "lock").unlink(missing_ok=True)
     os.close(handle)
-    with suppress(OSError):  # somebody else holds it by now, or something is left to clear
+    with suppress(OSError):  # another run holds it now, or left files in it
         if os.name == "nt":  # where an open file cannot be removed
             (folder / "lock").unlink(missing_ok=True)
         folder.rmdir()
@@ -89,10 +89,7 @@ def _try_lock(handle: int) -> bool:
 
 
 def _still_there(path: Path, handle: int) -> bool:
-    """Return whether the locked file is still the one that others find.
-
-    Its last holder may have removed it.
-    """
+    """Return whether the locked file still has this path: its last holder may have removed it."""
     with suppress(FileNotFoundError):
         return os.path.samestat(path.stat(), os.fstat(handle))
     return False

@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TypeAlias
 
 Graph: TypeAlias = Mapping[str, Collection[str]]
-"""Each node with the nodes that it refers to; a target that is no node is ignored."""
+"""Each node with the nodes that it refers to; unknown targets are ignored."""
 
 
 def targets_first(graph: Graph) -> list[str]:
-    """Return all nodes, each after those it refers to; a cycle is cut at one place."""
+    """Return all nodes, each after its targets; a cycle is cut at one place."""
     done: dict[str, None] = {}
     begun: set[str] = set()
     for node in graph:
@@ -30,8 +30,8 @@ def _targets(node: str, graph: Graph) -> Iterator[str]:
     return (target for target in graph[node] if target in graph)
 
 
-def reached(graph: Graph, starts: Iterable[str]) -> set[str]:
-    """Return the nodes among `starts`, and all that these lead to."""
+def find_reachable(graph: Graph, starts: Iterable[str]) -> set[str]:
+    """Return the nodes in `starts` and all nodes reachable from them."""
     found: set[str] = set()
     waiting = list(starts)
     while waiting:

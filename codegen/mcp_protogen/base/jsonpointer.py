@@ -11,7 +11,7 @@ _INDEX = re.compile(r"0|[1-9][0-9]*")
 
 
 class NothingThere(LookupError):
-    """Raised if there is nothing at the pointer."""
+    """Raised if a pointer leads to no value."""
 
 
 def escape(token: str) -> str:
@@ -55,7 +55,7 @@ def _index(token: str) -> int:
 
 
 def walk(value: Any, pointer: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield every value inside `value`, beginning with itself, each with its pointer."""
+    """Yield `value` and every value inside it, each with its pointer."""
     yield pointer, value
     if is_object(value):
         for key, item in value.items():

@@ -1,7 +1,7 @@
 """Names that are safe to print: a value of these types is always an identifier.
 
-Schemas are input: a name in one may be a keyword, a builtin or an attempt to inject code. Every
-name goes through one of the functions below, which return a safe name or raise an error.
+A name in a schema may be a keyword, a builtin or an attempt to inject code. Every name goes through
+one of the functions below, which return a safe name or raise an error.
 """
 
 import builtins
@@ -20,7 +20,7 @@ class ClassName(str):
 
 
 Era = Literal["handshake", "stateless"]
-"""The ways in which sessions open."""
+"""The ways to open a session."""
 
 
 class FieldName(str):
@@ -57,7 +57,7 @@ class UnsafeName(ValueError):
     """Raised for a name that cannot become a Python identifier of the wanted kind."""
 
 
-# What generated clients and sessions have beside their stubs; a stub of that name would replace it.
+# Other attributes of generated clients and sessions; a stub of the same name would replace them.
 _RESERVED_STUBS = frozenset(
     {"answer", "around", "ask", "cache", "capabilities", "client_capabilities", "client_info"}
     | {
@@ -87,7 +87,7 @@ _WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
 _REVISION = re.compile(r"[A-Za-z0-9]+([.-][A-Za-z0-9]+)*")
 _EXTENSION = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 EXTENSION_HINT = "use small letters and digits, with single hyphens between them"
-_WORDS = frozenset({"all", "none"})  # which stand for several names, or for no name
+_WORDS = frozenset({"all", "none"})  # they stand for several names, or for no name
 REVISION_HINT = "use letters and digits, with single hyphens or dots between them"
 
 # Names that generated modules import or that typing gives a meaning in annotations.
@@ -111,14 +111,14 @@ _RESERVED_FIELDS = frozenset(
 _KEYWORDS = frozenset(keyword.kwlist)
 
 
-# What generated modules import besides their runtime.
+# Imports of generated modules besides their runtime.
 _IMPORTED = sys.stdlib_module_names | {"pydantic", "pydantic_core", "typing_extensions"}
 
 
 def installed_module(name: str) -> str:
     """Return the dotted name of a module that generated code may import in place of a copy.
 
-    Raise `UnsafeName` if it is no such name.
+    Raise `UnsafeName` for other names.
     """
     parts = name.split(".")
     if not all(_IDENTIFIER.fullmatch(part.lstrip("_")) for part in parts):
@@ -126,7 +126,7 @@ def installed_module(name: str) -> str:
     if taken := next((part for part in parts if keyword.iskeyword(part)), ""):
         raise UnsafeName(f"has the keyword {taken} in it")
     if parts[0] in _IMPORTED:
-        raise UnsafeName(f"is in {parts[0]}, which is no runtime")
+        raise UnsafeName(f"is in {parts[0]}, which is not a runtime")
     return name
 
 
@@ -143,9 +143,9 @@ def pascal(text: str) -> str:
 def type_name(text: str) -> str:
     """Return the Python name of a type of a schema.
 
-    This is its own name, unless Python or a generated module uses that: `Annotated` →
-    `AnnotatedObject`, `Box<Item>` → `BoxItem`, `3d` → `Type3d`. A text that no tool would write as
-    a name is returned as it is, and `class_name` refuses it.
+    A name that Python or a generated module uses is changed: `Annotated` → `AnnotatedObject`,
+    `Box<Item>` → `BoxItem`, `3d` → `Type3d`. A text that no tool would write as a name is returned
+    unchanged, and `class_name` refuses it.
     """
     if not _WRITTEN_BY_TOOLS.fullmatch(text):
         return text
@@ -156,9 +156,9 @@ def type_name(text: str) -> str:
 
 
 def class_name(text: str) -> ClassName:
-    """Return a type name as it is in the schema; raise `UnsafeName` for an unsafe one.
+    """Return a type name of the schema unchanged; raise `UnsafeName` for an unsafe one.
 
-    It starts with a capital, as no attribute does: inside a class, an attribute hides a type.
+    It must start with a capital, unlike attributes: inside a class, an attribute hides a type.
     """
     if not _IDENTIFIER.fullmatch(text) or text[0].islower():
         raise UnsafeName(text)
@@ -180,7 +180,7 @@ def field_name(wire: str) -> FieldName:
 
 
 def attribute_name(text: str) -> FieldName:
-    """Return an attribute that somebody has chosen; raise `UnsafeName` for an unsafe one."""
+    """Return an attribute name from the user; raise `UnsafeName` for an unsafe one."""
     if not _IDENTIFIER.fullmatch(text) or text in _KEYWORDS:
         raise UnsafeName(text)
     if text in _RESERVED_FIELDS or text.startswith("model_"):
@@ -189,7 +189,7 @@ def attribute_name(text: str) -> FieldName:
 
 
 def own_module(text: str) -> ModuleName:
-    """Return a module that somebody has chosen, or raise `UnsafeName`."""
+    """Return a module name from the user, or raise `UnsafeName`."""
     if not _IDENTIFIER.fullmatch(text.lstrip("_")) or text.startswith("__") or text in _KEYWORDS:
         raise UnsafeName(text)
     return ModuleName(text)
@@ -205,7 +205,7 @@ def file_stem(text: str) -> ModuleName:
 def stem(message: str) -> Stem:
     """Return the words of a method's name, from its message type: `CallToolRequest` → `call_tool`.
 
-    Raises `UnsafeName` for a type called just `Request`.
+    Raise `UnsafeName` for a type called just `Request`.
     """
     name = snake(re.sub(r"(Request|Notification)$", "", class_name(message)))
     if not _IDENTIFIER.fullmatch(name):
@@ -214,7 +214,7 @@ def stem(message: str) -> Stem:
 
 
 def stub(prefix: str, stem: Stem) -> StubName:
-    """Return the name of a stub, with a `_` at its end if Python or its class uses the name."""
+    """Return the name of a stub, with a final `_` if Python or its class uses the name."""
     name = prefix + stem
     return StubName(f"{name}_" if name in _KEYWORDS | _RESERVED_STUBS else name)
 
@@ -257,7 +257,7 @@ def module_name(revision: str) -> ModuleName:
 
 
 def feature_module(feature: str) -> str:
-    """Return the name of a module for a feature, or nothing if no letter of it is left."""
+    """Return the name of a module for a feature; empty if no letter is left."""
     name = snake(feature).lstrip("_0123456789")
     return f"{name}_" if name in _KEYWORDS else name
 

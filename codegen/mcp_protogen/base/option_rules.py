@@ -1,4 +1,4 @@
-"""Which options go together: rules as data, and the one check that reads them."""
+"""Rules about options that go together, as data, and the check that reads them."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 
 
 class OptionRule(NamedTuple):
-    """An option that means nothing without one of `needs`, or beside any of `excludes`.
+    """An option that needs one of `needs`, and cannot be used with any of `excludes`.
 
     `why` and `hint` are for the problem; with `is_file`, its place is the value of the option.
     """

@@ -17,8 +17,8 @@ _OTHERS = stat.S_IWGRP | stat.S_IWOTH
 def read_private(path: Path, *, used: bool = False) -> bytes | None:
     """Return the content of a file that only this user can have put there; None otherwise.
 
-    Folder and file are opened once, and it is the open ones that are checked and read: names may
-    lead elsewhere a moment later. With `used`, the file gets the present as its time.
+    Folder and file are opened once and then checked and read through their handles, because names
+    may lead elsewhere a moment later. With `used`, the file's time becomes the present.
     """
     try:
         handle = _open(path)
@@ -34,7 +34,7 @@ def read_private(path: Path, *, used: bool = False) -> bytes | None:
 
 
 def _open(path: Path) -> int:
-    """Return the open file; raise `OSError`, also if others can write to its folder."""
+    """Open the file; raise `OSError`, also if other users can write to its folder."""
     if _BY_NAME:
         return os.open(path, _ENTRY)
     folder = os.open(path.parent, _FLAGS | os.O_DIRECTORY)
@@ -47,7 +47,7 @@ def _open(path: Path) -> int:
 
 
 def is_own(found: os.stat_result) -> bool:
-    """Return whether a file or folder, not a link to one, belongs to this user."""
+    """Return whether this is a file or folder of this user, and not a link."""
     own = _IS_WINDOWS or found.st_uid == os.geteuid()
     return own and (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode))
 

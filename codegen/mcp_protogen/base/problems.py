@@ -1,7 +1,6 @@
 """Problems of the input, as values.
 
-Stages return or collect `Problem`s and do not stop at the first one, so that a run shows all of
-them at once. This module knows no stage and prints nothing.
+Stages collect `Problem`s and do not stop at the first one, so that a run shows all at once.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -12,7 +11,7 @@ from typing import NamedTuple, ParamSpec
 P = ParamSpec("P")
 
 _GROUP, _LISTED = 3, 10
-"""How many problems of a kind it takes to show them as one, and how many of these are listed."""
+"""The number of problems of a kind that are shown as one, and how many of them are listed."""
 
 
 class Level(StrEnum):
@@ -23,7 +22,7 @@ class Level(StrEnum):
 
 
 class Problem(NamedTuple):
-    """One finding: what is wrong, where, and what to do about it.
+    """One finding: the fault, its place, and a hint.
 
     `code` is stable and known to `mcp-gen explain`; `place` is the file (or method) at fault and
     `pointer` an RFC 6901 JSON Pointer inside it, when there is one.
@@ -43,7 +42,7 @@ class Problem(NamedTuple):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The problem on one line, and on a second one what to do about it."""
+        """The problem on one line, and the hint on a second one."""
         where = f"{self.where}: " if self.where else ""
         line = f"{self.level}[{self.code}]: {where}{self.message}"
         return (line, f"  hint: {self.hint}") if self.hint else (line,)
@@ -53,7 +52,7 @@ class Problem(NamedTuple):
 
 
 class ProblemError(Exception):
-    """Raised to stop a run whose input is wrong; has every problem found so far."""
+    """Raised to stop a run with wrong input; it has every problem found so far."""
 
     def __init__(self, *problems: Problem) -> None:
         super().__init__("\n".join(map(str, problems)))
@@ -61,14 +60,14 @@ class ProblemError(Exception):
 
 
 def raise_errors(problems: Iterable[Problem]) -> None:
-    """Raise `ProblemError` with all of `problems` if at least one of them is an error."""
+    """Raise `ProblemError` with all `problems` if one of them is an error."""
     found = tuple(problems)
     if any(problem.level is Level.ERROR for problem in found):
         raise ProblemError(*found)
 
 
 def raising(check: Callable[P, Iterable[Problem]]) -> Callable[P, None]:
-    """Return a check that does the same with the problems that it finds."""
+    """Turn a check that yields problems into one that raises them as `raise_errors` does."""
 
     @wraps(check)
     def refuse(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -78,10 +77,7 @@ def raising(check: Callable[P, Iterable[Problem]]) -> Callable[P, None]:
 
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return a hint with the known names nearest to `name`.
-
-    If none is near, return `otherwise`, or a list of all.
-    """
+    """Return a hint with the known names nearest to `name`; else `otherwise`, or a list of all."""
     from difflib import get_close_matches  # only needed on the way to an error
 
     names = sorted(known)
@@ -90,7 +86,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str = "") -> str:
     return otherwise or (f"known: {', '.join(names)}" if names else "")
 
 
-def summed_up(
+def summarize_problems(
     problems: Iterable[Problem], together: Container[Level]
 ) -> Iterator[tuple[Level, tuple[str, ...]]]:
     """Yield the lines of problems, with their level.
@@ -102,7 +98,7 @@ def summed_up(
         key = (problem.level, problem.code, problem.place)
         groups.setdefault(key if problem.level in together else number, []).append(problem)
     for group in groups.values():
-        for lines in [one.lines for one in group] if len(group) < _GROUP else [_as_one(group)]:
+        for lines in [entry.lines for entry in group] if len(group) < _GROUP else [_as_one(group)]:
             yield group[0].level, lines
 
 

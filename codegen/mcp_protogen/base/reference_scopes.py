@@ -1,4 +1,4 @@
-"""Where references of a JSON Schema lead, by its dialect. Nothing is fetched."""
+"""Targets of references in a JSON Schema, by its dialect. Nothing is fetched."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -16,7 +16,7 @@ _UNREADABLE: Final = (AttributeError, LookupError, TypeError, ValueError, Unreso
 
 @dataclass(frozen=True, slots=True)
 class ReferenceScope:
-    """What the references of a schema are relative to."""
+    """The base of the references in a schema."""
 
     _resolver: Any
     _specification: Specification[Any]
@@ -38,7 +38,7 @@ class ReferenceScope:
     def _root(cls, schema: Schema, specification: Specification[Any]) -> "ReferenceScope":
         resource = specification.create_resource(schema)
         empty: Registry[Any] = Registry()
-        # All is found at once, so that it is not looked for again at each reference.
+        # One crawl finds all resources, instead of a search at each reference.
         registry = empty.with_resource("", resource).crawl()
         return cls(registry.resolver(resource.id() or ""), specification)
 
@@ -53,7 +53,7 @@ class ReferenceScope:
             return None
 
     def lookup(self, reference: str) -> "tuple[Any, ReferenceScope] | None":
-        """Return the value that a reference leads to, with its scope; None if it leads nowhere."""
+        """Return the target of a reference, with its scope; None if there is no target."""
         try:
             found = self._resolver.lookup(reference)
         except _UNREADABLE:

@@ -29,7 +29,7 @@ def runtime_folder() -> Path:
 
 
 def runtime_files() -> list[Path]:
-    """Return the files of a copy of the runtime: its modules, and its terms."""
+    """Return the files of a copy of the runtime: its modules, licence and notice."""
     runtime = runtime_folder()
     modules = (path for path in runtime.rglob("*.py") if "__pycache__" not in path.parts)
     return sorted([*modules, runtime / "LICENSE", runtime / "NOTICE"])

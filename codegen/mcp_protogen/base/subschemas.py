@@ -17,48 +17,48 @@ NAMED: Final = frozenset(
     {"$defs", "definitions", "dependencies", "dependentRequired", "dependentSchemas"}
     | {"patternProperties", "properties"}
 )
-"""The keywords of objects whose members have names of their own."""
+"""The keywords whose members have free names."""
 VALUES: Final = frozenset({"const", "default", "enum", "examples"})
-"""The keywords whose values are no schemas, whatever they look like."""
+"""The keywords whose values are not schemas, even if they look like one."""
 _BASES: Final = frozenset({"$anchor", "$dynamicAnchor", "$id"})
-"""The keywords that decide where references lead, if these are not pointers from the root."""
+"""The keywords that decide the targets of references that are not pointers from the root."""
 
 
-def changed(value: Any, change: Callable[[Json], Json]) -> Any:
-    """Return a schema, or what has schemas in it, with all of them changed: inner ones first."""
+def map_schemas(value: Any, change: Callable[[Json], Json]) -> Any:
+    """Return a value with `change` applied to all schemas in it, inner ones first."""
     if is_array(value):
-        return [changed(one, change) for one in value]
+        return [map_schemas(item, change) for item in value]
     if not is_object(value):
         return value
-    return change({key: _changed_keyword(key, one, change) for key, one in value.items()})
+    return change({key: _map_keyword(key, inner, change) for key, inner in value.items()})
 
 
-def _changed_keyword(key: str, value: Any, change: Callable[[Json], Json]) -> Any:
+def _map_keyword(key: str, value: Any, change: Callable[[Json], Json]) -> Any:
     if key in NAMED and is_object(value):
-        return {name: changed(schema, change) for name, schema in value.items()}
-    return value if key in VALUES else changed(value, change)
+        return {name: map_schemas(schema, change) for name, schema in value.items()}
+    return value if key in VALUES else map_schemas(value, change)
 
 
 def subschemas(value: Any) -> Iterator[Json]:
-    """Yield a schema, or the schemas in a value, each with those inside of it."""
+    """Yield all schemas in a value, outer ones first."""
     if is_array(value):
-        for one in value:
-            yield from subschemas(one)
+        for item in value:
+            yield from subschemas(item)
     elif is_object(value):
         yield value
-        for key, one in value.items():
-            if key in NAMED and is_object(one):
-                yield from subschemas([*one.values()])
+        for key, inner in value.items():
+            if key in NAMED and is_object(inner):
+                yield from subschemas([*inner.values()])
             elif key not in VALUES:
-                yield from subschemas(one)
+                yield from subschemas(inner)
 
 
 def with_pointers(schema: Json) -> Json:
-    """Return a schema whose references are pointers from its root, if they lead into it.
+    """Return a schema whose references into itself are pointers from its root.
 
-    Afterwards no inner schema has the `$id` or anchor that they named.
+    `$id` and anchors of inner schemas are dropped.
     """
-    # The library is slow to import, and published revisions have pointers alone.
+    # The library is slow to import, and published revisions use only pointers.
     if all(map(_has_pointer, subschemas(schema))) and not any(
         inner.keys() & _BASES for inner in islice(subschemas(schema), 1, None)
     ):
@@ -94,12 +94,12 @@ def _has_pointer(schema: Json) -> bool:
 
 
 def _pointer(reference: str, scope: "ReferenceScope", pointers: Mapping[int, str]) -> str | None:
-    """Return the pointer to what a reference leads to; None if that is not in the schema."""
+    """Return the pointer to the target of a reference; None if it is not in the schema."""
     base, fragment = urldefrag(reference)
     found = scope.lookup(reference)
     if found is None or not fragment.startswith("/"):
         return None if found is None else pointers.get(id(found[0]))
-    # Booleans have no identity: the pointer is appended to that of the resource it is for.
+    # Booleans have no identity: the pointer is appended to that of its resource.
     resource = scope.lookup(base)
     outer = None if resource is None else pointers.get(id(resource[0]))
     return None if outer is None else outer + unquote(fragment)

@@ -1,8 +1,8 @@
-"""The command line: it turns arguments into calls, and results into output and exit codes.
+"""The command line: arguments become calls, and results become output and exit codes.
 
-A command is a module that has its options and calls a function of another room; `outcome` shows
-what that returns and ends the process, and `conversation` does so for what is asked of a server.
-Only `console` prints, and makes safe what it prints. Reports go to stdout, problems to stderr; with
+Each command is a module with its options that calls a function elsewhere. `outcome` shows the
+result and ends the process; `conversation` does so for commands that talk to a server. Only
+`console` prints, and it escapes all output. Reports go to stdout, problems to stderr; with
 `--format json` or `github` both go to stdout, in one document. Exit codes: 0 fine, 1 something
 differs, 2 wrong use or bad input, 3 a fault of the tool itself, 130 interrupted, 141 the reader of
 stdout went away.
@@ -16,8 +16,8 @@ _YOUNG = 100_000
 
 def main() -> None:
     """Run the command line, and end the process."""
-    # A command lives for a second and keeps most of its objects, those of its imports above all, so
-    # that looking for garbage is seldom worth its time, and least of all at the end.
+    # A command lives for a second and keeps most of its objects, above all those of its imports:
+    # garbage collection is seldom worth its time.
     gc.set_threshold(_YOUNG)
     atexit.register(gc.freeze)
     from mcp_protogen.cli.dispatch import dispatch

@@ -1,4 +1,4 @@
-"""The commands of `mcp-gen` by the sections of its help; each is imported when it is named."""
+"""The commands of `mcp-gen`, by the sections of its help; each is imported on demand."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, Final
@@ -12,12 +12,12 @@ from mcp_protogen.cli.options import Debug
 from mcp_protogen.cli.usage import CliCommand, CliGroup
 
 _Declared = Callable[..., None] | typer.Typer
-_MAIN: Final = "generate"
-_OWN: Final = frozenset({"--", "--help", "-h", "--version"})
-_COMPLETION: Final = ("--install-completion", "--show-completion")
+_DEFAULT_COMMAND: Final = "generate"
+_TOP_LEVEL_OPTIONS: Final = frozenset({"--", "--help", "-h", "--version"})
+_COMPLETION_OPTIONS: Final = ("--install-completion", "--show-completion")
 
 
-def _keep(name: str) -> _Declared | None:
+def _load_package_command(name: str) -> _Declared | None:
     match name:
         case "generate":
             from mcp_protogen.cli.generate import generate
@@ -47,7 +47,7 @@ def _keep(name: str) -> _Declared | None:
             return None
 
 
-def _serve(name: str) -> _Declared | None:
+def _load_own_server_command(name: str) -> _Declared | None:
     match name:
         case "new":
             from mcp_protogen.cli.new import new
@@ -61,7 +61,7 @@ def _serve(name: str) -> _Declared | None:
             return None
 
 
-def _connect(name: str) -> _Declared | None:
+def _load_client_command(name: str) -> _Declared | None:
     match name:
         case "list":
             from mcp_protogen.cli.list import list_server
@@ -91,7 +91,7 @@ def _connect(name: str) -> _Declared | None:
             return None
 
 
-def _specify(name: str) -> _Declared | None:
+def _load_specification_command(name: str) -> _Declared | None:
     match name:
         case "diff":
             from mcp_protogen.cli.diff import diff
@@ -120,17 +120,23 @@ def _specify(name: str) -> _Declared | None:
 _SECTIONS: Final[Mapping[str, tuple[Sequence[str], Callable[[str], _Declared | None]]]] = {
     "Generate and keep": (
         ("generate", "sync", "revisions", "extensions", "templates", "explain"),
-        _keep,
+        _load_package_command,
     ),
-    "Your servers": (("new", "inspect"), _serve),
-    "Servers of others": (("list", "call", "read", "prompt", "client", "bridge"), _connect),
-    "The specification": (("diff", "update", "schema", "vectors", "audit"), _specify),
+    "Your servers": (("new", "inspect"), _load_own_server_command),
+    "Servers of others": (
+        ("list", "call", "read", "prompt", "client", "bridge"),
+        _load_client_command,
+    ),
+    "The specification": (
+        ("diff", "update", "schema", "vectors", "audit"),
+        _load_specification_command,
+    ),
 }
 """The commands of each section of the help, and the function that imports one of them."""
 
 
 class _Commands(CliGroup):
-    """All commands, of which the main one may be left out."""
+    """All commands; the word `generate` may be left out."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of the commands, in the order of the help."""
@@ -141,26 +147,27 @@ class _Commands(CliGroup):
         return {heading: names for heading, (names, _) in _SECTIONS.items()}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return a command; None if there is no such one."""
-        declared = declared_by(cmd_name)
-        return None if declared is None else _built(cmd_name, declared)
+        """Return a command; None if it is unknown."""
+        declared = load_declaration(cmd_name)
+        return None if declared is None else _build_command(cmd_name, declared)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments, which are those of the main command if they name none."""
-        first = next((place for place, word in enumerate(args) if word != "--debug"), len(args))
+        """Read the arguments; without a command, they are those of `generate`."""
+        first = next((index for index, word in enumerate(args) if word != "--debug"), len(args))
         option = args[first] if first < len(args) else ""
-        is_own = option in _OWN or option.startswith(_COMPLETION)
-        unnamed = option.startswith("-") and not is_own if option else not ctx.resilient_parsing
+        is_global = option in _TOP_LEVEL_OPTIONS or option.startswith(_COMPLETION_OPTIONS)
+        unnamed = option.startswith("-") and not is_global if option else not ctx.resilient_parsing
         if unnamed:
-            args = [*args[:first], _MAIN, *args[first:]]
+            args = [*args[:first], _DEFAULT_COMMAND, *args[first:]]
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Return what a word may become: a command, an option, or one of the main command."""
-        found: list[Any] = super().shell_complete(ctx, incomplete)
-        of_main: list[Any] = self.get_command(ctx, _MAIN).shell_complete(ctx, incomplete)
-        known = {item.value for item in found}
-        return [*found, *(item for item in of_main if item.value not in known)]
+        """Return completions of a word: commands, options, and options of `generate`."""
+        completions: list[Any] = super().shell_complete(ctx, incomplete)
+        default = self.get_command(ctx, _DEFAULT_COMMAND)
+        of_default: list[Any] = default.shell_complete(ctx, incomplete)
+        known = {item.value for item in completions}
+        return [*completions, *(item for item in of_default if item.value not in known)]
 
 
 app = typer.Typer(
@@ -186,7 +193,7 @@ def mcp_gen(
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
 ) -> None:
-    """Generate typed Python packages for the Model Context Protocol, and stay in step with it.
+    """Generate typed Python packages for the Model Context Protocol, and keep them up to date.
 
     The word `generate` may be left out: mcp-gen --revision 2025-11-25 --out pkg/
     """
@@ -197,12 +204,12 @@ def command_names() -> list[str]:
     return [name for names, _ in _SECTIONS.values() for name in names]
 
 
-def declared_by(name: str) -> _Declared | None:
-    """Return the function or the group of commands that declares a command, if there is one."""
+def load_declaration(name: str) -> _Declared | None:
+    """Import the function or group that declares a command; return None if it is unknown."""
     return next((load(name) for names, load in _SECTIONS.values() if name in names), None)
 
 
-def _built(name: str, declared: _Declared) -> Any:
+def _build_command(name: str, declared: _Declared) -> Any:
     if isinstance(declared, typer.Typer):
         group = get_command(declared)
         group.name = name

@@ -15,12 +15,12 @@ from mcp_protogen.pipeline.reports.pages import PageFormat
 
 
 class LeftOutMembers(StrEnum):
-    """The members that an SDK leaves out when it writes a value."""
+    """Members that an SDK leaves out when it writes a value."""
 
     NONE = "none"
-    """Members that are None, which is what most SDKs do."""
+    """Members that are None, as most SDKs do."""
     UNSET = "unset"
-    """Members that nobody set."""
+    """Members that were not set."""
     ALL = "all"
     """Nothing is left out."""
 
@@ -46,7 +46,7 @@ def audit(
         typer.Option(
             metavar="NAME",
             help="Extension to compare with, in place of the revision that it extends.",
-            autocompletion=completion.one_extension,
+            autocompletion=completion.single_extension,
         ),
     ] = None,
     python: Annotated[
@@ -55,9 +55,7 @@ def audit(
     ] = None,
     mapping: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Says which class stands for which type, if names do not."
-        ),
+        typer.Option(metavar="FILE", help="Maps types to classes with other names."),
     ] = None,
     *,
     choice: FindingChoice,
@@ -66,7 +64,7 @@ def audit(
     ] = False,
     written: Annotated[
         LeftOutMembers,
-        typer.Option(help="Which members are left out when values are written back."),
+        typer.Option(help="Members that the SDK leaves out when it writes values."),
     ] = LeftOutMembers.NONE,
     timeout: Annotated[
         float,
@@ -77,9 +75,8 @@ def audit(
 ) -> None:
     """Compare an SDK with a revision.
 
-    What is compared are its types, methods and codes, and what it does with messages. The target is
-    imported in its own process. Exit code 1 means that there are findings; with --baseline, that
-    there are new ones.
+    The audit compares types, methods, codes, and the handling of messages. It imports the target in
+    its own process. Exit code 1 means findings; with --baseline, new findings.
     """
     from mcp_protogen.instep.audit.audit_page import AuditRequest, audit_page
     from mcp_protogen.instep.audit.run_audit import AuditOptions

@@ -1,7 +1,7 @@
-"""The words of a command line as a user of bash has written them.
+"""The words of a command line in bash, as the user wrote them.
 
-For completion, bash takes a line apart also at `:` and `=`, of which URLs and arguments consist,
-and replaces only what comes after the last of them.
+For completion, bash also splits a line at each `:` and `=`, so in URLs and arguments, and replaces
+only the part after the last one.
 """
 
 import os
@@ -18,7 +18,7 @@ _TOKEN: Final = re.compile(r"""(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|\\.|[^\s"'\\])+"""
 
 
 def rejoin(environment: MutableMapping[str, str]) -> None:
-    """Put the words together again in the variables with which bash asks for completions."""
+    """Join the words again in the variables of bash's request for completions."""
     try:
         place = int(environment[_PLACE])
     except (KeyError, ValueError):
@@ -29,7 +29,7 @@ def rejoin(environment: MutableMapping[str, str]) -> None:
     cut, glued = "", False
     for number, token in enumerate(tokens[: place + 1]):
         is_break = _BREAK.fullmatch(token) is not None
-        # What stands alone between two words is none of them.
+        # A break that stands alone between two words belongs to neither.
         if (glued or is_break) and number > 1:
             cut = words[-1] + token if is_break else words[-1]
             words[-1] += token
@@ -37,7 +37,7 @@ def rejoin(environment: MutableMapping[str, str]) -> None:
             cut = ""
             words.append(token)
         glued = is_break
-    # Only what is still to be replaced: completions that do not begin with it would be dropped.
+    # Only the part that bash replaces: it drops completions that do not begin with it.
     words[-1] = words[-1].removeprefix(cut)
     environment[_WORDS] = " ".join(word or quote("") for word in words)
     environment[_PLACE] = str(len(words) - 1)
@@ -45,10 +45,10 @@ def rejoin(environment: MutableMapping[str, str]) -> None:
 
 
 def whole(incomplete: str) -> str:
-    """Return the word of the user, of which bash may have cut off the beginning."""
+    """Return the user's whole word, with the beginning that bash may have cut off."""
     return os.environ.get(_CUT, "") + incomplete
 
 
 def replaced_part(word: str) -> str:
-    """Return the part of a completed word that bash puts in; the whole word in other shells."""
+    """Return the part of a completed word that bash inserts; in other shells, the whole word."""
     return word.removeprefix(os.environ.get(_CUT, ""))

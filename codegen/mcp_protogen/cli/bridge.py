@@ -1,4 +1,4 @@
-"""`mcp-gen bridge`: pass on what clients ask to a server, between transports and revisions."""
+"""`mcp-gen bridge`: connect clients and a server across transports and revisions."""
 
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -21,7 +21,7 @@ _MIB = 1024 * 1024
 
 
 class BridgeLogLevel(StrEnum):
-    """The least severe entries that are logged."""
+    """The lowest level that is logged."""
 
     DEBUG = "debug"
     INFO = "info"
@@ -38,13 +38,13 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeHttpOptions:
-    """How clients come over HTTP, as it was given."""
+    """The options for clients over HTTP."""
 
     http: Annotated[
         str | None,
         typer.Option(
             metavar="[HOST:]PORT",
-            help="Serve clients over Streamable HTTP; without it, one over standard input.",
+            help="Serve clients over Streamable HTTP; without it, one client over stdio.",
         ),
     ] = None
     path: Annotated[
@@ -55,15 +55,15 @@ class BridgeHttpOptions:
     ] = False
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST", help="With --http: a name of this server; repeat it."),
+        typer.Option(metavar="HOST", help="With --http: a host name of this server; repeat it."),
     ] = None
     allow_origin: Annotated[
         list[str] | None,
-        typer.Option(metavar="ORIGIN", help="With --http: an origin of web pages that may call."),
+        typer.Option(metavar="ORIGIN", help="With --http: an allowed origin of web pages."),
     ] = None
     max_sessions: Annotated[
         int,
-        typer.Option(metavar="N", min=1, help="With --http: largest number of sessions at a time."),
+        typer.Option(metavar="N", min=1, help="With --http: most sessions at a time."),
     ] = 100
     session_lifetime: Annotated[
         float,
@@ -73,7 +73,7 @@ class BridgeHttpOptions:
     ] = 1800.0
 
     def side(self) -> "HttpSide | None":
-        """Return the side of clients over HTTP, if there is one; raise `ProblemError`."""
+        """Return the HTTP side, or None without --http; raise `ProblemError`."""
         from mcp_protogen.servers.bridge.process import HttpSide, address
 
         if self.http is None:
@@ -92,7 +92,7 @@ class BridgeHttpOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingOptions:
-    """What is recorded, as it was given."""
+    """The options for a recording."""
 
     record: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Append all messages to a file.")
@@ -108,7 +108,7 @@ class RecordingOptions:
     ] = None
 
     def options(self) -> "RecordOptions | None":
-        """Return what is recorded, if anything is; raise `ProblemError`."""
+        """Return the options of the recording, or None; raise `ProblemError`."""
         from mcp_protogen.servers.bridge.recorder import RecordOptions
 
         if self.record is None:
@@ -120,10 +120,10 @@ class RecordingOptions:
 
 def _require_default(options: BridgeHttpOptions | RecordingOptions, needed: str) -> None:
     """Raise `ProblemError` for an option that has no effect without another one."""
-    for one in fields(options):
-        # Without values, a list is empty or None, as the version of Typer has it.
-        if getattr(options, one.name) not in (one.default, []):
-            raise _wrong(f"--{one.name.replace('_', '-')} needs --{needed}")
+    for field in fields(options):
+        # Without values, a list is empty or None, depending on the version of Typer.
+        if getattr(options, field.name) not in (field.default, []):
+            raise _wrong(f"--{field.name.replace('_', '-')} needs --{needed}")
 
 
 @with_groups
@@ -135,7 +135,7 @@ def bridge(
         list[str] | None,
         typer.Option(
             metavar="REVISION",
-            help="Speak only this one with clients; repeat it.",
+            help="Speak only this revision with clients; repeat it.",
             autocompletion=completion.revision,
         ),
     ] = None,
@@ -143,7 +143,7 @@ def bridge(
         list[str] | None,
         typer.Option(
             metavar="REVISION",
-            help="Speak only this one with the server; repeat it.",
+            help="Speak only this revision with the server; repeat it.",
             autocompletion=completion.revision,
         ),
     ] = None,
@@ -165,9 +165,9 @@ def bridge(
 ) -> None:
     """Pass on messages between clients and a server.
 
-    The two may use other transports and other revisions. Without --http, it is a server over stdio
-    for the configuration of a host, and ends with its client. Standard output has the protocol
-    alone; the log, and what is lost in translation, is on standard error.
+    The two may use different transports and revisions. Without --http, the bridge is a stdio server
+    for the configuration of a host, and ends with its client. Standard output carries only the
+    protocol; the log, with losses in translation, goes to standard error.
     """
     from mcp_protogen.servers.bridge.logs import begin_log
     from mcp_protogen.servers.bridge.process import BridgeOptions, run_bridge
@@ -186,7 +186,7 @@ def bridge(
 
 
 def _target(to: str | None, replay: Path | None, options: ServerOptions) -> "ServerTarget | None":
-    """Return the server; None for that of a recording. Raise `ProblemError`."""
+    """Return the server, or None with --replay; raise `ProblemError`."""
     if (to is None) == (replay is None):
         raise _wrong("bridge needs either --to or --replay")
     if to is not None:

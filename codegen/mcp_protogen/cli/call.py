@@ -39,10 +39,10 @@ class CallChoice(AskingOptions):
     ] = None
     sampling: Annotated[
         bool,
-        typer.Option("--sampling", help="Let the server ask a model for texts; you write them."),
+        typer.Option("--sampling", help="Accept sampling requests; you write the answers."),
     ] = False
     as_task: Annotated[
-        bool, typer.Option("--as-task", help="Ask the server to work on it as a task.")
+        bool, typer.Option("--as-task", help="Ask the server to run the call as a task.")
     ] = False
     no_check: Annotated[
         bool, typer.Option("--no-check", help="Send the arguments whatever the schema says.")
@@ -51,8 +51,8 @@ class CallChoice(AskingOptions):
         LogLevel | None,
         typer.Option(
             "--log-level",
-            help="Ask for log entries from this level on; at debug, what a program writes to its"
-            " standard error is shown, too.",
+            help="Ask for log entries of at least this level; debug also shows the standard error"
+            " of a program.",
             show_default="warning, without asking",
         ),
     ] = None
@@ -80,9 +80,9 @@ def call(
 ) -> None:
     """Call a tool of a server, and show its result.
 
-    Arguments are read and checked by the tool's input schema before anything is sent. What the
-    server asks meanwhile is asked on the terminal. Exit codes: 0, 1 if the tool or the server
-    answers with an error, 2 for wrong use and where no server answers.
+    Arguments are checked against the tool's input schema before anything is sent. Questions of the
+    server appear on the terminal. Exit codes: 0; 1 if the tool or the server answers with an error;
+    2 for wrong use, or if no server answers.
     """
     from mcp_protogen.cli.terminal import Terminal
     from mcp_protogen.servers.call.calls import CallTimeout
@@ -108,8 +108,8 @@ def call(
 
 @contextmanager
 def _waiting(limit: "CallTimeout", screen: "Terminal") -> Generator[None, None, None]:
-    """Let no time pass, and show nothing else, while a person is asked."""
-    with limit.paused(), screen.asking():
+    """Pause the time limit, and hold other output back, while the user is asked."""
+    with limit.pause(), screen.asking():
         yield
 
 
@@ -124,20 +124,20 @@ class _Calling:
     limit: "CallTimeout"
 
     async def run(self, client: "Client") -> ServerAnswer:
-        """Return the result; raise `ProblemError`, and what a connection raises."""
-        from mcp_protogen.servers.call.connections import declared
+        """Return the result; raise `ProblemError`, or errors of the connection."""
+        from mcp_protogen.servers.call.connections import server_capabilities
 
         lists = await self._lists(client)
-        planned = self._planned(lists.get(Kind.TOOLS, ()))
-        if planned.log_level is not None and "logging" in declared(client):
+        planned = self._plan_call(lists.get(Kind.TOOLS, ()))
+        if planned.log_level is not None and "logging" in server_capabilities(client):
             await _set_level(client, planned.log_level)
-        result = await self._made(client, planned)
+        result = await self._call_tool(client, planned)
         failed = result.get("isError") is True
         show = partial(self._show, result, failed=failed)
         return ServerAnswer(result, show, lists, failed=failed or self.questions.lacks_answers)
 
     async def _lists(self, client: "Client") -> "Mapping[Kind, Sequence[JSON]]":
-        """Return the list of tools; without a check nothing of the server may prevent the call."""
+        """Return the list of tools; none with --no-check, so that no list prevents the call."""
         from mcp_protogen.servers.call.connections import assume
         from mcp_protogen.servers.call.listing import listing
 
@@ -146,32 +146,32 @@ class _Calling:
             return {}
         return (await listing(client, [Kind.TOOLS])).lists
 
-    def _planned(self, tools: "Sequence[JSON]") -> "ToolCall":
+    def _plan_call(self, tools: "Sequence[JSON]") -> "ToolCall":
         from mcp_protogen.servers.call.arguments import ArgumentReader
         from mcp_protogen.servers.call.calls import ToolCall
-        from mcp_protogen.servers.call.listing import named
+        from mcp_protogen.servers.call.listing import find_entry
 
         options = self.options
         tool: JSON = {"name": self.tool}
         if not options.no_check:
-            tool = named(tools, self.tool, Kind.TOOLS)
+            tool = find_entry(tools, self.tool, Kind.TOOLS)
         schema: JSON = tool.get("inputSchema") or {}
         reader = ArgumentReader(tool=self.tool, schema=schema, stdin=self.stdin)
         arguments = reader.read(self.words)
         problems = [] if options.no_check else reader.check(arguments)
-        if any(one.level is Level.ERROR for one in problems):
+        if any(problem.level is Level.ERROR for problem in problems):
             raise ProblemError(*problems)
         show_problems(problems)
         level = options.log_level.value if options.log_level else None
         return ToolCall(tool=tool, arguments=arguments, as_task=options.as_task, log_level=level)
 
-    async def _made(self, client: "Client", planned: "ToolCall") -> "JSON":
-        """Return the result; send the user to pages first where the server needs that."""
+    async def _call_tool(self, client: "Client", planned: "ToolCall") -> "JSON":
+        """Return the result; first send the user to web pages if the server asks for that."""
         from mcp_protogen.runtime.core.errors import McpError
         from mcp_protogen.servers.call.calls import pages_of
 
         try:
-            return await planned.made(client, self.screen, self.limit)
+            return await planned.run(client, self.screen, self.limit)
         except McpError as error:
             pages = pages_of(error)
             if not pages or self.questions.person is None:
@@ -181,7 +181,7 @@ class _Calling:
                     raise
         with self.screen.asking():
             await self.screen.read_line("Press Enter when you have finished there: ")
-        return await planned.made(client, self.screen, self.limit)
+        return await planned.run(client, self.screen, self.limit)
 
     def _show(self, result: "JSON", *, failed: bool) -> None:
         from mcp_protogen.servers.call.results import Saver, refuse_broken, tool_page
@@ -189,13 +189,13 @@ class _Calling:
         saver = Saver(self.options.save, self.tool)
         page = tool_page(result, saver)
         if failed or saver.unsaved:
-            self.screen.tell(page.rstrip("\n") or "the tool failed and did not say why")
+            self.screen.tell(page.rstrip("\n") or "the tool failed without a message")
         else:
             say(page)
         refuse_broken(saver.unsaved, self.tool)
 
 
 async def _set_level(client: "Client", level: str) -> None:
-    """Say which log entries are wanted, in revisions where that holds for the connection."""
+    """Set the level of log entries, in revisions with a level per connection."""
     if hasattr(client, "set_level"):
         await client.set_level(level)

@@ -1,4 +1,4 @@
-"""`mcp-gen revisions` and `mcp-gen extensions`: what can be generated."""
+"""`mcp-gen revisions` and `mcp-gen extensions`: lists of both."""
 
 from typing import Annotated
 

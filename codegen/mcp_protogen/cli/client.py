@@ -1,4 +1,4 @@
-"""`mcp-gen client`: write a typed client of a server, or see whether it still fits."""
+"""`mcp-gen client`: write a typed client of a server, or check whether it still fits."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientOptions:
-    """The options that say what one client is, as they were given."""
+    """The options of one client."""
 
     target: Annotated[
         str | None,
@@ -48,12 +48,12 @@ class ClientOptions:
         typer.Option(
             "--with-package",
             metavar="DIR",
-            help="Generate a package for clients there if there is none, and import that.",
+            help="Import the package in this folder; generate it if it is missing.",
         ),
     ] = None
     tool: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Take this tool and no others; may be repeated."),
+        typer.Option(metavar="NAME", help="Take only this tool; repeat it for others."),
     ] = None
     name: Annotated[
         list[str] | None,
@@ -72,10 +72,10 @@ def client(
         typer.Option("--check", help="Write nothing; exit with 1 if contract or module differ."),
     ] = False,
     offline: Annotated[
-        bool, typer.Option("--offline", help="Ask no server: use the contract in the lock.")
+        bool, typer.Option("--offline", help="Use the contract in the lock; ask no server.")
     ] = False,
     fail_on: Annotated[
-        FailOn, typer.Option(help="With --check: the least change of a contract that fails it.")
+        FailOn, typer.Option(help="With --check: fail from this severity of a change on.")
     ] = FailOn.ANY,
     server: ServerOptions,
     timeout: Timeout = 30.0,
@@ -84,21 +84,21 @@ def client(
 ) -> None:
     """Write a typed client of a server: a module and its lock.
 
-    The module has a method for each tool, prompt and resource template. A later run without TARGET,
-    or with --check in a CI, goes through all clients of the project. With --check, the exit code is
-    1 for any difference, or for those that --fail-on names.
+    The module has a method for each tool, prompt and resource template. Without TARGET, the command
+    handles all clients of the project, for example with --check in a CI. With --check, the exit
+    code is 1 for any difference, or only for those that --fail-on names.
     """
-    from mcp_protogen.servers.clients.client_page import check_page, written_report
+    from mcp_protogen.servers.clients.client_page import check_page, write_clients
 
-    def settled() -> "tuple[tuple[ClientJob, ...], Settings]":
+    def read_jobs() -> "tuple[tuple[ClientJob, ...], Settings]":
         settings = load_settings(Path.cwd(), only={"clients", "out"})
         return tuple(_jobs(said, server, settings, offline=offline, timeout=timeout)), settings
 
-    jobs, settings = attempt(settled, "client", format)
+    jobs, settings = attempt(read_jobs, "client", format)
     if check:
         least = None if fail_on is FailOn.ANY else fail_on.severity
         show(lambda view: check_page(jobs, least, view), "client", Destination(format))
-    finish(lambda: written_report(jobs, settings, force=force), "client", format)
+    finish(lambda: write_clients(jobs, settings, force=force), "client", format)
 
 
 def _jobs(
@@ -109,21 +109,21 @@ def _jobs(
     offline: bool,
     timeout: float,
 ) -> Iterator["ClientJob"]:
-    """Yield the clients that are meant: the one of the command line, or those of the project."""
+    """Yield the client of the command line, or those of the project."""
     from mcp_protogen.servers.clients.run import ClientJob, jobs_of
 
     if said.target is None and said.out is None:
         if said != ClientOptions() or options != ServerOptions():
-            raise _wrong("these options need TARGET and --out FILE")
+            raise _wrong("these options need both TARGET and --out FILE")
         if not settings.clients:
-            raise _wrong("no TARGET is given, and [tool.mcp-gen.clients] has none")
+            raise _wrong("TARGET is missing, and [tool.mcp-gen.clients] is empty")
         target = None if offline else _target_of
         yield from jobs_of(settings.clients, target, timeout)
         return
     if said.out is None:
-        raise _wrong("--out FILE is missing, the module to write")
+        raise _wrong("--out FILE is missing: name the module to write")
     if said.target is None and not offline:
-        raise _wrong("TARGET is missing; with --offline, the contract in the lock is used")
+        raise _wrong("TARGET is missing: name a server, or use the lock with --offline")
     yield ClientJob(
         module=said.out,
         server=None if offline or said.target is None else options.target(said.target),
@@ -145,7 +145,7 @@ def _wrong(message: str) -> ProblemError:
 
 
 def methods_of(given: list[str] | None) -> dict[str, str]:
-    """Return methods by tool; raise `ProblemError` (`wrong-usage`) for a name that is none."""
+    """Return methods by tool; raise `ProblemError` (`wrong-usage`) for an invalid name."""
     from mcp_protogen.base.names import UnsafeName, attribute_name
 
     found: dict[str, str] = {}

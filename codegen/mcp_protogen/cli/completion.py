@@ -1,4 +1,4 @@
-"""The names that a shell can complete."""
+"""Names for the completion of a shell."""
 
 from mcp_protogen.pipeline.parts import ALL, NONE, PARTS
 from mcp_protogen.pipeline.target import LAYERS
@@ -8,48 +8,48 @@ def revision(incomplete: str) -> list[str]:
     """Return the revisions that a word may become, or all of them."""
     from mcp_protogen.pipeline.inputs.pins import load_pins
 
-    return _fitting(incomplete, *load_pins(), ALL)
+    return _matching(incomplete, *load_pins(), ALL)
 
 
 def part(incomplete: str) -> list[str]:
     """Return the parts of a package that a word may become."""
-    return _fitting(incomplete, *PARTS, ALL, NONE)
+    return _matching(incomplete, *PARTS, ALL, NONE)
 
 
 def extension(incomplete: str) -> list[str]:
     """Return the extensions that a word may become, or all of them, or none."""
-    return _fitting(incomplete, *_extensions(), ALL, NONE)
+    return _matching(incomplete, *_extensions(), ALL, NONE)
 
 
-def one_extension(incomplete: str) -> list[str]:
-    """Return the extensions that a word may become, where only one can be named."""
-    return _fitting(incomplete, *_extensions())
+def single_extension(incomplete: str) -> list[str]:
+    """Return the extensions that a word may become, for options that take a single one."""
+    return _matching(incomplete, *_extensions())
 
 
 def template(incomplete: str) -> list[str]:
     """Return the templates that a word may become."""
     from mcp_protogen.pipeline.emit.template_contract import NAMES
 
-    return _fitting(incomplete, *NAMES)
+    return _matching(incomplete, *NAMES)
 
 
 def layer(incomplete: str) -> list[str]:
     """Return the layers that a word may become."""
-    return _fitting(incomplete, *LAYERS)
+    return _matching(incomplete, *LAYERS)
 
 
 def target(incomplete: str) -> list[str]:
     """Return the installed targets that a word may become."""
     from mcp_protogen.pipeline.target_registry import target_names
 
-    return _fitting(incomplete, *target_names())
+    return _matching(incomplete, *target_names())
 
 
 def side(incomplete: str) -> list[str]:
-    """Return what can be compared by its name: revisions, and extensions."""
+    """Return the revisions and extensions that a word may become."""
     from mcp_protogen.pipeline.inputs.pins import load_pins
 
-    return _fitting(incomplete, *load_pins(), *_extensions())
+    return _matching(incomplete, *load_pins(), *_extensions())
 
 
 def _extensions() -> list[str]:
@@ -58,5 +58,5 @@ def _extensions() -> list[str]:
     return extension_names()
 
 
-def _fitting(incomplete: str, *names: str) -> list[str]:
+def _matching(incomplete: str, *names: str) -> list[str]:
     return [name for name in names if name.startswith(incomplete)]

@@ -1,7 +1,7 @@
-"""The output of the command line: which stream, with or without colour, and closed pipes.
+"""The output of the command line: streams, colours, and closed pipes.
 
-Everything that is shown goes through `_shown`. So a name that comes from a schema, a file, a server
-or a program of somebody else reaches a terminal or the log of a CI as plain text only.
+All output goes through `_safe_page`, so that names from schemas, files, servers and other programs
+reach a terminal or the log of a CI only as plain text.
 """
 
 import codecs
@@ -13,9 +13,9 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
-from mcp_protogen.base.colours import Colour, painted
-from mcp_protogen.base.printable import one_line, page
-from mcp_protogen.base.problems import Level, Problem, ProblemError, summed_up
+from mcp_protogen.base.colours import Colour, paint
+from mcp_protogen.base.printable import page, safe_line
+from mcp_protogen.base.problems import Level, Problem, ProblemError, summarize_problems
 from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.reports.report import RunReport, render
 
@@ -26,20 +26,20 @@ _READER_GONE = 141  # 128 + SIGPIPE, as a shell reports for a program that this 
 _COLOURS = {Level.ERROR: Colour.BOLD_RED, Level.WARNING: Colour.BOLD_YELLOW}
 _JSON_ESCAPES = "mcp-gen-json-escapes"
 _ESCAPED_FORMS = {"json": _JSON_ESCAPES, "jsonl": _JSON_ESCAPES, "html": "xmlcharrefreplace"}
-"""How forms that programs read are written in ASCII."""
+"""The error handlers that write machine-readable forms in ASCII."""
 
 
 def emit(report: RunReport, form: Format, *, quiet: bool = False) -> None:
-    """Show a report on stdout and, in text form, its problems on stderr."""
+    """Show a report on stdout; in text form, its problems on stderr."""
     if form is Format.TEXT:
         show_problems(report.problems)
     say(render(report, form, colour=colourful(sys.stdout), quiet=quiet), form)
 
 
 def say(text: str, form: str = Format.TEXT) -> None:
-    """Write a page to stdout; end the process quietly if nobody reads it any more."""
+    """Write a page to stdout; end the process quietly if its reader has gone."""
     try:
-        sys.stdout.write(_encodable(_shown(text, sys.stdout, form), sys.stdout, form))
+        sys.stdout.write(_encodable(_safe_page(text, sys.stdout, form), sys.stdout, form))
         sys.stdout.flush()
     except BrokenPipeError:
         # The interpreter flushes once more on its way out, which must not fail again.
@@ -49,11 +49,11 @@ def say(text: str, form: str = Format.TEXT) -> None:
 
 def tell(text: str, end: str = "\n") -> None:
     """Write a page to stderr."""
-    print(_shown(text, sys.stderr), end=end, file=sys.stderr, flush=True)
+    print(_safe_page(text, sys.stderr), end=end, file=sys.stderr, flush=True)
 
 
 def say_bytes(content: bytes) -> None:
-    """Write bytes to stdout as they are, which is no terminal; end as `say` does."""
+    """Write bytes unchanged to stdout, which must not be a terminal; end as `say` does."""
     try:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
@@ -64,16 +64,16 @@ def say_bytes(content: bytes) -> None:
 
 
 def replace_line(text: str) -> None:
-    """Show one line on the terminal of stderr, in place of the one that was shown so before."""
-    print(f"\r{one_line(text)}\x1b[K", end="", file=sys.stderr, flush=True)
+    """Show one line on the terminal of stderr, in place of the last one."""
+    print(f"\r{safe_line(text)}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def _shown(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
+def _safe_page(text: str, stream: TextIO, form: str = Format.TEXT) -> str:
     return page(text, colour=colourful(stream), commands=form == Format.GITHUB)
 
 
 def _encodable(text: str, stream: TextIO, form: str) -> str:
-    """Return a page for programs in ASCII where the stream is not UTF-8: they read UTF-8."""
+    """Return a page for programs in ASCII if the stream is not UTF-8, because they read UTF-8."""
     handler = _ESCAPED_FORMS.get(form)
     if handler is None or codecs.lookup(stream.encoding or "utf-8").name == "utf-8":
         return text
@@ -89,27 +89,27 @@ codecs.register_error(_JSON_ESCAPES, _as_json_escapes)
 
 
 def show_problems(problems: Iterable[Problem]) -> None:
-    """Write problems to stderr: warnings of one kind together, and how to learn more."""
+    """Write problems to stderr, with warnings of one kind together, and a hint for more."""
     found = tuple(problems)
-    for level, lines in summed_up(found, {Level.WARNING}):
-        tell(_coloured(level, lines) if colourful(sys.stderr) else "\n".join(_safe(lines)))
+    for level, lines in summarize_problems(found, {Level.WARNING}):
+        tell(_colour_lines(level, lines) if colourful(sys.stderr) else "\n".join(_safe(lines)))
     if found and _interactive(sys.stderr):
         tell(f"more: mcp-gen explain {min(problem.code for problem in found)}")
 
 
 def _safe(lines: Iterable[str]) -> Iterable[str]:
-    return map(one_line, lines)
+    return map(safe_line, lines)
 
 
-def _coloured(level: Level, lines: Iterable[str]) -> str:
+def _colour_lines(level: Level, lines: Iterable[str]) -> str:
     line, *more = _safe(lines)
     head, end, rest = line.partition("]")
-    first = painted(_COLOURS[level], head + end) + rest
-    return "\n".join([first, *(painted(Colour.DIM, one) for one in more)])
+    first = paint(_COLOURS[level], head + end) + rest
+    return "\n".join([first, *(paint(Colour.DIM, detail) for detail in more)])
 
 
 def crash(error: Exception, *, debug: bool) -> None:
-    """Report a fault of the tool itself, as a problem or with the traceback."""
+    """Report a fault of mcp-gen itself, as a problem or with the traceback."""
     if debug:
         import traceback
 
@@ -122,7 +122,7 @@ def crash(error: Exception, *, debug: bool) -> None:
 
 @contextmanager
 def progress(doing: str) -> Generator[None, None, None]:
-    """Show on a terminal what is being done, if that is named, and remove it again."""
+    """Show the current activity on a terminal, and remove it at the end; empty shows nothing."""
     shown = bool(doing) and _interactive(sys.stderr)
     if shown:
         print(f"{doing} ...", end="\r", file=sys.stderr, flush=True)
@@ -134,10 +134,9 @@ def progress(doing: str) -> Generator[None, None, None]:
 
 
 def prepare_streams() -> None:
-    """Replace closed streams, and escape what a stream cannot encode, so that neither stops a run.
+    """Replace closed streams, and escape characters that a stream cannot encode.
 
-    It is escaped as in JSON, so that a JSON document in a text stays one. What is meant for a
-    closed stream is lost.
+    They are escaped as in JSON, so that JSON stays valid. Output to a closed stream is lost.
     """
     for name in ("stdout", "stderr"):
         stream: TextIO | None = getattr(sys, name)
@@ -166,20 +165,20 @@ T = TypeVar("T")
 
 
 def asker() -> "AskUntilRead | None":
-    """Return what asks on a terminal; None where nobody can answer, or where that is recorded."""
+    """Return a function that asks on the terminal; None if a stream is not a terminal."""
     # A stream that was closed before the start is None.
     streams = (sys.stdin, sys.stdout, sys.stderr)
     return _ask if all(stream and stream.isatty() for stream in streams) else None
 
 
 def _ask(question: str, default: str, read: Callable[[str], T], /) -> T:
-    """Return what `read` makes of the answer; ask again as long as it raises `ProblemError`.
+    """Return `read(answer)`; ask again while it raises `ProblemError`.
 
     Raise `KeyboardInterrupt` when input ends.
     """
     while True:
         tell(f"{question} [{default}]: ", end="")
-        # As bytes: input that is not text has to be read, too, before it can be refused.
+        # As bytes: input that is not text must be read before it can be refused.
         line = sys.stdin.buffer.readline().decode(errors="replace")
         if not line:
             tell("")

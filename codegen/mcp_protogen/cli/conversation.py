@@ -1,4 +1,4 @@
-"""Conversations with a server: the options of commands that hold one, and how it ends."""
+"""Conversations with a server: the options of commands, and the end of the process."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeAlia
 
 import typer
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.cli import completion
 from mcp_protogen.cli.console import say, show_problems, tell
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 class ResultFormat(StrEnum):
-    """The forms of what a server has answered."""
+    """The forms of a server's answer."""
 
     TEXT = "text"
     JSON = "json"
 
 
 class ServerAnswer(NamedTuple):
-    """What a server has answered; `show` shows it to people, and `lists` are remembered."""
+    """A server's answer; `show` prints it for people, and `lists` go into the cache."""
 
     result: "JSON"
     show: Callable[[], None]
@@ -50,7 +50,7 @@ Work: TypeAlias = "Callable[[Client], Awaitable[ServerAnswer]]"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationOptions(ServerOptions):
-    """The options of commands that ask a server for something."""
+    """The options of commands that talk to a server."""
 
     revision: Annotated[
         str | None,
@@ -76,20 +76,20 @@ class ConversationOptions(ServerOptions):
         work: Work,
         abilities: "Abilities | None" = None,
     ) -> NoReturn:
-        """Do `work` with a server, show what it comes to, and end the process.
+        """Do `work` with a server, show the answer, and end the process.
 
-        Raise `KeyboardInterrupt` when the user interrupts it, after the server was told.
+        Raise `KeyboardInterrupt` if the user interrupts it, after telling the server.
         """
-        from mcp_protogen.servers.call.connections import Abilities, connected
+        from mcp_protogen.servers.call.connections import Abilities, connect_client
+        from mcp_protogen.servers.call.list_cache import remember
         from mcp_protogen.servers.call.listing import document
-        from mcp_protogen.servers.call.remembered import remember
         from mcp_protogen.servers.connect.failures import ERRORS, failure_of, mended_problems
 
         mended: list[Loss] = []
 
         async def run() -> ServerAnswer:
             opener = replace(server, stderr=screen.show_standard_error).opener()
-            async with connected(
+            async with connect_client(
                 opener,
                 abilities or Abilities(),
                 revision=self.revision,
@@ -99,10 +99,10 @@ class ConversationOptions(ServerOptions):
                 return await work(client)
 
         try:
-            with _log_shown(screen, lambda: mended_problems(mended, server.shown)):
+            with _show_log(screen, lambda: mended_problems(mended, server.shown)):
                 outcome = asyncio.run(run())
         except asyncio.CancelledError:
-            # So asyncio takes an interruption before the first step of the work.
+            # asyncio reports an interruption before the first step of the work in this way.
             raise KeyboardInterrupt from None
         except ERRORS as error:
             _fail(failure_of(error, server.shown))
@@ -118,7 +118,7 @@ class ConversationOptions(ServerOptions):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskingOptions(ConversationOptions):
-    """The options of commands during which a server may ask, and may send bytes."""
+    """The options of commands during which a server may ask questions and send bytes."""
 
     answer: Annotated[
         list[str] | None,
@@ -134,7 +134,7 @@ class AskingOptions(ConversationOptions):
     ] = None
 
     def questions(self, screen: "Terminal") -> "Questions":
-        """Return what answers a server: with what was given, or by asking whoever is there."""
+        """Return the handler of a server's questions: it uses given answers, or asks the user."""
         from mcp_protogen.servers.call.questions import Questions
 
         return Questions(
@@ -148,12 +148,12 @@ class AskingOptions(ConversationOptions):
 def _fail(failure: "ConnectionFailure") -> NoReturn:
     show_problems([failure.problem])
     for line in failure.written:
-        tell(f"  {one_line(line)}")
+        tell(f"  {safe_line(line)}")
     raise SystemExit(failure.exit_code) from None
 
 
-class _Shown(Handler):
-    """Shows what the runtime logs, which quotes servers."""
+class _LogHandler(Handler):
+    """A handler for the runtime's log, which may quote servers."""
 
     def __init__(self, screen: "Terminal") -> None:
         super().__init__()
@@ -165,11 +165,11 @@ class _Shown(Handler):
 
 
 @contextmanager
-def _log_shown(
+def _show_log(
     screen: "Terminal", problems: Callable[[], Iterable[Problem]]
 ) -> Generator[None, None, None]:
-    """Show what the runtime logs, and at the end the problems that were found meanwhile."""
-    logger, handler = getLogger("mcp_protogen.runtime"), _Shown(screen)
+    """Show the runtime's log, and at the end the problems found meanwhile."""
+    logger, handler = getLogger("mcp_protogen.runtime"), _LogHandler(screen)
     logger.addHandler(handler)
     logger.propagate, before = False, logger.propagate
     try:

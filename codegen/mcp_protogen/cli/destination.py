@@ -1,4 +1,4 @@
-"""The form of a page, and the place that takes it."""
+"""The form and destination of a page."""
 
 import sys
 from dataclasses import dataclass
@@ -17,23 +17,20 @@ _WIDTH = 100
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """The form of a page, and the file that takes it; None for stdout."""
+    """The form of a page, and its file; None for stdout."""
 
     form: str
     output: Path | None = None
 
     @property
     def view(self) -> View:
-        """Return how a page is shown there: no wider than the terminal, and not too wide to read.
-
-        In a file it has no colours.
-        """
+        """The view of a page: at most as wide as the terminal; without colours in a file."""
         narrow = self.output is None and sys.stdout.isatty()
         width = min(get_terminal_size().columns, _WIDTH) if narrow else _WIDTH
         return View(self.form, self.output is None and colourful(sys.stdout), width)
 
     def deliver(self, page: str) -> None:
-        """Write a page to its place; a failure leaves the old file as it was."""
+        """Write a page; a failure leaves the old file unchanged."""
         if self.output is None:
             say(page, self.form)
             return

@@ -1,4 +1,4 @@
-"""`mcp-gen diff`: compare two revisions, and say to whom each difference matters."""
+"""`mcp-gen diff`: compare two revisions, with severities for each reader."""
 
 from typing import Annotated
 
@@ -30,7 +30,7 @@ def diff(
         str | None,
         typer.Argument(
             metavar="B",
-            help="What to compare it with, if that is not --server.",
+            help="The side to compare with, unless --server is given.",
             autocompletion=completion.side,
         ),
     ] = None,
@@ -49,12 +49,13 @@ def diff(
         FailOn | None,
         typer.Option(
             help="Exit with 1 if a change is at least this severe.",
-            show_default="exit with 0 whatever has changed",
+            show_default="always exit with 0",
         ),
     ] = None,
     choice: FindingChoice,
     as_published: Annotated[
-        bool, typer.Option("--as-published", help="Compare the types without our patches.")
+        bool,
+        typer.Option("--as-published", help="Compare the types without our patches."),
     ] = False,
     source: Annotated[
         str | None,
@@ -68,19 +69,18 @@ def diff(
 ) -> None:
     """Compare two revisions, or two contracts of a server.
 
-    What is compared of revisions are methods, required capabilities, types, members and headers. Or
-    compare what a server offers with the lock of a typed client, or two such locks: which changes
-    break callers, and which ones models and hosts have to know of. In a CI, add --fail-on: without
-    it, the exit code is 0 whatever has changed.
+    For revisions, it compares methods, required capabilities, types, members and headers. For the
+    lock of a typed client and its server, or for two such locks, it shows the changes that break
+    callers, and those that matter to models and hosts. In a CI, add --fail-on: without it, the exit
+    code is always 0.
 
-    An extension is compared with another version of it (NAME=FILE), or with what a revision has in
-    its place. A file does not say which method needs which capability, and the like. These facts
-    come from the other side, or from the pinned revision if the file is one; REVISION=FILE names
-    another.
+    An extension is compared with another version of it (NAME=FILE), or with the corresponding part
+    of a revision. A file lacks facts, such as required capabilities: they come from the other side,
+    or from the pinned revision if the file is one; REVISION=FILE names another.
     """
     hint = "mcp-gen diff A B, or mcp-gen diff LOCK --server TARGET"
     if (after is None) == (server is None):
-        message = "a comparison has two sides"
+        message = "give either B or --server, not both" if after else "B or --server is missing"
         raise ProblemError(Problem("wrong-usage", message, hint=hint))
     if server is None and known != ServerOptions():
         raise ProblemError(Problem("conflicting-options", "options for a server need --server"))

@@ -1,4 +1,4 @@
-"""The choice of what a command line runs, and the exit codes of failures."""
+"""Dispatch of command lines, and the exit codes of failures."""
 
 import os
 import sys
@@ -8,19 +8,19 @@ from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.cli.console import asker, crash, prepare_streams, show_problems
 from mcp_protogen.cli.destination import Destination
 from mcp_protogen.cli.outcome import finish, show
-from mcp_protogen.cli.run import is_value, plain, run
+from mcp_protogen.cli.run import is_value, parse_plain_command, run
 from mcp_protogen.pipeline.config import Format
 
 _INTERRUPTED = 130  # 128 + SIGINT
 _COMPLETING = "_MCP_GEN_COMPLETE"
-"""The variable with which a shell asks for completions, whatever the command line is."""
+"""The variable in which a shell asks for completions."""
 
 
 def dispatch() -> None:
     """Run the command line, and end the process."""
     prepare_streams()
     if not sys.warnoptions:
-        # They are for authors of libraries, and quote their subjects without escapes.
+        # Warnings are for authors of libraries, and quote foreign text without escapes.
         warnings.simplefilter("ignore")
     try:
         _run(sys.argv[1:])
@@ -35,15 +35,15 @@ def dispatch() -> None:
 
 
 def _run(arguments: list[str]) -> None:
-    # To import the library behind all commands takes longer than a check or a comparison, so usual
-    # command lines are read without it. All others, and whatever is wrong with one, are left to it.
+    # To import Typer takes longer than a check or a comparison, so the usual command lines are read
+    # without it. Typer reads all others, and those with mistakes.
     usual = not os.environ.get(_COMPLETING)
     if os.environ.get(_COMPLETING) == "complete_bash":
         from mcp_protogen.cli.bash_words import rejoin
 
         rejoin(os.environ)
-    if usual and (said := plain(arguments)) is not None:
-        run(said.mode, said.flags, force=said.force, cached=said.cached)
+    if usual and (plain := parse_plain_command(arguments)) is not None:
+        run(plain.mode, plain.flags, force=plain.force, cached=plain.cached)
     match arguments:
         case ["diff", before, after] if usual and _are_revisions(before, after):
             from mcp_protogen.instep.compare.comparison_page import (
@@ -68,5 +68,5 @@ def _run(arguments: list[str]) -> None:
 
 
 def _are_revisions(*names: str) -> bool:
-    """Return whether names can be those of revisions, and not of options or locks of clients."""
+    """Return whether names can be revisions, and not options or locks of clients."""
     return all(is_value(name) and not name.endswith(".lock") for name in names)

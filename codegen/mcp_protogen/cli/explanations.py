@@ -1,7 +1,7 @@
-"""The codes that commands print, each with one line and a longer text.
+"""The codes that commands print, each with a summary and a longer text.
 
-Problems and causes of drift have their own texts. The texts of changes and findings come from the
-tables that set their severities.
+Problems and causes of drift have sections in `explanations.md`. The texts of changes and findings
+come from the tables of severities.
 """
 
 import re
@@ -22,7 +22,7 @@ _SECTION = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _WIDTH = 100
-# The summaries of those codes of test vectors that are not keywords of JSON Schema.
+# Summaries of codes of test vectors that are not keywords of JSON Schema.
 _VECTORS: Mapping[str, str] = {
     "additional": "a member is not declared, and the object is closed",
     "any": "any JSON value is allowed there",
@@ -33,30 +33,30 @@ _VECTORS: Mapping[str, str] = {
     "undeclared": "a member is not declared, and the object is open",
     "union": "the value is one of the alternatives, or none of them",
 }
-# The readers that a command judges findings for, by the column of its table.
+# The readers of a command's findings, by the column of its table.
 _READERS: Mapping[str, Mapping[str, str]] = {
     "diff": {
-        "sender": "who sends it",
-        "receiver": "who receives it",
+        "sender": "senders",
+        "receiver": "receivers",
         "sdk": "libraries",
         "gateway": "gateways",
     },
     "audit": {
         "sdk": "the SDK",
-        "sender": "who builds on it and sends such values",
-        "receiver": "who reads them",
+        "sender": "users of the SDK that send such values",
+        "receiver": "their receivers",
         "gateway": "gateways",
     },
     "inspect": {
         "sender": "the author of the server",
         "receiver": "clients",
-        "sdk": "the library that it is made with",
+        "sdk": "its library",
         "gateway": "gateways",
     },
     "audit, vectors": {
-        "receiver": "who builds on it",
-        "sdk": "who maintains it",
-        "gateway": "who passes on what it writes",
+        "receiver": "its users",
+        "sdk": "its maintainers",
+        "gateway": "gateways that pass on its messages",
     },
 }
 
@@ -71,7 +71,7 @@ class _Entry:
 
 
 def explanations() -> dict[str, str]:
-    """Return every code with its text; the text of a code of two commands has both texts."""
+    """Return every code with its text; a code of two commands has both texts."""
     texts: dict[str, list[str]] = {}
     for entry in _entries():
         texts.setdefault(entry.code, []).append(entry.text)
@@ -155,5 +155,5 @@ def _vector_codes() -> Iterator[_Entry]:
     form = parse_json(file.read_bytes(), file.name)
     for code in form["$defs"]["code"]["enum"]:
         summary = _VECTORS.get(code, f"the value keeps or breaks {code} of its schema")
-        text = f"A code of test vectors (mcp-gen vectors): {summary}. Each says why in its reason."
+        text = f"A code of test vectors (mcp-gen vectors): {summary}. Its reason says more."
         yield _Entry(code, f"vectors: {summary}", fill(text, _WIDTH))

@@ -28,7 +28,7 @@ def generate(
         typer.Option(
             "--check",
             rich_help_panel=COMPARED,
-            help="Write nothing; say why the package is out of date.",
+            help="Write nothing; say whether the package is out of date, and why.",
         ),
     ] = False,
     diff: Annotated[
@@ -80,5 +80,5 @@ def generate(
 def _refuse_commands(context: typer.Context, words: Iterable[str]) -> None:
     root: Any = context.find_root()
     for word in {*words} & {*root.command.list_commands(root)}:
-        message = f"{word} is a command: it is the first word, before all options"
+        message = f"{word} is a command, and must come first, before all options"
         raise ProblemError(Problem("conflicting-options", message))

@@ -1,4 +1,4 @@
-"""`mcp-gen inspect`: meet a server as several clients would, and say what it breaks."""
+"""`mcp-gen inspect`: connect to a server as several clients would, and report violations."""
 
 import json
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _ServerOptions(ServerOptions):
-    """The options for a server, of which an inspection sees what anybody may see by default."""
+    """The options for a server; without authorization by default."""
 
     auth: Auth = "none"
 
@@ -34,15 +34,15 @@ def inspect_server(
         list[str] | None,
         typer.Option(
             metavar="TOOL[=JSON]",
-            help="Call this tool, with these arguments; repeat it for others. Without it, and"
-            " without --call-read-only, no tool is called.",
+            help="Call this tool, with these arguments; repeat it for others. Without it and"
+            " --call-read-only, no tool is called.",
         ),
     ] = None,
     call_read_only: Annotated[
         bool,
         typer.Option(
             "--call-read-only",
-            help="Call tools that need no arguments and say of themselves that they only read.",
+            help="Call tools that are marked as read-only and need no arguments.",
         ),
     ] = False,
     revision: Annotated[
@@ -57,17 +57,17 @@ def inspect_server(
     record: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Write what passed to this file; given as TARGET, it is judged."
+            metavar="FILE", help="Record all messages in this file; it can be inspected as TARGET."
         ),
     ] = None,
     choice: FindingChoice,
     format: Annotated[PageFormat, typer.Option(help="Form of the report.")] = PageFormat.TEXT,
     output: Output = None,
 ) -> None:
-    """Inspect a server for what it offers and what it breaks.
+    """Inspect a server: its features, and its violations of the protocol.
 
-    Each revision is tried over each transport. No tool is called unless that is asked for. Exit
-    code 1 means that there are findings; with --baseline, that there are new ones.
+    Each revision is tried over each transport. No tool is called unless an option asks for it. Exit
+    code 1 means findings; with --baseline, new findings.
     """
     from mcp_protogen.servers.inspect.conversation import InspectOptions
     from mcp_protogen.servers.inspect.inspection_page import InspectRequest, inspection_page
@@ -83,16 +83,16 @@ def inspect_server(
 
 
 def _calls(given: "list[str] | tuple[()]") -> dict[str, dict[str, Any]]:
-    """Return tools with arguments; raise `ProblemError` (`wrong-usage`) for what is no object."""
+    """Return tools with arguments; raise `ProblemError` (`wrong-usage`) for invalid ones."""
     found: dict[str, dict[str, Any]] = {}
-    for one in given:
-        name, _, text = one.partition("=")
+    for call in given:
+        name, _, text = call.partition("=")
         try:
             arguments = json.loads(text or "{}")
         except ValueError:
             arguments = None
         if not isinstance(arguments, dict):
-            message = f"the arguments of {name} are no JSON object"
+            message = f"the arguments of {name} must be a JSON object"
             hint = f'write --call \'{name}={{"name": "value"}}\''
             raise ProblemError(Problem("wrong-usage", message, hint=hint))
         found[name] = arguments

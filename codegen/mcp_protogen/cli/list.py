@@ -1,4 +1,4 @@
-"""`mcp-gen list`: show what a server offers."""
+"""`mcp-gen list`: list the tools, prompts and resources of a server."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,7 +20,7 @@ def list_server(
     kind: Annotated[
         Kind | None,
         typer.Argument(
-            metavar="KIND", help="tools, prompts, resources or templates; all if left out."
+            metavar="KIND", help="tools, prompts, resources or templates; default: all."
         ),
     ] = None,
     *,

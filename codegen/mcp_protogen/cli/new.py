@@ -15,18 +15,18 @@ from mcp_protogen.scaffold.choices import ProjectEngine, ProjectKind, ProjectTra
 
 def new(
     name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Name of the project; in Python, - becomes _.")
+        str, typer.Argument(metavar="NAME", help="Name of the project; - becomes _ in Python.")
     ],
     kind: Annotated[
-        ProjectKind | None, typer.Option(help="What the project is.", show_default="server")
+        ProjectKind | None, typer.Option(help="Kind of project.", show_default="server")
     ] = None,
     revision: Annotated[
         list[str] | None,
         typer.Option(
             metavar="REVISION",
-            help="Revision that it speaks; its code is written in the first one. Repeat it, or"
-            " separate names by commas, or say all.",
-            show_default="those that nearly all peers speak",
+            help="Revision that it speaks; its code uses the first one. Repeat it, or separate"
+            " names by commas; or all.",
+            show_default="the most common ones",
             autocompletion=completion.revision,
         ),
     ] = None,
@@ -37,7 +37,7 @@ def new(
     shared: Annotated[
         ProjectEngine | None,
         typer.Option(
-            help="Engine in which several workers of a server over HTTP keep what they share.",
+            help="Engine for the shared state of several workers of a server over HTTP.",
             show_default="none",
         ),
     ] = None,
@@ -45,7 +45,7 @@ def new(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Extension that its package has, such as tasks, or all. Repeat it for others.",
+            help="Extension of its package, such as tasks, or all. Repeat it for others.",
             show_default="none",
             autocompletion=completion.extension,
         ),
@@ -61,8 +61,8 @@ def new(
 ) -> None:
     """Start a project: a server, a client, or a gateway.
 
-    On a terminal, it asks for what no option says; elsewhere it takes the defaults. It writes only
-    into a folder that is new or empty.
+    On a terminal, it asks for options that are missing; elsewhere it takes the defaults. It writes
+    only into a folder that is new or empty.
     """
     from mcp_protogen.scaffold.start import NewOptions, start
 

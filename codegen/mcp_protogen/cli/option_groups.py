@@ -1,4 +1,4 @@
-"""Options that several commands have, declared once: a class with a field for each."""
+"""Groups of options that several commands share: a dataclass with a field for each option."""
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass
@@ -10,24 +10,24 @@ T = TypeVar("T")
 
 
 def with_groups(command: Callable[..., T]) -> Callable[..., T]:
-    """Return a command with an option for each field of the parameters that are dataclasses.
+    """Return a command with options in place of its dataclass parameters: one for each field.
 
-    Typer reads a command line from the parameters of a function, and knows no groups of them.
+    Typer reads options from the parameters of a function, and has no groups.
     """
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {name: one for name, one in hints.items() if is_dataclass(one)}
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
     declared: list[Parameter] = []
-    for name, one in signature(command).parameters.items():
-        inside = signature(groups[name]).parameters.values() if name in groups else [one]
-        declared += [each.replace(kind=Parameter.KEYWORD_ONLY) for each in inside]
+    for name, parameter in signature(command).parameters.items():
+        inside = signature(groups[name]).parameters.values() if name in groups else [parameter]
+        declared += [option.replace(kind=Parameter.KEYWORD_ONLY) for option in inside]
 
     @wraps(command)
     def run(**given: Any) -> T:
         for name, group in groups.items():
-            given[name] = group(**{one.name: given.pop(one.name) for one in fields(group)})
+            given[name] = group(**{field.name: given.pop(field.name) for field in fields(group)})
         return command(**given)
 
     flat: Any = run
     flat.__signature__ = Signature(declared)
-    flat.__annotations__ = {one.name: one.annotation for one in declared}
+    flat.__annotations__ = {option.name: option.annotation for option in declared}
     return run

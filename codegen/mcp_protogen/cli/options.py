@@ -1,4 +1,4 @@
-"""The options that several commands have, declared with Typer."""
+"""Options of several commands, declared with Typer."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -21,12 +21,12 @@ class FailOn(StrEnum):
 
     @property
     def severity(self) -> Severity:
-        """The severity from which on the command fails."""
+        """The lowest severity that fails the command."""
         return Severity.INFO if self is FailOn.ANY else Severity(self)
 
 
 class LeastSeverity(StrEnum):
-    """The lowest severity of what is shown."""
+    """The lowest severity that is shown."""
 
     BREAKING = "breaking"
     WARNING = "warning"
@@ -36,7 +36,7 @@ class LeastSeverity(StrEnum):
 COMPARED: Final = "Comparing, in place of writing"
 FINDINGS: Final = "Findings"
 SERVER: Final = "Server"
-"""Headings of options in the help of a command; others are below "Options"."""
+"""Headings in the help of a command; other options are below "Options"."""
 
 RevisionWords = Annotated[
     list[str] | None,
@@ -49,7 +49,7 @@ RevisionWords = Annotated[
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that were edited by hand.")]
 NoCache = Annotated[
-    bool, typer.Option("--no-cache", help="Neither use packages of earlier runs nor keep this one.")
+    bool, typer.Option("--no-cache", help="Do not read or write the cache of packages.")
 ]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an internal fault.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Leave out the summary.")]
@@ -75,7 +75,7 @@ SchemaFolder = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FindingChoice:
-    """The options that say which findings are shown, and which are known or not wanted."""
+    """The options that choose findings: shown, known and ignored ones."""
 
     baseline: Annotated[
         Path | None,
@@ -83,7 +83,7 @@ class FindingChoice:
             "--baseline",
             rich_help_panel=FINDINGS,
             metavar="FILE",
-            help="File of known findings; only others fail the run.",
+            help="File of known findings; only new ones fail the run.",
         ),
     ] = None
     write_baseline: Annotated[
@@ -91,7 +91,7 @@ class FindingChoice:
         typer.Option(
             "--write-baseline",
             rich_help_panel=FINDINGS,
-            help="Write everything found into the baseline.",
+            help="Write all findings into the baseline.",
         ),
     ] = False
     ignore: Annotated[
@@ -100,7 +100,7 @@ class FindingChoice:
             "--ignore",
             rich_help_panel=FINDINGS,
             metavar="CODE[:ITEM]",
-            help="Leave out what has this code and this item; * stands for anything.",
+            help="Leave out findings with this code and item; * stands for any text.",
         ),
     ] = None
     reader: Annotated[
@@ -115,7 +115,7 @@ class FindingChoice:
     ] = None
 
     def options(self, noun: str) -> FindingOptions:
-        """Return the choice; `noun` is the word of a command for what it finds."""
+        """Return the options; `noun` is the command's word for a finding."""
         return FindingOptions(
             noun,
             self.baseline,

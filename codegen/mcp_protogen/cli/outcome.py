@@ -24,8 +24,7 @@ def finish(
 ) -> NoReturn:
     """Do `work`, show its report or that of its failure, and end the process.
 
-    `place` is the folder that a report of a failure names; `doing`, what a terminal shows
-    meanwhile.
+    `place` is the folder in the report of a failure; a terminal shows `doing` meanwhile.
     """
     with progress("" if quiet else doing):
         report = attempt(work, command, form, place=place)
@@ -35,7 +34,7 @@ def finish(
 def attempt(
     step: Callable[[], T], command: str, form: Format | None = None, *, place: str = ""
 ) -> T:
-    """Return what `step` returns; end the process with a report if it raises `ProblemError`."""
+    """Return `step()`; end the process with a report if it raises `ProblemError`."""
     try:
         return step()
     except ProblemError as error:
@@ -50,10 +49,10 @@ def show(
     doing: str = "",
     failed: Callable[[tuple[Problem, ...]], str] | None = None,
 ) -> NoReturn:
-    """Do `work`, show its page, and end the process: with 1 if the page says so.
+    """Do `work`, show its page, and end the process: with 1 if the page is a failure.
 
-    Show the problems of its failure in the same form, and end with 2. `failed` makes their
-    document, of a command whose JSON form is not that of reports.
+    If `work` raises, show the problems in the same form, and end with 2. `failed` makes their JSON
+    document for commands with another JSON form than reports.
     """
     form = Format(place.form) if place.form in [*Format] else Format.TEXT
     try:

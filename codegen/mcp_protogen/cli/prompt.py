@@ -44,10 +44,10 @@ def prompt(
     given = dict(pairs("ARGUMENT", arguments, "="))
 
     async def work(client: "Client") -> ServerAnswer:
-        from mcp_protogen.servers.call.listing import checked_prompt, listing
+        from mcp_protogen.servers.call.listing import check_prompt, listing
 
         found = await listing(client, [Kind.PROMPTS])
-        checked_prompt(found.lists[Kind.PROMPTS], name, given)
+        check_prompt(found.lists[Kind.PROMPTS], name, given)
         result = (await client.get_prompt(name, given or None)).to_wire()
         show = partial(_show, result, name, options.save)
         return ServerAnswer(result, show, found.lists, failed=questions.lacks_answers)

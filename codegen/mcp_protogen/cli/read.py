@@ -41,15 +41,15 @@ def read(
 ) -> None:
     """Read a resource of a server.
 
-    Text goes to stdout, as do other bytes if that is no terminal; --save keeps them as files.
+    Text goes to stdout, and so do bytes unless it is a terminal; --save writes them into files.
     """
     from mcp_protogen.cli.terminal import Terminal
-    from mcp_protogen.servers.call.templates import expanded
+    from mcp_protogen.servers.call.templates import expand
 
     server = options.target(target)
     screen = Terminal("read")
     questions = options.questions(screen)
-    address = expanded(uri, arguments or ())
+    address = expand(uri, arguments or ())
 
     async def work(client: "Client") -> ServerAnswer:
         result = (await client.read_resource(address)).to_wire()

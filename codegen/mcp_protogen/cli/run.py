@@ -1,4 +1,4 @@
-"""The run of the generating form of the command line, from settings to exit code."""
+"""Runs of `mcp-gen generate`, from settings to exit code."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ _SWITCHES = frozenset({"--check", "--force", "--no-cache"})
 def run(
     mode: str, flags: Settings, *, force: bool = False, cached: bool = True, quiet: bool = False
 ) -> NoReturn:
-    """Do what `mode` says with flags over settings, show the report, and end the process.
+    """Run a mode with flags over settings, show the report, and end the process.
 
     A mode is "generate", "check", "regenerate" (a check that generates), "diff" or "dry-run".
     """
@@ -37,7 +37,7 @@ def run(
 
 
 class Plain(NamedTuple):
-    """A command line of the generating form that has none but the usual options."""
+    """A command line with only the usual options."""
 
     mode: str
     flags: Settings
@@ -45,10 +45,10 @@ class Plain(NamedTuple):
     cached: bool
 
 
-def plain(arguments: Sequence[str]) -> Plain | None:
-    """Return what `--out DIR`, `--check` and the options that often go with them say, in any order.
+def parse_plain_command(arguments: Sequence[str]) -> Plain | None:
+    """Read a command line with `--out DIR`, `--check` and the usual options, in any order.
 
-    Return None for every other command line, also for one that only resembles it.
+    Return None for every other command line.
     """
     values: dict[str, list[str]] = {"--out": [], "--revision": []}
     switches: set[str] = set()

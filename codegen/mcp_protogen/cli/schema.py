@@ -1,4 +1,4 @@
-"""`mcp-gen schema`: pin published schemas, verify snapshots, draft what people decide."""
+"""`mcp-gen schema`: pin published schemas, verify snapshots, and draft facts."""
 
 from typing import Annotated
 
@@ -28,7 +28,7 @@ def add(
     ] = None,
     extension: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Name of the extension, if it is one, such as tasks."),
+        typer.Option(metavar="NAME", help="Name of an extension, such as tasks, in place of REV."),
     ] = None,
     commit: Annotated[
         str | None,
@@ -36,24 +36,24 @@ def add(
     ] = None,
     spec_path: Annotated[
         str | None,
-        typer.Option(metavar="PATH", help="Where it is in the specification's repository."),
+        typer.Option(metavar="PATH", help="Path in the specification's repository."),
     ] = None,
     date: Annotated[
         str | None, typer.Option(metavar="YYYY-MM-DD", help="Day of its publication.")
     ] = None,
     repository: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="That repository, if it is not the official one."),
+        typer.Option(metavar="URL", help="The repository, if not the official one."),
     ] = None,
     note: Annotated[
-        str, typer.Option(metavar="TEXT", help="What this publication changed, in a sentence.")
+        str, typer.Option(metavar="TEXT", help="A sentence about the changes of this publication.")
     ] = "",
     folder: SchemaFolder = None,
     form: _Form = Format.TEXT,
 ) -> None:
     """Pin a revision or an extension to a published schema and store its structural snapshot.
 
-    If it is pinned already, the new publication takes its place; the pin remembers the one before.
+    A new publication of a pinned revision replaces the old one; the pin remembers that.
     """
     from mcp_protogen.instep.schemas import pin
     from mcp_protogen.instep.update.adoption import Origin
@@ -70,10 +70,10 @@ def add(
 def verify(
     revision: Annotated[
         str | None,
-        typer.Argument(metavar="REV", help="The revision to verify; everything if left out."),
+        typer.Argument(metavar="REV", help="The revision to verify; default: everything."),
     ] = None,
     extension: Annotated[
-        str | None, typer.Option(metavar="NAME", help="An extension to verify in its place.")
+        str | None, typer.Option(metavar="NAME", help="An extension to verify in place of REV.")
     ] = None,
     against: Annotated[
         str | None,
@@ -82,7 +82,7 @@ def verify(
     folder: SchemaFolder = None,
     form: _Form = Format.TEXT,
 ) -> None:
-    """Verify that a snapshot is the pinned one: a published schema without its prose."""
+    """Verify that a snapshot is the pinned schema without its prose."""
     from mcp_protogen.instep.update.adoption import verification
     from mcp_protogen.pipeline.sources.upstream import read_source, source_name
 
@@ -97,7 +97,7 @@ def verify(
 
 def _refuse_both(revision: str | None, extension: str | None) -> None:
     if (revision is None) == (extension is None):
-        message = "one of REV and --extension NAME is needed, and not both"
+        message = "give either REV or --extension NAME"
         raise ProblemError(Problem("conflicting-options", message))
 
 
@@ -109,16 +109,15 @@ def draft_facts(
     only_check: Annotated[
         bool,
         typer.Option(
-            "--check", help="Write nothing; name what is left to decide, and fail if there is any."
+            "--check", help="Write nothing; list open decisions, and fail if there are any."
         ),
     ] = False,
     folder: SchemaFolder = None,
     form: _Form = Format.TEXT,
 ) -> None:
-    """Write what follows from the schema of a revision, and TODO where people have to decide.
+    """Draft the facts of a revision from its schema, with TODO for open decisions.
 
-    The files are those of facts, patches, translation rules and descriptions. Entries that they
-    already have stay as they are.
+    It writes facts, patches, translation rules and descriptions. Existing entries stay.
     """
     from mcp_protogen.instep.schemas import check, write
 

@@ -1,4 +1,4 @@
-"""The names of servers, of tools and the like, and of their arguments, for a shell to complete."""
+"""Names of servers, tools and the like, and of their arguments, for the completion of a shell."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from mcp_protogen.servers.call.completing import CompletionWord
     from mcp_protogen.servers.connect.server_target import ServerTarget
 
-# Whoever completes a word wants no page of a browser opened.
+# Completion must not open a browser.
 _ALONE = ("bearer", "client-credentials")
 _SPACING = ("complete_bash", "complete_zsh")
-"""What shells ask for that put a space after a word if no other one fits."""
+"""The requests of shells that put a space after the only matching word."""
 
 
 def tool(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
@@ -41,20 +41,20 @@ def argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the arguments of a tool that a word may become."""
     from mcp_protogen.servers.call.completing import tool_arguments
 
-    found = _named(ctx, Kind.TOOLS, ctx.params.get("tool"))
-    return [] if found is None else _pairs(tool_arguments(found, _given(ctx)), incomplete)
+    found = _find_item(ctx, Kind.TOOLS, ctx.params.get("tool"))
+    return [] if found is None else _pairs(tool_arguments(found, _argument_words(ctx)), incomplete)
 
 
 def prompt_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Return the arguments of a prompt that a word may become, with values of the server."""
+    """Return the arguments of a prompt that a word may become, with values from the server."""
     name = ctx.params.get("name")
-    found = prompt_arguments(_named(ctx, Kind.PROMPTS, name) or {})
-    arguments = {str(one.get("name")): str(one.get("description", "")) for one in found}
+    found = prompt_arguments(_find_item(ctx, Kind.PROMPTS, name) or {})
+    arguments = {str(entry.get("name")): str(entry.get("description", "")) for entry in found}
     return _arguments(ctx, {"type": "ref/prompt", "name": name}, arguments, incomplete)
 
 
 def template_argument(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Return the arguments of a template that a word may become, with values of the server."""
+    """Return the arguments of a template that a word may become, with values from the server."""
     from mcp_protogen.servers.call.templates import variables
 
     uri = str(ctx.params.get("uri") or "")
@@ -67,7 +67,7 @@ def _arguments(
 ) -> list[tuple[str, str]]:
     from mcp_protogen.servers.call.completing import completed_values, names_left
 
-    target, given = _target(ctx), _given(ctx)
+    target, given = _target(ctx), _argument_words(ctx)
     if target is None or not arguments:
         return []
     values = completed_values(target, ref, whole(incomplete), given)
@@ -77,22 +77,22 @@ def _arguments(
 def _names(ctx: typer.Context, kind: Kind, incomplete: str) -> list[tuple[str, str]]:
     from mcp_protogen.servers.call.completing import names
 
-    return _fitting(names(kind, _listed(ctx, kind)), incomplete)
+    return _matching(names(kind, _list_items(ctx, kind)), incomplete)
 
 
-def _named(ctx: typer.Context, kind: Kind, name: object) -> Any:
-    return next((one for one in _listed(ctx, kind) if one.get("name") == name), None)
+def _find_item(ctx: typer.Context, kind: Kind, name: object) -> Any:
+    return next((item for item in _list_items(ctx, kind) if item.get("name") == name), None)
 
 
-def _listed(ctx: typer.Context, kind: Kind) -> Sequence[Mapping[str, Any]]:
-    from mcp_protogen.servers.call.completing import listed
+def _list_items(ctx: typer.Context, kind: Kind) -> Sequence[Mapping[str, Any]]:
+    from mcp_protogen.servers.call.completing import fetch_list
 
     target = _target(ctx)
-    return () if target is None else listed(target, kind)
+    return () if target is None else fetch_list(target, kind)
 
 
 def _target(ctx: typer.Context) -> "ServerTarget | None":
-    """Return the server that the line names so far; None if it names none."""
+    """Return the server on the line so far; None if it has none."""
     given = ctx.params
     if not given.get("target"):
         return None
@@ -111,24 +111,24 @@ def _target(ctx: typer.Context) -> "ServerTarget | None":
         return None
 
 
-def _given(ctx: typer.Context) -> list[str]:
+def _argument_words(ctx: typer.Context) -> list[str]:
     return [str(word) for word in ctx.params.get("arguments") or ()]
 
 
 def _pairs(words: Iterable["CompletionWord"], incomplete: str) -> list[tuple[str, str]]:
-    """Return the `name=value` words that fit; no shell puts a space before the value."""
-    found = _fitting(words, incomplete)
+    """Return the matching `name=value` words, so that no shell puts a space before the value."""
+    found = _matching(words, incomplete)
     if len(found) == 1 and os.environ.get("_MCP_GEN_COMPLETE") in _SPACING:
         ((text, _),) = found
         if text == incomplete and text[-1:] in ("", "="):
-            return []  # the name is complete, and nothing is known of the value
+            return []  # the name is complete, and values are unknown
         if text.endswith("="):
-            # Where two words fit, there is no space after what they begin with.
+            # With two matches, shells put no space after their common beginning.
             found.append((f"{text}VALUE", ""))
     return found
 
 
-def _fitting(words: Iterable["CompletionWord"], incomplete: str) -> list[tuple[str, str]]:
+def _matching(words: Iterable["CompletionWord"], incomplete: str) -> list[tuple[str, str]]:
     from mcp_protogen.servers.call.completing import fitting
 
     return [(replaced_part(text), help) for text, help in fitting([*words], whole(incomplete))]

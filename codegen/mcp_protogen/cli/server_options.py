@@ -1,4 +1,4 @@
-"""The argument and the options with which commands are told of a server, declared with Typer."""
+"""The argument and the options for a server, declared with Typer."""
 
 import os
 import re
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.cli.console import tell
 from mcp_protogen.cli.options import SERVER
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 AUTO = "auto"
-"""The default of `--auth`: a token is for servers that ask for one."""
+"""The default of `--auth`: use a token only for servers that ask for one."""
 A_SERVER = "its URL, its command line as one word, a file of Python, or with --config its name"
 
 ServerName = Annotated[str, typer.Argument(metavar="TARGET", help=f"A server: {A_SERVER}.")]
@@ -29,9 +29,8 @@ Auth = Annotated[
         "--auth",
         rich_help_panel=SERVER,
         metavar="HOW",
-        help="How requests over HTTP are authorized: auto, oauth[:ID[,SECRET]],"
-        " client-credentials[:ID,SECRET], bearer:TOKEN, none. ID, SECRET and TOKEN are names of"
-        " variables.",
+        help="Authorization over HTTP: auto, oauth[:ID[,SECRET]], client-credentials[:ID,SECRET],"
+        " bearer:TOKEN, none. ID, SECRET and TOKEN are names of environment variables.",
     ),
 ]
 Timeout = Annotated[
@@ -54,12 +53,12 @@ _TAKEN = {
     "a program": ("--env", "--cwd", "--inherit"),
     "a server of --config": ("--auth",),
 }
-"""The options that have an effect on each kind of server; a configuration has its own."""
+"""The options that affect each kind of server; a configuration has its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerOptions:
-    """The options of all commands for servers, as they were given."""
+    """The options of all commands for servers."""
 
     config: Annotated[
         Path | None,
@@ -100,14 +99,14 @@ class ServerOptions:
         typer.Option(
             "--inherit",
             rich_help_panel=SERVER,
-            help="Give a program all variables, not only those it needs.",
+            help="Give a program all environment variables, not only a few.",
         ),
     ] = False
 
     def target(self, name: str) -> "ServerTarget":
-        """Return the server of that name; raise `ProblemError`.
+        """Return the server of that name.
 
-        The codes are `wrong-usage`, and `conflicting-options` for those that do not go together.
+        Raise `ProblemError`: `wrong-usage`, or `conflicting-options`.
         """
         from mcp_protogen.servers.connect.authorization import authorization
         from mcp_protogen.servers.connect.server_target import ServerTarget
@@ -124,15 +123,15 @@ class ServerOptions:
         self._check(target)
         if target.config is None and not target.is_url:
             return target
-        if any(one.lower() == "authorization" for one in target.headers):
+        if any(header.lower() == "authorization" for header in target.headers):
             if self.auth not in _NO_AUTH:
-                message = "--auth and a header Authorization do not go together"
-                raise _conflict(message, "give one of them")
+                message = "--auth and a header Authorization exclude each other"
+                raise _conflict(message, "give only one of them")
             return target
         return replace(target, auth=authorization(self.auth, tell))
 
     def _check(self, target: "ServerTarget") -> None:
-        """Raise `ProblemError` for options that would have no effect."""
+        """Raise `ProblemError` for options without effect."""
         kind = (
             "a server of --config" if target.config else "a URL" if target.is_url else "a program"
         )
@@ -143,27 +142,30 @@ class ServerOptions:
             "--cwd": target.cwd,
             "--inherit": target.inherit,
         }
-        useless = [name for name, one in given.items() if one and name not in _TAKEN[kind]]
+        useless = [name for name, value in given.items() if value and name not in _TAKEN[kind]]
         if useless:
             names = ", ".join(useless)
-            raise _conflict(f"{names}: no effect for {kind}", f"leave out {names}")
+            raise _conflict(f"{kind} does not use {names}", f"leave out {names}")
 
 
 def _fields(given: Iterable[str] | None) -> Mapping[str, str]:
-    """Return header fields; raise `ProblemError` (`wrong-usage`) for what cannot be sent."""
-    found = {name: _filled(value) for name, value in pairs("--header", given, ":").items()}
+    """Return header fields; raise `ProblemError` (`wrong-usage`) for invalid ones."""
+    found = {
+        name: _expand_variables(value) for name, value in pairs("--header", given, ":").items()
+    }
     for name, value in found.items():
         if not _TOKEN.fullmatch(name) or not (value.isascii() and value.isprintable()):
             # The value may be a secret.
-            message = f"--header {name!r:.40} has characters that no header field has"
+            message = f"--header {name!r:.40} has characters that a header field cannot have"
             raise ProblemError(Problem("wrong-usage", message))
     return found
 
 
-def _filled(value: str) -> str:
-    """Return the value of a header field with what its variables are.
+def _expand_variables(value: str) -> str:
+    """Return the value of a header field with its variables replaced.
 
-    Others can see a command line, and so a secret in it. Raise `ProblemError` (`wrong-usage`).
+    Variables keep secrets out of the command line, which other users can see. Raise `ProblemError`
+    (`wrong-usage`).
     """
 
     def variable(found: re.Match[str]) -> str:
@@ -181,12 +183,12 @@ def _conflict(message: str, hint: str) -> ProblemError:
 
 
 def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[str, str]:
-    """Return names with values; raise `ProblemError` (`wrong-usage`) for what is no such pair."""
+    """Return names with values; raise `ProblemError` (`wrong-usage`) for any other text."""
     found: dict[str, str] = {}
-    for number, one in enumerate(given or (), 1):
-        name, separated, value = one.partition(separator)
+    for number, text in enumerate(given or (), 1):
+        name, separated, value = text.partition(separator)
         if not separated or not name.strip():
-            # It is not repeated: it may be a secret.
+            # The message does not quote it: it may be a secret.
             message = f"{option} number {number} is not NAME{separator}VALUE"
             raise ProblemError(Problem("wrong-usage", message))
         found[name.strip()] = value.strip()
@@ -194,5 +196,5 @@ def pairs(option: str, given: Iterable[str] | None, separator: str) -> Mapping[s
 
 
 def _show_line(line: str) -> None:
-    """Show a line that the program of a server has written to its standard error."""
-    tell(one_line(line))
+    """Show a line of a server's standard error."""
+    tell(safe_line(line))

@@ -1,4 +1,4 @@
-"""The options of the command line that are settings, as the table of options has them."""
+"""Options of the command line from the table of settings."""
 
 from collections.abc import Callable
 from enum import Enum
@@ -23,32 +23,32 @@ _COMPLETIONS: Final = {
     "layers": completion.layer,
     "target": completion.target,
 }
-_DECLARED: Final = tuple(one for one in OPTIONS if one.flag)
+_DECLARED: Final = tuple(option for option in OPTIONS if option.flag)
 
 
 def with_settings(*fields: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Return a decorator that puts options of settings in place of the parameter `flags`.
+    """Return a decorator that replaces the parameter `flags` by options of settings.
 
-    They are those of some fields, or all. Those for types and tables alone come last.
+    `fields` chooses them; default: all. Those for types and tables alone come last.
     """
-    options = [one for one in _DECLARED if one.field in fields or not fields]
+    options = [option for option in _DECLARED if option.field in fields or not fields]
 
     def decorate(command: Callable[..., T]) -> Callable[..., T]:
         parameters: list[Parameter] = []
-        for name, one in signature(command).parameters.items():
-            found = map(_parameter, options) if name == "flags" else [one]
-            parameters += [each.replace(kind=Parameter.KEYWORD_ONLY) for each in found]
-        last = {one.field for one in options if one.heading == ALONE}
+        for name, parameter in signature(command).parameters.items():
+            found = map(_parameter, options) if name == "flags" else [parameter]
+            parameters += [inner.replace(kind=Parameter.KEYWORD_ONLY) for inner in found]
+        last = {option.field for option in options if option.heading == ALONE}
         parameters.sort(key=lambda one: one.name in last)
 
         @wraps(command)
         def run(**given: Any) -> T:
-            said = {one.field: given.pop(one.field) for one in options}
+            said = {option.field: given.pop(option.field) for option in options}
             return command(**given, flags=_settings(said))
 
         flat: Any = run
         flat.__signature__ = Signature(parameters)
-        flat.__annotations__ = {one.name: one.annotation for one in parameters}
+        flat.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
         return run
 
     return decorate
@@ -62,9 +62,9 @@ def _parameter(one: Option) -> Parameter:
         help=one.help,
         show_default=one.default,
         autocompletion=_COMPLETIONS.get(one.field),
-        readable=False,  # whether a folder can be read is seen when it is read
+        readable=False,  # checked when the folder is read
     )
-    annotated: Any = Annotated  # type checkers take no types that are known at run time
+    annotated: Any = Annotated  # type checkers reject types that are only known at run time
     annotation = annotated[one.kind.type | None, declared]
     return Parameter(one.field, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
@@ -73,9 +73,9 @@ def _settings(said: dict[str, Any]) -> Settings:
     values = {field: _plain(value) for field, value in said.items() if value not in (None, [])}
     if "patches" in values:
         values["patches"] = tuple(map(revision_and_file, values["patches"]))
-    schemas = [revision_and_file(one) for one in values.pop("schemas", ())]
-    unnamed = [one.source for one in schemas if not one.revision]
-    named = dict(one for one in schemas if one.revision)
+    schemas = [revision_and_file(text) for text in values.pop("schemas", ())]
+    unnamed = [schema.source for schema in schemas if not schema.revision]
+    named = dict(schema for schema in schemas if schema.revision)
     if len(unnamed) > 1 or len(unnamed) + len(named) < len(schemas):
         message = "--schema is given twice for one revision; write --schema REVISION=FILE"
         raise ProblemError(Problem("conflicting-options", message))

@@ -1,4 +1,4 @@
-"""`mcp-gen sync`: bring the generated package of a project in step with the installed mcp-gen."""
+"""`mcp-gen sync`: bring the generated package of a project up to date."""
 
 from pathlib import Path
 from typing import Annotated
@@ -26,7 +26,7 @@ def sync(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="The generated package, in place of the one that is set."),
+        typer.Option(metavar="DIR", help="The generated package, in place of the configured one."),
     ] = None,
     flags: Settings,
     force: Force = False,
@@ -35,10 +35,9 @@ def sync(
 ) -> None:
     """Bring the generated package of a project up to date.
 
-    It is generated anew with this mcp-gen, as its settings and its lock say. The package is the one
-    that [tool.mcp-gen] of pyproject.toml names, or the only one below the folder. Revisions that
-    are not listed there are removed. Your own files in it stay; generated files that you edited are
-    not overwritten.
+    This mcp-gen generates it anew, with its settings and its lock. The package is the one in
+    [tool.mcp-gen] of pyproject.toml, or the only one below the folder. Revisions that are not
+    listed there are removed. Your own files stay, and edited files are not overwritten.
     """
     from mcp_protogen.pipeline.sync import check as look
     from mcp_protogen.pipeline.sync import locate

@@ -1,4 +1,4 @@
-"""`mcp-gen templates`: the templates that can be replaced, and copies of them to edit."""
+"""`mcp-gen templates`: list and export the templates that users can replace."""
 
 from pathlib import Path
 from typing import Annotated
@@ -31,7 +31,7 @@ def export(
         list[str] | None,
         typer.Argument(
             metavar="NAME",
-            help="Template to export; all if none is named.",
+            help="Template to export; default: all.",
             autocompletion=completion.template,
         ),
     ] = None,
@@ -40,10 +40,10 @@ def export(
     ] = False,
     form: _Form = Format.TEXT,
 ) -> None:
-    """Write built-in templates into a folder to edit, all of them or none.
+    """Write built-in templates into a folder to edit.
 
-    Pass the folder to --templates. Leave in it only what you edit: all others are then those of the
-    installed mcp-gen.
+    Pass the folder to --templates. Keep only the templates that you edit: for all others, mcp-gen
+    uses its own. If one cannot be written, none is.
     """
     from mcp_protogen.pipeline.templates import export as write
 

@@ -9,7 +9,7 @@ from shutil import get_terminal_size
 from threading import Thread
 from typing import Any, Final
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.cli.console import replace_line, tell
 from mcp_protogen.runtime.core.options import Progress
 from mcp_protogen.servers.call.log_levels import LogLevel, is_as_severe
@@ -20,10 +20,9 @@ _TABLE: Final = 100
 
 
 class Terminal:
-    """The terminal of stderr and stdin: log entries, progress, and a person to ask.
+    """The terminal of stderr and stdin: log entries, progress, and questions to the user.
 
-    Log entries below `least` are not shown. What a program writes to its standard error, which may
-    be anything, counts as "debug".
+    Log entries below `least` are not shown. A program's standard error counts as "debug".
     """
 
     def __init__(self, name: str, least: LogLevel = LogLevel.WARNING) -> None:
@@ -36,7 +35,7 @@ class Terminal:
 
     @property
     def can_ask(self) -> bool:
-        """If there is somebody who reads questions and types answers."""
+        """Return whether a user can read questions and type answers."""
         return self._interactive and is_terminal(sys.stdin)
 
     def tell(self, text: str) -> None:
@@ -47,7 +46,7 @@ class Terminal:
 
     @contextmanager
     def asking(self) -> Generator[None, None, None]:
-        """Keep back what would come between a question and its answer: progress, log entries."""
+        """Hold back progress and log entries between a question and its answer."""
         self._erase()
         held: list[str] = []
         self._held = held
@@ -60,26 +59,25 @@ class Terminal:
             self._draw()
 
     def show_progress(self, progress: Progress) -> None:
-        """Show how far the call is."""
         width = get_terminal_size().columns - 1
         self._show(progress_line(self._name, progress, width))
 
     def show_status(self, text: str) -> None:
-        """Show where a task stands."""
+        """Show the status of a task."""
         self._show(f"{self._name}  {text}"[: get_terminal_size().columns - 1])
 
     def show_log(self, params: Mapping[str, Any]) -> None:
-        """Show a log entry of the server, if it is severe enough."""
+        """Show a log entry of the server if its level is high enough."""
         if is_as_severe(params.get("level"), self._least):
-            self._note(one_line(log_line(params)))
+            self._note(safe_line(log_line(params)))
 
     def show_standard_error(self, line: str) -> None:
-        """Show a line that the program of the server has written, if that level is shown."""
+        """Show a line of the server's standard error, if that level is shown."""
         if is_as_severe(LogLevel.DEBUG, self._least):
-            self._note(f"[stderr] {one_line(line)}")
+            self._note(f"[stderr] {safe_line(line)}")
 
     async def read_line(self, prompt: str) -> str | None:
-        """Return a line that the person types; None at the end of input."""
+        """Return a line from the user; None at the end of input."""
         tell(prompt, end="")
         line = await _line(self._read)
         if line is None:
@@ -87,12 +85,12 @@ class Terminal:
         return None if line is None else line.decode(errors="replace").strip()
 
     def close(self) -> None:
-        """Take the line of progress away."""
+        """Remove the line of progress."""
         self._erase()
         self._line = None
 
     def _read(self) -> bytes | None:
-        # By the system call: a thread that waits in a buffered read would block the end of Python.
+        # By the system call: a thread in a buffered read would block the exit of Python.
         while b"\n" not in self._rest:
             found = os.read(sys.stdin.fileno(), _READ)
             if not found:
@@ -123,17 +121,17 @@ class Terminal:
 
 
 def is_terminal(stream: Any) -> bool:
-    """Return whether a stream, which may be closed, is a terminal that can do more than print."""
+    """Return whether a stream is a capable terminal; it may be closed."""
     return bool(stream and stream.isatty()) and os.environ.get("TERM") != "dumb"
 
 
 def page_width() -> int:
-    """Return how wide a page for people is: as the terminal, or as is easy to read."""
+    """Return the width of a page: that of the terminal, or a readable default."""
     return get_terminal_size().columns if is_terminal(sys.stdout) else _TABLE
 
 
 async def _line(read: Callable[[], bytes | None]) -> bytes | None:
-    """Return what a blocking function reads, in a thread that may be left behind."""
+    """Run a blocking read in a thread that may be left behind, and return its result."""
     loop = asyncio.get_running_loop()
     found: asyncio.Future[bytes | None] = loop.create_future()
 

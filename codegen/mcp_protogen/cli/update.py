@@ -1,4 +1,4 @@
-"""`mcp-gen update`: see whether the specification has moved, and move a pin."""
+"""`mcp-gen update`: check whether the specification has changed, and update a pin."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -22,65 +22,65 @@ def update(
         list[str] | None,
         typer.Argument(
             metavar="REVISION",
-            help="Revisions to look at; all that are pinned or published if left out.",
+            help="Revisions to check; default: all pinned or published ones.",
         ),
     ] = None,
     extension: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Extension to look at, in its own repository, in place of revisions.",
-            autocompletion=completion.one_extension,
+            help="Extension to check, in its own repository, in place of revisions.",
+            autocompletion=completion.single_extension,
         ),
     ] = None,
     source: Annotated[
         str | None,
         typer.Option(
             metavar="URL|CLONE|FOLDER",
-            help="Place of published schemas, as schema/<revision>/schema.json below it; the"
-            " repository of the pins if left out.",
+            help="Place with published schemas in schema/<revision>/schema.json; default: the"
+            " repository of the pins.",
         ),
     ] = None,
     ref: Annotated[
         str | None,
         typer.Option(
-            metavar="REF", help="Branch, tag or commit of a clone or repository; HEAD if left out."
+            metavar="REF", help="Branch, tag or commit of a clone or repository; default: HEAD."
         ),
     ] = None,
     ignore: Annotated[
         list[str] | None,
-        typer.Option(metavar="REVISION", help="Do not look at this one, such as draft."),
+        typer.Option(metavar="REVISION", help="Skip this revision, such as draft."),
     ] = None,
     accept: Annotated[
         str | None,
         typer.Option(
             metavar="SHA",
-            help="Pin the file whose sha256 is SHA or begins with it. Nothing is written without"
-            " this option.",
+            help="Pin the file whose sha256 is SHA or begins with it. Without this option, nothing"
+            " is written.",
         ),
     ] = None,
     note: Annotated[
-        str, typer.Option(metavar="TEXT", help="What the accepted file changed, in a sentence.")
+        str, typer.Option(metavar="TEXT", help="A sentence about the changes of the accepted file.")
     ] = "",
     package: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="DIR",
-            help="A generated package that may have to change; all below the working directory if"
-            " left out.",
+            help="A generated package that may need an update; default: all below the working"
+            " directory.",
         ),
     ] = None,
     cache: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Keep answers of servers here; ask only for changes."),
+        typer.Option(metavar="DIR", help="Cache answers of servers here; ask only for changes."),
     ] = None,
     format: Annotated[UpdateFormat, typer.Option(help="Form of the report.")] = UpdateFormat.TEXT,
     output: Output = None,
     folder: SchemaFolder = None,
 ) -> None:
-    """See whether published schemas have moved, and move pins.
+    """Check whether published schemas have changed, and update pins.
 
-    The exit code is 1 if something has moved, and 0 if nothing has or the pin is moved now.
+    The exit code is 1 if one has changed, and 0 if none has or the pin was updated.
     """
     from mcp_protogen.instep.update.pages.as_json import render_failure
     from mcp_protogen.instep.update.update_page import update_page
@@ -89,7 +89,7 @@ def update(
     flags = {"REVISION": revision, "--extension": extension, "--ignore": ignore}
     flags |= {"--note": note, "--accept": accept}
     options = UpdateOptions(
-        wanted=_wanted(revision, extension, ignore),
+        wanted=_select_schemas(revision, extension, ignore),
         source=source,
         ref=ref,
         accept=accept,
@@ -106,15 +106,15 @@ def update(
     show(page, "update", Destination(format, output), failed=render_failure)
 
 
-_ALONE = "an extension is looked at by itself"
+_ALONE = "an extension is checked alone"
 _RULES = (
     OptionRule("--extension", excludes=("REVISION",), why=_ALONE),
     OptionRule("--extension", excludes=("--ignore",), why=_ALONE),
-    OptionRule("--note", ("--accept",), hint="the note is kept with the pin that --accept moves"),
+    OptionRule("--note", ("--accept",), hint="the note is stored with the accepted pin"),
 )
 
 
-def _wanted(
+def _select_schemas(
     revisions: list[str] | None, extension: str | None, ignored: list[str] | None
 ) -> "Wanted":
     from mcp_protogen.instep.update.candidates import Wanted

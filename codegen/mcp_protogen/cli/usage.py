@@ -1,4 +1,4 @@
-"""The usage texts of the command line, and wrong use reported as a problem like any other."""
+"""The usage texts of the command line, and wrong usage as a problem."""
 
 import re
 from collections.abc import Generator, Mapping, Sequence
@@ -17,16 +17,16 @@ _WHOLE = 1000  # more characters than any first sentence of a help has
 
 # Typer has its own Click since 0.26, and only this class of either is public.
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]
-# Around choices, of one kind or the other in different versions of Typer.
+# Around choices; versions of Typer use different ones.
 _BRACKETS = re.compile(r" [<\[](.+)[>\]]$")
 
 
 class HelpWanted(Exception):
-    """Raised to show a help, which is its text, because nothing was asked for."""
+    """Raised with the text of a help to show, because the command line is empty."""
 
 
 class CliCommand(TyperCommand):
-    """A command whose usage is written as in the README."""
+    """A command with a usage in our form."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the part of the usage after the name of the command."""
@@ -34,7 +34,7 @@ class CliCommand(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments."""
-        with _placed(ctx):
+        with _attach_context(ctx):
             return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -43,14 +43,14 @@ class CliCommand(TyperCommand):
 
 
 class CliGroup(TyperGroup):
-    """Several commands, or the command itself that has others below it."""
+    """A group of commands, which may be a command itself."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return the part of the usage after the name of the command."""
         return _pieces(self, ctx) if self.invoke_without_command else ["COMMAND ..."]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of the commands, in the order of the alphabet."""
+        """Return the names of the commands, sorted."""
         return sorted(super().list_commands(ctx))
 
     def sections(self, ctx: Any) -> Mapping[str, Sequence[str]]:
@@ -75,22 +75,19 @@ class CliGroup(TyperGroup):
         _write_parameters(self, ctx, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Read the arguments; raise `HelpWanted` if there are none and there is nothing to do."""
+        """Read the arguments; raise `HelpWanted` without any, unless the group is a command."""
         if not args and not self.invoke_without_command and not ctx.resilient_parsing:
             raise HelpWanted(ctx.get_help())
-        with _placed(ctx):
+        with _attach_context(ctx):
             return super().parse_args(ctx, args)
 
 
 def run_app(app: typer.Typer, arguments: list[str]) -> NoReturn:
-    """Run the command that the arguments name, and end the process.
-
-    Raise `ProblemError` for arguments that it does not understand.
-    """
+    """Run a command, and end the process; raise `ProblemError` for wrong arguments."""
     try:
         code = app(arguments, prog_name=NAME, standalone_mode=False)
     except HelpWanted as wanted:
-        # In a script it is a slip that must not pass for success; Click ends with 2 here as well.
+        # In a script this is a mistake, and must not pass for success; Click also ends with 2 here.
         tell(str(wanted))
         raise SystemExit(WRONG_USE) from None
     except _UsageError as error:
@@ -99,7 +96,7 @@ def run_app(app: typer.Typer, arguments: list[str]) -> NoReturn:
 
 
 @contextmanager
-def _placed(context: Any) -> Generator[None, None, None]:
+def _attach_context(context: Any) -> Generator[None, None, None]:
     # Click's parser does not name the command in every error.
     try:
         yield
@@ -109,15 +106,19 @@ def _placed(context: Any) -> Generator[None, None, None]:
 
 
 def _pieces(command: TyperCommand | TyperGroup, context: Any) -> list[str]:
-    needed = (one for one in command.get_params(context) if _is_argument(one) or one.required)
-    return ["[options]", *map(_spelled, needed)]
+    needed = (
+        parameter
+        for parameter in command.get_params(context)
+        if _is_argument(parameter) or parameter.required
+    )
+    return ["[options]", *map(_spell, needed)]
 
 
 def _is_argument(parameter: Any) -> bool:
     return bool(parameter.param_type_name == "argument")
 
 
-def _spelled(argument: Any) -> str:
+def _spell(argument: Any) -> str:
     name: str = argument.metavar or argument.name.upper()
     name += "" if argument.nargs == 1 else " ..."
     if not _is_argument(argument):
@@ -128,12 +129,12 @@ def _spelled(argument: Any) -> str:
 def _write_parameters(command: TyperCommand | TyperGroup, context: Any, formatter: Any) -> None:
     rows: dict[str, list[tuple[str, str]]] = {"Arguments": []}
     others: list[tuple[str, str]] = []
-    for one in command.get_params(context):
-        record = one.get_help_record(context)
-        if record is not None and _is_argument(one):
-            rows["Arguments"].append((_spelled(one), record[1]))
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and _is_argument(parameter):
+            rows["Arguments"].append((_spell(parameter), record[1]))
         elif record is not None:
-            panel = getattr(one, "rich_help_panel", None)
+            panel = getattr(parameter, "rich_help_panel", None)
             listed = rows.setdefault(panel, []) if panel else others
             listed.append((_BRACKETS.sub(r" \1", record[0]), record[1]))
     for heading, listed in {**rows, "Options": others}.items():

@@ -1,4 +1,4 @@
-"""`mcp-gen vectors`: make test vectors for any implementation, and try one with them."""
+"""`mcp-gen vectors`: write test vectors, and test an implementation with them."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.config import Format
 
 
 class VectorsFormat(StrEnum):
-    """The forms of vectors themselves, of a report about a folder, and of findings."""
+    """The forms of vectors, of a report about a folder, and of findings."""
 
     TEXT = "text"
     JSON = "json"
@@ -41,7 +41,7 @@ def vectors(
         list[str] | None,
         typer.Option(
             metavar="REVISION",
-            help="Revision to make vectors of, or all. Repeat it, or separate names by commas.",
+            help="Revision to write vectors for, or all. Repeat it, or separate names by commas.",
             autocompletion=completion.revision,
         ),
     ] = None,
@@ -49,25 +49,25 @@ def vectors(
         list[str] | None,
         typer.Option(
             metavar="NAME[=FILE|URL]",
-            help="Extension to make vectors of, or all, in place of the revisions that it extends;"
-            " in all of these if none is named. Repeat it for others.",
+            help="Extension to write vectors for, or all, in the named revisions that it extends;"
+            " default: in all of them. Repeat it for others.",
             autocompletion=completion.extension,
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Folder to write a file for each revision into."),
+        typer.Option(metavar="DIR", help="Write a file for each revision into this folder."),
     ] = None,
     check: Annotated[
         bool, typer.Option("--check", help="Write nothing; say whether the folder is up to date.")
     ] = False,
     run: Annotated[
-        str | None, typer.Option(metavar="TARGET", help="Try a Python package, module or folder.")
+        str | None, typer.Option(metavar="TARGET", help="Test a Python package, module or folder.")
     ] = None,
     run_command: Annotated[
         str | None,
         typer.Option(
-            metavar="COMMAND", help="Try a program in any language that answers on stdout."
+            metavar="COMMAND", help="Test a program in any language that answers on stdout."
         ),
     ] = None,
     python: Annotated[
@@ -96,11 +96,11 @@ def vectors(
         bool, typer.Option("--force", help="Overwrite files that are not vectors.")
     ] = False,
 ) -> None:
-    """Write test vectors, or try an implementation with them.
+    """Write test vectors, or test an implementation with them.
 
-    Vectors are right and wrong messages with reasons. They go to stdout, or into a folder with
-    --out. With --run or --run-command, an implementation is tried with them; exit code 1 means that
-    it did something wrong.
+    Vectors are valid and invalid messages with reasons. They go to stdout, or into a folder with
+    --out. --run and --run-command test an implementation with them; exit code 1 means that it
+    failed one.
     """
     from mcp_protogen.instep.audit.trial import TriedProgram, trial_page
     from mcp_protogen.instep.vectors.named_vectors import NamedVectors, folder_report, vectors_text
@@ -129,17 +129,17 @@ def vectors(
     place.deliver(vectors_text(named, choice, whole=form is VectorsFormat.JSON))
 
 
-_EITHER = "write vectors, or try an implementation with them"
+_EITHER = "write vectors, or test an implementation with them"
 _WHOLE = "a folder holds the vectors of a whole revision"
 _RULES = (
-    OptionRule("--run", excludes=("--run-command",), why="both name what to try"),
-    *(OptionRule(one, excludes=("--out",), why=_EITHER) for one in ("--run", "--run-command")),
+    OptionRule("--run", excludes=("--run-command",), why="both name an implementation"),
+    *(OptionRule(flag, excludes=("--out",), why=_EITHER) for flag in ("--run", "--run-command")),
     OptionRule("--run-command", (), ("--python",), "the command names its interpreter itself"),
-    *(OptionRule(one, (), ("--out",), _WHOLE) for one in ("--type", "--method", "--only")),
+    *(OptionRule(flag, (), ("--out",), _WHOLE) for flag in ("--type", "--method", "--only")),
     OptionRule("--output", excludes=("--out",), why="write a file, or a folder"),
     OptionRule("--check", ("--out",), ("--force",), "it compares a folder, and writes nothing"),
     OptionRule("--force", ("--out",), why="it is about files in a folder"),
-    OptionRule("--python", ("--run",), why="it runs what is tried"),
+    OptionRule("--python", ("--run",), why="it is the interpreter of the tested target"),
 )
 
 
@@ -148,7 +148,7 @@ def _form(requested: VectorsFormat | None, what: str) -> VectorsFormat:
     if requested is None:
         return forms[0]
     if requested not in forms:
-        raise _conflict(f"{what} cannot be in the form {requested}; choose {', '.join(forms)}")
+        raise _conflict(f"{what} cannot be shown as {requested}; choose {', '.join(forms)}")
     return requested
 
 

@@ -18,7 +18,7 @@ def write(revision: str, folder: Path | None = None) -> RunReport:
 
 
 def check(revision: str, folder: Path | None = None) -> RunReport:
-    """Return a report of whether everything is drafted and decided."""
+    """Return a report of missing drafts and open decisions."""
     made = drafting.draft(revision, folder or schema_folder())
     problems = (*made.contradictions, *made.undecided)
     report = _report(
@@ -78,7 +78,7 @@ def pin(
 def extensions() -> RunReport:
     """Return every pinned extension: its identifier, and the revisions that it extends.
 
-    One whose schema is not published has no digest, and nothing else of a publication.
+    One without a published schema has no digest and no publication.
     """
     rows = tuple(_extension_row(extension) for extension in pinned_extensions())
     lines = [

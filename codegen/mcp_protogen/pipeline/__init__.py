@@ -1,1 +1,1 @@
-"""From options to the files of a package: inputs, stages, output and reports."""
+"""The generator, from options to the files of a package: inputs, stages, output and reports."""

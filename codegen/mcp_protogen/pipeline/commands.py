@@ -1,17 +1,16 @@
-"""The forms of `mcp-gen --out`, as functions from settings to a report.
+"""The modes of `mcp-gen generate`, as functions from settings to a report.
 
-Nothing is printed here. Only commands that generate import the generator, whose imports are slow; a
-check does not, unless it is asked to generate.
+The generator is slow to import, so only modes that generate import it.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from mcp_protogen.base.printable import counted
+from mcp_protogen.base.printable import pluralize
 from mcp_protogen.base.problems import Level
 from mcp_protogen.pipeline.inputs.inputs import read_inputs
-from mcp_protogen.pipeline.output.drift import OF_FILES, Cause, drift, unlisted
+from mcp_protogen.pipeline.output.drift import OF_FILES, Cause, drift, find_unlisted
 from mcp_protogen.pipeline.output.lock import LOCK_NAME, lock_of
 from mcp_protogen.pipeline.output.tree import NOT_A_FILE, Tree, read_tree
 from mcp_protogen.pipeline.package import GenerationInputs, Package
@@ -20,8 +19,8 @@ from mcp_protogen.pipeline.selection import (
     PackageTask,
     output_folder,
     prepare,
-    refuse_going_back,
-    refuse_unmakeable,
+    refuse_downgrade,
+    refuse_missing_schemas,
 )
 from mcp_protogen.pipeline.settings import Settings
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class PackageState(NamedTuple):
-    """The state of a package: the files in its folder, its inputs now, and what has changed."""
+    """The state of a package: the files in its folder, its current inputs, and causes of drift."""
 
     task: PackageTask
     tree: Tree
@@ -38,8 +37,8 @@ class PackageState(NamedTuple):
     causes: tuple[Cause, ...]
 
     @property
-    def unproven(self) -> str:
-        """The end of a summary: which revisions were not generated anew and compared."""
+    def unproven_note(self) -> str:
+        """A note for summaries: the revisions that were compared only with the lock."""
         options = self.task.options
         names = ", ".join((*options.kept, *options.kept_extensions))
         return f"; compared with the lock alone: {names}, from your own schema" if names else ""
@@ -48,7 +47,7 @@ class PackageState(NamedTuple):
 def perform(
     mode: str, settings: Settings, *, force: bool = False, cached: bool = True
 ) -> RunReport:
-    """Do what `mode` says: "generate", "check", "regenerate", "diff" or "dry-run"."""
+    """Run a mode: "generate", "check", "regenerate", "diff" or "dry-run"."""
     if mode in ("check", "regenerate"):
         return check(settings, regenerate=mode == "regenerate")
     if mode == "diff":
@@ -59,64 +58,68 @@ def perform(
 
 
 def check(settings: Settings, *, regenerate: bool = False) -> RunReport:
-    """Return a report of whether the package is up to date, and if not, why."""
-    found = package_state(settings.as_listed(), regenerate=regenerate)
-    out = found.task.out
-    if found.causes:
-        summary = f"{out} is not up to date: {counted(len(found.causes), 'cause')}"
-        return RunReport("check", RunStatus.DIFFERS, summary, str(out), drift=found.causes)
-    # Other files in the folder are those of the user.
-    ours = found.task.lock.files.keys() | {LOCK_NAME} if found.task.lock else set[str]()
-    revisions, files = len(found.inputs.revisions), len(ours & found.tree.files.keys())
-    how = f"generated anew and compared{found.unproven}" if regenerate else "compared with the lock"
-    summary = (
-        f"{out} is up to date: {counted(revisions, 'revision')}, {counted(files, 'file')}, {how}"
+    """Report whether the package is up to date, and if not, why."""
+    state = package_state(settings.as_listed(), regenerate=regenerate)
+    out = state.task.out
+    if state.causes:
+        summary = f"{out} is not up to date: {pluralize(len(state.causes), 'cause')}"
+        return RunReport("check", RunStatus.DIFFERS, summary, str(out), drift=state.causes)
+    # Other files in the folder belong to the user.
+    ours = state.task.lock.files.keys() | {LOCK_NAME} if state.task.lock else set[str]()
+    revisions, files = len(state.inputs.revisions), len(ours & state.tree.files.keys())
+    how = (
+        f"generated anew and compared{state.unproven_note}"
+        if regenerate
+        else "compared with the lock"
     )
+    counts = f"{pluralize(revisions, 'revision')}, {pluralize(files, 'file')}"
+    summary = f"{out} is up to date: {counts}, {how}"
     return RunReport("check", RunStatus.FINE, summary, str(out))
 
 
 def package_state(settings: Settings, *, regenerate: bool = False) -> PackageState:
     """Return the state of a package, compared with its lock.
 
-    With `regenerate`, it is also compared with a package that is generated anew, if possible.
+    `regenerate` also compares it with a newly generated package, if possible.
     """
     task = prepare(settings)
     inputs = read_inputs(task.options)
     tree = read_tree(task.out)
     own = settings.own or ()
-    causes = drift(task.staying, inputs, tree, own)
-    if task.staying != task.lock:
-        causes = (*unlisted(task.lock, inputs.revisions), *causes)
+    causes = drift(task.pruned_lock, inputs, tree, own)
+    if task.pruned_lock != task.lock:
+        causes = (*find_unlisted(task.lock, inputs.revisions), *causes)
     if regenerate and task.lock and OF_FILES.issuperset(cause.kind for cause in causes):
-        from mcp_protogen.pipeline.output.plan import kept_files
+        from mcp_protogen.pipeline.output.plan import files_to_keep
 
         package = _generate(task)
-        made = lock_of(package, kept_files(package, task.lock.files))
-        causes = drift(task.lock, inputs, tree, own, made.files)
+        new_lock = lock_of(package, files_to_keep(package, task.lock.files))
+        causes = drift(task.lock, inputs, tree, own, new_lock.files)
     return PackageState(task, tree, inputs, causes)
 
 
 def write(settings: Settings, *, force: bool = False, cached: bool = True) -> RunReport:
-    """Make a package and publish it; with `cached`, the user's cache may have it."""
+    """Generate a package, or take it from the user's cache if `cached`, and publish it."""
     from mcp_protogen.pipeline.output.publish import publish
     from mcp_protogen.pipeline.output.workspace import exclusive
-    from mcp_protogen.pipeline.package_cache import made
+    from mcp_protogen.pipeline.package_cache import make_package
 
     with exclusive(output_folder(settings)) as space:
         task = prepare(settings)
         _refuse(task, force=force)
-        package = made(task.options, cached=cached)
+        package = make_package(task.options, cached=cached)
         outcome = publish(package, space, force=force)
     summary = (
-        f"{task.out}: {counted(len(outcome.written), 'file')} written ({len(outcome.created)} new),"
-        f" {len(outcome.removed)} removed, {outcome.unchanged} unchanged"
+        f"{task.out}: {pluralize(len(outcome.written), 'file')} written"
+        f" ({len(outcome.created)} new), {len(outcome.removed)} removed,"
+        f" {outcome.unchanged} unchanged"
     )
     problems = (*package.warnings, *outcome.warnings)
     return RunReport("generate", RunStatus.FINE, summary, str(task.out), problems=problems)
 
 
 def dry_run(settings: Settings, *, force: bool = False) -> RunReport:
-    """Generate a package, and report which files would be written and removed."""
+    """Generate a package, and report the files that would be written or removed."""
     from mcp_protogen.pipeline.output.publish import preview
 
     task = prepare(settings)
@@ -128,14 +131,14 @@ def dry_run(settings: Settings, *, force: bool = False) -> RunReport:
         return RunReport(
             "dry-run", RunStatus.FAILED, "", str(task.out), files=files, problems=problems
         )
-    summary = f"{task.out}: {counted(len(files), 'file')} would change; nothing was written"
+    summary = f"{task.out}: {pluralize(len(files), 'file')} would change; nothing was written"
     return RunReport(
         "dry-run", RunStatus.FINE, summary, str(task.out), files=files, problems=problems
     )
 
 
 def diff(settings: Settings) -> RunReport:
-    """Generate a package, and compare it with the files that are there, line by line."""
+    """Generate a package, and compare it with the existing files line by line."""
     from mcp_protogen.pipeline.output.publish import preview
 
     task = prepare(settings)
@@ -143,22 +146,22 @@ def diff(settings: Settings) -> RunReport:
     plan, tree = preview(package, task.out, force=True)
     files = tuple(
         FileChange(
-            path, action, _unified(path, _found(task.out, path, tree), plan.written.get(path))
+            path, action, _diff_text(path, _read_file(task.out, path, tree), plan.written.get(path))
         )
         for path, action in _actions(plan, tree)
     )
     status = RunStatus.DIFFERS if files else RunStatus.FINE
-    summary = f"{task.out}: {counted(len(files), 'file')} would change"
+    summary = f"{task.out}: {pluralize(len(files), 'file')} would change"
     return RunReport("diff", status, summary, str(task.out), files=files, problems=package.warnings)
 
 
 def _refuse(task: PackageTask, *, force: bool) -> None:
-    """Raise `ProblemError` for a package that this version or these revisions cannot replace."""
-    if task.staying:
+    """Raise `ProblemError` if this version or these revisions cannot replace the package."""
+    if task.pruned_lock:
         inputs = read_inputs(task.options)
         if not force:
-            refuse_going_back(task.staying, inputs, str(task.out / LOCK_NAME))
-        refuse_unmakeable(task.options, task.staying, inputs)
+            refuse_downgrade(task.pruned_lock, inputs, str(task.out / LOCK_NAME))
+        refuse_missing_schemas(task.options, task.pruned_lock, inputs)
 
 
 def _generate(task: PackageTask, *, force: bool = False) -> Package:
@@ -176,14 +179,14 @@ def _actions(plan: "Plan", tree: Tree) -> Iterator[tuple[str, Action]]:
             yield path, Action.CHANGE if path in tree.files else Action.CREATE
 
 
-def _found(out: Path, path: str, tree: Tree) -> bytes | None:
+def _read_file(out: Path, path: str, tree: Tree) -> bytes | None:
     # The target of a link is not in the folder, and a named pipe may never end.
     if tree.files.get(path) == NOT_A_FILE:
         return NOT_A_FILE.encode()
     return (out / path).read_bytes() if path in tree.files else None
 
 
-def _unified(path: str, old: bytes | None, new: bytes | None) -> str:
+def _diff_text(path: str, old: bytes | None, new: bytes | None) -> str:
     from difflib import unified_diff
 
     names = (

@@ -1,4 +1,4 @@
-"""The values that a run is made of: what the user gives, and the options of the generator."""
+"""The values of a run: the user's files and settings, and the options of the generator."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -11,39 +11,39 @@ from mcp_protogen.pipeline.parts import DEFAULT, PartSelection
 from mcp_protogen.pipeline.target import TargetOptions
 
 COPY = "copy"
-"""What says that a package has a copy of the runtime; no module of a runtime is called so."""
+"""The value of `--runtime` for a copy; no runtime module has this name."""
 
 PROJECT = "pyproject.toml"
 
 
 class GivenFile(NamedTuple):
-    """A file that replaces one of ours: its name or URL, and its content."""
+    """A user's file in place of a built-in one: its name or URL, and its content."""
 
     name: str
     content: bytes
 
 
 class Docstrings(StrEnum):
-    """The texts about types and members, and about what is sent."""
+    """The texts about types, members and messages."""
 
     NONE = "none"
     OURS = "ours"
     SCHEMA = "schema"
-    """Those of published schemas, which the user has to give."""
+    """Texts of published schemas, which the user must pass."""
 
 
 class FileOf(NamedTuple):
-    """A file or URL, and the revision it is for; empty if none is named."""
+    """A file or URL, and its revision; empty if it names none."""
 
     revision: str
     source: str
 
 
 class GivenPatches(NamedTuple):
-    """Corrections of the user, which come after ours, as entries of a `patches.json`.
+    """The user's corrections, applied after ours, as entries of a `patches.json`.
 
-    They are for one revision, or for each that is generated if `revision` is empty. `place` is the
-    file that they are in, and `pointer` their place in it.
+    They are for one revision, or for all if `revision` is empty. `place` is their file, and
+    `pointer` their place in it.
     """
 
     revision: str
@@ -56,15 +56,15 @@ class GenerationOptions(NamedTuple):
     """All input of the generator.
 
     `revisions` are generated, sorted; each from its pin unless `schemas` has a file for it. `kept`
-    are further revisions of the package whose files stay as they are: they are listed, not
-    generated. `templates` is a folder whose templates take precedence over the built-in ones.
-    `rules` are translation rules between a revision and the one before it, in place of ours.
-    `runtime` is the module of an installed runtime to import; without one, the package has a copy.
-    `parts` are what the package has beside messages. `extensions` are generated for the revisions
-    that they extend, by name; each from its pin unless there is a file for it. `kept_extensions`
-    stay as `kept` do. With a `target`, types and tables are generated alone, in its form;
-    `distribution` is that of a target of others, with its version. `names` are those that the user
-    gives to types. `patches` are applied to schemas after ours.
+    are further revisions of the package: they are listed, not generated, and their files stay.
+    `templates` is a folder whose templates take precedence over the built-in ones. `rules` are
+    translation rules between a revision and the one before it, in place of ours. `runtime` is the
+    module of an installed runtime to import; without one, the package has a copy. `parts` are the
+    parts of the package beside messages. `extensions` are generated for the revisions that they
+    extend, by name; each from its pin unless there is a file for it. `kept_extensions` stay as
+    `kept` do. A `target` generates only types and tables in its form; `distribution` is the name
+    and version of a third-party target. `names` are the user's names for types. `patches` are
+    applied to schemas after ours.
     """
 
     revisions: tuple[str, ...]
@@ -83,12 +83,12 @@ class GenerationOptions(NamedTuple):
     patches: tuple[GivenPatches, ...] = ()
 
     def patches_of(self, revision: str) -> tuple[GivenPatches, ...]:
-        """Return the patches of the user that are for a revision."""
-        return tuple(one for one in self.patches if one.revision in ("", revision))
+        """Return the user's patches for a revision."""
+        return tuple(patch for patch in self.patches if patch.revision in ("", revision))
 
     @property
     def selection(self) -> PartSelection:
-        """The contents of the package, by its parts and extensions."""
+        """The parts and extensions of the package."""
         extensions = {*self.extensions, *self.kept_extensions}
         return PartSelection(self.parts, len({*self.revisions, *self.kept}) > 1, extensions)
 
@@ -102,7 +102,7 @@ class Format(StrEnum):
 
 
 class ClientSettings(NamedTuple):
-    """A typed client of a project: its server as on the command line, its module, and the rest."""
+    """A typed client of a project: its server as on the command line, its module, and options."""
 
     name: str
     server: str

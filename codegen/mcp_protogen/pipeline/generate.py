@@ -1,7 +1,7 @@
 """The generator: a pure function from options to files.
 
-Nothing outside `schema/` and `templates/` is read, nothing is written, and the result depends on
-neither clock nor environment nor platform. Writing, checking and diffing consume it.
+It reads only `schema/` and `templates/`, writes nothing, and does not depend on clock, environment
+or platform.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -18,7 +18,7 @@ from mcp_protogen.pipeline.config import GenerationOptions
 from mcp_protogen.pipeline.derive.model_modules import model_modules
 from mcp_protogen.pipeline.emit import layout, models
 from mcp_protogen.pipeline.emit.layout import Module
-from mcp_protogen.pipeline.emit.parallel import ahead
+from mcp_protogen.pipeline.emit.parallel import prefetch
 from mcp_protogen.pipeline.emit.render import Renderer
 from mcp_protogen.pipeline.emit.template_contexts import ListedRevision
 from mcp_protogen.pipeline.emit.template_contract import idle
@@ -27,15 +27,15 @@ from mcp_protogen.pipeline.ir import ExtensionIR, RevisionIR
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
 from mcp_protogen.pipeline.plans.tables import all_tables
 
-_Made = TypeVar("_Made")
-_Tell = Callable[[Iterable[GeneratedFile]], object]
+_Input = TypeVar("_Input")
+_OnReady = Callable[[Iterable[GeneratedFile]], object]
 
 
-def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
+def generate(options: GenerationOptions, on_ready: _OnReady = tuple) -> Package:
     """Return a whole package for `options.revisions`.
 
-    Before that, `tell` of modules that are ready, with those that they import. Raise `ProblemError`
-    with everything that is wrong.
+    Call `on_ready` with modules as soon as they and their imports are complete. Raise
+    `ProblemError` with all problems.
     """
     _refuse_names(options)
     if options.target is not None:
@@ -43,24 +43,26 @@ def generate(options: GenerationOptions, tell: _Tell = tuple) -> Package:
 
         return target_package(options, options.target)
     with ExitStack() as stack:
-        # Only models need the tool, which is slow to import; all else is made meanwhile.
-        prepared = stack.enter_context(ahead(_prepared(options)))
+        # Only models need the tool, which is slow to import; another process makes the rest.
+        prepared = stack.enter_context(prefetch(_prepare_revisions(options)))
         inputs = read_inputs(options)
-        start = _run(_package_modules, inputs, options)
-        tell(start.files)
+        shared = _run(_package_modules, inputs, options)
+        on_ready(shared.files)
         if options.revisions:
             models.load_tool()
-        made: list[_Prepared] = []
-        for one in _with_models(prepared, options, stack):
-            made.append(one)
-            if not (one.models.problems or one.others.problems):
-                tell((*one.models.files, *one.others.files))
-    outcomes = [*(one.models for one in made), *(one.others for one in made)]
-    found = [one.problems for one in made] + [one.problems for one in outcomes]
-    problems = _once(chain.from_iterable(found))
+        revisions: list[_Prepared] = []
+        for revision in _with_models(prepared, options, stack):
+            revisions.append(revision)
+            if not (revision.models.problems or revision.others.problems):
+                on_ready((*revision.models.files, *revision.others.files))
+    outcomes = [revision.models for revision in revisions]
+    outcomes += [revision.others for revision in revisions]
+    found = [revision.problems for revision in revisions]
+    found += [outcome.problems for outcome in outcomes]
+    problems = _deduplicate(chain.from_iterable(found))
     raise_errors(problems)
-    raise_errors(start.problems)
-    files = [file for outcome in (start, *outcomes) for file in outcome.files]
+    raise_errors(shared.problems)
+    files = [file for outcome in (shared, *outcomes) for file in outcome.files]
     copied = runtime_files() if options.runtime is None else []
     files += layout.fixed_files(runtime_folder(), copied, options.selection)
     return Package(tuple(sorted(files, key=lambda file: file.path)), inputs, problems)
@@ -81,8 +83,8 @@ def _refuse_names(options: GenerationOptions) -> Iterator[Problem]:
             yield Problem("name-collision", message, hint="name one of them differently")
         folders[folder] = revision
     if options.names and options.target is None and (len(revisions) > 1 or options.extensions):
-        message = "a whole package with names of yours can have one revision and no extensions"
-        hint = "what translates between revisions finds types by our names; or use --target"
+        message = "a whole package with --names can have only one revision and no extensions"
+        hint = "translation between revisions needs our names; use --target for types alone"
         yield Problem("conflicting-options", message, options.names.name, hint=hint)
 
 
@@ -100,7 +102,7 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """One revision, or none for what all share: its modules, and the problems of deriving it."""
+    """The modules of one revision, or those that all share, and the problems of deriving it."""
 
     work: _Work | None = None
     problems: tuple[Problem, ...] = ()
@@ -108,16 +110,16 @@ class _Prepared:
     models: _Outcome = _Outcome()
 
 
-def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
-    """Yield each revision without its models, and what all share if all can be derived."""
-    # The process that imports the tool does without them.
+def _prepare_revisions(options: GenerationOptions) -> Iterator[_Prepared]:
+    """Yield each revision without its models, then the shared modules if all can be derived."""
+    # The process that imports the tool does not need these.
     from mcp_protogen.pipeline.derive.extension import derive_extension
     from mcp_protogen.pipeline.derive.renaming import with_own_names
     from mcp_protogen.pipeline.derive.revision import derive_revision
     from mcp_protogen.pipeline.inputs import extensions, sources
 
     try:
-        wanted = extensions.load_all(options) if options.extensions else ()
+        loaded = extensions.load_all(options) if options.extensions else ()
     except ProblemError as error:
         yield _Prepared(problems=error.problems)
         return
@@ -128,48 +130,50 @@ def _prepared(options: GenerationOptions) -> Iterator[_Prepared]:
             derived = derive_revision(source)
             derived = replace(derived, ir=with_own_names(derived.ir, options))
             extended = tuple(
-                derive_extension(one, source, derived.ir)
-                for one in wanted
-                if revision in one.revisions
+                derive_extension(extension, source, derived.ir)
+                for extension in loaded
+                if revision in extension.revisions
             )
         except ProblemError as error:
             yield _Prepared(problems=error.problems)
         else:
             revisions.append(derived.ir)
-            own = (warning for one in extended for warning in one.warnings)
+            own = (warning for extension in extended for warning in extension.warnings)
             problems = (*sources.inherited_notice(source), *derived.warnings, *own)
-            work = _Work(derived.ir, tuple(one.ir for one in extended))
+            work = _Work(derived.ir, tuple(extension.ir for extension in extended))
             yield _Prepared(work, problems, _run(_modules, work, options))
     if len(revisions) == len(options.revisions):
-        yield _Prepared(others=_run(_shared, tuple(revisions), options))
+        yield _Prepared(others=_run(_shared_modules, tuple(revisions), options))
 
 
 def _with_models(
     prepared: Iterator[_Prepared], options: GenerationOptions, stack: ExitStack
 ) -> Iterator[_Prepared]:
-    """Yield the same with their models; of each two, another process makes those of the second."""
-    for one in prepared:
+    """Yield revisions with models; another process makes the models of every second one."""
+    for first in prepared:
         second = next(prepared, _Prepared())
-        made = map(_completed, [second], [options])
-        following = stack.enter_context(ahead(made)) if second.work else made
-        yield _completed(one, options)
+        completed = map(_add_models, [second], [options])
+        following = stack.enter_context(prefetch(completed)) if second.work else completed
+        yield _add_models(first, options)
         yield from following
 
 
-def _completed(one: _Prepared, options: GenerationOptions) -> _Prepared:
-    return replace(one, models=_run(_models, one.work, options)) if one.work else one
+def _add_models(revision: _Prepared, options: GenerationOptions) -> _Prepared:
+    if revision.work is None:
+        return revision
+    return replace(revision, models=_run(_models, revision.work, options))
 
 
 def _run(
-    make: Callable[[_Made, GenerationOptions], Iterable[Module]],
-    made_from: _Made,
+    make: Callable[[_Input, GenerationOptions], Iterable[Module]],
+    source: _Input,
     options: GenerationOptions,
 ) -> _Outcome:
     try:
-        made = tuple(make(made_from, options))
+        modules = tuple(make(source, options))
     except ProblemError as error:
         return _Outcome(problems=error.problems)
-    return _Outcome(tuple(GeneratedFile(m.path, m.text.encode(), m.origin) for m in made))
+    return _Outcome(tuple(GeneratedFile(m.path, m.text.encode(), m.origin) for m in modules))
 
 
 def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
@@ -177,30 +181,34 @@ def _models(work: _Work, options: GenerationOptions) -> Iterator[Module]:
     runtime = renderer.runtime_in(f"{layout.models_folder(work.ir)}/__init__.py")
     sources = models.emit(work.ir, templates_folder(), runtime, core)
     yield from layout.models_modules(work.ir, tuple(sources), renderer)
-    for one in work.extensions:
-        runtime = renderer.runtime_in(f"{layout.extension_folder(one)}/models/__init__.py")
-        found = models.emit(one.ir, templates_folder(), runtime, {one.module: one.ir.types}, core)
-        yield from layout.extension_models_modules(one, tuple(found), core, renderer)
+    for extension in work.extensions:
+        runtime = renderer.runtime_in(f"{layout.extension_folder(extension)}/models/__init__.py")
+        sources = models.emit(
+            extension.ir, templates_folder(), runtime, {extension.module: extension.ir.types}, core
+        )
+        yield from layout.extension_models_modules(extension, tuple(sources), core, renderer)
 
 
 def _modules(work: _Work, options: GenerationOptions) -> Iterator[Module]:
     renderer = _renderer(options)
     yield from layout.revision_modules(work.ir, work.extensions, options.selection, renderer)
-    for one in work.extensions:
-        yield from layout.extension_modules(one, options.selection, renderer)
+    for extension in work.extensions:
+        yield from layout.extension_modules(extension, options.selection, renderer)
     if work.extensions:
         yield layout.extensions_module(work.extensions, renderer)
 
 
-def _shared(revisions: tuple[RevisionIR, ...], options: GenerationOptions) -> Iterator[Module]:
+def _shared_modules(
+    revisions: tuple[RevisionIR, ...], options: GenerationOptions
+) -> Iterator[Module]:
     tables = all_tables({ir.id: ir for ir in revisions}, options)
     return layout.shared_modules(tables, options.selection, _renderer(options))
 
 
 def _package_modules(inputs: GenerationInputs, options: GenerationOptions) -> Iterator[Module]:
     listed = tuple(
-        ListedRevision(revision, made_from.era or "handshake", module_name(revision))
-        for revision, made_from in inputs.revisions.items()
+        ListedRevision(revision, revision_inputs.era or "handshake", module_name(revision))
+        for revision, revision_inputs in inputs.revisions.items()
     )
     return layout.package_modules(listed, options.selection, _renderer(options))
 
@@ -209,15 +217,15 @@ def _renderer(options: GenerationOptions) -> Renderer:
     if options.templates is None:
         return _cached_renderer(templates_folder(), None, options.runtime)
     raise_errors(idle(options.templates))
-    # Templates of the user may change from one run to the next.
+    # The user's templates may change between runs.
     return Renderer(templates_folder(), options.templates, options.runtime)
 
 
 _cached_renderer = cache(Renderer)
 
 
-def _once(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Return each problem once, errors first: modules of one template report the same ones."""
+def _deduplicate(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """Return each problem once, errors first; modules of one template repeat problems."""
     return tuple(
         sorted(dict.fromkeys(problems), key=lambda problem: problem.level is not Level.ERROR)
     )

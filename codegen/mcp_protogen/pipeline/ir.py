@@ -1,7 +1,7 @@
-"""The intermediate representation: what one revision means, as frozen values.
+"""The intermediate representation: the meaning of one revision, as frozen values.
 
-Everything that templates print and that comparisons read is decided here once. No object knows
-its parent, nothing computes: cross references are names.
+Templates and comparisons only read it. Objects do not know their parents; cross references are
+names.
 """
 
 from collections.abc import Mapping
@@ -29,19 +29,19 @@ EMITTERS: Mapping[str, Senders] = {
     "both": BOTH,
     "never": NOBODY,
 }
-"""The roles that may answer with an error, by the word of the facts."""
+"""The roles that may answer with an error, by the word in the facts."""
 
 Json = None | bool | int | float | str
 
 
 @dataclass(frozen=True, slots=True)
 class Filled:
-    """An object whose required members all have a usual value, so that it may be left out."""
+    """The default of an object that may be left out: all its required members have usual values."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ref:
-    """Another type by its name, a `ClassName` of its revision, or the key of a type of an SDK."""
+    """A reference to a type: a `ClassName` of the revision, or the key of a type of an SDK."""
 
     name: str
 
@@ -55,7 +55,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class LiteralOf:
-    """One of some constants."""
+    """One of several constants."""
 
     values: tuple[Json, ...]
 
@@ -69,7 +69,7 @@ class ListOf:
 
 @dataclass(frozen=True, slots=True)
 class MapOf:
-    """A JSON object with free keys; the published types say `object` of a `bare` one."""
+    """A JSON object with free keys; the published types call a `bare` one `object`."""
 
     value: "TypeExpr"
     bare: bool = field(default=False, compare=False)
@@ -77,14 +77,14 @@ class MapOf:
 
 @dataclass(frozen=True, slots=True)
 class OneOf:
-    """Any of some alternatives, in the order a reader should try them."""
+    """Alternatives, in the order in which readers try them."""
 
     arms: tuple["TypeExpr", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Anything:
-    """Any JSON value, null included; `name` is that of the definition that says so, if any."""
+    """Any JSON value, including null; `name` is the name of its definition, if any."""
 
     name: str = field(default="", compare=False, kw_only=True)
 
@@ -92,7 +92,7 @@ class Anything:
 TypeExpr = Ref | Scalar | LiteralOf | ListOf | MapOf | OneOf | Anything
 
 NOTHING = OneOf(())
-"""The type without values: the items of an array that is always empty, or an object's members."""
+"""The type without values: of the items of an always empty array, or an object's members."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,7 @@ TypeIR = ObjectIR | UnionIR | AliasIR
 
 @dataclass(frozen=True, slots=True)
 class ConditionIR:
-    """A member of the params that brings a capability into play."""
+    """A member of the params that makes a capability necessary."""
 
     member: str
     one_of: tuple[str, ...] | None
@@ -187,7 +187,7 @@ class ConditionIR:
 
 @dataclass(frozen=True, slots=True)
 class RequirementIR:
-    """A capability that must be declared before `sender` may send; `when` is any-of."""
+    """A capability that must be declared before `sender` may send, if any of `when` is true."""
 
     capability: Constant
     role: Role
@@ -200,12 +200,12 @@ class RequirementIR:
 
 @dataclass(frozen=True, slots=True)
 class MethodIR:
-    """A request or notification: who sends it, with which params, and what the answer is.
+    """A request or notification: its senders, params and results.
 
-    `params_required` is what the wire demands; `params_given` says whether a caller has to give
-    any. `order` has the members that come first in a call. `variants` are further calls by their
-    names, each with its class of params, or the member that asks for another result. `items` is the
-    member of the result that a paginated method lists, and the type of its items.
+    `params_required` is about the wire; `params_given` says whether a caller must give params.
+    `order` has the first members of a call. `variants` are further calls by their names, each with
+    its class of params, or the member that asks for another result. `items` is the list in the
+    result of a paginated method, and the type of its items.
     """
 
     method: str
@@ -235,7 +235,7 @@ class MethodIR:
 class CapabilityIR:
     """A capability that a role may declare: by the presence of a key, or by a true flag.
 
-    An `implied` one also counts where the object around it is declared and empty.
+    An `implied` one is also declared by an empty object around it.
     """
 
     constant: Constant
@@ -249,7 +249,7 @@ class CapabilityIR:
 
 @dataclass(frozen=True, slots=True)
 class ErrorIR:
-    """An error code and who may send it."""
+    """An error code and the roles that may send it."""
 
     code: int
     name: Constant
@@ -261,9 +261,9 @@ class ErrorIR:
 
 @dataclass(frozen=True, slots=True)
 class MetaKeyIR:
-    """A key of `_meta` to which the specification gives a meaning.
+    """A key of `_meta` with a meaning in the specification.
 
-    Messages of the kinds in `on` carry it; if only some of these do, `of` names their types.
+    Messages of the kinds in `on` carry it; `of` names their types if only some do.
     """
 
     key: str
@@ -277,7 +277,7 @@ class MetaKeyIR:
 
 @dataclass(frozen=True, slots=True)
 class LeniencyIR:
-    """The way a receiver reads a member of a result that is absent, or a number below zero."""
+    """The value that a receiver reads for an absent member of a result, or a negative number."""
 
     member: str
     rule: Literal["absent", "negative"]
@@ -286,7 +286,7 @@ class LeniencyIR:
 
 @dataclass(frozen=True, slots=True)
 class RulesIR:
-    """The differences between revisions in how messages are sent."""
+    """The rules for sending messages of a revision."""
 
     receive_batches: bool
     send_batches: bool
@@ -317,7 +317,7 @@ class RevisionIR:
 
 @dataclass(frozen=True, slots=True)
 class ClaimIR:
-    """A result that a method of the core may have besides its own, by its `resultType`."""
+    """A further result of a core method, identified by its `resultType`."""
 
     method: str
     result_type: str
@@ -326,7 +326,7 @@ class ClaimIR:
 
 @dataclass(frozen=True, slots=True)
 class MembersIR:
-    """A type whose members a type of the core has, too, in the messages of a method."""
+    """A type whose members are added to a core type in the messages of a method."""
 
     method: str
     type: ClassName
@@ -334,11 +334,11 @@ class MembersIR:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionIR:
-    """What an extension adds to a revision.
+    """The additions of an extension to a revision.
 
-    `ir` has what is its own and nothing else; its types may name those of `core`, the revision
-    without it. `names` are the members that `Mcp-Name` repeats, by method; `settings` is what each
-    role that it binds declares.
+    `ir` has only its own types and methods; types may name those of `core`, the revision without
+    it. `names` are the members that `Mcp-Name` repeats, by method; `settings` are the declarations
+    of each role that it binds.
     """
 
     name: str
@@ -353,5 +353,5 @@ class ExtensionIR:
 
     @property
     def roles(self) -> tuple[Role, ...]:
-        """The roles that have something to declare, to send or to answer."""
+        """The roles that declare, send or answer something."""
         return tuple(role for role in ROLES if role in self.settings or self.ir.methods)

@@ -1,8 +1,4 @@
-"""The options of a run, as one table: their names, how they are read, and what decides on them.
-
-The command line, `[tool.mcp-gen]`, the lock of a package and the choice of what a run generates
-all go by it.
-"""
+"""The options of a run, as one table for the command line, `[tool.mcp-gen]` and locks."""
 
 from collections.abc import Callable, Mapping
 from enum import Enum
@@ -15,7 +11,7 @@ from mcp_protogen.base.jsonvalue import is_array
 from mcp_protogen.base.option_rules import OptionRule
 from mcp_protogen.pipeline import setting_readers as readers
 from mcp_protogen.pipeline.config import Docstrings, Format, GenerationOptions
-from mcp_protogen.pipeline.parts import DEFAULT, recorded, unrecorded
+from mcp_protogen.pipeline.parts import DEFAULT, read_parts, record_parts
 from mcp_protogen.pipeline.target import EXTRAS, LAYERS, LAYOUTS, QUOTES
 
 CONTENT: Final = "What is generated"
@@ -23,23 +19,23 @@ ALONE: Final = "Types and tables alone"
 """Headings of the help."""
 
 FORMS: Final = ("target", "layers")
-"""Fields of which each says that types and tables are made alone; other ones of a form need it."""
+"""Fields that choose types and tables alone; other options of a target need one of them."""
 
 
 class ValueKind(NamedTuple):
-    """The values of an option: their type on the command line, and how a setting is read."""
+    """The values of an option: their type on the command line, and the reader of its setting."""
 
     type: Any
     read: Callable[[Any, Path], Any]
     metavar: str | None = None
 
 
-def _one_of(choices: Any) -> ValueKind:
-    return ValueKind(choices, readers.one_of(choices))
+def _choice_kind(choices: Any) -> ValueKind:
+    return ValueKind(choices, readers.choice_reader(choices))
 
 
-def _named(name: str, values: tuple[str, ...]) -> ValueKind:
-    return _one_of(Enum(name, {one: one for one in values}))
+def _literal_kind(name: str, values: tuple[str, ...]) -> ValueKind:
+    return _choice_kind(Enum(name, {value: value for value in values}))
 
 
 def _texts(metavar: str) -> ValueKind:
@@ -60,10 +56,9 @@ class Option(NamedTuple):
 
     `flag` is its name on the command line. `keys` are its names in pyproject.toml, by default the
     same one. `record` makes the value for the lock of the package; `unlock` reads it again for a
-    run that does not give the option, which so stays as it was. A list that a run gives is added to
-    that of the package, or replaces it with --prune. An option with `belongs_to_revisions` is not
-    kept when a run names other revisions. `of` names the packages that have the option, if not all.
-    `rule` says which others it needs.
+    run without the option. A list is added to that of the package, or replaces it with --prune. An
+    option with `belongs_to_revisions` is dropped when a run names other revisions. `of` names the
+    packages that have the option, if not all. `rule` has the options that it needs.
     """
 
     field: str
@@ -82,12 +77,12 @@ class Option(NamedTuple):
 
     @property
     def spelled(self) -> str:
-        """The name on the command line, of a switch that which turns it on."""
+        """The name on the command line; for a switch, the name that turns it on."""
         return self.flag.partition("/")[0]
 
     @property
     def name(self) -> str:
-        """The same without dashes before it."""
+        """The name without leading dashes."""
         return self.spelled.removeprefix("--")
 
     @property
@@ -97,7 +92,7 @@ class Option(NamedTuple):
 
 
 def _of_form(field: str, kind: ValueKind, help: str, name: str = "") -> Option:
-    """Return an option of the form in which a target makes types and tables alone."""
+    """Return an option for types and tables alone."""
     name = name or field.replace("_", "-")
 
     def record(options: GenerationOptions) -> Any:
@@ -127,7 +122,7 @@ def _unlock_layers(said: Any) -> tuple[str, ...] | None:
 
 
 def _record_parts(options: GenerationOptions) -> list[str] | None:
-    return None if options.target else recorded(options.parts)
+    return None if options.target else record_parts(options.parts)
 
 
 def _record_docstrings(options: GenerationOptions) -> str | None:
@@ -167,15 +162,15 @@ OPTIONS: Final[tuple[Option, ...]] = (
         "--with",
         default=", ".join(DEFAULT),
         record=_record_parts,
-        unlock=unrecorded,
+        unlock=read_parts,
         is_list=True,
         of="whole",
     ),
     Option(
         "extensions",
         ValueKind(list[str], readers.read_extensions, "NAME[=FILE|URL]"),
-        "Extension to generate for the revisions that it extends, or all, or none; with a schema to"
-        " use in place of its pin. Repeat it for others.",
+        "Extension to generate for the revisions that it extends, or all, or none; a schema"
+        " replaces its pin. Repeat it for others.",
         "--extension",
         ("extensions",),
         is_list=True,
@@ -223,8 +218,8 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     Option(
         "docstrings",
-        _one_of(Docstrings),
-        "Texts about types and members: none, ours, or those of the schemas that are given.",
+        _choice_kind(Docstrings),
+        "Texts about types and members: none, ours, or those of --schema.",
         "--docstrings",
         default="ours",
         record=_record_docstrings,
@@ -233,7 +228,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option(
         "patches",
         ValueKind(list[str], readers.read_patches, _NAMED_FILE),
-        "Corrections of your own, which are applied to schemas after ours. Repeat it for others.",
+        "Your corrections, applied to schemas after ours. Repeat it for others.",
         "--patches",
         record=_record_own("patches"),
     ),
@@ -248,7 +243,7 @@ OPTIONS: Final[tuple[Option, ...]] = (
     Option(
         "runtime",
         _text("MODULE"),
-        "An installed runtime to import; copy: the package has its own.",
+        "An installed runtime to import; copy: put a copy into the package.",
         "--runtime",
         record=attrgetter("runtime"),
         unlock=_unlock_runtime,
@@ -261,12 +256,10 @@ OPTIONS: Final[tuple[Option, ...]] = (
         " separate names by commas.",
         "only",
     ),
-    _of_form(
-        "target", _text("NAME"), "Form of types and tables alone; without --only, of the models."
-    ),
+    _of_form("target", _text("NAME"), "Form of types and tables alone; by default only models."),
     _of_form(
         "layout",
-        _named("LayoutName", LAYOUTS),
+        _literal_kind("LayoutName", LAYOUTS),
         "With a target: one module for each revision, or a package with folders.",
     ),
     _of_form(
@@ -274,19 +267,21 @@ OPTIONS: Final[tuple[Option, ...]] = (
     ),
     _of_form(
         "extra",
-        _named("ExtraName", EXTRAS),
+        _literal_kind("ExtraName", EXTRAS),
         "With a target: what happens to undeclared members of types that are not open.",
     ),
     _of_form("root_models", _SWITCH, "With a target: aliases are classes around a value."),
     _of_form(
         "inline_objects",
         _SWITCH,
-        "With a target: objects without a name in the published types have none here either.",
+        "With a target: keep objects without a name in the published types inline.",
     ),
     _of_form(
         "types_only", _SWITCH, "With a target: types and constants alone, without a validator."
     ),
-    _of_form("quotes", _named("QuotesName", QUOTES), "With a target: the quotes around strings."),
+    _of_form(
+        "quotes", _literal_kind("QuotesName", QUOTES), "With a target: the quotes around strings."
+    ),
     Option(
         "names",
         _FILE,
@@ -295,11 +290,11 @@ OPTIONS: Final[tuple[Option, ...]] = (
         heading=ALONE,
         record=_record_names,
     ),
-    Option("format", _one_of(Format), "Form of the report.", "--format", heading=None),
+    Option("format", _choice_kind(Format), "Form of the report.", "--format", heading=None),
     Option(
         "own",
         ValueKind(None, readers.read_texts),
-        "Patterns of files in the output folder that are yours; `--check` does not report them.",
+        "Patterns of your files in the output folder; `--check` does not report them.",
         "",
         ("own",),
     ),
@@ -313,32 +308,34 @@ OPTIONS: Final[tuple[Option, ...]] = (
 )
 """All options, in the order of the help."""
 
-BY_FIELD: Final[Mapping[str, Option]] = {one.field: one for one in OPTIONS}
+BY_FIELD: Final[Mapping[str, Option]] = {option.field: option for option in OPTIONS}
 MODES: Final = ("check", "diff", "dry-run")
-"""What a run does in place of writing, each with a switch of that name."""
+"""The modes that do not write, each with a switch of that name."""
 
 MODE_RULES: Final = (
     OptionRule("--check", excludes=("--diff", "--dry-run")),
     OptionRule("--diff", excludes=("--dry-run",)),
     OptionRule("--regenerate", needs=("--check",)),
 )
-BY_KEY: Final[Mapping[str, Option]] = {key: one for one in OPTIONS for key in one.setting_names}
+BY_KEY: Final[Mapping[str, Option]] = {
+    key: option for option in OPTIONS for key in option.setting_names
+}
 
 
 def is_whole(options: Mapping[str, Any]) -> bool:
-    """Return whether the options of a lock are those of our own package."""
+    """Return whether the options of a lock are those of a whole package."""
     return "target" not in options
 
 
 def locked_options(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the options of a lock say of those that stay as they were, by their fields.
+    """Return the locked values of options, by field.
 
-    Raise `TypeError` or `ValueError` for what no lock of this version says.
+    Raise `TypeError` or `ValueError` for unknown values.
     """
     of = "whole" if is_whole(options) else "alone"
     found = {
-        one.field: one.unlock(options.get(one.name))
-        for one in OPTIONS
-        if one.unlock and one.of in ("", of)
+        option.field: option.unlock(options.get(option.name))
+        for option in OPTIONS
+        if option.unlock and option.of in ("", of)
     }
     return {field: value for field, value in found.items() if value is not None}

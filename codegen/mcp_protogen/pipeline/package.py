@@ -1,7 +1,6 @@
 """The result of one generation, and its inputs, as plain values.
 
-The generator returns a `Package`; publishing, the lock and drift use it. This module knows neither
-how files are made nor where they go.
+The generator returns a `Package`; publishing, the lock and drift use it.
 """
 
 import re
@@ -12,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 from mcp_protogen import __version__
 from mcp_protogen.base.names import Era
 from mcp_protogen.base.problems import Problem
-from mcp_protogen.pipeline.parts import unrecorded
+from mcp_protogen.pipeline.parts import read_parts
 
 GENERATOR = f"mcp-gen {__version__}"
 """The name and version of this generator."""
@@ -22,13 +21,13 @@ PINNED = "pinned"
 """The source of a schema that is pinned, in a lock."""
 
 RUNTIME_FOLDER = "_runtime"
-"""Where a package has its copy of the runtime."""
+"""The folder of a package with its copy of the runtime."""
 
 
 class GeneratedFile(NamedTuple):
     """One file of a generated package.
 
-    `path` is a POSIX path relative to the output folder; `origin` names what made the file, such
+    `path` is a POSIX path relative to the output folder; `origin` is the source of the file, such
     as "template methods.py.jinja", "datamodel-code-generator" or "runtime".
     """
 
@@ -42,7 +41,7 @@ class RevisionInputs(NamedTuple):
 
     `source` is "pinned", or the file name or URL given in its place; `published` is the sha256 of
     the published bytes. The others are sha256 digests in hexadecimal of canonical contents, empty
-    where there is none. `era` is the way its sessions open, for a package that keeps the revision;
+    without content. `era` is the way to open its sessions, for a package that keeps the revision;
     it is empty if the lock is too old to have it.
     """
 
@@ -58,10 +57,7 @@ class RevisionInputs(NamedTuple):
 
 
 class ExtensionInputs(NamedTuple):
-    """Digests of the inputs of one extension, as those of a revision.
-
-    `revisions` are those of the package that it is generated for.
-    """
+    """Digests of the inputs of one extension, and the revisions of the package that it extends."""
 
     source: str
     published: str
@@ -73,7 +69,7 @@ class ExtensionInputs(NamedTuple):
 
 
 class GenerationInputs(NamedTuple):
-    """Everything that a generation depends on, for all its revisions and extensions.
+    """All inputs of a generation, with those of its revisions and extensions.
 
     `options` has only those that change the output, as JSON values.
     """
@@ -87,7 +83,7 @@ class GenerationInputs(NamedTuple):
     extensions: Mapping[str, ExtensionInputs] = MappingProxyType({})
 
     def as_json(self) -> dict[str, Any]:
-        """Return them as the JSON object that a lock has, without extensions if there are none."""
+        """Return them as the JSON object of a lock; `extensions` only if there are some."""
         values = self._asdict()
         values["revisions"] = {name: made._asdict() for name, made in self.revisions.items()}
         values["extensions"] = {name: made._asdict() for name, made in self.extensions.items()}
@@ -97,12 +93,12 @@ class GenerationInputs(NamedTuple):
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts that the package has beside messages."""
-        return unrecorded(self.options.get("with"))
+        """The parts of the package beside messages."""
+        return read_parts(self.options.get("with"))
 
     @property
     def beside_others(self) -> bool:
-        """Return whether the files are modules beside those of somebody's own package."""
+        """Return whether the files are single modules in a user's own package."""
         return self.options.get("layout") == "single"
 
 
@@ -115,12 +111,12 @@ class Package(NamedTuple):
 
 
 def runtime_in(inputs: GenerationInputs) -> str | None:
-    """Return the module of the runtime that a package imports; None where it has a copy."""
+    """Return the module of the runtime that a package imports; None if it has a copy."""
     return inputs.options.get("runtime")
 
 
 def newer(generator: str, than: str = GENERATOR) -> bool:
-    """Return whether one generator is a later release than another; pre-releases do not count."""
+    """Return whether a generator is a later release than another; pre-releases do not count."""
     return _release(generator) > _release(than)
 
 

@@ -1,8 +1,8 @@
-"""Packages that can be imported: generated and tried, or kept from an earlier run.
+"""Packages that can be imported: newly generated and tried, or from the cache.
 
-A package is kept under a digest of everything that it depends on: its inputs, all of the schema
-folder, the generator with its tools, and Python. One that imports an installed runtime is not kept,
-because the runtime may move without us, nor is what a target of others makes.
+A package is cached under a digest of all its inputs, the whole schema folder, the generator with
+its tools, and Python. Packages with an installed runtime are not cached, because that may change,
+and neither are those of third-party targets.
 """
 
 import json
@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from mcp_protogen.base.cache_entries import keep_entry, read_entry
+from mcp_protogen.base.cache_entries import read_entry, write_entry
 from mcp_protogen.base.canonical import canonical, digest, digest_files, sha256
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.base.resources import schema_folder
@@ -23,17 +23,17 @@ from mcp_protogen.pipeline.inputs.inputs import read_inputs
 from mcp_protogen.pipeline.package import GeneratedFile, GenerationInputs, Package
 
 _CODE = Path(__file__).resolve().parent
-# What tries packages; the code that generates and keeps them is among the inputs.
+# The code that tries packages; the generating code is among the inputs.
 _TRYING = "output"
-# What makes packages and tries them, beside our own code.
+# Libraries that make and try packages.
 _METADATA = ".dist-info"
 _TOOLS = ("black", "datamodel-code-generator", "jinja2", "jsonschema", "pydantic")
 
 
-def made(options: GenerationOptions, *, cached: bool = True) -> Package:
-    """Return the package for some options; with `cached`, from the user's cache if it is there.
+def make_package(options: GenerationOptions, *, cached: bool = True) -> Package:
+    """Return the package for some options; `cached` allows the user's cache.
 
-    Raise `ProblemError` with everything that is wrong.
+    Raise `ProblemError` with all problems.
     """
     with making(options, cached=cached) as package:
         return package
@@ -41,31 +41,31 @@ def made(options: GenerationOptions, *, cached: bool = True) -> Package:
 
 @contextmanager
 def making(options: GenerationOptions, *, cached: bool) -> Generator[Package, None, None]:
-    """Give the same while its last modules are tried; raise `ProblemError` at the end."""
+    """Give the package while its last modules are tried; raise `ProblemError` at the end."""
     if not cached or options.runtime is not None or options.distribution:
-        with _made(options) as package:
+        with _generate_package(options) as package:
             yield package
         return
-    name, inputs = _named(options)
-    if kept := _kept(name, inputs):
+    name, inputs = _key_and_inputs(options)
+    if kept := _read_cached(name, inputs):
         yield kept
         return
-    with _made(options) as package:
+    with _generate_package(options) as package:
         yield package
-        # Somebody may have changed something before or while it was made.
-        same = package.inputs == inputs and _named(options)[0] == name
-        packed = _packed(package) if same else None
+        # Inputs may have changed meanwhile.
+        same = package.inputs == inputs and _key_and_inputs(options)[0] == name
+        packed = _pack(package) if same else None
     if packed is not None:
-        keep_entry(name, packed)
+        write_entry(name, packed)
 
 
 @contextmanager
-def _made(options: GenerationOptions) -> Generator[Package, None, None]:
-    """Give a package that is made anew, in the same way."""
-    # Slow to import, and not needed where a package is kept.
+def _generate_package(options: GenerationOptions) -> Generator[Package, None, None]:
+    """Give a newly generated package, in the same way."""
+    # Slow to import, and not needed for a cached package.
     from mcp_protogen.pipeline.output import trial
 
-    with trial.trying(options) as tried:
+    with trial.start_trial(options) as tried:
         from mcp_protogen.pipeline.generate import generate
 
         package = generate(options, tried.tell)
@@ -73,8 +73,8 @@ def _made(options: GenerationOptions) -> Generator[Package, None, None]:
         tried.require(package)
 
 
-def _named(options: GenerationOptions) -> tuple[str, GenerationInputs]:
-    """Return the digest of everything that a package depends on, and its inputs."""
+def _key_and_inputs(options: GenerationOptions) -> tuple[str, GenerationInputs]:
+    """Return the digest for the cache, and the inputs of a package."""
     code, inputs = (_CODE / _TRYING).glob("*.py"), read_inputs(options)
     name = digest(
         {
@@ -94,9 +94,9 @@ def _named(options: GenerationOptions) -> tuple[str, GenerationInputs]:
 
 
 def _versions() -> dict[str, str]:
-    """Return the version of each tool, as the name of its folder of metadata has it.
+    """Return the version of each tool, from the name of its metadata folder.
 
-    `importlib.metadata`, which also finds others, is slow to import.
+    `importlib.metadata`, the fallback, is slow to import.
     """
     found: dict[str, str] = {}
     for place in sys.path:
@@ -118,7 +118,7 @@ def _digests(given: Iterable[tuple[str, GivenFile]]) -> dict[str, Any]:
     return {revision: (file.name, sha256(file.content)) for revision, file in given}
 
 
-def _packed(package: Package) -> bytes:
+def _pack(package: Package) -> bytes:
     content = {
         "files": [(file.path, file.origin, file.content.decode()) for file in package.files],
         "warnings": [warning._asdict() for warning in package.warnings],
@@ -126,8 +126,8 @@ def _packed(package: Package) -> bytes:
     return zlib.compress(canonical(content), 1)
 
 
-def _kept(name: str, inputs: GenerationInputs) -> Package | None:
-    """Return the package that an earlier run has kept under a name."""
+def _read_cached(name: str, inputs: GenerationInputs) -> Package | None:
+    """Return the cached package with this name, or None."""
     packed = read_entry(name)
     if packed is None:
         return None

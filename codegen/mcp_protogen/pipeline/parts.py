@@ -1,7 +1,7 @@
-"""What a generated package may have beside messages: its parts, and what belongs to each.
+"""The optional parts of a generated package, and the contents of each.
 
-Tests prove that the table is right: no module of a package imports one that the package does not
-have, and each module of the runtime is used by what brings it.
+Tests check the table: no module of a package imports a missing one, and the part that brings a
+runtime module uses it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 ALL: Final = "all"
 NONE: Final = "none"
 DEFAULT: Final = ("stdio", "testing", "toolkit")
-"""The parts of a new package when nobody says otherwise."""
+"""The default parts of a new package."""
 
 PARTS: Final[Mapping[str, frozenset[str]]] = {
     "stdio": frozenset({"client", "server"}),
@@ -30,14 +30,14 @@ PARTS: Final[Mapping[str, frozenset[str]]] = {
     "redis": frozenset({"server"}),
     "postgres": frozenset({"server"}),
 }
-"""The parts that can be asked for, and the roles that each of them needs."""
+"""All parts, and the roles that each of them needs."""
 
 _ROLES: Final = "roles"
-"""A client or a server, whichever."""
+"""A client or a server."""
 _SEVERAL: Final = "several"
 """More than one revision."""
 _EXTENDED: Final = "extensions"
-"""An extension, whichever."""
+"""Any extension."""
 _EXTENSION: Final = "extension "
 """The extension whose name follows."""
 _APPS: Final = f"{_EXTENSION}apps"
@@ -50,7 +50,7 @@ _GENERATED: Final[Mapping[str, tuple[str, ...]]] = {
     "server": ("Server", "Session", "server"),
     "translate": ("translate",),
 }
-"""The names that a package, or each of its revisions, has of a generated module."""
+"""The exported names of each generated module, in the package or its revisions."""
 INSTANCES: Final[Mapping[str, str]] = {
     "client_of": "ConnectInMemory",
     "connect": "Connect",
@@ -58,11 +58,11 @@ INSTANCES: Final[Mapping[str, str]] = {
     "connect_http": "ConnectHttp",
     "connect_in_memory": "ConnectInMemory",
 }
-"""The names that a package has of instances that are made for it, and their exported classes."""
+"""Names of instances in a package, and their exported classes."""
 OF_REVISIONS: Final = frozenset(
     name for of in ("app", "client", "server") for name in _GENERATED[of]
 )
-"""Those that are in the revisions."""
+"""The names that are in the revisions."""
 
 
 class ClientClass(NamedTuple):
@@ -84,16 +84,16 @@ CLIENTS_OF_EXTENSIONS: Final[Mapping[str, ClientClass]] = {
         "", "features.ui.host", 'UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]'
     ),
 }
-"""The base of the client of an extension, by identifier, if it is not that of all clients."""
+"""The special base of an extension's client, by identifier."""
 ITEMS_OF_EXTENSIONS: Final[Mapping[str, str]] = {"io.modelcontextprotocol/ui": "features.ui.items"}
 """The module of the runtime that makes items of toolkits for an extension, by identifier."""
 
 Exports = tuple[tuple[str, tuple[str, ...]], ...]
-"""Names of the package's `__init__`, by the module of the runtime that they come from."""
+"""Names of the package's `__init__`, by their module of the runtime."""
 
 
 class Contents(NamedTuple):
-    """What belongs to a package that has everything in `when`.
+    """The contents of a package that has everything in `when`.
 
     `runtime` has modules of the runtime by folder; none stand for the whole folder. `modules` are
     generated ones, such as `server`, which is in the folder of each revision.
@@ -125,7 +125,7 @@ _LOSSES: Final = (
     ("core.errors", ("Untranslatable",)),
     ("core.losses", ("Loss", "Translated")),
 )
-# A tool's schema may ask for header fields, whatever its server is reached over.
+# A tool's schema may ask for header fields with any transport.
 _MARKS: Final = {"rules": ("param_headers",)}
 
 CONTENTS: Final = (
@@ -146,10 +146,11 @@ CONTENTS: Final = (
             "connection": (),
             "core": (
                 *("base64url", "connection_errors", "extensions", "forms", "http_request"),
-                *("losses", "middleware", "models", "options", "pagination", "places", "tasks"),
+                *("json_pointers", "losses", "middleware", "models", "options", "pagination"),
+                "tasks",
             ),
             "messages": (
-                *("envelope", "extended_table", "forgiving", "method_table", "reading"),
+                *("envelope", "extended_table", "lenient_params", "method_table", "reading"),
                 "repairing",
             ),
             "rpc": ("endpoint", "jobs", "outgoing", "peer", "send_queue"),
@@ -173,7 +174,7 @@ CONTENTS: Final = (
         {
             "core": ("form_fields", "oauth_scopes", "subscriptions", "untitled_schema"),
             "server": (
-                *("answers", "asked_forms", "base", "connection", "context", "layers", "lifespan"),
+                *("answers", "base", "connection", "context", "form_check", "layers", "lifespan"),
                 *("listen_streams", "questions", "rounds", "sealed_state", "serve", "strategies"),
                 *("thread_waits", "waiting_strategies"),
             ),
@@ -200,7 +201,7 @@ CONTENTS: Final = (
                 *("libraries", "many_errors", "recent_names", "schema_patterns"),
                 *("schema_validation", "subscriptions"),
             ),
-            "messages": ("mending",),
+            "messages": ("lenient_results",),
             "rules": ("client_negotiation",),
         },
         (
@@ -281,11 +282,11 @@ CONTENTS: Final = (
                 "uri_templates",
             ),
             "toolkit": (
-                *("app", "catalogue", "completed_items", "completions", "decorators"),
-                *("dependencies", "docstrings", "failures", "functions", "items", "links"),
-                *("lookup", "media", "middleware", "mounting", "mounts", "named_items", "offers"),
-                *("results", "revision_models", "scopes", "server", "switching", "task_options"),
-                *("threads", "uri_templates", "visibility"),
+                *("app", "call_scope", "catalogue", "completions", "decorators", "dependencies"),
+                *("docstrings", "failures", "functions", "items", "links", "lookup", "media"),
+                *("middleware", "mounting", "mounts", "prompts_and_resources", "request_items"),
+                *("results", "revision_models", "server", "switching", "task_options", "threads"),
+                *("toolkit_runtime", "uri_templates", "visibility"),
             ),
             **_MARKS,
         },
@@ -339,14 +340,14 @@ CONTENTS: Final = (
         {
             "core": ("base64url", "clocks", "files"),
             "features.tasks": (
-                *("at_peer", "board", "core_form", "holding", "lifecycle", "on_wire"),
+                *("board", "core_form", "leases", "lifecycle", "on_wire", "remote_tasks"),
                 *("task", "watch"),
             ),
             "rules": ("task_forms", "task_methods"),
             "storage": ("engine", "memory_tasks", "task_files"),
         },
         (
-            ("features.tasks.at_peer", ("TaskCancelled", "TaskState")),
+            ("features.tasks.remote_tasks", ("TaskCancelled", "TaskState")),
             ("features.tasks.board", ("TaskOptions",)),
             ("storage.memory_tasks", ("MemoryTaskStore",)),
             ("storage.task_files", ("FileTaskStore",)),
@@ -471,8 +472,8 @@ CONTENTS: Final = (
             frozenset({"http-server", engine}),
             {
                 "features.sharing": (
-                    *("client_messages", "letters", "record", "relay", "shared"),
-                    *("shared_sessions", "worker_peers"),
+                    *("client_messages", "record", "relay", "shared"),
+                    *("shared_sessions", "worker_messages", "worker_peers"),
                 )
             },
             (("features.sharing.shared", ("Shared",)),),
@@ -483,10 +484,7 @@ CONTENTS: Final = (
 
 
 class PartSelection(NamedTuple):
-    """The parts and extensions of one package, and whether it has several revisions.
-
-    From these follows what it has.
-    """
+    """The parts and extensions of one package, and whether it has several revisions."""
 
     parts: Collection[str]
     several: bool = False
@@ -494,23 +492,23 @@ class PartSelection(NamedTuple):
 
     @property
     def exports(self) -> Exports:
-        """The names of the runtime that the package has, by module, sorted."""
+        """The exported names of the runtime, by module, sorted."""
         found: dict[str, set[str]] = {}
-        for module, names in (export for one in self._contents for export in one.exports):
+        for module, names in (export for contents in self._contents for export in contents.exports):
             found.setdefault(module, set()).update(names)
         return tuple((module, tuple(sorted(found[module]))) for module in sorted(found))
 
     @property
     def modules(self) -> frozenset[str]:
-        """The generated modules; those of a revision without its folder."""
-        return frozenset(module for one in self._contents for module in one.modules)
+        """The generated modules; for modules of a revision, without its folder."""
+        return frozenset(module for contents in self._contents for module in contents.modules)
 
     def has_runtime(self, module: str) -> bool:
         """Return whether a module of the runtime, or the folder of one, is in the package."""
         return not module or any(
             f"{module}.".startswith(f"{place}.") or f"{place}.".startswith(f"{module}.")
-            for one in self._contents
-            for place in one.places
+            for contents in self._contents
+            for place in contents.places
         )
 
     @property
@@ -519,19 +517,20 @@ class PartSelection(NamedTuple):
         has = {*self.parts, *roles, *([_ROLES] if roles else ()), *([_SEVERAL] * self.several)}
         has |= {_EXTENDED} if self.extensions else set()
         has |= {f"{_EXTENSION}{name}" for name in self.extensions}
-        return [one for one in CONTENTS if one.when <= has]
+        return [contents for contents in CONTENTS if contents.when <= has]
 
 
 def missing_names(selection: PartSelection) -> dict[str, str]:
-    """Return what brings each name that a package could have and one of `selection` has not."""
+    """Return the options that would add each name that a package of `selection` lacks."""
     here = _names(selection)
     brought: dict[str, list[str]] = {}
-    # Some names need two parts, or a part and a role, which are asked for with a comma between.
-    pairs = [_parts_for(one.when) for one in CONTENTS if len(one.when) > 1 and one.when & {*PARTS}]
+    # Some names need two parts, or a part and a role, written with a comma.
+    conditions = (contents.when for contents in CONTENTS)
+    pairs = [_parts_for(when) for when in conditions if len(when) > 1 and when & {*PARTS}]
     for parts in [[part] for part in PARTS] + pairs:
         for name in _names(PartSelection({*selection.parts, *parts}, selection.several)) - here:
-            # What fewer parts bring is known by then.
-            if not any(set(one.split(",")) <= {*parts} for one in brought.get(name, ())):
+            # Smaller combinations come first.
+            if not any(set(choice.split(",")) <= {*parts} for choice in brought.get(name, ())):
                 brought.setdefault(name, []).append(",".join(parts))
     found = {name: f"--with {' or '.join(parts)}" for name, parts in brought.items()}
     for name in _names(selection._replace(several=True)) - here:
@@ -540,7 +539,7 @@ def missing_names(selection: PartSelection) -> dict[str, str]:
 
 
 def _parts_for(when: frozenset[str]) -> list[str]:
-    """Return the parts that bring something, with one that has the role if none else has it."""
+    """Return the parts in a condition, with a part that has the role if the others lack it."""
     parts = when & {*PARTS}
     return sorted({*parts, "stdio"} if when - parts else parts)
 
@@ -551,10 +550,10 @@ def _names(selection: PartSelection) -> set[str]:
     return exported.union(*(_GENERATED.get(module, ()) for module in selection.modules))
 
 
-def parts_named(said: Iterable[str]) -> tuple[str, ...]:
-    """Return the parts that are named, one by one or with commas between, sorted.
+def parse_parts(said: Iterable[str]) -> tuple[str, ...]:
+    """Return the parts in a list of names, which may contain commas, sorted.
 
-    Raise `ProblemError`: `unknown-part`, and `conflicting-options` for none and some.
+    Raise `ProblemError`: `unknown-part`, and `conflicting-options` for `none` with others.
     """
     names = {name.strip() for text in said for name in text.split(",")} - {""}
     known = {*PARTS, ALL, NONE}
@@ -572,15 +571,15 @@ def _unknown(name: str, known: Iterable[str]) -> Problem:
     return Problem("unknown-part", f"no part of a package is called {name!r:.80}", hint=hint)
 
 
-def recorded(parts: Collection[str]) -> list[str]:
-    """Return the parts as a lock has them: all of them as one word, for those of later versions."""
+def record_parts(parts: Collection[str]) -> list[str]:
+    """Return the parts for a lock; `all` stands for all parts, also those of later versions."""
     return [ALL] if {*parts} >= PARTS.keys() else sorted(parts)
 
 
-def unrecorded(said: object) -> tuple[str, ...]:
-    """Return the parts that a lock has, which are all in one that is older than parts.
+def read_parts(said: object) -> tuple[str, ...]:
+    """Return the parts in a lock: all, if it is older than parts.
 
-    Raise `TypeError` for what no lock of this version says.
+    Raise `TypeError` for unknown values.
     """
     if said is None or said == [ALL]:
         return tuple(sorted(PARTS))

@@ -1,9 +1,9 @@
-"""The choice of what a run generates: from settings and the lock of the package to options.
+"""The options of a run, from settings and the lock of the package.
 
-A package keeps the revisions and extensions that it has, unless somebody says which ones are to
-stay. Pinned ones are generated anew. One that came from a user's file is kept as it is where that
-file is not named again, because its schema is not at hand. A folder keeps its form, too: who names
-a target or layers says the whole form anew; who names neither may change the rest of it.
+A package keeps its revisions and extensions, unless the user chooses the ones that stay. Pinned
+ones are generated anew. One from a user's file is kept unchanged unless the file is named again,
+because its schema is not available. A folder also keeps its form: a target or layers replace the
+whole form; without them, single options change.
 """
 
 import re
@@ -23,7 +23,7 @@ from mcp_protogen.pipeline.config import (
     GivenFile,
     GivenPatches,
 )
-from mcp_protogen.pipeline.inputs.named_extensions import chosen
+from mcp_protogen.pipeline.inputs.named_extensions import choose_extensions
 from mcp_protogen.pipeline.inputs.own_patches import read_patches
 from mcp_protogen.pipeline.inputs.own_templates import read_statement
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names, pinned_extensions
@@ -38,45 +38,42 @@ from mcp_protogen.pipeline.package import (
     newer,
     runtime_in,
 )
-from mcp_protogen.pipeline.parts import ALL, DEFAULT, NONE, PartSelection, parts_named
+from mcp_protogen.pipeline.parts import ALL, DEFAULT, NONE, PartSelection, parse_parts
 from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.pipeline.target import LAYERS, Layer, TargetOptions
 
 
 class PackageTask(NamedTuple):
-    """One run, with everything it needs already read.
-
-    `staying` is the lock without the revisions that are removed.
-    """
+    """One run, with all its files read; `pruned_lock` is the lock without removed revisions."""
 
     out: Path
     lock: Lock | None
-    staying: Lock | None
+    pruned_lock: Lock | None
     options: GenerationOptions
 
 
 def prepare(settings: Settings) -> PackageTask:
-    """Read the lock and the named files, and choose what is generated."""
+    """Read the lock and the named files, and return the task."""
     out = output_folder(settings)
     lock = read_lock(out)
     settings = with_locked(settings, lock)
     _refuse_conflicts(settings)
     target = target_of(settings, lock)
-    staying = _staying(settings, lock)
-    options = _of_revisions(settings, staying)._replace(
+    pruned = _prune(settings, lock)
+    options = _revision_options(settings, pruned)._replace(
         docstrings=settings.docstrings or Docstrings.OURS,
         parts=DEFAULT if settings.parts is None else settings.parts,
         runtime=installed_runtime(settings.runtime),
-        templates=_templates(settings.templates),
+        templates=_check_templates(settings.templates),
         target=target,
-        distribution=made_by(target),
-        names=_given(settings.names),
+        distribution=target_distribution(target),
+        names=_read_optional(settings.names),
     )
-    kept = None if settings.has_only("extensions") else staying
+    kept = None if settings.has_only("extensions") else pruned
     options = with_extensions(options, settings.extensions, kept, _read)
     if target is not None:
         refuse_kept(options)
-    return PackageTask(out, lock, staying, options)
+    return PackageTask(out, lock, pruned, options)
 
 
 def output_folder(settings: Settings) -> Path:
@@ -88,61 +85,62 @@ def output_folder(settings: Settings) -> Path:
 
 
 def _refuse_conflicts(settings: Settings) -> None:
-    said = ((one, getattr(settings, one.field)) for one in OPTIONS)
-    given = {one.spelled: value for one, value in said if value is not None}
+    values = ((option, getattr(settings, option.field)) for option in OPTIONS)
+    given = {option.spelled: value for option, value in values if value is not None}
     if settings.schema is not None:
         given["--schema"] = settings.schema
     elif len(settings.schemas or ()) != 1:  # --rules needs exactly one schema
         given.pop("--schema", None)
-    refuse_conflicts(given, (one.rule for one in OPTIONS if one.rule))
+    refuse_conflicts(given, (option.rule for option in OPTIONS if option.rule))
 
 
-def _staying(settings: Settings, lock: Lock | None) -> Lock | None:
+def _prune(settings: Settings, lock: Lock | None) -> Lock | None:
     if settings.only == ():
-        message = "no revision is named that stays in the package"
-        raise ProblemError(Problem("no-revision", message, hint="name them with --revision"))
-    return pruned(lock, settings.only, load_pins())
+        message = "--prune would remove all revisions"
+        hint = "name those that stay with --revision"
+        raise ProblemError(Problem("no-revision", message, hint=hint))
+    return prune_lock(lock, settings.only, load_pins())
 
 
-def _of_revisions(settings: Settings, staying: Lock | None) -> GenerationOptions:
-    schema, rules = _given(settings.schema), _given(settings.rules)
+def _revision_options(settings: Settings, lock: Lock | None) -> GenerationOptions:
+    schema, rules = _read_optional(settings.schema), _read_optional(settings.rules)
     schemas = {revision: _read(file) for revision, file in (settings.schemas or {}).items()}
     patches = read_patches(settings.patches or (), _read)
     pins = load_pins()
     requested = revision_names(settings.revisions or (), pins)
-    options = select(requested, pins, staying, schema, schemas)
+    options = select(requested, pins, lock, schema, schemas)
     refuse_unused(options, schemas, patches)
     if rules is not None:
-        of = options.schemas.keys() - schemas.keys() or options.schemas
-        options = options._replace(rules=dict.fromkeys(of, rules))
+        names = options.schemas.keys() - schemas.keys() or options.schemas
+        options = options._replace(rules=dict.fromkeys(names, rules))
     return options._replace(patches=patches)
 
 
-def _templates(folder: Path | None) -> Path | None:
+def _check_templates(folder: Path | None) -> Path | None:
     if folder is None:
         return None
     if not folder.is_dir():
-        message = "there is no folder of templates here"
+        message = "this folder of templates does not exist"
         raise ProblemError(Problem("missing-templates", message, str(folder)))
     read_statement(folder)  # raises for templates of another contract
     return folder
 
 
-def _given(source: str | None) -> GivenFile | None:
+def _read_optional(source: str | None) -> GivenFile | None:
     return None if source is None else _read(source)
 
 
 def _read(source: str) -> GivenFile:
-    from mcp_protogen.pipeline.sources.upstream import given_file
+    from mcp_protogen.pipeline.sources.upstream import read_file_or_url
 
-    return given_file(source)
+    return read_file_or_url(source)
 
 
 def with_locked(settings: Settings, lock: Lock | None) -> Settings:
-    """Return settings with what the lock has of options that stay as they were.
+    """Return settings with the values of the lock for options that are not set.
 
-    Parts are added to those that are there, unless these are to be removed. Who names a target or
-    layers says the whole form anew. Raise `ProblemError`: `unknown-part`, `conflicting-options`.
+    Parts are added to the existing ones, unless --prune removes these. A target or layers replace
+    the whole form. Raise `ProblemError`: `unknown-part`, `conflicting-options`.
     """
     locked = locked_options(lock.inputs.options) if lock else {}
     anew = any(getattr(settings, field) is not None for field in FORMS)
@@ -152,8 +150,8 @@ def with_locked(settings: Settings, lock: Lock | None) -> Settings:
         if getattr(settings, field) is None and not (anew and BY_FIELD[field].of == "alone")
     }
     if settings.parts is not None:
-        there = () if settings.has_only("parts") else locked.get("parts", ())
-        kept["parts"] = tuple(sorted({*parts_named(settings.parts), *there}))
+        existing = () if settings.has_only("parts") else locked.get("parts", ())
+        kept["parts"] = tuple(sorted({*parse_parts(settings.parts), *existing}))
     return settings._replace(**kept)
 
 
@@ -161,10 +159,7 @@ _WITH_SCHEMA = "or name a published schema: --revision NAME --schema FILE"
 
 
 def revision_names(requested: Iterable[str], pins: Pins) -> tuple[str, ...]:
-    """Return the revisions that flags or settings name, sorted.
-
-    Lists with commas are split, and "all" stands for every pinned one.
-    """
+    """Return revisions from names, lists with commas, and "all" for every pinned one; sorted."""
     names = {name.strip() for text in requested for name in text.split(",")} - {""}
     if ALL in names:
         names = (names - {ALL}) | set(pins)
@@ -178,45 +173,45 @@ def select(
     schema: GivenFile | None = None,
     named: Mapping[str, GivenFile] = MappingProxyType({}),
 ) -> GenerationOptions:
-    """Return the options of a run that asks for revisions in a folder whose lock is `lock`.
+    """Return the options of a run for requested revisions in a folder with this lock.
 
-    `schema` is for the one revision asked for, or for the only one among several that is not
-    pinned; those of `named` are for revisions by their names. Raise `ProblemError`: `no-revision`,
-    `ambiguous-schema`, `unsafe-name`, `unknown-revision`.
+    `schema` is for the only requested revision, or for the only one that is not pinned; `named` has
+    schemas by revision. Raise `ProblemError`: `no-revision`, `ambiguous-schema`, `unsafe-name`,
+    `unknown-revision`.
     """
     locked: Mapping[str, RevisionInputs] = lock.inputs.revisions if lock else {}
     _refuse_misuse(requested, pins, locked, schema, named)
     schemas = {name: file for name, file in named.items() if name in {*requested, *locked}}
     if schema:
         unnamed = tuple(name for name in requested if name not in named)
-        schemas |= dict.fromkeys(_stands_for(unnamed, pins), schema)
+        schemas |= dict.fromkeys(_possible_revisions(unnamed, pins), schema)
     pinned = {name for name, inputs in locked.items() if inputs.source == PINNED}
-    made = {name for name in (*requested, *pinned) if name in pins} | schemas.keys()
+    generated = {name for name in (*requested, *pinned) if name in pins} | schemas.keys()
     kept = {
         name: inputs
         for name, inputs in locked.items()
-        if name not in made and inputs.source != PINNED
+        if name not in generated and inputs.source != PINNED
     }
-    return GenerationOptions(tuple(sorted(made)), schemas, kept=kept)
+    return GenerationOptions(tuple(sorted(generated)), schemas, kept=kept)
 
 
-def installed_runtime(said: str | None) -> str | None:
+def installed_runtime(name: str | None) -> str | None:
     """Return the module of the runtime to import; None for a copy.
 
-    Raise `ProblemError` (`unsafe-name`) for what cannot be the name of a module.
+    Raise `ProblemError` (`unsafe-name`) for an invalid name.
     """
-    if said is None or said == COPY:
+    if name is None or name == COPY:
         return None
     try:
-        return installed_module(str(said))
+        return installed_module(str(name))
     except UnsafeName as error:
-        message = f"{said!r:.80} cannot be the module of a runtime: it {error}"
+        message = f"{name!r:.80} cannot be the module of a runtime: it {error}"
         hint = f"name it as programs import it: mcp_protogen_runtime; or {COPY}, for a copy"
         raise ProblemError(Problem("unsafe-name", message, hint=hint)) from error
 
 
-def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
-    """Return the lock with only the revisions that are to stay, if these are named."""
+def prune_lock(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | None:
+    """Return the lock with only the revisions in `only`, if given."""
     if lock is None or only is None:
         return lock
     names = revision_names(only, pins)
@@ -224,7 +219,7 @@ def pruned(lock: Lock | None, only: Iterable[str] | None, pins: Pins) -> Lock | 
     return lock._replace(inputs=lock.inputs._replace(revisions=stay))
 
 
-def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:
+def refuse_downgrade(lock: Lock, inputs: GenerationInputs, place: str) -> None:
     """Raise `ProblemError` (`older-generator`) if a later version made the package."""
     was, now = lock.inputs.generator, inputs.generator
     if newer(was, now):
@@ -234,20 +229,20 @@ def refuse_going_back(lock: Lock, inputs: GenerationInputs, place: str) -> None:
 
 
 @raising
-def refuse_unmakeable(
+def refuse_missing_schemas(
     options: GenerationOptions, lock: Lock | None, inputs: GenerationInputs
 ) -> Iterator[Problem]:
-    """Raise `ProblemError` for revisions and extensions that cannot be made or kept.
+    """Raise `ProblemError` for revisions and extensions that cannot be generated or kept.
 
     `needs-schema`: one from a user's file that no longer fits the rest of the package.
-    `unknown-revision`, `unknown-extension`: one that an earlier version of the tool had pinned.
+    `unknown-revision`, `unknown-extension`: one that is no longer pinned.
     """
     if lock is None:
         return
-    same = _same_stubs(lock.inputs, inputs)
+    same = _revisions_fit(lock.inputs, inputs)
     if not same:
-        yield from _outdated(options)
-    yield from unmakeable(options, lock, inputs.revisions, same=same)
+        yield from _find_outdated(options)
+    yield from _find_missing_extension_schemas(options, lock, inputs.revisions, same=same)
     for name in lock.inputs.revisions.keys() - inputs.revisions.keys():
         message = f"revision {name!r} of the package is not pinned in {inputs.generator}"
         hint = f"remove it with --prune, {_WITH_SCHEMA}"
@@ -264,11 +259,11 @@ def _refuse_misuse(
 ) -> Iterator[Problem]:
     known = {*pins, *locked}
     if not requested and not known & set(locked):
-        hint = "name one with --revision NAME, or say --revision all"
-        yield Problem("no-revision", "no revision is asked for", hint=hint)
+        hint = "name one with --revision NAME, or use --revision all"
+        yield Problem("no-revision", "no revision is requested", hint=hint)
     unnamed = tuple(name for name in requested if name not in named)
-    if schema and len(_stands_for(unnamed, pins)) != 1:
-        message = "it is not clear which revision this schema is for"
+    if schema and len(_possible_revisions(unnamed, pins)) != 1:
+        message = "the revision of this schema is unclear"
         hint = "name it: --schema REVISION=FILE, or --revision NAME"
         yield Problem("ambiguous-schema", message, schema.name, hint=hint)
     for name in requested:
@@ -286,36 +281,36 @@ def refuse_unused(
 ) -> Iterator[Problem]:
     """Raise `ProblemError` (`unused-file`) for files of revisions that are not generated."""
     named = [(name, file.name) for name, file in schemas.items()]
-    named += [(one.revision, one.place) for one in patches if one.revision]
+    named += [(patch.revision, patch.place) for patch in patches if patch.revision]
     for name, place in named:
         if name not in options.revisions:
             message = f"this is for revision {name!r:.80}, which is not generated"
-            hint = did_you_mean(name, options.revisions, "ask for it with --revision")
+            hint = did_you_mean(name, options.revisions, "add it with --revision")
             yield Problem("unused-file", message, place, hint=hint)
 
 
-def _stands_for(requested: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
-    """Return the revisions that a schema may be for."""
-    return (
-        requested if len(requested) == 1 else tuple(name for name in requested if name not in pins)
-    )
+def _possible_revisions(requested: tuple[str, ...], pins: Container[str]) -> tuple[str, ...]:
+    """Return the possible revisions of an unnamed schema."""
+    if len(requested) == 1:
+        return requested
+    return tuple(name for name in requested if name not in pins)
 
 
-def _same_stubs(was: GenerationInputs, now: GenerationInputs) -> bool:
-    """Return whether a revision that is kept fits the rest of the package."""
+def _revisions_fit(was: GenerationInputs, now: GenerationInputs) -> bool:
+    """Return whether kept revisions fit the rest of the package."""
     roles = {"client", "server"}
     before, after = (
         (
-            *(made.generator_digest, made.runtime_digest, made.templates_digest),
-            *(runtime_in(made), PartSelection(made.parts).modules & roles),
-            made.options.get("docstrings"),
+            *(inputs.generator_digest, inputs.runtime_digest, inputs.templates_digest),
+            *(runtime_in(inputs), PartSelection(inputs.parts).modules & roles),
+            inputs.options.get("docstrings"),
         )
-        for made in (was, now)
+        for inputs in (was, now)
     )
     return before == after
 
 
-def _outdated(options: GenerationOptions) -> Iterator[Problem]:
+def _find_outdated(options: GenerationOptions) -> Iterator[Problem]:
     for name, inputs in options.kept.items():
         made = f"revision {name!r} was made from {inputs.source}"
         message = f"{made} by another build of mcp-gen, or with other parts or docstrings"
@@ -323,47 +318,53 @@ def _outdated(options: GenerationOptions) -> Iterator[Problem]:
         yield Problem("needs-schema", message, hint=hint)
 
 
-_Read = Callable[[str], GivenFile]
+_ReadFile = Callable[[str], GivenFile]
 
 
 def with_extensions(
-    options: GenerationOptions, said: tuple[str, ...] | None, lock: Lock | None, read: _Read
+    options: GenerationOptions,
+    requested: tuple[str, ...] | None,
+    lock: Lock | None,
+    read: _ReadFile,
 ) -> GenerationOptions:
-    """Return the options of a run, with the extensions that it names, and those of the lock.
+    """Return the options of a run with its requested extensions, and those of the lock.
 
-    `said` are names, each with a file or URL if there is one; `read` reads a file or URL. Raise
-    `ProblemError`: `unknown-extension`, `unbound-extension`, `missing-facts`, `unsafe-name`,
-    `conflicting-options`, `unreadable-source`.
+    A requested name may have a file or URL (`NAME=FILE`), which `read` reads. Raise `ProblemError`:
+    `unknown-extension`, `unbound-extension`, `missing-facts`, `unsafe-name`, `conflicting-options`,
+    `unreadable-source`.
     """
     locked: Mapping[str, ExtensionInputs] = lock.inputs.extensions if lock else {}
-    if not said and not locked:
+    if not requested and not locked:
         return options
     pinned = {extension.name: extension for extension in pinned_extensions()}
-    named = chosen(said or (), pinned, options.revisions)
-    there = {name for name, made in locked.items() if name not in named and made.source != PINNED}
-    kept = {name: locked[name] for name in there if _extended(locked[name], options)}
-    again = (name for name in locked.keys() - named.keys() - there if name in pinned)
-    made: dict[str, GivenFile | None] = {
+    named = choose_extensions(requested or (), pinned, options.revisions)
+    unnamed = locked.keys() - named.keys()
+    own = {name for name in unnamed if locked[name].source != PINNED}
+    kept = {name: locked[name] for name in own if _extends_any(locked[name], options)}
+    again = (name for name in unnamed - own if name in pinned)
+    generated: dict[str, GivenFile | None] = {
         name: None for name in again if {*pinned[name].revisions} & {*options.revisions}
     }
-    made |= {name: None if source is None else read(source) for name, source in named.items()}
+    generated |= {name: None if source is None else read(source) for name, source in named.items()}
     return options._replace(
-        extensions=dict(sorted(made.items())), kept_extensions=dict(sorted(kept.items()))
+        extensions=dict(sorted(generated.items())), kept_extensions=dict(sorted(kept.items()))
     )
 
 
-def unmakeable(
+def _find_missing_extension_schemas(
     options: GenerationOptions, lock: Lock, now: Mapping[str, object], *, same: bool
 ) -> Iterator[Problem]:
-    """Yield a problem for each extension of a package that cannot be made or kept.
+    """Yield a problem for each extension of a package that cannot be generated or kept.
 
-    `now` are the inputs of today's revisions, and `same` says whether the rest of the package is
-    as it was.
+    `now` are the current inputs of revisions; `same` says whether the rest of the package is
+    unchanged.
     """
     for name, made in options.kept_extensions.items():
-        if same and all(now.get(one) == lock.inputs.revisions[one] for one in made.revisions):
+        if same and all(
+            now.get(revision) == lock.inputs.revisions[revision] for revision in made.revisions
+        ):
             continue
-        message = f"extension {name!r} was made from {made.source}, for what the package was then"
+        message = f"extension {name!r} was made from {made.source}, and the package has changed"
         hint = f"generate it again: --extension {name}={made.source}"
         yield Problem("needs-schema", message, hint=hint)
     if not lock.inputs.extensions:
@@ -376,44 +377,44 @@ def unmakeable(
             yield Problem("unknown-extension", message, hint=hint)
 
 
-def _extended(made: ExtensionInputs, options: GenerationOptions) -> bool:
-    return not {*made.revisions}.isdisjoint({*options.revisions, *options.kept})
+def _extends_any(inputs: ExtensionInputs, options: GenerationOptions) -> bool:
+    return not {*inputs.revisions}.isdisjoint({*options.revisions, *options.kept})
 
 
 _CLASS = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Z]\w*", re.ASCII)
 
 
 def target_of(settings: Settings, lock: Lock | None) -> TargetOptions | None:
-    """Return the target of a run; None for our own package.
+    """Return the target of a run; None for a whole package.
 
     Raise `ProblemError`: `conflicting-options`, `unknown-layer`, `unsafe-name`.
     """
     form: dict[str, Any] = {
-        one.field: value
-        for one in OPTIONS
-        if one.of == "alone" and (value := getattr(settings, one.field)) is not None
+        option.field: value
+        for option in OPTIONS
+        if option.of == "alone" and (value := getattr(settings, option.field)) is not None
     }
-    _refuse_unsafe(settings.base_class)
+    _refuse_bad_base_class(settings.base_class)
     if not form:
         return None
     if lock is not None and is_whole(lock.inputs.options):
-        message = "the folder has a whole package, and keeps it"
+        message = "the folder has a whole package, which types and tables alone cannot replace"
         hint = "generate types and tables alone into another folder: --out FOLDER"
         raise ProblemError(Problem("conflicting-options", message, hint=hint))
     _refuse_package_options(settings)
     if settings.layers is not None:
-        form["layers"] = _layers(settings.layers)
+        form["layers"] = _parse_layers(settings.layers)
     return TargetOptions(**form)
 
 
-def made_by(target: TargetOptions | None) -> str | None:
-    """Return the distribution of a target of others, with its version; None for one of ours.
+def target_distribution(target: TargetOptions | None) -> str | None:
+    """Return the distribution of a third-party target, with its version, or None.
 
     Raise `ProblemError`: `unknown-target`, `bad-target`.
     """
     if target is None:
         return None
-    # The search for what is installed is slow to import, and most packages have no target.
+    # Slow to import, and most packages have no target.
     from mcp_protogen.pipeline.target_registry import distribution_of
 
     return distribution_of(target.target)
@@ -421,27 +422,25 @@ def made_by(target: TargetOptions | None) -> str | None:
 
 @raising
 def _refuse_package_options(settings: Settings) -> Iterator[Problem]:
-    for one in OPTIONS:
-        value = getattr(settings, one.field)
-        if one.of == "whole" and value and value != (NONE,):
-            message = (
-                f"{one.spelled} is for a whole package, and a target makes types and tables alone"
-            )
+    for option in OPTIONS:
+        value = getattr(settings, option.field)
+        if option.of == "whole" and value and value != (NONE,):
+            message = f"{option.spelled} is for whole packages, not for --target or --only"
             hint = "leave it out, or leave out --target and --only"
             yield Problem("conflicting-options", message, hint=hint)
 
 
 @raising
 def refuse_kept(options: GenerationOptions) -> Iterator[Problem]:
-    """Raise `ProblemError` (`needs-schema`) for revisions that would be kept as they are."""
+    """Raise `ProblemError` (`needs-schema`) for revisions that would be kept unchanged."""
     for name, inputs in options.kept.items():
         message = f"revision {name!r} was made from {inputs.source}, which is not named"
         hint = f"name it again: --revision {name} --schema {inputs.source}; or remove it: --prune"
         yield Problem("needs-schema", message, hint=hint)
 
 
-def _layers(said: Iterable[str]) -> tuple[Layer, ...]:
-    named = {name.strip() for text in said for name in text.split(",")} - {""}
+def _parse_layers(texts: Iterable[str]) -> tuple[Layer, ...]:
+    named = {name.strip() for text in texts for name in text.split(",")} - {""}
     raise_errors(
         Problem("unknown-layer", f"there is no layer {name!r:.80}", hint=did_you_mean(name, LAYERS))
         for name in sorted(named - {*LAYERS})
@@ -453,7 +452,7 @@ def _layers(said: Iterable[str]) -> tuple[Layer, ...]:
 
 
 @raising
-def _refuse_unsafe(base_class: str | None) -> Iterator[Problem]:
+def _refuse_bad_base_class(base_class: str | None) -> Iterator[Problem]:
     if base_class is None:
         return
     if not _CLASS.fullmatch(base_class) or any(map(iskeyword, re.split("[.:]", base_class))):

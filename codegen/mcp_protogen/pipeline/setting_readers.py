@@ -1,7 +1,7 @@
-"""How settings are read from pyproject.toml.
+"""Readers of settings in pyproject.toml.
 
-Paths are relative to that file. The person who runs mcp-gen may not be the one who wrote it. So a
-path must be below its folder; only the command line may name other places.
+Paths are relative to that file and must be below its folder, because the file may be untrusted;
+only the command line may name other places.
 """
 
 import json
@@ -25,13 +25,13 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 
 class OutsideError(ValueError):
-    """A setting leads out of the folder of its file."""
+    """Raised for a setting that leads out of the folder of its file."""
 
 
 def read_text(value: Any, _: Path) -> str:
-    """Return a text that is not empty."""
+    """Return a non-empty text."""
     if not isinstance(value, str) or not value:
-        raise ValueError("must be a string that is not empty")
+        raise ValueError("must be a non-empty string")
     return value
 
 
@@ -47,24 +47,24 @@ def read_path(value: Any, base: Path) -> Path:
     path, real = _follow(value, base)
     if not real.is_relative_to(base.resolve()):
         raise OutsideError("leads out of the folder of this file")
-    return seen(path)
+    return shorten_path(path)
 
 
 def read_out(value: Any, base: Path) -> Path:
-    """Return a place to write to, which may be anywhere in the git repository of the file."""
+    """Return an output path, which may be anywhere in the git repository of the file."""
     path, real = _follow(value, base)
     root = _repository(base.resolve())
     if root is None:
         return read_path(value, base)
     if _GIT in real.parts[len(root.parts) :] or _repository(real) != root:
         raise OutsideError("leads out of the git repository of this file")
-    return seen(path)
+    return shorten_path(path)
 
 
 def _follow(value: Any, base: Path) -> tuple[Path, Path]:
     path = base / read_text(value, base)
     real = Path(os.path.realpath(path))
-    if real.is_symlink():  # one of a circle, which Path.resolve does not bear before Python 3.13
+    if real.is_symlink():  # part of a cycle, which Path.resolve does not accept before Python 3.13
         raise OutsideError("cannot be followed")
     return path, real
 
@@ -74,8 +74,8 @@ def _repository(folder: Path) -> Path | None:
     return next((root for root in (folder, *folder.parents) if (root / _GIT).exists()), None)
 
 
-def seen(path: Path) -> Path:
-    """Return `path` relative to the working directory if it is below, which is easier to read."""
+def shorten_path(path: Path) -> Path:
+    """Return `path` relative to the working directory, if it is below."""
     here = Path.cwd()
     return path.relative_to(here) if path.is_relative_to(here) else path
 
@@ -83,14 +83,14 @@ def seen(path: Path) -> Path:
 def read_source(value: Any, base: Path) -> str:
     """Return the path of a file to read."""
     text = str(read_path(value, base))
-    # A path may read like a URL once it is one from the working directory: ./file:/etc/hosts.
+    # A relative path may look like a URL: ./file:/etc/hosts.
     if _URL.match(read_text(value, base)) or _URL.match(text):
         raise OutsideError("is a URL")
     return text
 
 
 def read_extensions(value: Any, base: Path) -> tuple[str, ...]:
-    """Return names of extensions, each with a file if there is one."""
+    """Return names of extensions, which may have a file."""
     named = (text.partition("=") for text in read_texts(value, base))
     return tuple(
         f"{name}={read_source(source, base)}" if equals else name for name, equals, source in named
@@ -98,9 +98,9 @@ def read_extensions(value: Any, base: Path) -> tuple[str, ...]:
 
 
 def revision_and_file(text: str) -> FileOf:
-    """Return the file or URL that "REVISION=FILE" names; "FILE" alone names no revision.
+    """Return the parts of "REVISION=FILE", or of "FILE" without a revision.
 
-    What is no name of a revision belongs to the file or URL.
+    A prefix that cannot be a revision belongs to the file or URL.
     """
     name, equals, source = text.partition("=")
     return FileOf(name, source) if equals and is_revision(name) else FileOf("", text)
@@ -114,9 +114,9 @@ def read_schemas(value: Any, base: Path) -> Mapping[str, str]:
 
 
 def read_patches(value: Any, base: Path) -> tuple[FileOf | GivenPatches, ...]:
-    """Return files of patches, or what a table has by revision; `*` stands for each revision."""
+    """Return files of patches, or patches in a table by revision; `*` stands for each revision."""
     if is_object(value):
-        return tuple(_patches_of(revision, one, base) for revision, one in value.items())
+        return tuple(_patches_of(revision, patches, base) for revision, patches in value.items())
     named = map(revision_and_file, read_texts(value, base))
     return tuple(FileOf(revision, read_source(file, base)) for revision, file in named)
 
@@ -128,27 +128,29 @@ def _patches_of(key: str, value: Any, base: Path) -> FileOf | GivenPatches:
     try:
         json.dumps(value, allow_nan=False)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"must have values of JSON alone: {error}") from error
-    # What is in them is read with those of files.
+        raise ValueError(f"must have only JSON values: {error}") from error
+    # The entries are checked with those of files.
     pointer = jsonpointer.join("tool", "mcp-gen", "patches", key)
-    return GivenPatches(revision, tuple(value), str(seen(base / PROJECT)), pointer)
+    return GivenPatches(revision, tuple(value), str(shorten_path(base / PROJECT)), pointer)
 
 
 def read_clients(value: Any, base: Path) -> tuple[ClientSettings, ...]:
     """Return the typed clients of a project."""
     if not is_object(value):
         raise ValueError("must be a table of tables: [tool.mcp-gen.clients.NAME]")
-    return tuple(_client(name, one, base) for name, one in value.items())
+    return tuple(_client(name, table, base) for name, table in value.items())
 
 
 def _client(name: str, value: Any, base: Path) -> ClientSettings:
     if not is_object(value) or not value.keys() >= {"server", "out"}:
-        raise ValueError(f"has no server or no out in {name}")
+        raise ValueError(f"lacks server or out in {name}")
     if unknown := sorted(value.keys() - _OF_CLIENTS.keys()):
         hint = did_you_mean(unknown[0], _OF_CLIENTS)
         raise ValueError(f"has no setting {unknown[0]!r} in {name}; {hint}")
     try:
-        said: dict[str, Any] = {key: _OF_CLIENTS[key](one, base) for key, one in value.items()}
+        said: dict[str, Any] = {
+            key: _OF_CLIENTS[key](setting, base) for key, setting in value.items()
+        }
     except OutsideError:
         raise
     except ValueError as error:
@@ -156,14 +158,14 @@ def _client(name: str, value: Any, base: Path) -> ClientSettings:
     return ClientSettings(name, **said)
 
 
-def one_of(choices: type[_Choice]) -> Callable[[Any, Path], Any]:
-    """Return a reader of some values."""
+def choice_reader(choices: type[_Choice]) -> Callable[[Any, Path], Any]:
+    """Return a reader for the values of an enumeration."""
 
     def read(value: Any, base: Path) -> Any:
         try:
             chosen = choices(read_text(value, base))
         except ValueError as error:
-            known = ", ".join(str(one.value) for one in choices)
+            known = ", ".join(str(choice.value) for choice in choices)
             raise ValueError(f"must be one of {known}") from error
         return chosen if isinstance(chosen, StrEnum) else chosen.value
 
@@ -171,7 +173,7 @@ def one_of(choices: type[_Choice]) -> Callable[[Any, Path], Any]:
 
 
 def read_flag(value: Any, _: Path) -> bool:
-    """Return whether something is wanted."""
+    """Return a boolean."""
     if not isinstance(value, bool):
         raise ValueError("must be true or false")
     return value

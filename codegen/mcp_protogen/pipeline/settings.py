@@ -1,7 +1,7 @@
 """The settings of a run: flags merged over `[tool.mcp-gen]` of the nearest pyproject.toml.
 
-Nothing is generated, fetched or written here. Paths in pyproject.toml are relative to that file,
-paths on the command line to the working directory.
+Paths in pyproject.toml are relative to that file, paths on the command line to the working
+directory.
 """
 
 import os
@@ -22,7 +22,7 @@ from mcp_protogen.pipeline.config import (
 )
 from mcp_protogen.pipeline.options import BY_FIELD, BY_KEY, OPTIONS
 from mcp_protogen.pipeline.parts import ALL
-from mcp_protogen.pipeline.setting_readers import OutsideError, seen
+from mcp_protogen.pipeline.setting_readers import OutsideError, shorten_path
 from mcp_protogen.pipeline.target import Extra, Layout, Quotes
 
 _TABLE = "[tool.mcp-gen]"
@@ -34,18 +34,16 @@ _SAID_WITH = {
 
 
 class Settings(NamedTuple):
-    """The settings of a run, from pyproject.toml or flags; None where it is not set.
+    """The settings of a run, from pyproject.toml or flags; None where not set.
 
-    `own` are patterns of files in the output folder that belong to the user; `--check` does not
-    report them. `listed` are the lists of pyproject.toml by their fields; with `only_listed`, they
-    are all that the package has. With `prune`, what is not asked for is removed from the package.
-    `runtime` is the module of an installed runtime, or `COPY`. `extensions` are names, each with
-    the file or URL in place of its pin if there is one: "tasks", "tasks=FILE"; `ALL`, or `NONE`.
-    `schemas` are files or URLs by revision, and `schema` is one for a revision that is not named.
-    `patches` are files, or entries that pyproject.toml has itself.
-    From `target` to `quotes`, they say in which form types and tables are generated alone.
-    `names` is the file or URL of names that the user gives to types. `clients` are typed clients,
-    which have a command of their own.
+    `own` are patterns of the user's files in the output folder; `--check` does not report them.
+    `listed` are the lists of pyproject.toml by their fields; with `only_listed`, the package has
+    nothing else. `prune` removes items that are not requested from the package. `runtime` is the
+    module of an installed runtime, or `COPY`. `extensions` are names, which may have a file or URL
+    in place of the pin: "tasks", "tasks=FILE"; `ALL`, or `NONE`. `schemas` are files or URLs by
+    revision, and `schema` is one for an unnamed revision. `patches` are files, or entries of
+    pyproject.toml. `target` to `quotes` are the form of types and tables alone. `names` is a file
+    or URL of the user's names for types. `clients` are typed clients, for the command `client`.
     """
 
     revisions: tuple[str, ...] | None = None
@@ -78,27 +76,27 @@ class Settings(NamedTuple):
 
     @property
     def only(self) -> tuple[str, ...] | None:
-        """The revisions that stay in the package; None if none is to be removed."""
+        """The revisions that stay in the package; None if all stay."""
         unsaid = () if self.parts is None and self.extensions is None else None
         return (self.listed.get("revisions") or self.revisions or unsaid) if self.prune else None
 
     def has_only(self, field: str) -> bool:
-        """Return whether the package is to have no others of a list than those asked for."""
+        """Return whether the package is limited to the requested items of a list."""
         pruned = self.prune or (self.only_listed and field in self.listed)
         return pruned and getattr(self, field) is not None
 
     def as_listed(self) -> "Settings":
-        """Return these settings, with lists that are all that the package has."""
+        """Return these settings, with lists that limit the package."""
         return self._replace(
             prune=self.prune or bool(self.listed.get("revisions")), only_listed=True
         )
 
     def over(self, other: "Settings") -> "Settings":
-        """Return these settings, with those of `other` where these are not set.
+        """Return these settings, with values of `other` where these are not set.
 
-        A schema and rules belong to the revision they were set with: naming other revisions drops
-        both, and what is set for revisions by their names, if these are not among them. A list of
-        revisions belongs to the folder it was set with.
+        A schema and rules belong to their revision: other revisions drop both, and also named
+        schemas and patches of revisions that are not requested. A list of revisions belongs to its
+        output folder.
         """
         said = {name: getattr(self, name) for name in BY_FIELD if self.overrule(name)}
         if self.revisions is not None:
@@ -111,22 +109,22 @@ class Settings(NamedTuple):
         return other._replace(**said)
 
     def _for(self, revisions: Iterable[str]) -> "Settings":
-        """Return these settings without what they have for other revisions than these."""
+        """Return these settings without schemas and patches of other revisions."""
         named = {name.strip() for text in revisions for name in text.split(",")}
         if ALL in named:
             return self
         schemas = {name: file for name, file in (self.schemas or {}).items() if name in named}
-        patches = tuple(one for one in self.patches or () if one.revision in {"", *named})
+        patches = tuple(patch for patch in self.patches or () if patch.revision in {"", *named})
         return self._replace(schemas=schemas or None, patches=patches or None)
 
     def overrule(self, name: str) -> bool:
-        """Return whether these settings, put over others, replace or drop their value of `name`."""
+        """Return whether `over` replaces or drops the other value of `name`."""
         dropped = self.revisions is not None and BY_FIELD[name].belongs_to_revisions
         return dropped or getattr(self, name) is not None
 
 
 def setting_names() -> tuple[str, ...]:
-    """Return the names that settings have in pyproject.toml, sorted."""
+    """Return the names of settings in pyproject.toml, sorted."""
     return tuple(sorted(BY_KEY))
 
 
@@ -135,9 +133,9 @@ def load_settings(
 ) -> Settings:
     """Return the `[tool.mcp-gen]` table of the nearest pyproject.toml at or above `start`.
 
-    With `only`, other settings are not read. A path that is not read, or that `flags` overrule, may
-    lead anywhere, because it is not used. Raise `ProblemError` with every entry that cannot be
-    used: `bad-config`, `outside-project`.
+    `only` limits the settings that are read. An unused path, which is not read or overruled by
+    `flags`, may lead anywhere. Raise `ProblemError` with every unusable entry: `bad-config`,
+    `outside-project`.
     """
     file = next((f for p in (start, *start.parents) if (f := p / PROJECT).is_file()), None)
     if file is None:
@@ -150,13 +148,15 @@ def load_settings(
 
         table = tomllib.loads(content.decode()).get("tool", {}).get("mcp-gen", {})
     except (OSError, ValueError, AttributeError) as error:
-        raise ProblemError(Problem("bad-config", str(error), str(seen(file)))) from error
+        raise ProblemError(Problem("bad-config", str(error), str(shorten_path(file)))) from error
     return _settings(table, file, flags or Settings(), only)
 
 
 def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | None) -> Settings:
     if not is_object(table):
-        raise ProblemError(Problem("bad-config", f"{_TABLE} is not a table", str(seen(file))))
+        raise ProblemError(
+            Problem("bad-config", f"{_TABLE} is not a table", str(shorten_path(file)))
+        )
     values: dict[str, Any] = {}
     problems: list[Problem] = []
     for key, value in table.items():
@@ -173,14 +173,20 @@ def _settings(table: Any, file: Path, flags: Settings, only: Container[str] | No
                 said = _SAID_WITH.get(key, f"{option.spelled} ...")
                 hint = f"if you want that, name it on the command line: mcp-gen {said}"
                 message = f"{key} in {_TABLE} {error}"
-                problems.append(Problem("outside-project", message, str(seen(file)), hint=hint))
+                problems.append(
+                    Problem("outside-project", message, str(shorten_path(file)), hint=hint)
+                )
         except ValueError as error:
             problems.append(_bad(f"{key} in {_TABLE} {error}", file))
     if problems:
         raise ProblemError(*problems)
-    lists = (one.field for one in OPTIONS if one.is_list and values.get(one.field) is not None)
+    lists = (
+        list_option.field
+        for list_option in OPTIONS
+        if list_option.is_list and values.get(list_option.field) is not None
+    )
     return Settings(**values, listed={field: values[field] for field in lists})
 
 
 def _bad(message: str, file: Path, hint: str = "") -> Problem:
-    return Problem("bad-config", message, str(seen(file)), hint=hint)
+    return Problem("bad-config", message, str(shorten_path(file)), hint=hint)

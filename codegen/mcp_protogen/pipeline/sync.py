@@ -1,8 +1,8 @@
-"""Regeneration of a package with the installed mcp-gen, as its own lock says.
+"""Regeneration of a package with the installed mcp-gen, by its lock.
 
-It does the same work as `mcp-gen --out` without arguments: the lock and the settings of the project
-say which revisions, from which schemas and with which templates. Where nothing has changed, the
-files are compared with newly generated ones, not with the lock alone. Nothing is printed here.
+It does the same as `mcp-gen --out` without arguments: the lock and the settings of the project
+choose revisions, schemas and templates. If nothing has changed, the files are also compared with
+newly generated ones.
 """
 
 import os
@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mcp_protogen.base.canonical import sha256
-from mcp_protogen.base.printable import counted, listed
+from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.commands import PackageState, package_state, write
-from mcp_protogen.pipeline.inputs.named_extensions import named_extensions
+from mcp_protogen.pipeline.inputs.named_extensions import parse_extension_names
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.output.drift import Cause, DriftKind
 from mcp_protogen.pipeline.output.lock import (
@@ -26,17 +26,14 @@ from mcp_protogen.pipeline.output.lock import (
 from mcp_protogen.pipeline.package import PINNED, newer
 from mcp_protogen.pipeline.parts import ALL
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
-from mcp_protogen.pipeline.selection import pruned
+from mcp_protogen.pipeline.selection import prune_lock
 from mcp_protogen.pipeline.settings import Settings, load_settings
 
 
 def check(out: Path, flags: Settings, start: Path) -> RunReport:
-    """Return a report of whether `sync` would change anything, and why.
-
-    The user's own files do not matter.
-    """
+    """Report whether `sync` would change anything, and why; the user's own files do not count."""
     settings = _settings(out, flags, start)
-    lock, found = _compared(settings, _with_draft(out, settings))
+    lock, found = _compare(settings, _with_draft(out, settings))
     if not found.causes:
         return _in_step(out, found)
     edited = {cause.subject for cause in found.causes if cause.kind is DriftKind.EDITED} - {
@@ -51,20 +48,20 @@ def check(out: Path, flags: Settings, start: Path) -> RunReport:
 def sync(
     out: Path, flags: Settings, start: Path, *, force: bool = False, cached: bool = True
 ) -> RunReport:
-    """Generate the package in `out` anew, and report what changed and why.
+    """Generate the package in `out` anew, and report the changes and their causes.
 
-    `start` is the folder that the user named. If `flags` have the package, the settings there hold.
+    `start` is the folder that the user named; its settings apply if `flags` name the package.
     """
     settings = _settings(out, flags, start)
     remaking = _with_draft(out, settings)
-    lock, before = _compared(settings, remaking)
+    lock, before = _compare(settings, remaking)
     if not before.causes:
         return _in_step(out, before)
     if not force:
         _refuse_unnamed(out, lock, before)
     done = write(remaking, force=force, cached=cached)
     changes = tuple(_changes(before, lock, out))
-    written = counted(sum(change.action is not Action.REMOVE for change in changes), "file")
+    written = pluralize(sum(change.action is not Action.REMOVE for change in changes), "file")
     removed = sum(change.action is Action.REMOVE for change in changes)
     summary = f"{out}: {_versions(lock, before)}; {written} written, {removed} removed"
     return done._replace(command="sync", summary=summary, drift=before.causes, files=changes)
@@ -73,7 +70,7 @@ def sync(
 def _settings(out: Path, flags: Settings, start: Path) -> Settings:
     """Return the settings of the package in `out`: flags over settings of its project.
 
-    A project names its package, which may be beside it. The nearest project is asked first.
+    The project is the nearest one that names this package.
     """
     named, flags = flags.out is not None, flags._replace(out=out)
     for place in [start] if named else [out, start, Path.cwd()]:
@@ -84,23 +81,20 @@ def _settings(out: Path, flags: Settings, start: Path) -> Settings:
 
 
 def _with_draft(out: Path, settings: Settings) -> Settings:
-    """Return the settings with the schemas of extensions from files, if they are there.
-
-    So is that of the one revision from a file.
-    """
-    lock = pruned(read_lock(out), settings.only, load_pins())
+    """Return the settings with the schema files of extensions and of one draft, if they exist."""
+    lock = prune_lock(read_lock(out), settings.only, load_pins())
     if lock:
         settings = _with_extension_files(lock, settings)
     drafts = [*_drafts(lock, settings)] if lock and settings.schema is None else []
-    # Options name one schema; a package of several is not made anew unless somebody says how.
+    # The settings have one schema; several drafts need explicit options.
     return drafts[0] if len(drafts) == 1 else settings
 
 
 def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
-    """Yield settings for each revision from a file whose schema is there and unchanged."""
+    """Yield settings for each revision from a file that exists unchanged."""
     pins = load_pins()
     for revision, inputs in lock.inputs.revisions.items():
-        if inputs.rules and not settings.rules:  # these are not at hand
+        if inputs.rules and not settings.rules:  # the rules are not available
             continue
         if _is_here(inputs.source, inputs.published):
             others = () if revision in pins else settings.listed.get("revisions", ())
@@ -108,7 +102,7 @@ def _drafts(lock: Lock, settings: Settings) -> Iterator[Settings]:
 
 
 def _with_extension_files(lock: Lock, settings: Settings) -> Settings:
-    said = named_extensions(settings.extensions or ())
+    said = parse_extension_names(settings.extensions or ())
     found = {
         name: made.source
         for name, made in lock.inputs.extensions.items()
@@ -124,19 +118,18 @@ def _with_extension_files(lock: Lock, settings: Settings) -> Settings:
 
 
 def _is_here(source: str, published: str) -> bool:
-    """Return whether the file that something was made from is there and unchanged."""
-    if source == PINNED or Path(source).name != source:  # a URL, or nothing that we wrote
+    """Return whether a source file exists unchanged."""
+    if source == PINNED or Path(source).name != source:  # a URL, or not written by us
         return False
     file = Path(source)
     return file.is_file() and sha256(file.read_bytes()) == published
 
 
-def _compared(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:
+def _compare(settings: Settings, remaking: Settings) -> tuple[Lock, PackageState]:
     """Return the lock and the state of the package.
 
-    `remaking` are the settings to make it with, `settings` those to verify it with. A draft that
-    was added to others, or to which others were added, may lack translations to them. So it is not
-    generated anew for the comparison.
+    `remaking` are the settings to generate it, `settings` those to verify it. A draft beside other
+    revisions may lack translations, so it is not generated anew for the comparison.
     """
     found = package_state(remaking, regenerate=remaking == settings)
     lock = found.task.lock
@@ -156,25 +149,25 @@ def _own_causes(found: PackageState) -> tuple[Cause, ...]:
 _UNNAMED = {
     "names": Problem(
         "other-names",
-        "the package was generated with names of your own, and none are given now",
+        "the package was generated with your own names, and none are given now",
         hint='set names = "FILE" in [tool.mcp-gen] of pyproject.toml; or use --force',
     ),
     "patches": Problem(
         "other-patches",
-        "the package was generated with patches of your own, and none are given now",
+        "the package was generated with your own patches, and none are given now",
         hint="set patches in [tool.mcp-gen] of pyproject.toml; or use --force",
     ),
     "templates": Problem(
         "other-templates",
-        "the package was generated with your own templates, and none are named now",
+        "the package was generated with your own templates, and none are given now",
         hint='name their folder with --templates, or set templates = "FOLDER"; or use --force',
     ),
 }
-"""What is wrong if an option that a package was generated with is not given any more."""
+"""The problem for each option of the package that is missing now."""
 
 
 def _refuse_unnamed(out: Path, lock: Lock, state: PackageState) -> None:
-    """Raise `ProblemError` for what the package was made with and nobody gives now."""
+    """Raise `ProblemError` for options of the package that are missing now."""
     was, now = lock.inputs.options, state.inputs.options
     raise_errors(
         problem._replace(place=str(out))
@@ -185,7 +178,7 @@ def _refuse_unnamed(out: Path, lock: Lock, state: PackageState) -> None:
 
 def _in_step(out: Path, state: PackageState) -> RunReport:
     revisions = ", ".join(state.inputs.revisions)
-    summary = f"{out} is in step with {state.inputs.generator}: {revisions}{state.unproven}"
+    summary = f"{out} is in step with {state.inputs.generator}: {revisions}{state.unproven_note}"
     return RunReport("sync", RunStatus.FINE, summary, str(out))
 
 
@@ -196,7 +189,7 @@ def _versions(lock: Lock, state: PackageState) -> str:
 
 
 def _changes(before: PackageState, lock: Lock, out: Path) -> Iterator[FileChange]:
-    """Yield the change of each generated file except the lock, which changes with any of them."""
+    """Yield the change of each generated file except the lock."""
     after = read_lock(out)
     files: Mapping[str, LockedFile] = after.files if after else {}
     found = before.tree.files
@@ -214,12 +207,12 @@ _NAMED = 10
 
 
 def locate(start: Path) -> Path:
-    """Return the folder of the generated package that `start` is or has.
+    """Return `start` if it is a generated package, or the package in it.
 
     Raise `ProblemError`: `no-package`, `several-packages`, or `bad-config` for unusable settings.
     """
     if not start.is_dir():
-        message = "this is not a folder" if start.exists() else "there is no such folder"
+        message = "this is not a folder" if start.exists() else "this folder does not exist"
         hint = "name a project, or the folder of a generated package"
         raise ProblemError(Problem("no-package", message, str(start), hint=hint))
     if os.path.lexists(start / LOCK_NAME):
@@ -227,7 +220,7 @@ def locate(start: Path) -> Path:
     said = load_settings(start.resolve(), only=("out",)).out
     if said is not None:
         if not os.path.lexists(said / LOCK_NAME):
-            message = "[tool.mcp-gen] names this folder, but there is no generated package in it"
+            message = "[tool.mcp-gen] names this folder, but it has no generated package"
             hint = "run mcp-gen to generate it; or, if it was moved, correct out in pyproject.toml"
             raise ProblemError(Problem("no-package", message, str(said), hint=hint))
         return said
@@ -236,11 +229,11 @@ def locate(start: Path) -> Path:
 
 def _only(start: Path, found: Sequence[Path]) -> Path:
     if not found:
-        message = f"no generated package was found: no settings, and no {LOCK_NAME} below"
+        message = f"no generated package was found: no setting out, and no {LOCK_NAME} below"
         hint = 'name its folder, or set out = "FOLDER" in [tool.mcp-gen] of pyproject.toml'
         raise ProblemError(Problem("no-package", message, str(start), hint=hint))
     if len(found) > 1:
-        message = f"there are several packages: {listed(found, _NAMED)}"
+        message = f"the folder has several packages: {summarize_list(found, _NAMED)}"
         hint = "name one of them"
         raise ProblemError(Problem("several-packages", message, str(start), hint=hint))
     return found[0]

@@ -1,8 +1,8 @@
-"""The contract of a target: a form in which types and tables are generated, beside our package.
+"""The contract of a target: a form of generated types and tables without our runtime.
 
-The package that `mcp-gen` generates has a runtime. Code with a runtime of its own takes its types
-and tables alone, in the form of a target: plain Pydantic models, or another library or language.
-Targets are found by entry point, so that anybody can write one; see docs/targets.md.
+Code with another runtime uses only types and tables, in the form of a target: plain Pydantic
+models, or another library or language. Targets are found by entry point, so other packages can add
+some; see docs/targets.md.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from mcp_protogen.pipeline.ir import RevisionIR
 
 CONTRACT: Final = 2
-"""The version of this contract and of the IR. It rises when a target has to change."""
+"""The version of this contract and of the IR. It rises when targets must change."""
 
-GROUP: Final = "mcp_gen.targets"
-"""The group of entry points; each is an instance of a `Target`, and its name is the target's."""
+GROUP: Final = "mcp_protogen.targets"
+"""The group of entry points; each is an instance of a `Target` under its name."""
 
 Layer = Literal["models", "methods", "capabilities"]
 Layout = Literal["single", "package"]
@@ -30,14 +30,14 @@ QUOTES: Final[tuple[Quotes, ...]] = get_args(Quotes)
 
 
 class TargetOptions(NamedTuple):
-    """What is to be generated, and in which form.
+    """The layers and the form of generated code.
 
     With the layout "single", a revision is one module; with "package", a package with a module for
-    each layer. `base_class` is that of all classes, as "package.module:Class". `extra` says what
-    happens to undeclared members of types that the specification does not leave open. With
-    `root_models`, aliases are classes around a value. With `inline_objects`, objects that have no
-    name in the published types have none. With `types_only`, there is nothing that these lack.
-    `quotes` are those around strings.
+    each layer. `base_class` is that of all classes, as "package.module:Class". `extra` is the
+    handling of undeclared members in types that the specification does not leave open. With
+    `root_models`, aliases are classes around a value. With `inline_objects`, objects without a name
+    in the published types stay inline. `types_only` leaves out everything that these lack. `quotes`
+    are those around strings.
     """
 
     target: str = "pydantic"
@@ -52,14 +52,14 @@ class TargetOptions(NamedTuple):
 
     @property
     def said(self) -> frozenset[Setting]:
-        """The settings that have another value than their default."""
+        """The settings with another value than their default."""
         return frozenset(name for name in get_args(Setting) if getattr(self, name))
 
 
 class TargetFile(NamedTuple):
     """One generated file: a POSIX path relative to the output folder, and its text.
 
-    Modules of Python are checked and laid out by the generator; the text of others stays as it is.
+    The generator checks and formats Python modules; other texts stay unchanged.
     """
 
     path: str
@@ -71,16 +71,16 @@ class Target(Protocol):
 
     @property
     def contract(self) -> int:
-        """The version of the contract that it was written for."""
+        """The version of its contract."""
         ...
 
     @property
     def settings(self) -> frozenset[Setting]:
-        """The settings that it understands; others are refused before it is called."""
+        """The settings that it supports; others are refused before the call."""
         ...
 
     def files(
         self, revisions: Sequence["RevisionIR"], options: TargetOptions
     ) -> Iterable[TargetFile]:
-        """Yield all files; raise `ProblemError` for what cannot be said in this form."""
+        """Yield all files; raise `ProblemError` for anything that this form cannot express."""
         ...

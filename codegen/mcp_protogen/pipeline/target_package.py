@@ -1,4 +1,4 @@
-"""Types and tables alone: from the options of a run to the files of a target."""
+"""Types and tables alone, from the options of a run to the files of a target."""
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
@@ -15,23 +15,25 @@ from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.options import BY_FIELD
 from mcp_protogen.pipeline.package import Package
 from mcp_protogen.pipeline.target import Setting, TargetOptions
-from mcp_protogen.pipeline.target_registry import made_by, target_named
+from mcp_protogen.pipeline.target_registry import find_target, run_target
 
 
 def target_package(options: GenerationOptions, target: TargetOptions) -> Package:
-    """Return what a target makes of `options.revisions`; raise `ProblemError`."""
-    chosen = target_named(target.target)
+    """Return the package of a target for `options.revisions`; raise `ProblemError`."""
+    chosen = find_target(target.target)
     _refuse_unknown_settings(chosen.settings, target)
-    loaded = [sources.load(one, options) for one in options.revisions]
+    loaded = [sources.load(revision, options) for revision in options.revisions]
     given = [source.as_published() for source in loaded] if target.types_only else loaded
     derived = [derive_revision(source, for_target=True) for source in given]
-    # Targets of others may be older than this attribute.
+    # Third-party targets may be older than this attribute.
     free = getattr(chosen, "file_names", False) is True
-    irs = tuple(with_own_names(one.ir, options, file_names=free) for one in derived)
+    irs = tuple(with_own_names(result.ir, options, file_names=free) for result in derived)
     _refuse_shared_modules(irs)
-    files = target_files(made_by(chosen, irs, target), target.target)
+    files = target_files(run_target(chosen, irs, target), target.target)
     notices = chain.from_iterable(map(sources.inherited_notice, loaded))
-    warnings = dict.fromkeys((*notices, *chain.from_iterable(one.warnings for one in derived)))
+    warnings = dict.fromkeys(
+        (*notices, *chain.from_iterable(result.warnings for result in derived))
+    )
     return Package(files, read_inputs(options), tuple(warnings))
 
 
@@ -40,9 +42,9 @@ def _refuse_unknown_settings(
     known: Collection[Setting], target: TargetOptions
 ) -> Iterator[Problem]:
     for setting in sorted(target.said - {*known}):
-        message = f"target {target.target!r} does not know {BY_FIELD[setting].spelled}"
-        names = ", ".join(BY_FIELD[one].spelled for one in sorted(known))
-        hint = f"it knows {names or 'no such settings'}"
+        message = f"target {target.target!r} does not support {BY_FIELD[setting].spelled}"
+        names = ", ".join(BY_FIELD[known_setting].spelled for known_setting in sorted(known))
+        hint = f"it supports {names or 'no such options'}"
         yield Problem("conflicting-options", message, hint=hint)
 
 

@@ -1,4 +1,4 @@
-"""The targets that are installed, found by their entry points."""
+"""The installed targets, found by their entry points."""
 
 from collections.abc import Sequence
 from importlib.metadata import EntryPoint, entry_points
@@ -8,7 +8,7 @@ from mcp_protogen.pipeline.ir import RevisionIR
 from mcp_protogen.pipeline.target import CONTRACT, GROUP, Target, TargetFile, TargetOptions
 
 _OURS = "mcp_protogen."
-_HINT = "its package has to be repaired or updated"
+_HINT = "repair or update its package"
 
 
 def target_names() -> tuple[str, ...]:
@@ -16,16 +16,16 @@ def target_names() -> tuple[str, ...]:
     return tuple(sorted({found.name for found in entry_points(group=GROUP)}))
 
 
-def target_named(name: str) -> Target:
+def find_target(name: str) -> Target:
     """Return a target; raise `ProblemError`: `unknown-target`, `bad-target`."""
-    return _loaded(_entry(name))
+    return _load(_entry(name))
 
 
 def _entry(name: str) -> EntryPoint:
     found = tuple(entry_points(group=GROUP, name=name))
     if not found:
         known = target_names()
-        installed = f"installed: {', '.join(known)}; another one comes with a package of its own"
+        installed = f"installed: {', '.join(known)}; others need a package"
         hint = did_you_mean(name, known, installed)
         raise ProblemError(Problem("unknown-target", f"there is no target {name!r}", hint=hint))
     if len(found) > 1:
@@ -35,23 +35,23 @@ def _entry(name: str) -> EntryPoint:
     return next(iter(found))
 
 
-def made_by(
+def run_target(
     target: Target, revisions: Sequence[RevisionIR], options: TargetOptions
 ) -> tuple[TargetFile, ...]:
-    """Return the files of a target; raise `ProblemError` (`bad-target`) if it fails."""
+    """Run a target and return its files; raise `ProblemError` (`bad-target`) if it fails."""
     try:
         return tuple(target.files(revisions, options))
     except ProblemError:
         raise
-    except Exception as error:  # it is somebody else's code, as above
+    except Exception as error:  # third-party code may fail in any way
         message = f"target {options.target!r} failed: {type(error).__name__}: {error}"
         raise ProblemError(Problem("bad-target", message, hint=_HINT)) from error
 
 
 def distribution_of(name: str) -> str | None:
-    """Return the distribution of a target and its version; None for one of ours.
+    """Return the distribution and version of a third-party target; None for ours.
 
-    Raise `ProblemError` as `target_named` does.
+    Raise `ProblemError` as `find_target` does.
     """
     entry = _entry(name)
     if entry.value.startswith(_OURS):
@@ -59,11 +59,11 @@ def distribution_of(name: str) -> str | None:
     return f"{entry.dist.name} {entry.dist.version}" if entry.dist else entry.value
 
 
-def _loaded(entry: EntryPoint) -> Target:
+def _load(entry: EntryPoint) -> Target:
     try:
         target: Target = entry.load()
         contract = target.contract
-    except Exception as error:  # it is somebody else's code, which may fail in any way
+    except Exception as error:  # third-party code may fail in any way
         message = f"target {entry.name!r} cannot be loaded: {type(error).__name__}: {error}"
         raise ProblemError(Problem("bad-target", message, entry.value, hint=_HINT)) from error
     if contract != CONTRACT:

@@ -1,11 +1,11 @@
-"""The reports about built-in templates: which there are, and copies of them to edit."""
+"""Reports about built-in templates, and the export of copies to edit."""
 
 from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.file_set import write_files
-from mcp_protogen.base.printable import counted
+from mcp_protogen.base.printable import pluralize
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors, raising
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.pipeline.emit.template_contract import NAMES, unknown
@@ -14,13 +14,13 @@ from mcp_protogen.pipeline.inputs.own_templates import (
     TEMPLATE_CONTRACT,
     Statement,
     read_statement,
-    written_statement,
+    statement_content,
 )
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 
 
 def catalogue() -> RunReport:
-    """Return every template that users may replace, and what it prints."""
+    """Report the templates that users may replace, and their output."""
     width = max(map(len, NAMES))
     heading = f"{'template':<{width}}  prints (contract {TEMPLATE_CONTRACT})"
     plain = {name: prints.replace("`", "") for name, prints in NAMES.items()}
@@ -40,13 +40,13 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> RunRepo
     if out.exists() and not out.is_dir():
         message = "this is not a folder"
         raise ProblemError(Problem("not-a-folder", message, str(out), hint="name another one"))
-    # A new folder says nothing yet.
+    # A new folder has no statement yet.
     empty = not out.is_dir() or not any(out.iterdir())
     said = Statement(TEMPLATE_CONTRACT) if empty else read_statement(out)
     wanted = {name: _built_in(name) for name in NAMES if name in names or not names}
     _refuse_obstacles(wanted, out, said.exported, force=force)
     digests = {**said.exported, **{name: sha256(wanted[name]) for name in wanted}}
-    statement = written_statement(digests)
+    statement = statement_content(digests)
     changed = {
         name: content
         for name, content in {**wanted, STATEMENT: statement}.items()
@@ -58,7 +58,7 @@ def export(names: Collection[str], out: Path, *, force: bool = False) -> RunRepo
     )
     files = {out / name: content for name, content in changed.items()}
     write_files(files, out / STATEMENT, hint="name a folder in which you may write")
-    summary = f"{out}: {counted(len(changes), 'file')} written, contract {TEMPLATE_CONTRACT}"
+    summary = f"{out}: {pluralize(len(changes), 'file')} written, contract {TEMPLATE_CONTRACT}"
     return RunReport("templates export", RunStatus.FINE, summary, str(out), files=changes)
 
 
@@ -74,11 +74,11 @@ def _there(path: Path) -> bytes | None:
 def _refuse_obstacles(
     wanted: Mapping[str, bytes], out: Path, exported: Mapping[str, str], *, force: bool
 ) -> Iterator[Problem]:
-    """Raise `ProblemError` for each file that is not to be overwritten."""
+    """Raise `ProblemError` for each file that must not be overwritten."""
     for name, content in wanted.items():
         path = out / name
         if path.is_symlink() or (path.exists() and not path.is_file()):
-            message = "this is a link or a folder, in the place of a template"
+            message = "a link or a folder is in the place of this template"
             yield Problem("foreign-file", message, str(path), hint="move it away")
             continue
         found = _there(path)

@@ -1,8 +1,8 @@
-"""One end of one connection in one revision: messages in, events out; calls in, bytes out.
+"""One end of a connection in one revision: messages in, events out; calls in, bytes out.
 
 A connection never awaits, opens nothing and has no clock: its driver passes the time, in seconds of
-a clock that does not go back. In the stateless era its requests carry an envelope, its state never
-changes, and what a client declares is looked up for each request.
+a monotonic clock. In the stateless era its requests carry an envelope, its state never changes, and
+a client's capabilities are looked up for each request.
 """
 
 from collections.abc import Iterator, Mapping
@@ -51,45 +51,45 @@ _ROLES: Final[tuple[Role, ...]] = ("client", "server")
 _STRAYS: Final[Mapping[Role, Strays]] = {"client": Strays("server"), "server": Strays("client")}
 
 
-# What messages of the peer come to that are not what they should be, or end or report something.
+# Events for messages that are invalid, or end or report something.
 
 
 class Refusal(NamedTuple):
-    """What has to be answered with an error, without an id if none could be read."""
+    """A message to answer with an error, without an id if none could be read."""
 
     id: RequestId | None
     error: RemoteError
 
 
 class Failure(NamedTuple):
-    """What came as an answer to our request `id`, and is none."""
+    """An invalid answer to the request `id` of this end."""
 
     id: RequestId
     error: RemoteError
 
 
 class Ignored(NamedTuple):
-    """A message that nobody waits for and that is not answered."""
+    """An unexpected message that is not answered."""
 
     error: RemoteError
 
 
 class Cancellation(NamedTuple):
-    """The cancellation of the request `id` of the peer."""
+    """The peer cancels its request `id`."""
 
     id: RequestId
     notification: Notification[Any]
 
 
 class Ended(NamedTuple):
-    """The end of what our request `id` started; its answer may still follow."""
+    """The peer ends the request `id` of this end; its answer may still follow."""
 
     id: RequestId
     notification: Notification[Any]
 
 
 class Progressed(NamedTuple):
-    """A report of how far our request `id` has come."""
+    """A progress report for the request `id` of this end."""
 
     id: RequestId
     notification: Notification[Any]
@@ -110,7 +110,7 @@ Event: TypeAlias = (
 
 
 class Pending:
-    """A request that waits; `progress` says whether the peer was asked to report it."""
+    """A pending request; `progress` is whether the peer was asked to report it."""
 
     __slots__ = ("_limit", "_patience", "due", "progress", "spec")
 
@@ -120,36 +120,32 @@ class Pending:
         self._patience = patience
         self._limit = now + patience.max_timeout
         self.due = min(now + patience.timeout, self._limit)
-        """When the answer is overdue."""
 
-    def hold(self, held: bool, now: float) -> None:
-        """Let the time stand still, or begin anew."""
-        now = inf if held else now
+    def set_paused(self, paused: bool, now: float) -> None:
+        now = inf if paused else now
         self._limit = now + self._patience.max_timeout
         self.due = min(now + self._patience.timeout, self._limit)
 
     def renew(self, now: float) -> None:
-        """Wait on after a report of progress, if that is wanted, within the limit."""
         if self._patience.renewed_by_progress:
             self.due = min(now + self._patience.timeout, self._limit)
 
-    def left(self, now: float) -> CallOptions:
-        """Return the time that is left, for a call that takes the place of this one."""
+    def remaining_options(self, now: float) -> CallOptions:
+        """Return the remaining time, for a call that replaces this one."""
         due = self._patience.timeout if self._patience.renewed_by_progress else self.due - now
         return {"timeout": due, "max_timeout": self._limit - now}
 
     @property
     def seconds(self) -> float:
-        """The seconds for which an answer is waited for, as it stands."""
         patience = self._patience
         return patience.max_timeout if self.due == self._limit else patience.timeout
 
 
 class StoredJSON(Mapping[Role, Mapping[str, Any]]):
-    """JSON objects by the role of who declared them, kept as they are or as text.
+    """JSON objects by the role that declared them, decoded or as text.
 
-    A decoded value may take twenty times as much as its text, and a server may have many clients:
-    it keeps text, which is decoded at each access.
+    A decoded value may take twenty times as much memory as its text, and a server may have many
+    clients: it keeps text, decoded at each access.
     """
 
     __slots__ = ("client", "open_needs", "server")
@@ -158,17 +154,17 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
         self.client: Mapping[str, Any] | bytes | None = objects.get("client")
         self.server: Mapping[str, Any] | bytes | None = objects.get("server")
         self.open_needs: dict[AnyRequest, tuple[Requirement, ...]] = {}
-        """What of requests is looked at each time, as it is not declared."""
+        """The needs of requests that are checked each time, because they are not declared."""
 
     def __setitem__(self, role: Role, declared: Mapping[str, Any] | bytes) -> None:
         setattr(self, role, declared)
         self.open_needs.clear()
 
     def __getitem__(self, role: Role) -> Mapping[str, Any]:
-        kept = self.client if role == "client" else self.server
-        if kept is None:
+        stored = self.client if role == "client" else self.server
+        if stored is None:
             raise KeyError(role)
-        return read_json(kept) if isinstance(kept, bytes) else kept
+        return read_json(stored) if isinstance(stored, bytes) else stored
 
     def __iter__(self) -> Iterator[Role]:
         return (role for role in _ROLES if getattr(self, role) is not None)
@@ -177,17 +173,17 @@ class StoredJSON(Mapping[Role, Mapping[str, Any]]):
         return sum(1 for _ in self)
 
 
-class Written(bytes):
+class ResultText(bytes):
     """The members of a result as JSON text, without `_meta`, in the revision of the wire."""
 
     __slots__ = ()
 
 
 class Connection:
-    """The knowledge that one role has of its connection in the revision of `table`.
+    """One role's state of its connection in the revision of `table`.
 
-    By role, `declared` has the JSON object of the capabilities in force, `identity` what it calls
-    itself. `envelope` holds the members, as JSON text, that belong into `_meta` of each request.
+    By role, `declared` has the JSON object of its capabilities, `identity` its name. As JSON text,
+    `envelope` has members for `_meta` of each request, `signature` those of each result.
     """
 
     __slots__ = (
@@ -227,33 +223,26 @@ class Connection:
         self.identity = StoredJSON({})
         self.envelope: bytes | None = None
         self.signature: bytes | None = None
-        """Members, as JSON text, that belong into `_meta` of each result."""
         self.shared = False
-        """Whether many clients send requests, which are then known to nobody by their ids."""
+        """Whether many clients send requests, so that ids do not identify them."""
         self.needs: lifecycle.OpenNeeds | None = None
-        """What requests of the peer need beside what this role has declared for good."""
+        """Needs of the peer's requests beyond the permanent declaration of this role."""
         self.state = state if table.era.has_handshake else State.NEW
         self._everything_passes = self.state is State.OPEN or not table.era.has_handshake
-        # What a client can do, it may say in each request.
+        # A client may declare capabilities in each request.
         self._declared_by_request = role == "server" and not table.era.remembers_client
         self.ids: Iterator[RequestId] = count(1)
-        """The ids of the requests that are still to be sent."""
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
         self._reported: frozenset[RequestId] = _NO_REQUESTS
         self.strays = _STRAYS[role]
-        """What came in place of answers."""
         # Some peers answer notifications by mistake; then the next error may be such an answer.
         self._notified_peer = False
         self.latest_due = inf
-        """When the answer to the request made last is overdue."""
 
     def enter(self, state: State) -> None:
-        """Go on to the next state of a handshake."""
         self.state = state
         self._everything_passes = state is State.OPEN
-
-    # What is sent.
 
     def request(
         self,
@@ -265,10 +254,10 @@ class Connection:
         progress: bool = False,
         meta: bytes | None = None,
     ) -> tuple[RequestId, bytes]:
-        """Return a new request and its id; raise `LocalError`, and then nothing has changed.
+        """Return a new request and its id; raise `LocalError` without changing anything.
 
-        With `progress` the peer is asked to report how far it has come, under the id as token.
-        `meta` are members of its `_meta`, as JSON text, before those of the envelope.
+        With `progress` the peer is asked to report progress, with the id as token. `meta` are
+        members of its `_meta`, as JSON text, before those of the envelope.
         """
         needs = self.declared.open_needs.get(spec)
         if needs is None or not self._everything_passes:
@@ -277,7 +266,7 @@ class Connection:
             needs = lifecycle.open_needs(spec, self.role, self.declared)
             self.declared.open_needs[spec] = needs
         if needs:
-            params = capabilities.admitted(spec.method, needs, params)
+            params = capabilities.admit_params(spec.method, needs, params)
         id, own = next(self.ids), self.envelope
         if progress:
             token = b'"%b":%b' % (PROGRESS_TOKEN.encode(), jsonrpc.write_id(id))
@@ -300,10 +289,10 @@ class Connection:
     ) -> bytes:
         """Return a notification, with the members `meta` in its `_meta`; raise `LocalError`.
 
-        `about` is the request of the peer that it belongs to: that may declare more.
+        `about` is the request of the peer to which it belongs; that may declare more capabilities.
         """
         self.table.admit(spec.method, self.role)
-        self._check(spec, params, None if about is None else self._declared(about))
+        self._check(spec, params, None if about is None else self._capabilities_for(about))
         self._notified_peer = True
         return self.table.serialise_notification(spec, params, meta=meta)
 
@@ -315,24 +304,29 @@ class Connection:
     ) -> None:
         lifecycle.check(spec, self.role, params, self.declared if declared is None else declared)
         if not self._everything_passes and self.role not in MAY_PASS[self.state, spec.phase]:
-            raise LocalError(f"{spec.method} cannot be sent yet: the state is {self.state.name}")
+            raise LocalError(
+                f"{spec.method} cannot be sent yet: the connection is in state "
+                f"{self.state.name}"
+            )
 
     def cancel(self, id: RequestId, reason: str) -> bytes | None:
-        """Forget the request `id`, and return what tells the peer so, if it is to be told."""
+        """Forget the request `id`, and return the cancellation to send, if any."""
         pending = self._asked.pop(id, None)
         if pending is None or self.table.notification(CANCELLED, self.role) is None:
             return None
-        # The one request that is never cancelled is the first (basic/utilities/cancellation).
-        return None if pending.spec.phase == "before_ready" else self._cancelled(id, reason)
+        # The first request is never cancelled (basic/utilities/cancellation).
+        return (
+            None if pending.spec.phase == "before_ready" else self._write_cancellation(id, reason)
+        )
 
     def end(self, id: RequestId, reason: str) -> bytes | None:
-        """Return what tells the peer that its open request `id` is over; its answer follows.
+        """Return the cancellation of the peer's open request `id`; its answer follows.
 
         None if it is not open any more (2026-07-28, basic/patterns/cancellation).
         """
-        return self._cancelled(id, reason) if id in self._open else None
+        return self._write_cancellation(id, reason) if id in self._open else None
 
-    def _cancelled(self, id: RequestId, reason: str) -> bytes:
+    def _write_cancellation(self, id: RequestId, reason: str) -> bytes:
         return jsonrpc.write_call(
             None, to_json(CANCELLED), to_json({"requestId": id, "reason": reason})
         )
@@ -341,7 +335,6 @@ class Connection:
         self._asked.pop(id, None)
 
     def report_on(self, ids: frozenset[RequestId]) -> None:
-        """Take in reports of requests that are answered, but still worked on."""
         self._reported = ids
 
     def awaits_answer_to(self, id: object) -> bool:
@@ -352,7 +345,7 @@ class Connection:
         return bool(self._asked)
 
     def deadline(self) -> float:
-        """Return when the next answer is overdue; infinity if none is awaited."""
+        """Return when the next answer is overdue; infinity if none is pending."""
         return min((pending.due for pending in self._asked.values()), default=inf)
 
     def time_left(self, id: RequestId, now: float) -> float:
@@ -360,34 +353,30 @@ class Connection:
         pending = self._asked.get(id)
         return 0.0 if pending is None else pending.due - now
 
-    def hold(self, id: RequestId, held: bool, now: float) -> None:
-        """Let the time for an answer stand still, or begin anew."""
+    def set_paused(self, id: RequestId, paused: bool, now: float) -> None:
         pending = self._asked.get(id)
         if pending is not None:
-            pending.hold(held, now)
+            pending.set_paused(paused, now)
 
     def overdue(self, now: float) -> list[tuple[RequestId, Pending]]:
-        """Return what is overdue; it still has to be cancelled or forgotten."""
+        """Return the overdue requests; the caller must cancel or forget them."""
         return [(id, pending) for id, pending in self._asked.items() if pending.due <= now]
 
-    # What is answered.
-
     def is_open(self, id: RequestId) -> bool:
-        """Return whether the peer still waits for the answer to its request `id`."""
         return id in self._open
 
     def discard(self, id: RequestId) -> None:
         self._open.pop(id, None)
 
     def answer(self, request: Request[Any], result: Any) -> bytes | None:
-        """Return a result; None if nobody waits for it. Raise `LocalError`, and stay open."""
+        """Return a result; None if the request is not open. Raise `LocalError`, and stay open."""
         open, id = self._open, request.id
         if open.get(id) is not request and not self.shared:
             return None
         if self.table.extensions:
             self._check_claimed(request, result)
         signature = self.signature
-        if type(result) is Written:
+        if type(result) is ResultText:
             body = result if signature is None else b'"_meta":{%b},%b' % (signature, result)
             data = jsonrpc.write_result(id, b"{%b}" % body)
         else:
@@ -402,11 +391,11 @@ class Connection:
             if not any(isinstance(result, claim.load()) for claim in claimed):
                 continue
             needed = Capability("client", (EXTENSIONS, extension.identifier))
-            if not needed.declared_in(self._declared(request)["client"]):
-                answer, lacking = type(result).__name__, f"declares no {extension.identifier}"
+            if not needed.declared_in(self._capabilities_for(request)["client"]):
+                answer, lacking = type(result).__name__, f"does not declare {extension.identifier}"
                 raise LocalError(f"{answer} cannot answer this {method}, which {lacking}")
 
-    def _declared(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
+    def _capabilities_for(self, request: Request[Any]) -> Mapping[Role, Mapping[str, Any]]:
         if not self._declared_by_request:
             return self.declared
         # Nothing is remembered between requests (2026-07-28, basic, "Statelessness").
@@ -414,14 +403,14 @@ class Connection:
         return {**self.declared, "client": self.table.inward("ClientCapabilities", given)}
 
     def refuse(self, request: Request[Any], error: ProtocolError) -> bytes | None:
-        """Return the error that answers a request, as `answer` does a result."""
+        """Return the error that answers a request; None if the request is not open."""
         if self._open.get(request.id) is not request and not self.shared:
             return None
         self._open.pop(request.id, None)
         return self.reject(request.id, error, request.spec.method)
 
     def reject(self, id: RequestId | None, error: ProtocolError, method: str = "") -> bytes | None:
-        """Return the error that answers what is no open request; None if it cannot be said."""
+        """Return an error outside an open request; None if it cannot be expressed."""
         code = self.table.code_to_send(method, error.code)
         try:
             return self.table.serialise_error(id, code, error.message, error.data)
@@ -429,67 +418,65 @@ class Connection:
             if id is None:
                 return None
             _log.warning("an error of %.100r was sent without its data: %s", method, unsent)
-            # What a handler put beside its error has no JSON form; the error itself still has.
+            # The data of a handler's error may have no JSON form; the error itself has.
             return self.table.serialise_error(id, code, error.message)
 
-    # What comes.
-
     def check_batch(self, batch: Batch) -> None:
-        """Raise `InvalidRequest` for a batch that may not be, and where the revision has none.
+        """Raise `InvalidRequest` for an invalid batch, or if the revision has none.
 
         2025-03-26, basic, "Batching"; JSON-RPC 2.0, section 6.
         """
         if not self.table.rules.batching:
             raise InvalidRequest(f"{self.table.revision} has no batches")
         if not batch.values:
-            raise InvalidRequest("a batch cannot be empty")
+            raise InvalidRequest("a batch must not be empty")
         opening = self.table.era.opened_by
-        if any(isinstance(one, Call) and one.method == opening for one in batch.members):
-            raise InvalidRequest(f"{opening} cannot be part of a batch")
+        if any(isinstance(member, Call) and member.method == opening for member in batch.members):
+            raise InvalidRequest(f"{opening} must not be part of a batch")
 
     def take(self, message: Parsed, now: float = 0.0) -> Event:
-        """Return the event that a message comes to. Never raises."""
+        """Return the event for a message. Never raises."""
         if isinstance(message, Malformed):
-            return self._fault(message.error)
+            return self._take_invalid(message.error)
         if isinstance(message, Response):
             pending = None if message.id is None else self._asked.get(message.id)
             try:
                 answer = self.table.read_answer(message, None if pending is None else pending.spec)
             except InvalidAnswer as error:
-                return self._fault(error)
-            return self._answered(answer)
+                return self._take_invalid(error)
+            return self._take_answer(answer)
         outcome = self.table.interpret(message, self.peer)
         if isinstance(outcome, InvalidParams):
-            from .messages.forgiving import reinterpret
+            from .messages.lenient_params import reinterpret
 
             outcome = reinterpret(self.table, message, outcome, self.peer)
         if isinstance(outcome, Request):
-            return self._requested(outcome)
+            return self._take_request(outcome)
         if isinstance(outcome, Notification):
-            return self._notified(outcome, now)
-        # A notification is never answered, whatever is wrong with it.
-        return Ignored(outcome) if outcome.id is None else self._fault(outcome)
+            return self._take_notification(outcome, now)
+        # Notifications are never answered, even invalid ones.
+        return Ignored(outcome) if outcome.id is None else self._take_invalid(outcome)
 
-    def _fault(self, error: RemoteError) -> Event:
-        # If the kind cannot be seen, it is an answer: servers send little else, and clients answer
-        # open questions.
+    def _take_invalid(self, error: RemoteError) -> Event:
+        # A message of unclear kind counts as an answer: servers send little else, and clients
+        # answer open questions.
         is_guess = error.meant == "message" and (
             self.role == "client" or (isinstance(error, InvalidRequest) and error.id in self._asked)
         )
         if not error.is_answer and not is_guess:
-            # The first request of that id is still to be answered, and no id is answered twice.
+            # The first request of that id is still open, and no id is answered twice.
             return Refusal(None if error.id in self._open else error.id, error)
-        id = self._only() if error.id is None else error.id
+        id = self._only_pending() if error.id is None else error.id
         pending = None if id is None else self._asked.pop(id, None)
         if id is None or pending is None:
             self._note_stray(error.id, error.message if error.id is None else "")
             return Ignored(error)
         return Failure(id, in_answer(error, pending.spec.method))
 
-    def _answered(self, answer: Result[Any] | Error) -> Event:
+    def _take_answer(self, answer: Result[Any] | Error) -> Event:
         id = answer.id
         if id is None and isinstance(answer, Error):
-            id = self._asked_without_id(answer)
+            id = self._request_of_error(answer)
         pending = None if id is None else self._asked.pop(id, None)
         if id is None or pending is None:
             text = f"{answer.message} (code {answer.code})" if isinstance(answer, Error) else ""
@@ -501,16 +488,15 @@ class Connection:
         code = self.table.code_that_came(pending.spec.method, answer.code)
         return answer._replace(id=id, code=code)
 
-    def _asked_without_id(self, error: Error) -> RequestId | None:
-        """Return the request that an error without an id answers; None if that is open."""
+    def _request_of_error(self, error: Error) -> RequestId | None:
+        """Return the request that an error without an id answers; None if unknown."""
         if error.code == METHOD_NOT_FOUND and self._notified_peer:
-            # Servers without the notification send this, although nothing answers one.
+            # Servers send this if they lack the notification, although nothing answers one.
             self._notified_peer = False
             return None
-        return self._only()
+        return self._only_pending()
 
-    def _only(self) -> RequestId | None:
-        """Return the only open request of this side; long-lived ones count if alone."""
+    def _only_pending(self) -> RequestId | None:
         ids = [id for id, asked in self._asked.items() if "long_lived" not in asked.spec.traits]
         ids = ids or list(self._asked)
         return ids[0] if len(ids) == 1 else None
@@ -518,17 +504,22 @@ class Connection:
     def _note_stray(self, id: RequestId | None, text: str) -> None:
         self.strays = self.strays.with_answer(id, text, self._asked)
 
-    def _requested(self, request: Request[Any]) -> Event:
+    def _take_request(self, request: Request[Any]) -> Event:
         id, spec = request.id, request.spec
         if id in self._open:
-            return Refusal(None, InvalidRequest(f"the id {id!r} is in use", id=id))
+            return Refusal(None, InvalidRequest(f"the id {id!r} is already in use", id=id))
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
-            return Refusal(id, InvalidRequest(f"{spec.method} came before its time", id=id))
+            return Refusal(
+                id,
+                InvalidRequest(
+                    f"{spec.method} is not allowed before the handshake is complete", id=id
+                ),
+            )
         requires = spec.requires
         if requires and self.needs is not None:
             requires = self.needs[spec]
         if requires:
-            declared = self._declared(request)
+            declared = self._capabilities_for(request)
             need = capabilities.unmet(requires, self.peer, request.params, declared)
             if need is not None:
                 return Refusal(id, self._unmet(need, request))
@@ -537,7 +528,6 @@ class Connection:
         return request
 
     def _unmet(self, need: Requirement, request: Request[Any]) -> RemoteError:
-        """Return the error for a request whose sender may not send it."""
         id, method = request.id, request.spec.method
         why = f"{method} needs {need.capability.name} here, which is not declared"
         role, path = need.capability.role, need.capability.path
@@ -548,14 +538,14 @@ class Connection:
         ):
             required = capabilities.declare([need.capability])
             return MissingClientCapability(why, required, id=id)
-        # A missing feature hides the whole method; a missing mode of it makes the params
-        # wrong (client/elicitation, "Error Handling"; client/roots, "Error Handling").
+        # A missing feature hides the whole method; a missing mode of it makes the params invalid
+        # (client/elicitation, "Error Handling"; client/roots, "Error Handling").
         return InvalidParams(why, id=id) if need.when else MethodNotFound(method, id=id)
 
-    def _notified(self, notification: Notification[Any], now: float) -> Event:
+    def _take_notification(self, notification: Notification[Any], now: float) -> Event:
         spec, params, _ = notification
         if spec.method == CANCELLED:
-            return self._given_up(notification)
+            return self._take_cancellation(notification)
         if spec.method == PROGRESS:
             pending = self._asked.get(params.progress_token)
             if self.table.carries:
@@ -569,10 +559,12 @@ class Connection:
             pending.renew(now)
             return Progressed(params.progress_token, notification)
         if not self._everything_passes and self.peer not in MAY_PASS[self.state, spec.phase]:
-            return Ignored(InvalidRequest(f"{spec.method} came before its time"))
+            return Ignored(
+                InvalidRequest(f"{spec.method} is not allowed before the handshake is complete")
+            )
         return notification
 
-    def _given_up(self, notification: Notification[Any]) -> Event:
+    def _take_cancellation(self, notification: Notification[Any]) -> Event:
         id = notification.params.request_id
         request, pending = self._open.get(id), self._asked.get(id)
         if request is not None and request.spec.phase != "before_ready":
@@ -580,5 +572,5 @@ class Connection:
             return Cancellation(id, notification)
         if pending is not None and "long_lived" in pending.spec.traits:
             return Ended(id, notification)
-        # Late, or never asked: "fire and forget" (basic/utilities/cancellation, "Error Handling").
+        # Late or unknown: "fire and forget" (basic/utilities/cancellation, "Error Handling").
         return Ignored(InvalidRequest("cancels a request that is not open"))

@@ -36,18 +36,17 @@ def in_memory(
 ) -> Opener:
     """Return an opener of connections to servers in this process, for `connect`; see `serve`.
 
-    Raises `TypeError` for what is no server.
+    Raises `TypeError` for an invalid server.
     """
     given: tuple[Any, ...] = tuple(servers) if isinstance(servers, Iterable) else (servers,)
-    for one in given:
-        if not issubclass(one if isinstance(one, type) else type(one), ServerBase):
-            raise TypeError(f"{one!r:.80} is no server; a server comes first, then a client")
+    for server in given:
+        if not issubclass(server if isinstance(server, type) else type(server), ServerBase):
+            raise TypeError(f"{server!r:.80} is not a server; pass a server first, then a client")
 
     async def open() -> Transport:
         client_end, server_end = memory_pair(tap)
         serving = create_task(serve(given, server_end, revisions=revisions, options=options))
         client_end.serving = serving
-        # Whatever ends the server ends the connection.
         serving.add_done_callback(lambda _: client_end.feed_eof())
         return client_end
 
@@ -90,16 +89,18 @@ class ConnectInMemory(Connector[Newest]):
         """Connect to a server, its class, or several: `async with client_of(app) as client`.
 
         The client and `as_` are those of `connect`, and the settings those of `serve`, so
-        `revisions` are the server's. `tap` is shown each message. The order of earlier versions,
-        with the client first, is also taken. Raises what `connect` raises.
+        `revisions` are the server's. `tap` is called with each message. The client may also come
+        first, as in earlier versions. Raises the errors of `connect`.
         """
         if isinstance(server, ClientBase):
             server, client = client, server
         if not isinstance(client, ClientBase | None):
-            raise TypeError("a server comes first, then a client, which is an object")
+            raise TypeError("pass a server first, then a client object")
         opener = in_memory(server, **settings)
         clients = () if client is None else (client,)
-        return self.through(opener, clients, as_, options=settings.get("options", _USUAL))
+        return self.connection_through(
+            opener, clients, as_, options=settings.get("options", _USUAL)
+        )
 
     def fixture(
         self,
@@ -111,19 +112,19 @@ class ConnectInMemory(Connector[Newest]):
         decorator: Callable[[Any], Any] | None = None,
         **settings: Unpack[InMemorySettings],
     ) -> Any:
-        """Return a fixture of pytest that gives each test a client of its own.
+        """Return a pytest fixture that gives each test a new client.
 
-        `client` makes one, such as a class. `decorator` is what makes a fixture of a function: that
-        of pytest-asyncio if this is installed, or else that of pytest, for the plug-in of anyio.
+        `client` makes it, such as a class. `decorator` makes a fixture of a function; the default
+        is that of pytest-asyncio if installed, or that of pytest, for the plug-in of anyio.
         """
         plugin: Any = sys.modules.get("pytest_asyncio")
         connect: Any = self
 
-        async def connected() -> AsyncGenerator[ClientBase, None]:
+        async def connect_client() -> AsyncGenerator[ClientBase, None]:
             made = None if client is None else client()
             async with connect(server, made, as_=as_, **settings) as one:
                 yield one
 
         from .core.libraries import library
 
-        return (decorator or (plugin or library("pytest", "fixture")).fixture)(connected)
+        return (decorator or (plugin or library("pytest", "fixture")).fixture)(connect_client)

@@ -34,7 +34,7 @@ class ProjectTransport(StrEnum):
 
 
 class ProjectEngine(StrEnum):
-    """What keeps that which several workers of a server share."""
+    """The engine for the state that several workers of a server share."""
 
     REDIS = "redis"
     POSTGRES = "postgres"
@@ -47,7 +47,7 @@ ALL = "all"
 class ProjectChoices:
     """The choices for one project.
 
-    `revision` is the one its code is written in; `revisions` are all that it speaks, sorted.
+    Its code is written for `revision`; it speaks all `revisions`, sorted.
     """
 
     name: ProjectName
@@ -58,14 +58,13 @@ class ProjectChoices:
     shared: ProjectEngine | None = None
     """The engine of a server over HTTP that has several workers."""
     extensions: tuple[str, ...] = ()
-    """The extensions that its generated package has, sorted."""
+    """The extensions of its generated package, sorted."""
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts that its generated package needs, for its program and its tests, sorted.
+        """The parts that its program and tests need in the generated package, sorted.
 
-        Tests are the other side of what they test: of a server the client, and the other way round.
-        A gateway is a server on standard input, whatever it passes messages on to.
+        Tests of a server are clients, and the reverse. A gateway is a server on standard input.
         """
         found = {"testing", "toolkit"}
         if self.transport.stdio or self.kind is ProjectKind.GATEWAY:
@@ -76,6 +75,6 @@ class ProjectChoices:
             found = found - {"testing"} | {"bridge"}
         if self.shared is not None:
             found.add(self.shared.value)
-        # What runs an extension is a part of the same name, where it needs more than its types.
+        # An extension that needs more than types has a part of the same name.
         found |= {*self.extensions} & PARTS.keys()
         return tuple(sorted(found))

@@ -1,6 +1,6 @@
 """Creation of a project: its files and its generated package, put into place in one step.
 
-Everything is made before anything is written, so that a failure leaves nothing behind.
+Everything is generated before anything is written, so that a failure leaves nothing behind.
 """
 
 from collections.abc import Mapping
@@ -25,7 +25,7 @@ class Created:
 
 
 def create(choices: ProjectChoices, folder: Path, *, cached: bool = True) -> Created:
-    """Make the project in `folder`; raise `ProblemError` unless that is new or empty."""
+    """Create the project in `folder`; raise `ProblemError` unless it is new or empty."""
     pinned: Mapping[str, GivenFile | None] = dict.fromkeys(choices.extensions)
     options = GenerationOptions(choices.revisions, parts=choices.parts, extensions=pinned)
     with making(options, cached=cached) as package:
@@ -43,21 +43,21 @@ def create(choices: ProjectChoices, folder: Path, *, cached: bool = True) -> Cre
 
 
 def refuse_occupied(folder: Path) -> None:
-    """Raise `ProblemError` for a folder that cannot hold a new project, once it is repaired."""
+    """Repair a folder; raise `ProblemError` if it cannot hold a new project."""
     repair(folder)
     _refuse(folder)
 
 
 def _refuse(folder: Path) -> None:
     try:
-        if problem := _occupied(folder):
+        if problem := _find_obstacle(folder):
             raise ProblemError(problem)
     except OSError as error:
         message = error.strerror or str(error)
         raise ProblemError(Problem("cannot-read", message, str(folder))) from error
 
 
-def _occupied(folder: Path) -> Problem | None:
+def _find_obstacle(folder: Path) -> Problem | None:
     if not folder.is_dir():
         there = folder.exists() or folder.is_symlink()
         return Problem("not-a-folder", "this is not a folder", str(folder)) if there else None

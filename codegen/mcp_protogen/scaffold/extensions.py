@@ -6,30 +6,30 @@ from mcp_protogen.base.names import extension_module, pascal
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.inputs.extensions import load
-from mcp_protogen.pipeline.inputs.named_extensions import chosen
+from mcp_protogen.pipeline.inputs.named_extensions import choose_extensions
 from mcp_protogen.pipeline.inputs.pinned_extensions import pinned_extensions
 
 
 def project_extensions(requested: Collection[str], revisions: Collection[str]) -> tuple[str, ...]:
-    """Return the extensions that are named, sorted, for a project that speaks some revisions.
+    """Return the requested extensions, sorted, for a project with some revisions.
 
-    Raise `ProblemError`: `conflicting-options` for a file or URL, because a new project is made
-    from pins, and all problems of names.
+    Raise `ProblemError`: `conflicting-options` for a file or URL, because a new project uses pins,
+    and every problem with the names.
     """
     if not requested:
         return ()
     pinned = {extension.name: extension for extension in pinned_extensions()}
-    named = chosen(requested, pinned, revisions)
+    named = choose_extensions(requested, pinned, revisions)
     given = [name for name, source in named.items() if source is not None]
     if given:
-        message = f"a new project is made from pins, so no schema can be given: {', '.join(given)}"
+        message = f"a new project uses pinned schemas, so no file can be given: {', '.join(given)}"
         hint = f"pin it: mcp-gen schema add --extension {given[0]} --from FILE"
         raise ProblemError(Problem("conflicting-options", message, hint=hint))
     return tuple(sorted(named))
 
 
 def server_mixins(extensions: Collection[str], revision: str) -> Iterator[tuple[str, str]]:
-    """Yield the module and the class for servers of each extension of a revision."""
+    """Yield the module and class of the server mixin of each extension of a revision."""
     for name in extensions:
         extension = load(name, schema_folder())
         if revision in extension.revisions and "server" in extension.facts["settings"]:

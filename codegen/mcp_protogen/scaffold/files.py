@@ -1,6 +1,6 @@
-"""The files of a project beside its generated package, and the template of each.
+"""The files of a project beside its generated package, and their templates.
 
-A pure function. Templates print what they are given; a name in them has been found safe before.
+A pure function. Names are checked before templates print them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ class _File:
     kinds: frozenset[ProjectKind] = _EVERY_KIND
     transports: frozenset[ProjectTransport] = _EVERY_TRANSPORT
     shared: bool = False
-    """Whether only projects have it whose workers share something."""
+    """Whether only projects with shared state have it."""
 
 
 _FILES = (
@@ -80,7 +80,7 @@ _FILES = (
 )
 
 
-# What templates say of an engine: the variable has its URL.
+# Values for templates; the variable has the URL of the engine.
 _ENGINES: Mapping[ProjectEngine, Mapping[str, str]] = {
     ProjectEngine.POSTGRES: {
         "name": "postgres",
@@ -103,19 +103,19 @@ def protocol_folder(choices: ProjectChoices) -> str:
 
 
 def project_files(choices: ProjectChoices) -> dict[str, bytes]:
-    """Return the files of a project by relative path, without those of its generated package."""
+    """Return the files of a project, except its generated package, by relative path."""
     context, template = _context(choices), _environment().get_template
     return {
         file.path.format(package=choices.name.package): template(file.template)
         .render(context)
         .encode()
-        for file in _wanted(choices)
+        for file in _files_for(choices)
     }
 
 
 @cache
 def _environment() -> "Environment":
-    # Slow to import, and nothing else of a new project needs it.
+    # Slow to import.
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     return Environment(
@@ -128,7 +128,7 @@ def _environment() -> "Environment":
     )
 
 
-def _wanted(choices: ProjectChoices) -> Iterator[_File]:
+def _files_for(choices: ProjectChoices) -> Iterator[_File]:
     for file in _FILES:
         wanted = choices.kind in file.kinds and choices.transport in file.transports
         if wanted and (choices.shared is not None or not file.shared):
@@ -151,7 +151,7 @@ def _context(choices: ProjectChoices) -> Mapping[str, Any]:
         "parts": choices.parts,
         "extensions": choices.extensions,
         "mixins": mixins,
-        # A revision that has tasks of its own has no class for the extension.
+        # A revision with built-in tasks has no class for the extension.
         "may_be_task": "tasks" in mixins or ("tasks" in choices.extensions and known["tasks"]),
         "protocol": protocol_folder(choices),
         **known,

@@ -1,7 +1,7 @@
-"""The names a project may have, so that it can be installed and imported under its name.
+"""Names of projects: each must also work as a distribution, a package and a program.
 
-A distribution is called `word-clock`, the package in it `word_clock`. A name that would hide a
-module that the project itself imports is refused here, long before it confuses Python.
+A distribution is called `word-clock`, its package `word_clock`. A name that would hide a module of
+the project's imports is refused.
 """
 
 import keyword
@@ -84,7 +84,7 @@ def project_name(text: str) -> ProjectName:
 
 
 def _fault(text: str) -> str:
-    """Return what is wrong with a name; empty if nothing is."""
+    """Return the fault of a name; empty if it is valid."""
     package = _package(text)
     if not _SHAPE.fullmatch(text):
         return "it may have letters and digits, with single hyphens between them"

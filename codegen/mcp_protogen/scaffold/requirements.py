@@ -17,15 +17,14 @@ _TZDATA = "tzdata"
 
 
 def dependencies(choices: ProjectChoices) -> tuple[str, ...]:
-    """Return what the project needs to run."""
+    """Return the requirements to run the project."""
     return tuple(sorted(_dependencies(choices)))
 
 
 def development(choices: ProjectChoices) -> tuple[str, ...]:
-    """Return what it needs in addition to be tested and checked.
+    """Return the further requirements for tests and checks.
 
-    The generator is not among these: an installer looks for everything that a project names, even
-    where no index has it.
+    The generator is not among them: installers look for every requirement, even if no index has it.
     """
     return tuple(sorted(_development(choices)))
 
@@ -43,5 +42,5 @@ def _dependencies(choices: ProjectChoices) -> Iterator[str]:
 def _development(choices: ProjectChoices) -> Iterator[str]:
     yield from ("pyright>=1.1.400", "pytest>=8.4", "pytest-asyncio>=1.2", "ruff>=0.14")
     if choices.transport.http:
-        # Its tests are the other side of its HTTP: a client for a server, a server for a client.
+        # Its tests are the other side of HTTP: a client for a server, a server for a client.
         yield HTTPX if choices.kind is ProjectKind.SERVER else UVICORN

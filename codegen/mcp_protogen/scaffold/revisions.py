@@ -1,4 +1,4 @@
-"""The revisions of a project: those that it speaks, and what its code shows of one of them."""
+"""The revisions of a project, and the features that its code shows."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -11,21 +11,23 @@ from mcp_protogen.scaffold.choices import ALL
 
 
 def default_revisions() -> tuple[str, ...]:
-    """Return the default revisions of a project, first the one to write in."""
+    """Return the default revisions of a project; its code is written for the first one."""
     folder = schema_folder()
-    newest = facts.load(folder, facts.known(folder)[-1]).document
+    newest = facts.load(folder, facts.revisions_with_facts(folder)[-1]).document
     return tuple(newest["projects"]["revisions"])
 
 
 def project_revisions(requested: Iterable[str]) -> tuple[str, tuple[str, ...]]:
-    """Return the revision to write in, and all to speak, from names and lists of names.
+    """Return the revision to write for, and all revisions, from names and lists with commas.
 
-    The first name is the one to write in; "all" stands for the usual one and all others. Raise
+    The code is written for the first name; "all" stands for the usual one and all others. Raise
     `ProblemError` (`no-revision`, `unknown-revision`).
     """
     names = [name for text in requested for name in _names(text)]
     if not names:
-        raise ProblemError(Problem("no-revision", "no revision is asked for", hint="name one"))
+        raise ProblemError(
+            Problem("no-revision", "no revision is requested", hint="name one with --revision")
+        )
     pins = load_pins()
     unknown = [name for name in names if name not in pins and name != ALL]
     if unknown:
@@ -46,7 +48,7 @@ def _unknown(name: str, pins: Iterable[str]) -> Problem:
 def features(revision: str) -> dict[str, bool]:
     """Return by name whether tools have structured results and tasks, and servers can ask.
 
-    This is read off the pinned schema, so that a further revision needs no change here.
+    The pinned schema decides, so that a new revision needs no change here.
     """
     schema = pinned_structure(revision)
     types: dict[str, Any] = schema.get("$defs") or schema["definitions"]

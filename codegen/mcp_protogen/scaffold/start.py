@@ -1,4 +1,4 @@
-"""The start of a project, from what a user says and answers to a report."""
+"""The start of a project, from options and answers to a report."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ Chosen = TypeVar("Chosen", bound=StrEnum)
 
 @dataclass(frozen=True, slots=True)
 class NewOptions:
-    """What a user says of a project; None is asked for, or has a default."""
+    """The user's options; for None, the user is asked, or a default is used."""
 
     name: str
     kind: ProjectKind | None = None
@@ -40,16 +40,16 @@ class NewOptions:
 
 
 class AskUntilRead(Protocol):
-    """Return what `read` makes of the answer to a question; ask again if that raises a problem."""
+    """Ask a question and return `read(answer)`; ask again if `read` raises `ProblemError`."""
 
     def __call__(self, question: str, default: str, read: Callable[[str], T], /) -> T: ...
 
 
 def start(options: NewOptions, ask: AskUntilRead | None = None) -> RunReport:
-    """Start a project, and return what was made.
+    """Start a project, and return a report.
 
-    `ask` is for what the options do not say; without it, that has its default. Raise
-    `ProblemError`: for a name or a choice that is wrong, and as `create` does.
+    `ask` asks for missing options; without it, they have defaults. Raise `ProblemError` for a wrong
+    name or choice, and as `create` does.
     """
     name = project_name(options.name)
     if options.shared is not None:
@@ -69,21 +69,21 @@ def start(options: NewOptions, ask: AskUntilRead | None = None) -> RunReport:
 
 
 def _sharing(options: NewOptions) -> NewOptions:
-    """Return options whose kind and transport go with `--shared`."""
+    """Return options with a kind and transport that fit `--shared`."""
     kind = options.kind or ProjectKind.SERVER
     transport = options.transport or ProjectTransport.HTTP
     unfit = f"--kind {kind}" if kind is not ProjectKind.SERVER else ""
     if unfit or not transport.http:
         message = f"--shared and {unfit or f'--transport {transport}'} exclude each other"
-        hint = "only a server over HTTP has several workers, which share something"
+        hint = "only a server over HTTP has several workers"
         raise ProblemError(Problem("conflicting-options", message, hint=hint))
     return replace(options, kind=kind, transport=transport)
 
 
 def _choices(name: ProjectName, options: NewOptions, ask: AskUntilRead | None) -> ProjectChoices:
-    """Return the choices that options say, answers give if somebody can, or defaults make."""
-    kind = options.kind or _one_of("kind", ProjectKind.SERVER, ask)
-    transport = options.transport or _one_of("transport", ProjectTransport.STDIO, ask)
+    """Return the choices from options, answers or defaults."""
+    kind = options.kind or _ask_choice("kind", ProjectKind.SERVER, ask)
+    transport = options.transport or _ask_choice("transport", ProjectTransport.STDIO, ask)
     if options.revisions is None and ask is not None:
         written, every = ask(
             "revisions, first the one to write in",
@@ -96,7 +96,7 @@ def _choices(name: ProjectName, options: NewOptions, ask: AskUntilRead | None) -
     return ProjectChoices(name, kind, transport, written, every, options.shared, extensions)
 
 
-def _one_of(question: str, default: Chosen, ask: AskUntilRead | None) -> Chosen:
+def _ask_choice(question: str, default: Chosen, ask: AskUntilRead | None) -> Chosen:
     names = ", ".join(type(default))
 
     def read(answer: str) -> Chosen:

@@ -1,1 +1,1 @@
-"""Servers that people name: connected to, called, inspected, bridged, and typed clients of them."""
+"""Work with servers that users name: connect, call, inspect, bridge, and generate typed clients."""

@@ -1,1 +1,1 @@
-"""Targets: types and tables without our runtime, in the form of other libraries and languages."""
+"""Targets: types and tables without our runtime, for other libraries and languages."""

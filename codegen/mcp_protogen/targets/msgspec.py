@@ -1,7 +1,7 @@
 """Types as `msgspec.Struct`s, with functions that read whole messages: the fastest decoder.
 
-msgspec drops undeclared members. What may have any members is a dictionary here: `_meta`, and types
-that are about nothing else.
+msgspec drops undeclared members. So `_meta`, and types with only undeclared members, are
+dictionaries.
 """
 
 import re
@@ -29,7 +29,7 @@ from mcp_protogen.targets.msgspec_unions import Tag, Unions, arms_of, is_free, u
 from mcp_protogen.targets.python.annotations import either
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
 from mcp_protogen.targets.python.modules import Definitions, Imports, python_files, render
-from mcp_protogen.targets.python.order import ordered
+from mcp_protogen.targets.python.order import order_types
 from mcp_protogen.targets.results import result_type
 
 _IMPORTS = {
@@ -59,7 +59,7 @@ _OWN_NAMES = (
     *("WireStruct", "dec_hook", "decode", "decode_answer", "decode_result"),
 )
 _OBJECT = "dict[str, Any]"
-# Names that msgspec turns into those of the wire as everybody does.
+# Names that msgspec itself turns into the usual wire names.
 _PLAIN = re.compile(r"[a-z]+(_[a-z]+)*")
 
 
@@ -74,7 +74,7 @@ class MsgspecTarget:
     ) -> Iterator[TargetFile]:
         """Yield the modules of all revisions; raise `ProblemError`: `conflicting-options`."""
         if options.extra == "allow":
-            message = "msgspec cannot keep undeclared members: --extra ignore or forbid"
+            message = "msgspec cannot keep undeclared members: use --extra ignore or forbid"
             raise ProblemError(Problem("conflicting-options", message))
         return python_files(revisions, options, _definitions)
 
@@ -90,9 +90,9 @@ def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
         "forbid": options.extra == "forbid",
         "choices": [_choice(name, arms, unions) for name, arms in choices.items()],
         "types": [
-            _class(one, unions, options) if isinstance(one, ObjectIR) else _alias(one, unions)
-            for one in ordered(ir)
-            if one.name not in choices
+            _class(type_, unions, options) if isinstance(type_, ObjectIR) else _alias(type_, unions)
+            for type_ in order_types(ir)
+            if type_.name not in choices
         ],
         **_methods(ir, unions),
     }
@@ -108,7 +108,7 @@ def _imports(options: TargetOptions) -> Imports:
 
 
 def _choice(name: str, arms: list[TypeExpr], unions: Unions) -> Mapping[str, str]:
-    """Return what the template needs of a union that msgspec cannot read."""
+    """Return the template's values for a union that msgspec cannot read."""
     type_ = unions.types.get(name)
     hints = list(map(unions.hint, arms))
     doc = docstring(type_.doc, 4, of_member=True) if type_ and type_.doc else ""
@@ -116,10 +116,10 @@ def _choice(name: str, arms: list[TypeExpr], unions: Unions) -> Mapping[str, str
 
 
 def _alias(type_: UnionIR | AliasIR, unions: Unions) -> str:
-    return _aliased(type_, unions.hint(OneOf(arms_of(type_))), type_docstring(type_))
+    return _alias_text(type_, unions.hint(OneOf(arms_of(type_))), type_docstring(type_))
 
 
-def _aliased(type_: TypeIR, hint: str, doc: str) -> str:
+def _alias_text(type_: TypeIR, hint: str, doc: str) -> str:
     return "\n".join(filter(None, (f"{type_.name}: TypeAlias = {hint}", doc)))
 
 
@@ -127,7 +127,7 @@ def _class(type_: ObjectIR, unions: Unions, options: TargetOptions) -> str:
     """Return the class of an object, or an alias for a dictionary."""
     if is_free(type_):
         doc = docstring(type_.doc, 0, of_member=True) if type_.doc else ""
-        return _aliased(type_, _OBJECT, doc)
+        return _alias_text(type_, _OBJECT, doc)
     tag = unions.tags.get(str(type_.name))
     arguments = ["WireStruct", "kw_only=True"]
     if tag:
@@ -145,7 +145,7 @@ def _class(type_: ObjectIR, unions: Unions, options: TargetOptions) -> str:
 
 
 def _constant(field: FieldIR, tag: Tag) -> list[str]:
-    """Return the attribute of a tag, which msgspec reads and writes without a member."""
+    """Return the attribute of a tag; msgspec reads and writes the tag itself."""
     constant = literal(tag.value)
     return [f"{field.name}: ClassVar[Literal[{constant}]] = {constant}", *_doc(field)]
 
@@ -190,7 +190,7 @@ def _is_class(expr: TypeExpr, unions: Unions) -> bool:
 
 
 def _camel(name: str) -> str:
-    """Return the wire name that msgspec makes of an attribute; none if that is not plain."""
+    """Return the wire name that msgspec makes of an attribute; empty for unusual names."""
     if not _PLAIN.fullmatch(name):
         return ""
     first, *others = name.split("_")
@@ -198,9 +198,9 @@ def _camel(name: str) -> str:
 
 
 def _any_of(type_: ObjectIR) -> list[str]:
-    """Return a check for a type of which at least one of some members is required."""
-    fields = [one for one in type_.fields if one.wire in type_.any_of_required]
-    absent = " and ".join(f"self.{one.name} is UNSET" for one in fields)
+    """Return a check for a type that requires at least one of some members."""
+    fields = [field for field in type_.fields if field.wire in type_.any_of_required]
+    absent = " and ".join(f"self.{field.name} is UNSET" for field in fields)
     message = f"needs one of {', '.join(type_.any_of_required)}"
     return [
         "def __post_init__(self) -> None:",
@@ -211,24 +211,27 @@ def _any_of(type_: ObjectIR) -> list[str]:
 
 def _methods(ir: RevisionIR, unions: Unions) -> Mapping[str, Any]:
     """Return the tables that `decode`, `decode_answer` and `decode_result` read."""
-    requests = [one for one in ir.methods if one.kind == "request"]
-    notifications = [one for one in ir.methods if one.kind == "notification"]
-    results = [(one, _results(one, unions)) for one in requests if one.results]
+    requests = [method for method in ir.methods if method.kind == "request"]
+    notifications = [method for method in ir.methods if method.kind == "notification"]
+    results = [(request, _results(request, unions)) for request in requests if request.results]
     by_type: dict[str, list[str]] = {}
-    for one in requests:
-        if found := result_type(one):
-            by_type.setdefault(str(found), []).append(one.method)
+    for request in requests:
+        if found := result_type(request):
+            by_type.setdefault(str(found), []).append(request.method)
     return {
         "tables": (
-            ("_REQUESTS", [(one.method, one.params) for one in requests]),
-            ("_NOTIFICATIONS", [(one.method, one.params) for one in notifications]),
-            ("_RESULTS", [(one.method, types[0]) for one, types in results]),
+            ("_REQUESTS", [(request.method, request.params) for request in requests]),
+            (
+                "_NOTIFICATIONS",
+                [(notification.method, notification.params) for notification in notifications],
+            ),
+            ("_RESULTS", [(request.method, types[0]) for request, types in results]),
         ),
-        "unusual_results": [(one.method, types[1:]) for one, types in results if types[1:]],
+        "unusual_results": [(request.method, types[1:]) for request, types in results if types[1:]],
         "request_params": _params(requests),
         "notification_params": _params(notifications),
         "needing_params": [
-            one.method for one in (*requests, *notifications) if one.params_required
+            method.method for method in (*requests, *notifications) if method.params_required
         ],
         "results_by_type": list(by_type.items()),
     }
@@ -237,11 +240,11 @@ def _methods(ir: RevisionIR, unions: Unions) -> Mapping[str, Any]:
 def _results(method: MethodIR, unions: Unions) -> Sequence[str]:
     """Return the types to try, in order, for a result: the usual one first if that is safe.
 
-    It is if it requires a member that the others do not have: then it fits nothing that is theirs.
+    That is safe if it requires a member that the other types lack.
     """
     usual, *others = (unions.types[str(name)] for name in method.results)
-    required = {one.wire for one in _fields(usual) if one.required}
-    if all(required - {one.wire for one in _fields(other)} for other in others):
+    required = {field.wire for field in _fields(usual) if field.required}
+    if all(required - {field.wire for field in _fields(alternative)} for alternative in others):
         return [str(name) for name in method.results]
     return [str(result_type(method))]
 
@@ -251,4 +254,4 @@ def _fields(type_: TypeIR) -> Sequence[FieldIR]:
 
 
 def _params(methods: Sequence[MethodIR]) -> str:
-    return either(sorted({str(one.params) for one in methods})) or "Any"
+    return either(sorted({str(method.params) for method in methods})) or "Any"

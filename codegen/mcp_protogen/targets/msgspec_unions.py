@@ -1,7 +1,7 @@
-"""What msgspec reads of a union by itself, and what the generated module has to decide.
+"""Unions that msgspec can read, and choices for the others.
 
-msgspec tells the arms of a union apart by their kind of JSON, and objects by a tag: a member with
-another constant in each of them. Any other union becomes a choice: a class of its own at run time,
+msgspec distinguishes the arms of a union by their kind of JSON, and objects by a tag: a member with
+another constant in each of them. Any other union becomes a choice: a separate class at run time,
 which `dec_hook` of the generated module reads.
 """
 
@@ -33,13 +33,13 @@ _NULL = Scalar("null")
 
 
 def is_free(type_: ObjectIR) -> bool:
-    """Return whether an object is all about its undeclared members, which a Struct drops."""
+    """Return whether an object has only undeclared members, which a Struct would drop."""
     return type_.open and all(field.wire == "_meta" for field in type_.fields)
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """The member that tells a class apart from others, and its constant there."""
+    """The member that identifies a class, and its constant."""
 
     member: str
     value: str
@@ -47,14 +47,14 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Unions:
-    """The types of a revision, with what msgspec can do about their unions."""
+    """The types of a revision, and the tags for its unions."""
 
     types: Mapping[str, TypeIR]
     tags: Mapping[str, Tag]
     endless: frozenset[str]
 
     def hint(self, expr: TypeExpr) -> str:
-        """Return the annotation of an expression, which msgspec can read."""
+        """Return an annotation of an expression that msgspec can read."""
         match expr:
             case OneOf(arms):
                 return self._union_hint(arms)
@@ -75,7 +75,7 @@ class Unions:
         return either([choice_name(others), *null])
 
     def alternatives(self, arms: tuple[TypeExpr, ...]) -> list[TypeExpr]:
-        """Return the arms of a union, with those of unions among them in their place."""
+        """Return the arms of a union, with inner unions replaced by their arms."""
         found: dict[TypeExpr, None] = {}
         seen: set[str] = set()
         left = [*reversed(arms)]
@@ -93,7 +93,7 @@ class Unions:
         return list(found)
 
     def is_readable(self, arms: list[TypeExpr]) -> bool:
-        """Return whether msgspec tells the arms apart; nullable ones are without null here."""
+        """Return whether msgspec can distinguish the arms, which do not include null."""
         kinds = [kind for arm in arms for kind in self._kinds(arm)]
         if not kinds.count("object") > 1:
             return len(set(kinds)) == len(kinds) and ("choice" not in kinds or len(kinds) == 1)
@@ -104,7 +104,7 @@ class Unions:
         return distinct and self.is_readable([*objects[:1], *(a for a in arms if a not in objects)])
 
     def _kinds(self, arm: TypeExpr) -> list[str]:
-        """Return the kinds of JSON that an arm has."""
+        """Return the kinds of JSON of an arm."""
         match arm:
             case Ref(name):
                 return ["choice" if name in self.endless else "object"]
@@ -131,12 +131,12 @@ class Unions:
         return found
 
     def _is_choice(self, type_: UnionIR | AliasIR) -> bool:
-        """Return whether an alias is of a union that msgspec cannot read."""
+        """Return whether an alias stands for a union that msgspec cannot read."""
         arms = [arm for arm in self.alternatives(arms_of(type_)) if arm != _NULL]
         return type_.name in self.endless or not (Anything() in arms or self.is_readable(arms))
 
     def _unreadable(self, expr: TypeExpr) -> Iterator[list[TypeExpr]]:
-        """Yield the arms of unions without a name in an expression."""
+        """Yield the arms of unnamed unions in an expression that msgspec cannot read."""
         match expr:
             case ListOf(inner) | MapOf(inner):
                 yield from self._unreadable(inner)
@@ -154,8 +154,8 @@ class Unions:
 
 
 def unions_of(ir: RevisionIR) -> Unions:
-    """Return what msgspec can do about the unions of a revision."""
-    types = {str(one.name): one for one in ir.types}
+    """Return the types of a revision with the tags for its unions."""
+    types = {str(type_.name): type_ for type_ in ir.types}
     tags: dict[str, Tag] = {}
     for union in ir.types:
         if isinstance(union, UnionIR) and union.tag is not None:
@@ -170,7 +170,7 @@ def unions_of(ir: RevisionIR) -> Unions:
 
 
 def _tag(class_: TypeIR | None, member: str) -> Tag | None:
-    """Return the tag of an arm, if it is a class that requires one constant text there."""
+    """Return the tag of an arm if it is a class that requires a constant string there."""
     if not isinstance(class_, ObjectIR):
         return None
     for field in class_.fields:
@@ -183,12 +183,12 @@ def _tag(class_: TypeIR | None, member: str) -> Tag | None:
 
 
 def arms_of(type_: UnionIR | AliasIR) -> tuple[TypeExpr, ...]:
-    """Return what an alias stands for, as the arms of a union, perhaps of one."""
+    """Return the arms of an alias; one without a union has a single arm."""
     return type_.arms if isinstance(type_, UnionIR) else (type_.type,)
 
 
 def choice_name(arms: list[TypeExpr]) -> str:
-    """Return the name of a union that has none: that of its arms."""
+    """Return a name for an unnamed union, from its arms."""
     return "Or".join(map(_arm_name, arms))
 
 
@@ -225,7 +225,7 @@ def _kind(value: Json) -> str:
 
 
 def _expressions(type_: TypeIR) -> Iterator[TypeExpr]:
-    """Yield the expressions in a type; those of an alias for a union are its arms."""
+    """Yield the expressions in a type; for an alias of a union, its arms."""
     if isinstance(type_, ObjectIR):
         yield from (field.type for field in type_.fields)
     else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from mcp_protogen.base.graph import reached
+from mcp_protogen.base.graph import find_reachable
 from mcp_protogen.base.names import field_name
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.emit.annotations import CONSTRAINTS
@@ -12,7 +12,7 @@ from mcp_protogen.pipeline.target import CONTRACT, Setting, TargetFile, TargetOp
 from mcp_protogen.targets.python.annotations import alias_hint, hint, optional
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
 from mcp_protogen.targets.python.modules import Definitions, python_files
-from mcp_protogen.targets.python.order import endless, ordered
+from mcp_protogen.targets.python.order import endless, order_types
 
 _IMPORTS = {
     "pydantic": frozenset({"BaseModel", "ConfigDict", "Field", "RootModel", "model_validator"}),
@@ -62,7 +62,7 @@ TARGET = PydanticTarget()
 
 
 def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
-    types = ordered(ir)
+    types = order_types(ir)
     texts = [] if options.base_class else [_BASE]
     lazy = endless(ir)
     for type_ in types:
@@ -74,7 +74,7 @@ def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
             texts.append(_alias(type_, ir, lazy=type_.name in lazy))
     texts += ["\n".join(_rebuilt(types, options))]
     imports = dict(_IMPORTS)
-    names = [str(one.name) for one in types]
+    names = [str(type_.name) for type_ in types]
     if options.base_class:
         module, _, name = options.base_class.partition(":")
         imports[module] = imports.get(module, frozenset()) | {name}
@@ -113,12 +113,13 @@ def _member(field: FieldIR) -> list[str]:
 
 
 def _any_of(type_: ObjectIR) -> list[str]:
-    """Return a validator for a type of which at least one of some members is required."""
-    fields = [one for one in type_.fields if one.wire in type_.any_of_required]
+    """Return a validator for a type that requires at least one of some members."""
+    fields = [field for field in type_.fields if field.wire in type_.any_of_required]
+    names = [field.name for field in fields]
     text = _ANY_OF.format(
-        name=f"require_{'_or_'.join(one.name for one in fields)}",
-        members=" and ".join(f"`{one.wire}`" for one in fields),
-        absent=f"not {{{', '.join(literal(one.name) for one in fields)}}} & self.model_fields_set",
+        name=f"require_{'_or_'.join(names)}",
+        members=" and ".join(f"`{field.wire}`" for field in fields),
+        absent=f"not {{{', '.join(literal(name) for name in names)}}} & self.model_fields_set",
         message=literal(f"needs one of {', '.join(type_.any_of_required)}"),
     )
     return text.split("\n")
@@ -130,7 +131,7 @@ def _root_model(type_: UnionIR | AliasIR, options: TargetOptions) -> str:
     if options.base_class is None:
         config = "model_config = ConfigDict(strict=True, allow_inf_nan=False)"
         lines = [config, "", *lines]
-    # Its own name is not defined yet.
+    # The class itself is not defined yet.
     parameter = literal(annotation) if type_.name in recursion.uses(type_) else annotation
     return class_text(f"class {type_.name}(RootModel[{parameter}]):", type_docstring(type_), lines)
 
@@ -151,16 +152,16 @@ def _alias(type_: UnionIR | AliasIR, ir: RevisionIR, *, lazy: bool) -> str:
 
 
 def _are_classes(type_: UnionIR, ir: RevisionIR) -> bool:
-    """Return whether all arms are models, which Pydantic can tell apart by a member."""
-    models = {one.name for one in ir.types if isinstance(one, ObjectIR)}
+    """Return whether all arms are models, which Pydantic can distinguish by a member."""
+    models = {known_type.name for known_type in ir.types if isinstance(known_type, ObjectIR)}
     return all(isinstance(arm, Ref) and arm.name in models for arm in type_.arms)
 
 
 def _rebuilt(types: Sequence[TypeIR], options: TargetOptions) -> Iterator[str]:
-    """Yield a call for each class that is complete only once all types are defined."""
+    """Yield a call for each class that needs types defined after it."""
     graph = recursion.graph_of(types)
     circular = recursion.circular(types)
     for type_ in types:
         is_class = isinstance(type_, ObjectIR) or (options.root_models and type_.origin)
-        if is_class and reached(graph, [type_.name]) & circular:
+        if is_class and find_reachable(graph, [type_.name]) & circular:
             yield f"{type_.name}.model_rebuild()"

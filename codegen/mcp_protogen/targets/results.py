@@ -1,4 +1,4 @@
-"""The types of answers: a method whose result may be of several types gets a union of these."""
+"""The types of answers: a union for each method with several result types."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -9,9 +9,9 @@ from mcp_protogen.pipeline.ir import MethodIR, Ref, RevisionIR, UnionIR
 
 
 def result_type(method: MethodIR) -> ClassName | None:
-    """Return the type of everything that may answer a method; None for a notification.
+    """Return the type of all answers to a method; None for a notification.
 
-    `AnyCallToolResult` is `CallToolResult` or what else may come in its place.
+    `AnyCallToolResult` is `CallToolResult` or a result in its place.
     """
     if not method.results:
         return None
@@ -20,12 +20,12 @@ def result_type(method: MethodIR) -> ClassName | None:
 
 
 def with_result_unions(ir: RevisionIR) -> RevisionIR:
-    """Return a revision with a type for the results of each method that has several.
+    """Return a revision with a union for each method with several result types.
 
-    These have no `origin`, as no schema has them. Raise `ProblemError` (`name-collision`) if
-    another type has the name.
+    These have no `origin`, because the schema lacks them. Raise `ProblemError` (`name-collision`)
+    if another type has the name.
     """
-    unions = {str(one.name): one for one in _unions(ir)}
+    unions = {str(union.name): union for union in _unions(ir)}
     _refuse_collisions(ir, unions)
     return replace(ir, types=(*ir.types, *unions.values()))
 
@@ -34,8 +34,8 @@ def _unions(ir: RevisionIR) -> Iterator[UnionIR]:
     for method in ir.methods:
         name = result_type(method)
         if name is not None and len(method.results) > 1:
-            arms = tuple(Ref(one) for one in method.results)
-            doc = f"What may answer `{method.method}`."
+            arms = tuple(Ref(result) for result in method.results)
+            doc = f"An answer to `{method.method}`."
             yield UnionIR(name, arms, tag=None, open=False, origin="", doc=doc, deprecated=False)
 
 
@@ -43,6 +43,6 @@ def _unions(ir: RevisionIR) -> Iterator[UnionIR]:
 def _refuse_collisions(ir: RevisionIR, unions: dict[str, UnionIR]) -> Iterator[Problem]:
     for type_ in ir.types:
         if type_.name in unions:
-            message = f"the union of results {type_.name} would be called like another type"
+            message = f"the union of results {type_.name} would have the name of another type"
             hint = "give that type another name with --names"
             yield Problem("name-collision", message, ir.id, type_.origin, hint)

@@ -1,4 +1,4 @@
-"""Types as `TypedDict`s: for type checkers alone, without any dependency."""
+"""Types as `TypedDict`s: only for type checkers, without dependencies."""
 
 from collections.abc import Iterator, Sequence, Set
 from keyword import iskeyword
@@ -12,7 +12,7 @@ from mcp_protogen.targets.python import aliases
 from mcp_protogen.targets.python.annotations import hint
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
 from mcp_protogen.targets.python.modules import Definitions, python_files
-from mcp_protogen.targets.python.order import endless, ordered
+from mcp_protogen.targets.python.order import endless, order_types
 
 _IMPORTS = {
     "typing": aliases.IMPORTS["typing"] | {"Any", "Literal", "Never", "NotRequired", "TypedDict"},
@@ -37,22 +37,22 @@ TARGET = TypedDictTarget()
 
 def _definitions(ir: RevisionIR, _: TargetOptions) -> Definitions:
     lazy = endless(ir)
-    later = {str(one.name) for one in ir.types}
+    later = {str(type_.name) for type_ in ir.types}
     texts: list[str] = []
-    for type_ in ordered(ir):
+    for type_ in order_types(ir):
         if isinstance(type_, ObjectIR):
-            members = [(one, _member(one, later)) for one in type_.fields]
-            is_class = all(_is_attribute(one.wire) for one in type_.fields)
+            members = [(field, _member(field, later)) for field in type_.fields]
+            is_class = all(_is_attribute(field.wire) for field in type_.fields)
             texts.append((_class if is_class else _call)(type_, members))
         else:
             texts.append(aliases.alias_text(type_, lazy=type_.name in lazy))
         later.discard(type_.name)
-    names = tuple(str(one.name) for one in ir.types)
+    names = tuple(str(type_.name) for type_ in ir.types)
     return Definitions(_IMPORTS, "\n\n\n".join(texts), names, evaluated=True)
 
 
 def _is_attribute(wire: str) -> bool:
-    """Return whether the body of a class can declare a member: it would change `__name`."""
+    """Return whether the body of a class can declare a member, which mangles `__name`."""
     return wire.isidentifier() and not iskeyword(wire) and not wire.startswith("__")
 
 
@@ -72,7 +72,7 @@ def _class(type_: ObjectIR, members: Sequence[tuple[FieldIR, str]]) -> str:
 
 
 def _call(type_: ObjectIR, members: Sequence[tuple[FieldIR, str]]) -> str:
-    """Return the definition of a type that has members which cannot be attributes of a class."""
+    """Return the definition of a type with members that cannot be attributes of a class."""
     lines = [f"{type_.name} = TypedDict(", f"    {literal(type_.name)},", "    {"]
     for field, annotation in members:
         lines += [f"        # {line}".rstrip() for line in member_text(field).splitlines()]

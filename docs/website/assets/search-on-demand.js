@@ -7,7 +7,7 @@
 (() => {
   const INDEX = /\/search\.(js|json)$/;
   const { head } = document;
-  // In a page that a search has led to, what was looked for is marked, which takes the index, too.
+  // After a search, the page marks the words that were found, and needs the index for that.
   let asked = new URLSearchParams(location.search).has("h");
   /** @type {(() => void)[]} */
   const held = [];

@@ -1,4 +1,4 @@
-"""All drawings by name, and where a page has one."""
+"""All drawings by name, and their marks in pages."""
 
 import re
 from collections.abc import Callable, Mapping

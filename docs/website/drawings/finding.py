@@ -1,4 +1,4 @@
-"""How a client finds a revision: every way through the rules of `client_negotiation`."""
+"""The way of a client to a revision: every path through the rules of `client_negotiation`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -25,9 +25,9 @@ from website.drawings.graphs import Graph
 _OLD, _NEW = "2025-11-25", "2026-07-28"
 _OFFER: Final = Offer({_OLD: "handshake", _NEW: "stateless"})
 
-# What may come of asking, in words, and as the machine is told.
+# Outcomes of a request, in words, and as values for the rules.
 _TO_DISCOVER: Final[Mapping[str, Outcome]] = {
-    "lists a revision of ours": Answered({"supportedVersions": [_NEW]}),
+    "lists a common revision": Answered({"supportedVersions": [_NEW]}),
     "lists handshake revisions only": Answered({"supportedVersions": [_OLD]}),
     "nothing in common": Answered({"supportedVersions": ["?"]}),
     "-32022 with the revision asked for": McpError(-32022, "", {"supported": [_NEW]}),
@@ -38,7 +38,7 @@ _TO_DISCOVER: Final[Mapping[str, Outcome]] = {
     "the server ends": Disconnected(""),
 }
 _TO_INITIALIZE: Final[Mapping[str, Outcome]] = {
-    "a revision of ours": Answered({"protocolVersion": _OLD}),
+    "a common revision": Answered({"protocolVersion": _OLD}),
     "another revision": Answered({"protocolVersion": "?"}),
     "an error that lists modern revisions": McpError(-32022, "", {"supported": [_NEW]}),
     "any other error": McpError(-32603, ""),
@@ -48,7 +48,7 @@ _TO_INITIALIZE: Final[Mapping[str, Outcome]] = {
 
 
 def finding() -> Graph:
-    """Return what a client of both eras does, by what comes of each step."""
+    """Return the steps of a client of both eras, by the outcome of each step."""
     edges = [*_edges()]
     ends = {end for _, _, end in edges} - {start for start, _, _ in edges}
     title = "How a client finds the revision to speak"
@@ -56,7 +56,7 @@ def finding() -> Graph:
 
 
 def _edges() -> Iterator[tuple[str, str, str]]:
-    """Every way on from each node, which stands for the shortest way that leads to it."""
+    """Yield every edge from each node, which stands for the shortest path to it."""
     paths: list[tuple[Outcome, ...]] = [()]
     seen: set[str] = set()
     for path in paths:

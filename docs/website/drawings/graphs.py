@@ -1,4 +1,4 @@
-"""A drawing as a value, and as text: for Graphviz, for Mermaid, and for those who cannot see it."""
+"""A drawing as a value, and as text: for Graphviz, for Mermaid, and for screen readers."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,30 +11,30 @@ FONT: Final = "Helvetica"
 """A font whose widths Graphviz knows."""
 LARGE: Final = 16
 SMALL: Final = 14
-"""The sizes for which room is made; what is drawn is smaller, since fonts of readers are wider."""
+"""Sizes that reserve room; the drawing uses smaller ones, since fonts of readers are wider."""
 START: Final = "[*]"
-"""What leads to the first state of a machine; in Mermaid's words."""
+"""The start of a state machine in Mermaid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """States or steps, and what leads from one to another."""
+    """States or steps, and the edges between them."""
 
     title: str
     kind: Literal["states", "flow"]
     edges: Sequence[tuple[str, str, str]]
-    """From where, on what, and to where, in the order to be drawn and read."""
+    """Source, label and target of each edge, in the order for drawing and reading."""
     ends: frozenset[str] = frozenset()
-    """Where nothing follows."""
+    """The last nodes."""
 
     @property
     def nodes(self) -> Sequence[str]:
-        """Everything that an edge begins or ends at, once."""
+        """The ends of all edges, once each."""
         return [*dict.fromkeys(node for start, _, end in self.edges for node in (start, end))]
 
     @property
     def joined(self) -> Mapping[tuple[str, str], Sequence[str]]:
-        """The labels of all edges between two nodes, by these."""
+        """The labels of all edges between two nodes, by these nodes."""
         found: dict[tuple[str, str], list[str]] = {}
         for start, label, end in self.edges:
             found.setdefault((start, end), []).append(label)
@@ -42,7 +42,7 @@ class Graph:
 
 
 def mermaid(graph: Graph) -> str:
-    """Return a graph for git hosts, which draw it."""
+    """Return a graph for git hosts."""
     if graph.kind == "states":
         states = (
             f"    {start} --> {end}{f': {label}' if label else ''}"
@@ -58,7 +58,7 @@ def mermaid(graph: Graph) -> str:
 
 
 def dot(graph: Graph) -> str:
-    """Return a graph for Graphviz, without colours, which the style of the site has."""
+    """Return a graph for Graphviz, without colours, which the style of the site adds."""
     direction = "LR" if graph.kind == "states" else "TB"
     lines = [
         f"digraph {{ rankdir={direction}; bgcolor=transparent; nodesep=0.35; ranksep=0.6;",
@@ -77,7 +77,7 @@ def dot(graph: Graph) -> str:
 
 
 def as_table(graph: Graph) -> str:
-    """Return a graph as a table of Markdown, which says the same."""
+    """Return a graph as a table of Markdown."""
     rows = (
         ("the beginning" if start == START else start, ", or ".join(labels), end)
         for (start, end), labels in graph.joined.items()

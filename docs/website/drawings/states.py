@@ -16,7 +16,9 @@ def handshake() -> Graph:
         State.OPEN_PENDING: f"result of {HANDSHAKE_ERA.opened_by}",
         State.OPEN: "notifications/initialized",
     }
-    steps = [(one.name, events[other], other.name) for one, other in pairwise(State)]
+    steps = [
+        (state.name, events[following], following.name) for state, following in pairwise(State)
+    ]
     return Graph(
         title="The states of a connection with a handshake",
         kind="states",
@@ -26,15 +28,20 @@ def handshake() -> Graph:
 
 def task() -> Graph:
     """Return the statuses of a task, by `lifecycle.TRANSITIONS`."""
-    follows = [(one, other) for one in Status for other in Status if other in TRANSITIONS[one]]
+    follows = [
+        (status, following)
+        for status in Status
+        for following in Status
+        if following in TRANSITIONS[status]
+    ]
     return Graph(
         title="The statuses of a task",
         kind="states",
         edges=[
             (START, "", Status.WORKING.value),
-            *((one.value, _event(other), other.value) for one, other in follows),
+            *((status.value, _event(following), following.value) for status, following in follows),
         ],
-        ends=frozenset(one.value for one in Status if not TRANSITIONS[one]),
+        ends=frozenset(status.value for status in Status if not TRANSITIONS[status]),
     )
 
 

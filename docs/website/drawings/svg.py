@@ -16,7 +16,7 @@ _DRAW: Final = Path(__file__).with_name("draw.cjs")
 _HEAD: Final = re.compile(r'.*?<svg width="(?P<width>\d+)pt" height="\d+pt"\n', re.S)
 _COMMENT: Final = re.compile(r"<!--.*?-->\n", re.S)
 _TITLE: Final = re.compile(r"<title>.*?</title>\n")
-# Of the text around them, which differs in light and dark.
+# The colour of the text around them, which differs in light and dark.
 _COLOUR: Final = re.compile(r'(?P<what>fill|stroke)="black"')
 _TEXT: Final = re.compile(r"<text ")
 
@@ -45,7 +45,7 @@ def drawing(name: str) -> str:
 
 @cache
 def _svgs() -> Mapping[str, str]:
-    """Every drawing, all drawn by one process; raise `RuntimeError`."""
+    """Return every drawing, all drawn by one process; raise `RuntimeError`."""
     graphs = {name: graph() for name, graph in DRAWN.items()}
     texts = json.dumps([dot(graph) for graph in graphs.values()])
     done = run("node", _DRAW, environment={"NODE_PATH": str(libraries())}, given=texts)
@@ -54,7 +54,7 @@ def _svgs() -> Mapping[str, str]:
 
 
 def _accessible(name: str, graph: Graph, svg: str) -> str:
-    """An SVG that is announced by its title and its description, in the colours of its page."""
+    """Return an SVG with its title and description, in the colours of its page."""
     said = "; ".join(
         f"from {start} to {end} on {', or '.join(labels)}"
         for (start, end), labels in graph.joined.items()

@@ -15,18 +15,18 @@ from website.explorer.subjects import Extension, Revision
 Json = dict[str, Any]
 Pair = tuple[str, str]
 
-_LETTERS: Final[Mapping[Severity, str]] = {one: one.value[0] for one in Severity}
+_LETTERS: Final[Mapping[Severity, str]] = {severity: severity.value[0] for severity in Severity}
 """Severities in one letter, as there are thousands of them."""
 
 
 def comparisons(
     revisions: Sequence[Revision], extensions: Iterable[Extension]
 ) -> Iterator[tuple[Pair, Json]]:
-    """Yield each comparison with the names of its sides: of revisions, and with extensions."""
+    """Yield each comparison with the names of its sides, of revisions and with extensions."""
     sides = [revision.compared for revision in revisions]
     for before, after in combinations(sides, 2):
         yield (before.title, after.title), _comparison(before, after)
-    newest = {one.name: one for one in extensions}
+    newest = {extension.name: extension for extension in extensions}
     for extension in newest.values():
         for before in sides:
             if extension.core.id >= before.title:
@@ -40,7 +40,7 @@ def _comparison(before: ComparedRevision, after: ComparedRevision) -> Json:
         "after": after.title,
         "came": list(found.came),
         "went": list(found.went),
-        "changes": [_change(one) for one in found.changes],
+        "changes": [_change(change) for change in found.changes],
         "why": {change.code: change.why for change in found.changes},
     }
 
@@ -63,13 +63,13 @@ def _change(change: ReportedChange) -> Json:
 
 
 def marks(columns: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return what happened to each item, a letter for each column.
+    """Return the marks of each item, a letter for each column.
 
-    They are `n` for new, `s` for there and the same, `c` for changed, `g` for gone and `-` for not
-    there. An item that the first column has is `s` there.
+    They are `n` for new, `s` for unchanged, `c` for changed, `g` for gone and `-` for absent. In
+    the first column, an item is `s`.
     """
     names = sorted({name for column in columns for name in column})
-    return {name: "".join(_marks([one.get(name) for one in columns])) for name in names}
+    return {name: "".join(_marks([column.get(name) for column in columns])) for name in names}
 
 
 def _marks(values: Sequence[Any]) -> Iterator[str]:
@@ -84,10 +84,12 @@ def _marks(values: Sequence[Any]) -> Iterator[str]:
 
 
 def without_sources(value: Any) -> Any:
-    """Return data without its sources and texts, which may change while the meaning stays."""
+    """Return data without sources and texts, which may change while the meaning stays."""
     if is_object(value):
-        return {key: without_sources(one) for key, one in value.items() if key not in _NOT_MEANT}
-    return [without_sources(one) for one in value] if is_array(value) else value
+        return {
+            key: without_sources(member) for key, member in value.items() if key not in _NOT_MEANT
+        }
+    return [without_sources(item) for item in value] if is_array(value) else value
 
 
 # The phases of methods follow from the lifecycle of their revision, which is one change.

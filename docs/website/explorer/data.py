@@ -1,4 +1,4 @@
-"""Everything that the page shows, as JSON values by the names of their files."""
+"""All data of the page, as JSON values by the names of their files."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
@@ -10,7 +10,13 @@ from mcp_protogen.pipeline.reports.change import PROTOCOL
 from website.explorer.changes import comparisons, marks, without_sources
 from website.explorer.facts import Writer
 from website.explorer.findings import all_findings
-from website.explorer.subjects import Extension, Revision, all_extensions, changed, revisions
+from website.explorer.subjects import (
+    Extension,
+    Revision,
+    all_extensions,
+    changed_definitions,
+    revisions,
+)
 from website.explorer.types import types_of
 
 Json = dict[str, Any]
@@ -24,14 +30,14 @@ _KEYS: Final[Mapping[str, Callable[[Json], str]]] = {
     "headers": lambda one: f"{one['direction']}:{one['name']}",
     "metaKeys": lambda one: one["key"],
 }
-"""What is listed of a revision, and what tells its items apart."""
+"""The lists of a revision, and the key of their items."""
 
 
 def all_data() -> Iterator[tuple[str, Json]]:
     """Yield each file of data with its name, `index` last."""
     known, extensions = revisions(), all_extensions()
-    whole = {one.id: _revision(one) for one in known}
-    parts = {one.title: _extension(one) for one in extensions}
+    whole = {revision.id: _revision(revision) for revision in known}
+    parts = {extension.title: _extension(extension) for extension in extensions}
     yield from (*whole.items(), *parts.items())
     findings = all_findings(known, extensions)
     yield "findings", findings
@@ -51,7 +57,8 @@ def _revision(revision: Revision) -> Json:
         "id": revision.id,
         "rules": _rules(revision),
         "leniency": [
-            {**one, **writer.source(one["source"])} for one in facts.get("leniency", {}).values()
+            {**leniency, **writer.source(leniency["source"])}
+            for leniency in facts.get("leniency", {}).values()
         ],
         "methods": writer.methods(ir.methods, facts["methods"]),
         "capabilities": writer.capabilities(ir.capabilities),
@@ -64,7 +71,7 @@ def _revision(revision: Revision) -> Json:
 
 
 def _rules(revision: Revision) -> Json:
-    """Return how messages are sent, each rule with its page."""
+    """Return the rules for sending messages, each with its page."""
     writer = Writer(revision.id, revision.mended)
     rules: Mapping[str, Json | None] = revision.source.facts.document["rules"]
     return {name: {**rule, **writer.source(rule["source"])} for name, rule in rules.items() if rule}
@@ -81,7 +88,7 @@ def _pin(pin: Pin) -> Json:
 
 
 def _schemas(revision: Revision) -> Json:
-    """Return what the judge needs: definitions, and those that are published otherwise."""
+    """Return the definitions for the judge, and published ones that differ."""
     mended = revision.mended
     known = {
         kind: next((name for name in names if name in mended), None)
@@ -89,7 +96,7 @@ def _schemas(revision: Revision) -> Json:
     }
     return {
         "mended": mended,
-        "published": changed(revision.published, mended),
+        "published": changed_definitions(revision.published, mended),
         "envelopes": {kind: name for kind, name in known.items() if name},
         "anySchema": sorted(revision.source.facts.json_schemas),
     }
@@ -101,46 +108,54 @@ def _extension(extension: Extension) -> Json:
     writer = Writer(core.id, made.source.schema["$defs"], extension.name)
     known = {type_.name for type_ in core.ir.types}
     held = extension.source.facts_of(core.id).methods
-    facts = {name: dict(one) for name, one in held.items()}
+    facts = {name: dict(entry) for name, entry in held.items()}
     ir = made.derived.ir
-    capabilities = [one for one in ir.capabilities if one not in core.ir.capabilities]
-    published = {name: one for name, one in extension.published.items() if name in mended}
+    capabilities = [
+        capability for capability in ir.capabilities if capability not in core.ir.capabilities
+    ]
+    published = {
+        name: definition for name, definition in extension.published.items() if name in mended
+    }
     return {
         "name": extension.name,
         "revision": core.id,
         "identifier": extension.source.identifier,
-        "methods": writer.methods((one for one in ir.methods if one.method in made.methods), facts),
+        "methods": writer.methods(
+            (method for method in ir.methods if method.method in made.methods), facts
+        ),
         "claims": [
             {
-                "method": one.method,
-                "results": [name for name in one.results if name not in _results(core, one.method)],
+                "method": method.method,
+                "results": [
+                    name for name in method.results if name not in _results(core, method.method)
+                ],
             }
-            for one in ir.methods
-            if one.method in made.claimed
+            for method in ir.methods
+            if method.method in made.claimed
         ],
         "capabilities": writer.capabilities(capabilities),
-        "types": types_of(one for one in ir.types if one.name not in known),
-        "schemas": {"mended": mended, "published": changed(published, mended)},
+        "types": types_of(type_ for type_ in ir.types if type_.name not in known),
+        "schemas": {"mended": mended, "published": changed_definitions(published, mended)},
         **writer.source(extension.source.facts["source"]),
     }
 
 
 def _results(core: Revision, method: str) -> Iterable[str]:
-    return next(one.results for one in core.ir.methods if one.method == method)
+    return next(spec.results for spec in core.ir.methods if spec.method == method)
 
 
 def _index(known: Sequence[Revision], whole: Mapping[str, Json], parts: Mapping[str, Json]) -> Json:
-    """Return what is loaded first: all names, what happened to them, and what can be compared."""
+    """Return the data that is loaded first: names, their marks, and possible comparisons."""
     return {
         "revisions": [
             {
-                "id": one.id,
-                "era": one.ir.era,
-                "pin": _pin(one.pin),
-                "rules": _rules(one),
-                "findings": len(one.source.ledger),
+                "id": revision.id,
+                "era": revision.ir.era,
+                "pin": _pin(revision.pin),
+                "rules": _rules(revision),
+                "findings": len(revision.source.patches),
             }
-            for one in known
+            for revision in known
         ],
         "readers": list(PROTOCOL),
         "items": {kind: _items(kind, key, whole, parts) for kind, key in _KEYS.items()},
@@ -154,22 +169,26 @@ def _index(known: Sequence[Revision], whole: Mapping[str, Json], parts: Mapping[
 def _items(
     kind: str, key: Callable[[Json], str], whole: Mapping[str, Json], parts: Mapping[str, Json]
 ) -> list[Json]:
-    columns = [{key(one): one for one in revision[kind]} for revision in whole.values()]
-    added = {title: {key(one): one for one in part.get(kind, ())} for title, part in parts.items()}
-    meanings = [{name: without_sources(one) for name, one in column.items()} for column in columns]
+    columns = [{key(item): item for item in revision[kind]} for revision in whole.values()]
+    added = {
+        title: {key(item): item for item in part.get(kind, ())} for title, part in parts.items()
+    }
+    meanings = [
+        {name: without_sources(entry) for name, entry in column.items()} for column in columns
+    ]
     moved = marks(meanings)
-    # Where a revision and an extension of it both have an item, it is that of the revision.
+    # An item of both a revision and its extension is that of the revision.
     sides = [*added.items(), *zip(whole, columns, strict=True)]
     sides.sort(key=lambda side: side[0].partition("+")[0])
-    newest = {name: one for _, column in sides for name, one in column.items()}
+    newest = {name: entry for _, column in sides for name, entry in column.items()}
     return [
         {
             "name": name,
             "marks": moved.get(name, "-" * len(columns)),
             **_in_extensions(name, added),
-            **_summary(kind, one),
+            **_summary(kind, entry),
         }
-        for name, one in sorted(newest.items())
+        for name, entry in sorted(newest.items())
     ]
 
 
@@ -179,7 +198,7 @@ def _in_extensions(name: str, added: Mapping[str, Mapping[str, Json]]) -> Json:
 
 
 def _summary(kind: str, newest: Json) -> Json:
-    """Return what a list shows of an item, as its newest revision has it."""
+    """Return the line of an item in a list, from its newest revision."""
     if kind == "methods":
         return {name: newest[name] for name in ("kind", "senders", "doc")}
     if kind == "types":

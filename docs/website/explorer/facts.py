@@ -23,7 +23,7 @@ class Writer:
     def methods(self, methods: Iterable[MethodIR], facts: Mapping[str, Json]) -> list[Json]:
         """Return methods; the errors of each are in the `facts`, by method."""
         wire = {str(type_name(name)): name for name in self.definitions}
-        return [self._method(one, wire, facts.get(one.method, {})) for one in methods]
+        return [self._method(method, wire, facts.get(method.method, {})) for method in methods]
 
     def _method(self, method: MethodIR, wire: Mapping[str, str], facts: Json) -> Json:
         errors: Json = facts.get("errors", {})
@@ -35,10 +35,10 @@ class Writer:
             "params": method.params,
             "paramsRequired": method.params_required,
             "results": [wire.get(name, name) for name in method.results],
-            "gates": [self.gate(one) for one in method.requires],
+            "gates": [self.gate(requirement) for requirement in method.requires],
             "phase": method.phase,
             "traits": list(method.traits),
-            "errors": [{"code": int(code), **one} for code, one in errors.items()],
+            "errors": [{"code": int(code), **error} for code, error in errors.items()],
             "since": method.since,
             "removed": method.removed,
             "deprecated": method.deprecated,
@@ -47,52 +47,55 @@ class Writer:
         }
 
     def gate(self, gate: RequirementIR) -> Json:
-        """Return the capability that a method needs, and under which conditions."""
+        """Return the capability that a method needs, with its conditions."""
         when = [
             {
-                "member": one.member,
-                "oneOf": list(one.one_of) if one.one_of is not None else None,
-                "orAbsent": one.or_absent,
+                "member": condition.member,
+                "oneOf": list(condition.one_of) if condition.one_of is not None else None,
+                "orAbsent": condition.or_absent,
             }
-            for one in gate.when
+            for condition in gate.when
         ]
-        return {**self._said(gate, "role", "path", "level", "sender"), "when": when}
+        return {**self._fields(gate, "role", "path", "level", "sender"), "when": when}
 
     def capabilities(self, capabilities: Iterable[CapabilityIR]) -> list[Json]:
         """Return the capabilities that each role may declare."""
-        return [self._said(one, "role", "path", "flag", "implied", "doc") for one in capabilities]
+        return [
+            self._fields(capability, "role", "path", "flag", "implied", "doc")
+            for capability in capabilities
+        ]
 
     def errors(self, errors: Iterable[ErrorIR], facts: Mapping[str, Json]) -> list[Json]:
         """Return error codes; their statuses over HTTP are in the `facts`, by code."""
         return [
             {
-                **self._said(one, "code", "name", "data", "emit", "doc"),
-                "status": facts.get(str(one.code), {}).get("http_status"),
+                **self._fields(error, "code", "name", "data", "emit", "doc"),
+                "status": facts.get(str(error.code), {}).get("http_status"),
             }
-            for one in errors
+            for error in errors
         ]
 
     def headers(self, facts: Mapping[str, Json]) -> Iterator[Json]:
         """Yield the HTTP headers of requests, then those of responses."""
         for direction in ("request", "response"):
-            for name, one in sorted(facts.get(direction, {}).items()):
+            for name, header in sorted(facts.get(direction, {}).items()):
                 yield {
                     "name": name,
                     "direction": direction,
-                    "level": one["level"],
-                    "when": one.get("when") or "",
-                    **self.source(one["source"]),
+                    "level": header["level"],
+                    "when": header.get("when") or "",
+                    **self.source(header["source"]),
                 }
 
     def meta_keys(self, keys: Iterable[MetaKeyIR]) -> list[Json]:
-        """Return the keys of `_meta` that have a meaning."""
-        return [self._said(one, "key", "on", "of", "type", "required") for one in keys]
+        """Return the keys of `_meta` with a meaning."""
+        return [self._fields(key, "key", "on", "of", "type", "required") for key in keys]
 
     def source(self, source: str) -> Json:
-        """Return a source with the address of its page, if that is known."""
+        """Return a source with the address of its page, if known."""
         url = page_of(source, self.revision, self.extension)
         return {"source": source, "url": url} if url else {"source": source}
 
-    def _said(self, one: CapabilityIR | ErrorIR | MetaKeyIR | RequirementIR, *names: str) -> Json:
-        """Fields of a fact by their names, and its source."""
+    def _fields(self, one: CapabilityIR | ErrorIR | MetaKeyIR | RequirementIR, *names: str) -> Json:
+        """Return the fields of a fact by their names, and its source."""
         return {**{name: getattr(one, name) for name in names}, **self.source(one.source)}

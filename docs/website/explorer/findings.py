@@ -1,7 +1,7 @@
-"""What is wrong in published schemas, by our patches: the place, both sides, why, and a probe.
+"""Faults of published schemas, from our patches: place, both sides, reason, and a probe.
 
-A probe is a value about which the schema with the patch and the one without it do not agree. It is
-looked for among the test vectors of the type. A patch that only gives something its name has none.
+A probe is a value that only one of the two schemas, with and without the patch, accepts. It is
+searched among the test vectors of the type. A patch that only gives a name has none.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,23 +20,27 @@ Json = dict[str, Any]
 
 
 def all_findings(known: Iterable[Revision], extensions: Iterable[Extension]) -> Json:
-    """Return the findings in each revision and each extension that has some, by its name."""
-    found = {one.id: _findings(one, one.id, "", one.mended) for one in known}
-    # Of an extension of several revisions, the newest is what is shown.
-    for one in {one.name: one for one in extensions}.values():
-        found[one.name] = _findings(one, one.core.id, one.name, one.mended)
+    """Return the findings of each revision and extension, by its name."""
+    found = {
+        revision.id: _findings(revision, revision.id, "", revision.mended) for revision in known
+    }
+    # Of an extension in several revisions, show the newest one.
+    for extension in {extension.name: extension for extension in extensions}.values():
+        found[extension.name] = _findings(
+            extension, extension.core.id, extension.name, extension.mended
+        )
     return {of: some for of, some in found.items() if some}
 
 
-def ledger_of(one: Revision | Extension) -> Sequence[Json]:
-    """Return the patches that are about what is shown."""
+def patches_of(one: Revision | Extension) -> Sequence[Json]:
+    """Return the patches of a subject."""
     if isinstance(one, Revision):
-        return one.source.ledger
-    return [entry for entry in one.source.ledger if type_of(entry) in one.mended]
+        return one.source.patches
+    return [entry for entry in one.source.patches if type_of(entry) in one.mended]
 
 
 def is_valid(definitions: Json, type_: str) -> Callable[[Any], bool]:
-    """Return the function of `jsonschema` that says whether a value is one of a type."""
+    """Return the function of `jsonschema` that checks a value against a type."""
     document = {"$defs": definitions, "$ref": f"#/$defs/{type_}"}
     return validator_for({})(document).is_valid
 
@@ -44,9 +48,9 @@ def is_valid(definitions: Json, type_: str) -> Callable[[Any], bool]:
 def _findings(
     one: Revision | Extension, revision: str, extension: str, definitions: Json
 ) -> list[Json]:
-    ledger = ledger_of(one)
+    entries = patches_of(one)
     writer = Writer(revision, definitions, extension)
-    vectors = _vectors({type_of(entry) for entry in ledger}, revision, extension)
+    vectors = _vectors({type_of(entry) for entry in entries}, revision, extension)
     return [
         {
             "of": extension or revision,
@@ -57,12 +61,12 @@ def _findings(
             **{side: entry[side] for side in ("was", "now") if side in entry},
             **_probe(one, entry, vectors),
         }
-        for entry in ledger
+        for entry in entries
     ]
 
 
 def _vectors(types: set[str], revision: str, extension: str) -> Sequence[Vector]:
-    """The test vectors of types, those with short values first."""
+    """Return the test vectors of types, short values first."""
     extensions = {extension: None} if extension else {}
     options = GenerationOptions((revision,), extensions=extensions)
     vectors = make(revision, options, extension, lambda subject: subject.type in types).vectors
@@ -70,7 +74,7 @@ def _vectors(types: set[str], revision: str, extension: str) -> Sequence[Vector]
 
 
 def _probe(one: Revision | Extension, entry: Json, vectors: Iterable[Vector]) -> Json:
-    """A value that the patch is about, with what the published schema says of it, if there is."""
+    """Return a value for a patch, with the verdict of the published schema, if there is one."""
     type_ = type_of(entry)
     published = is_valid(one.without(entry), type_)
     for vector in vectors:

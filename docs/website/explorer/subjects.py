@@ -1,4 +1,4 @@
-"""What the explorer shows: every pinned revision, and every extension in each it extends."""
+"""The subjects of the explorer: every pinned revision, and every extension in its revisions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,10 +9,14 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.compare.extensions import compared_extension
-from mcp_protogen.instep.compare.revisions import ComparedRevision, compared_source, untried
+from mcp_protogen.instep.compare.revisions import (
+    ComparedRevision,
+    compared_source,
+    without_tried_facts,
+)
 from mcp_protogen.instep.vectors.vector import title
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended import ExtendedRevision, extended
+from mcp_protogen.pipeline.derive.extended_revision import ExtendedRevision, extend_revision
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
@@ -37,21 +41,23 @@ class Revision:
 
     @property
     def ir(self) -> RevisionIR:
-        """Return what it says, without what is about senders and readers."""
+        """The IR of the revision, without rules about senders and readers."""
         return self.derived.ir
 
     @property
     def published(self) -> Json:
-        """Return the definitions as they are published."""
+        """The published definitions."""
         definitions: Json = self.source.schema["$defs"]
         return definitions
 
     def without(self, entry: Json) -> Json:
         """Return the definitions with all patches but one."""
         type_ = type_of(entry)
-        ledger = [one for one in self.source.ledger if one is not entry and type_of(one) == type_]
+        entries = [
+            patch for patch in self.source.patches if patch is not entry and type_of(patch) == type_
+        ]
         published = {"$defs": {type_: self.published[type_]}}
-        return {**self.mended, **patches.apply(published, ledger, self.id)["$defs"]}
+        return {**self.mended, **patches.apply(published, entries, self.id)["$defs"]}
 
     @cached_property
     def compared(self) -> ComparedRevision:
@@ -61,7 +67,7 @@ class Revision:
 
 @dataclass(frozen=True)
 class Extension:
-    """An extension in a revision: what it adds, and its schemas as published and mended."""
+    """An extension in a revision: its additions, and its schemas as published and mended."""
 
     name: str
     core: Revision
@@ -78,12 +84,12 @@ class Extension:
     def mended(self) -> Json:
         """Return the definitions that differ from those of the revision."""
         definitions: Json = self.made.source.schema["$defs"]
-        return changed(definitions, self.core.mended)
+        return changed_definitions(definitions, self.core.mended)
 
     def without(self, entry: Json) -> Json:
         """Return the definitions of both with all patches of the extension but one."""
-        ledger = [one for one in self.source.ledger if one is not entry]
-        schema = patches.apply(self.source.schema, ledger, self.source.ledger_place)
+        entries = [patch for patch in self.source.patches if patch is not entry]
+        schema = patches.apply(self.source.schema, entries, self.source.patches_place)
         own = own_definitions(schema, self.core.source.schema, self.source.place)
         return {**self.core.mended, **own}
 
@@ -101,24 +107,24 @@ def revisions() -> tuple[Revision, ...]:
 
 def _revision(name: str, pin: Pin) -> Revision:
     source = sources.load(name, GenerationOptions((name,)))
-    mended: Json = source.patched()["$defs"]
-    return Revision(name, pin, source, derive_revision(untried(source)), mended)
+    mended: Json = source.apply_patches()["$defs"]
+    return Revision(name, pin, source, derive_revision(without_tried_facts(source)), mended)
 
 
 @cache
 def all_extensions() -> tuple[Extension, ...]:
     """Return every extension in every revision that it extends."""
     return tuple(
-        _extension(one.name, revision)
-        for one in pinned_extensions()
+        _extension(extension.name, revision)
+        for extension in pinned_extensions()
         for revision in revisions()
-        if revision.id in one.revisions
+        if revision.id in extension.revisions
     )
 
 
 def _extension(name: str, core: Revision) -> Extension:
     source = extensions.load(name, schema_folder())
-    made = extended(source, untried(core.source), core.ir)
+    made = extend_revision(source, without_tried_facts(core.source), core.ir)
     own = own_definitions(source.schema, core.source.schema, source.place)
     return Extension(name, core, source, made, own)
 
@@ -128,10 +134,10 @@ def type_of(entry: Json) -> str:
     return jsonpointer.split(entry["pointer"])[1]
 
 
-def changed(definitions: Mapping[str, Any], base: Mapping[str, Any]) -> Json:
-    """Return the definitions that `base` does not have, or has otherwise."""
+def changed_definitions(definitions: Mapping[str, Any], base: Mapping[str, Any]) -> Json:
+    """Return the definitions that `base` lacks, or has with another value."""
     return {
-        name: one
-        for name, one in definitions.items()
-        if name not in base or canonical(one) != canonical(base[name])
+        name: definition
+        for name, definition in definitions.items()
+        if name not in base or canonical(definition) != canonical(base[name])
     }

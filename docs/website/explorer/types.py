@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 def types_of(types: Iterable[TypeIR]) -> list[Json]:
-    """Return types by name; members that say nothing are left out."""
+    """Return types by name, without empty members."""
     return sorted(map(_type, types), key=lambda one: one["name"])
 
 
@@ -84,7 +84,7 @@ def _map(one: MapOf) -> Json:
     return {"map": _expression(one.value)}
 
 
-def _one_of(one: OneOf) -> Json:
+def _alternatives(one: OneOf) -> Json:
     return {"any": [_expression(arm) for arm in one.arms]}
 
 
@@ -98,7 +98,7 @@ _WRITERS: Mapping[type, Callable[[Any], Json]] = {
     LiteralOf: _literal,
     ListOf: _list,
     MapOf: _map,
-    OneOf: _one_of,
+    OneOf: _alternatives,
     Anything: _anything,
 }
 

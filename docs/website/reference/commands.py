@@ -18,25 +18,25 @@ def commands() -> str:
         "All commands, with their arguments and options; `--help` says the same. What they are for"
         " is in [the command](command.md) and in the pages of the commands.\n",
     ]
-    for one in declared():
-        lines += _command(one)
+    for command in declared():
+        lines += _command(command)
     return "\n".join(lines)
 
 
 def codes() -> str:
-    """Return the page of all codes, as `mcp-gen explain CODE` says them."""
+    """Return the page of all codes, with the texts of `mcp-gen explain CODE`."""
     lines = [
         "# Reference: codes\n",
         "The codes of problems, changes and findings, as `mcp-gen explain CODE` explains them.\n",
     ]
     found = sorted(explanations().items())
-    lines += (f"## `{one}` {{ #{one} }}\n\n{_said(text)}\n" for one, text in found)
+    lines += (f"## `{code}` {{ #{code} }}\n\n{_escape(text)}\n" for code, text in found)
     return "\n".join(lines)
 
 
 def settings() -> str:
     """Return the page of the settings in `pyproject.toml`."""
-    rows = (_setting(name, one) for name, one in sorted(BY_KEY.items()))
+    rows = (_setting(name, setting) for name, setting in sorted(BY_KEY.items()))
     lines = [
         "# Reference: settings\n",
         "The settings in `[tool.mcp-gen]` of the nearest `pyproject.toml`. Options of the command"
@@ -47,11 +47,11 @@ def settings() -> str:
 
 
 def _setting(name: str, one: Option) -> Sequence[str]:
-    return f"`{name}`", code(one.spelled) if one.flag else "", _said(cell(one.help))
+    return f"`{name}`", code(one.spelled) if one.flag else "", _escape(cell(one.help))
 
 
 def _command(one: Command) -> list[str]:
-    lines = [f"## `{one.name}` {{ #{_anchor(one.name)} }}\n", f"{_said(one.help)}\n"]
+    lines = [f"## `{one.name}` {{ #{_anchor(one.name)} }}\n", f"{_escape(one.help)}\n"]
     if one.below:
         named = (f"[`{below}`](#{_anchor(f'{one.name} {below}')})" for below in one.below)
         lines.append(f"Commands: {', '.join(named)}.\n")
@@ -64,13 +64,13 @@ def _command(one: Command) -> list[str]:
 def _row(one: Parameter) -> Sequence[str]:
     names = ", ".join(map(code, one.names))
     value = code(one.value) if one.value else ""
-    return names, value, cell(one.default), _said(cell(one.help))
+    return names, value, cell(one.default), _escape(cell(one.help))
 
 
 def _anchor(name: str) -> str:
     return name.replace(" ", "-")
 
 
-def _said(text: str) -> str:
-    """Text for a terminal, in which angle brackets, stars and lines mean themselves."""
+def _escape(text: str) -> str:
+    """Return text of a terminal with escaped angle brackets, stars and lines."""
     return re.sub(r"(?<![\\`])([<*_])", r"\\\1", text)

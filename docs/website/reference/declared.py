@@ -1,4 +1,4 @@
-"""Commands with their parameters, as they are declared with Typer."""
+"""Commands with their parameters, from their declarations with Typer."""
 
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -8,14 +8,14 @@ from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
 import typer
-from mcp_protogen.cli.app import app, command_names, declared_by
+from mcp_protogen.cli.app import app, command_names, load_declaration
 from mcp_protogen.cli.usage import NAME
 from typer.models import ArgumentInfo, CommandInfo, OptionInfo
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument or an option: how it is written, its value, its default, what it does."""
+    """An argument or an option: its names, its value, its default, its help."""
 
     names: Sequence[str]
     value: str
@@ -34,12 +34,12 @@ class Command:
 
 
 def commands() -> Iterator[Command]:
-    """Yield every command, each group before what is below it."""
+    """Yield every command, each group before its commands."""
     yield _group(app, NAME, command_names())
     for name in sorted(command_names()):
-        whole, declared = f"{NAME} {name}", declared_by(name)
+        whole, declared = f"{NAME} {name}", load_declaration(name)
         if isinstance(declared, typer.Typer):
-            below = {_name(one): one.callback for one in declared.registered_commands}
+            below = {_name(command): command.callback for command in declared.registered_commands}
             yield _group(declared, whole, below)
             for inner, function in sorted(below.items()):
                 yield _command(f"{whole} {inner}", function)
@@ -67,20 +67,20 @@ def _parameters(function: Callable[..., Any] | None) -> Iterator[Parameter]:
     hints = get_type_hints(function, include_extras=True)
     for name, parameter in inspect.signature(function).parameters.items():
         kind, *declared = get_args(hints[name]) or (hints[name],)
-        for one in declared:
-            if isinstance(one, ArgumentInfo):
-                names = [one.metavar or name.upper()]
-                yield Parameter(names, "", _default(one, parameter), _help(one))
-            elif isinstance(one, OptionInfo):
-                value = _value(one, kind)
-                default = _default(one, parameter) if value else ""
-                yield Parameter(_names(one, name), value, default, _help(one))
+        for info in declared:
+            if isinstance(info, ArgumentInfo):
+                names = [info.metavar or name.upper()]
+                yield Parameter(names, "", _default(info, parameter), _help(info))
+            elif isinstance(info, OptionInfo):
+                value = _value(info, kind)
+                default = _default(info, parameter) if value else ""
+                yield Parameter(_names(info, name), value, default, _help(info))
 
 
 def _names(one: OptionInfo, name: str) -> Sequence[str]:
-    """The names of an option; in an annotation, the first one is where a default would be."""
+    """Return the names of an option; an annotation has the first one in place of a default."""
     said = [one.default, *(one.param_decls or ())]
-    names = [each for text in said if isinstance(text, str) for each in text.split("/")]
+    names = [name for text in said if isinstance(text, str) for name in text.split("/")]
     return names or [f"--{name.replace('_', '-')}"]
 
 
@@ -89,12 +89,12 @@ def _help(one: ArgumentInfo | OptionInfo) -> str:
 
 
 def _value(one: OptionInfo, kind: Any) -> str:
-    """What stands after an option: a name or the choices; nothing after one that is on or off."""
-    kinds = [each for each in get_args(kind) or (kind,) if each is not NoneType]
+    """Return the value of an option: a name or the choices; nothing for a flag."""
+    kinds = [arm for arm in get_args(kind) or (kind,) if arm is not NoneType]
     if kinds == [bool]:
         return ""
     if isinstance(kinds[0], type) and issubclass(kinds[0], Enum):
-        return "|".join(str(each.value) for each in kinds[0])
+        return "|".join(str(kind.value) for kind in kinds[0])
     inner = get_args(kinds[0]) or kinds
     return one.metavar or _KINDS.get(inner[0], "TEXT")
 

@@ -19,7 +19,7 @@ from website.reference.reading import (
     places,
     stubs,
 )
-from website.reference.rendering import Options, fields, heading, rendered, text
+from website.reference.rendering import Options, fields, heading, render, text
 from website.reference.topics import PAGES, TOPICS, Topic
 
 GENERATOR: Final = ("mcp_protogen.pipeline.target", "mcp_protogen.pipeline.ir")
@@ -34,9 +34,9 @@ def page(topic: Topic) -> str:
     guides = ", ".join(f"[{title_of(guide)}]({guide}.md)" for guide in topic.guides)
     options: Options = {}
     lines = [f"# {topic.title}\n", f"How to use them: {guides}.\n"]
-    for one in topic.headings:
-        lines.append(f"## {one.title}\n")
-        for name in one.names:
+    for group in topic.headings:
+        lines.append(f"## {group.title}\n")
+        for name in group.names:
             lines += _entry(name, options)
     if options:
         lines.append("## Options by keyword\n")
@@ -54,9 +54,9 @@ def index() -> str:
     ]
     for topic in TOPICS:
         lines.append(f"## {topic.title.removeprefix('Reference: ').capitalize()}\n")
-        for one in topic.headings:
-            named = ", ".join(f"[`{name}`]({topic.page}.md#{name})" for name in one.names)
-            lines.append(f"- {one.title}: {named}")
+        for group in topic.headings:
+            named = ", ".join(f"[`{name}`]({topic.page}.md#{name})" for name in group.names)
+            lines.append(f"- {group.title}: {named}")
         lines.append("")
     rows = (
         (f"[`{name}`]({PAGES[name]}.md#{name})", _comes_with(name))
@@ -67,43 +67,43 @@ def index() -> str:
 
 
 def generator() -> str:
-    """Return the page of what targets and their authors import of the generator."""
+    """Return the page of names that targets import from the generator."""
     lines = [
         "# Reference: the generator\n",
         f"What a [target of your own]({_TARGETS}.md#a-target-of-your-own) imports. One number,"
-        " `CONTRACT`, covers both modules: it rises when a target has to change.\n",
+        " `CONTRACT`, covers both modules: it rises when targets must change.\n",
     ]
     for module in GENERATOR:
         described, found = declared_in(module)
         lines.append(f"## `{module}` {{ #{module} }}\n\n{described}\n")
-        for one in found:
-            lines += [heading(3, one.name, one.name), rendered(one.name, one, {})]
+        for name in found:
+            lines += [heading(3, name.name, name.name), render(name.name, name, {})]
     return "\n".join(lines)
 
 
 def messages() -> str:
-    """Return the page of what each revision has for messages: functions, and the base of models."""
+    """Return the page of message functions and of the base of models."""
     lines = [
         "# Reference: messages\n",
-        "What each revision of a package has to read, check and write messages, here that of"
+        "How each revision of a package reads, checks and writes messages, here that of"
         f" `pkg.{REVISIONS[-1]}`. [Models](models.md) explains its types.\n",
     ]
     checks = declared_in(f"{PACKAGE}.{REVISIONS[-1]}.capabilities")[1]
     functions = {
         "methods": functions_of_methods(),
-        "capabilities": [(one.name, one) for one in checks if one.is_function],
+        "capabilities": [(check.name, check) for check in checks if check.is_function],
     }
     for module, found in functions.items():
         lines.append(f"## `{module}` {{ #{module} }}\n")
-        for name, one in found:
-            lines += [heading(3, name, name), rendered(name, one, {})]
+        for name, message in found:
+            lines += [heading(3, name, name), render(name, message, {})]
     lines.append("## Models\n\nEvery model of `pkg.….models` has what its base has.\n")
-    lines += [heading(3, _MODEL, _MODEL), rendered(_MODEL, base_of_models(), {})]
+    lines += [heading(3, _MODEL, _MODEL), render(_MODEL, base_of_models(), {})]
     return "\n".join(lines)
 
 
-def unlisted() -> set[str]:
-    """Return the public names that no topic has, and those that topics have in vain."""
+def unlisted_names() -> set[str]:
+    """Return the public names without a topic, and unknown names of topics."""
     return {*places()} ^ {*PAGES}
 
 
@@ -115,7 +115,7 @@ def _entry(name: str, options: Options) -> Iterator[str]:
     brought = _comes_with(name)
     yield f"{where}; comes with {brought}." if brought else f"{where}."
     yield ""
-    yield rendered(name, object_of(name), options, called=name in INSTANCES)
+    yield render(name, object_of(name), options, called=name in INSTANCES)
     if name in ("Client", "Server", "Session"):
         yield from _matrix(name)
 
@@ -128,12 +128,12 @@ def _comes_with(name: str) -> str:
 
 
 def _matrix(name: str) -> Iterator[str]:
-    """Which revision has which method."""
+    """Return the table of methods by revision."""
     found = stubs(name)
     titles = [revision[1:].replace("_", "-") for revision in REVISIONS]
     yield f"Members of `{name}` by revision:\n"
     rows = (
-        (f"`{member}`", *("yes" if member in found[one] else "–" for one in REVISIONS))
+        (f"`{member}`", *("yes" if member in found[revision] else "–" for revision in REVISIONS))
         for member in sorted(set[str]().union(*found.values()))
     )
     yield table(("member", *titles), rows, align="centre")

@@ -1,6 +1,6 @@
 """Public names and their docstrings, read by griffe from the source of the generated package.
 
-Only the modules that have public names, and those of their bases, are read.
+Only the modules with public names, and those of their bases, are read.
 """
 
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ _GENERATED: Final = {
     "load": "load",
     "translate": "translate.translate",
 }
-"""Where names are that the package does not have of the runtime."""
+"""Places of names that do not come from the runtime."""
 _OF_A_REVISION: Final = {"App": "app", "Client": "client", "Server": "server", "Session": "server"}
 
 
@@ -57,18 +57,18 @@ def places() -> dict[str, str]:
 
 
 def is_of_revisions(name: str) -> bool:
-    """Return whether each revision has a name of its own."""
+    """Return whether a name belongs to each revision."""
     return name in _OF_A_REVISION
 
 
 @cache
 def brought_by() -> dict[str, str]:
-    """Return what brings each public name that not every package has."""
+    """Return the part that brings each optional public name."""
     return missing_names(PartSelection(()))
 
 
 def object_of(name: str) -> Object:
-    """Return what a public name stands for."""
+    """Return the object of a public name."""
     return _at(places()[name])
 
 
@@ -77,7 +77,7 @@ def stubs(name: str) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for revision in REVISIONS:
         of = _at(f"{PACKAGE}.{revision}.{_OF_A_REVISION[name]}.{name}")
-        found[revision] = {one.name for one in of.members.values() if is_public(one)}
+        found[revision] = {member.name for member in of.members.values() if is_public(member)}
     return found
 
 
@@ -87,29 +87,32 @@ def base_of_models() -> Object:
 
 
 def functions_of_methods() -> list[tuple[str, Object]]:
-    """Return what the module `methods` of a revision has of its table, by name."""
+    """Return the functions of the module `methods` of a revision, by name."""
     module = _module(f"{PACKAGE}.{REVISIONS[-1]}.methods")
     table = _at("mcp_protogen.runtime.messages.codec.MessageCodec")
     return [
-        (one.name, cast("Function", table.members[str(one.value).removeprefix("TABLE.")]))
-        for one in module.members.values()
-        if isinstance(one, Attribute) and str(one.value).startswith("TABLE.")
+        (member.name, cast("Function", table.members[str(member.value).removeprefix("TABLE.")]))
+        for member in module.members.values()
+        if isinstance(member, Attribute) and str(member.value).startswith("TABLE.")
     ]
 
 
 def declared_in(module: str) -> tuple[str, list[Object]]:
-    """Return the docstring of a module, and what it defines that is public, in its order."""
+    """Return the docstring of a module, and its public definitions in their order."""
     found = _module(module)
-    defined = [one for one in found.members.values() if not isinstance(one, Alias)]
-    documented = [one for one in defined if is_public(one)]
+    defined = [member for member in found.members.values() if not isinstance(member, Alias)]
+    documented = [name for name in defined if is_public(name)]
     return found.docstring.value if found.docstring else "", documented
 
 
 def options_of(function: Function) -> Class | None:
-    """Return the `TypedDict` of the options that a function takes by keyword."""
-    for one in function.parameters:
-        if isinstance(one.annotation, ExprSubscript) and str(one.annotation.left) == "Unpack":
-            path = cast("Expr", one.annotation.slice).canonical_path
+    """Return the `TypedDict` of the keyword options of a function."""
+    for parameter in function.parameters:
+        if (
+            isinstance(parameter.annotation, ExprSubscript)
+            and str(parameter.annotation.left) == "Unpack"
+        ):
+            path = cast("Expr", parameter.annotation.slice).canonical_path
             found = _at(path) if path.split(".")[0] in _FOLDERS else None
             return found if isinstance(found, Class) else None
     return None
@@ -118,11 +121,11 @@ def options_of(function: Function) -> Class | None:
 def members(of: Class, *, undocumented: bool = False) -> Iterator[Object]:
     """Yield the public members of a class and of its bases, in their order, its own first.
 
-    What has no docstring is not for users, unless it is an option.
+    Members without a docstring are not for users, unless they are options.
     """
     seen: set[str] = set()
-    for one in _with_bases(of):
-        for member in one.members.values():
+    for base in _with_bases(of):
+        for member in base.members.values():
             if member.name not in seen and isinstance(member, (Attribute, Function)):
                 seen.add(member.name)
                 if is_public(member) or (undocumented and not member.name.startswith("_")):
@@ -130,7 +133,7 @@ def members(of: Class, *, undocumented: bool = False) -> Iterator[Object]:
 
 
 def is_public(member: Object | Alias) -> bool:
-    """Return whether a member is for users: it has a docstring, and no name of ours."""
+    """Return whether a member is for users: it has a docstring and a public name."""
     if isinstance(member, Alias) or member.name.startswith("_"):
         return False
     return member.docstring is not None
@@ -146,7 +149,7 @@ def _with_bases(of: Class) -> Iterator[Class]:
 
 @cache
 def _at(path: str) -> Object:
-    """The object with a full name, where it is defined."""
+    """Return the object with a full name, at its definition."""
     module, _, name = path.rpartition(".")
     found = _module(module).members[name]
     if isinstance(found, Alias):
@@ -160,6 +163,6 @@ def _module(path: str) -> Module:
     file = _FOLDERS[path.split(".")[0]].joinpath(*path.split("."))
     file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
     if not file.is_file():
-        raise GriffeError(f"there is no module {path}")
+        raise GriffeError(f"unknown module {path}")
     above = _module(parent) if parent else None
     return visit(name, filepath=file, code=file.read_text(encoding="utf-8"), parent=above)

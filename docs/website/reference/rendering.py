@@ -12,15 +12,15 @@ from website.reference.reading import members, options_of
 _WIDTH: Final = 88
 _STARRED: Final = {ParameterKind.var_positional: "*", ParameterKind.var_keyword: "**"}
 _DECORATORS: Final = ("classmethod", "staticmethod", "asynccontextmanager", "contextmanager")
-"""Those that callers see."""
+"""Decorators that callers see."""
 _FINAL: Final = re.compile(r"^Final(?:\[(.*)\])?$")
 
 Options = dict[str, Class]
-"""The `TypedDict`s of options that functions of a page take, by name."""
+"""The `TypedDict`s of options of the functions of a page, by name."""
 
 
-def rendered(name: str, of: Object, options: Options, *, called: bool = False) -> str:
-    """Return what stands below the heading of a public name; `called` is that of an instance.
+def render(name: str, of: Object, options: Options, *, called: bool = False) -> str:
+    """Return the text below the heading of a public name; `called` is for a callable instance.
 
     Note the options of functions in `options`.
     """
@@ -38,34 +38,35 @@ def rendered(name: str, of: Object, options: Options, *, called: bool = False) -
 
 
 def text(of: Object) -> str:
-    """Return the docstring of something."""
     return f"{of.docstring.value}\n" if of.docstring else ""
 
 
 def heading(level: int, name: str, anchor: str) -> str:
-    """Return a heading with an anchor of its own, since names differ in capitals alone."""
+    """Return a heading with an explicit anchor, since some names differ only in capitals."""
     return f"{'#' * level} `{name}` {{ #{anchor} }}\n"
 
 
 def _value(name: str, of: Attribute) -> str:
-    """The type of a value, or the value of an alias or a constant."""
+    """Return the type of a value, or the value of an alias or a constant."""
     if of.annotation is None or str(of.annotation).partition("[")[0] in ("Final", "TypeAlias"):
         return f"{name} = {of.value}"
     return f"{name}: {of.annotation}"
 
 
 def _function(name: str, of: Function, options: Options, described: str = "") -> str:
-    found = {one.name: one for each in _written(of) if (one := options_of(each))}
+    found = {one.name: one for signature in _signatures(of) if (one := options_of(signature))}
     options |= found
-    links = ", ".join(f"[`{one}`](#{one})" for one in found)
+    links = ", ".join(f"[`{part}`](#{part})" for part in found)
     said = f"Options: {links}.\n" if links else ""
-    signatures = [_signature(name, one) for one in _written(of)]
+    signatures = [_signature(name, signature) for signature in _signatures(of)]
     return "\n".join(filter(None, (_code(signatures), described or text(of), said)))
 
 
 def fields(of: Class, *, undocumented: bool = False) -> str:
-    """Return the table of the members of a class that are no functions."""
-    found = [one for one in members(of, undocumented=undocumented) if isinstance(one, Attribute)]
+    """Return the table of the members of a class other than functions."""
+    found = [
+        member for member in members(of, undocumented=undocumented) if isinstance(member, Attribute)
+    ]
     return table(("member", "type", "default", "what it is"), map(_field, found)) if found else ""
 
 
@@ -75,15 +76,15 @@ def _class(name: str, of: Class, options: Options) -> Iterator[str]:
     yield _code([f"class {name}({bases})" if bases else f"class {name}"])
     yield text(of)
     yield fields(of)
-    for one in found:
-        if isinstance(one, Function):
-            yield heading(4, f"{name}.{one.name}", f"{name}.{one.name}")
-            yield _function(one.name, one, options)
+    for part in found:
+        if isinstance(part, Function):
+            yield heading(4, f"{name}.{part.name}", f"{name}.{part.name}")
+            yield _function(part.name, part, options)
 
 
 def _instance(name: str, of: Class, options: Options) -> str:
-    """An instance that is called like a function."""
-    (call,) = (one for one in of.members.values() if one.name == "__call__")
+    """Return an instance that is called like a function."""
+    (call,) = (member for member in of.members.values() if member.name == "__call__")
     if not isinstance(call, Function):
         raise TypeError(f"{name} cannot be called")
     return _function(name, call, options, text(call) or text(of))
@@ -97,37 +98,37 @@ def _field(one: Attribute) -> Sequence[str]:
     return f"`{one.name}`", annotated, default, cell(text(one))
 
 
-def _written(of: Function) -> list[Function]:
-    """A function, or its overloads, as callers see it."""
+def _signatures(of: Function) -> list[Function]:
+    """Return a function, or its overloads, as callers see it."""
     return of.overloads or [of]
 
 
 def _signature(name: str, of: Function) -> str:
-    said = [str(one.value) for one in of.decorators]
-    decorator = "".join(f"@{one}\n" for one in said if one in _DECORATORS)
+    said = [str(decorator.value) for decorator in of.decorators]
+    decorator = "".join(f"@{text}\n" for text in said if text in _DECORATORS)
     before = f"{decorator}{'async def' if 'async' in of.labels else 'def'}"
     parameters = list(_parameters(of))
     returned = f" -> {of.returns}" if of.returns else ""
     line = f"{before} {name}({', '.join(parameters)}){returned}"
     if len(line) - len(decorator) <= _WIDTH:
         return line
-    lines = "".join(f"    {one},\n" for one in parameters)
+    lines = "".join(f"    {parameter},\n" for parameter in parameters)
     return f"{before} {name}(\n{lines}){returned}"
 
 
 def _parameters(of: Function) -> Iterator[str]:
     star = slash = False
-    for one in of.parameters:
-        if one.name in ("self", "cls"):
+    for parameter in of.parameters:
+        if parameter.name in ("self", "cls"):
             continue
-        if slash and one.kind is not ParameterKind.positional_only:
+        if slash and parameter.kind is not ParameterKind.positional_only:
             yield "/"
-        slash = one.kind is ParameterKind.positional_only
-        if one.kind is ParameterKind.keyword_only and not star:
+        slash = parameter.kind is ParameterKind.positional_only
+        if parameter.kind is ParameterKind.keyword_only and not star:
             yield "*"
             star = True
-        star |= one.kind is ParameterKind.var_positional
-        yield _parameter(one)
+        star |= parameter.kind is ParameterKind.var_positional
+        yield _parameter(parameter)
     if slash:
         yield "/"
 
@@ -137,7 +138,7 @@ def _parameter(one: Parameter) -> str:
     annotated = f"{said}: {one.annotation}" if one.annotation else said
     if one.default is None or one.kind in _STARRED:
         return annotated
-    # What has a name of ours is the default that its class has.
+    # A private name is the default of its class.
     default = "..." if str(one.default).startswith("_") else one.default
     return f"{annotated} = {default}" if one.annotation else f"{said}={default}"
 

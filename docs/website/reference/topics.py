@@ -1,4 +1,4 @@
-"""The public names of a package by task: which page and heading has each, in which order."""
+"""The public names of a package by task: the page and the heading of each, in order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """Names that do one job together."""
+    """Names for one job."""
 
     title: str
     names: Sequence[str]
@@ -15,7 +15,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """One page of the reference; `guides` are the pages that explain how to use its names."""
+    """One page of the reference; `guides` are pages that explain the use of its names."""
 
     page: str
     title: str
@@ -47,7 +47,7 @@ TOPICS: Final = (
     Topic(
         "reference-clients",
         "Reference: clients",
-        ("connecting", "calling", "skills", "testing"),
+        ("connecting", "client-calls", "skills", "testing"),
         (
             _heading("Connecting", "connect connect_config Connect ConnectConfig Servers"),
             _heading("What was agreed", "NegotiatedRevision"),
@@ -118,7 +118,7 @@ TOPICS: Final = (
     Topic(
         "reference-errors",
         "Reference: errors",
-        ("sessions", "calling", "http", "authorization-clients"),
+        ("sessions", "client-calls", "http", "authorization-clients"),
         (
             _heading("Errors of the protocol", "McpError InvalidParams MethodNotFound"),
             _heading("What a peer has not declared", "MissingCapability MissingClientCapability"),
@@ -133,6 +133,6 @@ TOPICS: Final = (
 )
 
 PAGES: Final = {
-    name: topic.page for topic in TOPICS for one in topic.headings for name in one.names
+    name: topic.page for topic in TOPICS for heading in topic.headings for name in heading.names
 }
 """The page of each name."""

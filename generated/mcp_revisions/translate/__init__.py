@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from mcp_protogen.runtime.core.losses import Translated
-from mcp_protogen.runtime.translation.translator import translated
+from mcp_protogen.runtime.translation.translator import translate_value
 
 __all__ = ["translate"]
 
@@ -21,18 +21,17 @@ __all__ = ["translate"]
 def translate(
     value: Any, source: str | ModuleType, target: str | ModuleType, *, type: str | None = None
 ) -> Translated[Any]:
-    """Return `value` of the revision `source` as one of `target`, with what was lost.
+    """Translate `value` from the revision `source` to `target`; list the losses.
 
-    `value` is a model, which becomes one of the target, or decoded JSON, which stays JSON; then
-    `type` is the name of its type in `source`. Revisions are given by name or as modules. Raise
-    `Untranslatable` if the target cannot express the value, and `LookupError` if there is no table
-    for it.
+    A model becomes a model of the target. Decoded JSON stays JSON, and needs `type`, the name of
+    its type in `source`. Revisions are names or modules. Raise `Untranslatable` if the target
+    cannot express the value, and `LookupError` without a table for it.
     """
-    return translated(value, __name__.rpartition(".")[0], source, target, type)
+    return translate_value(value, __name__.rpartition(".")[0], source, target, type)
 
 
 class _Callable(ModuleType):
-    """A module that can be called, because the function and this package have the same name."""
+    """A callable module, because the function and this package share a name."""
 
     __call__ = staticmethod(translate)
 

@@ -16,7 +16,7 @@ __all__ = ["era_adapter", "TranslatingTable", "translated_links", "translated_vi
 
 
 def translated_links() -> ModuleType:
-    """Return what reaches mounted servers of other revisions; most programs have none."""
+    """Return the module for mounted servers of other revisions, loaded on demand."""
     from mcp_protogen.runtime.toolkit import translated_links
 
     return translated_links

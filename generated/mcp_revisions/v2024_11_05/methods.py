@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 REVISION: Final = "2024-11-05"
-"""The revision that this table describes."""
+"""The revision of this table."""
 
 COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult, m.CompleteResult]] = (
     RequestSpec(
@@ -515,7 +515,7 @@ TABLE: Final = MethodTable(
         resource_not_found=-32002,
     ),
 )
-"""The table that reads and writes whole messages of this revision."""
+"""Reads and writes messages of this revision."""
 
 parse = TABLE.parse
 parse_request = TABLE.parse_request

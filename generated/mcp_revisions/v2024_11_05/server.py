@@ -24,18 +24,18 @@ __all__ = ["Server", "Session"]
 
 
 class Session(SessionBase):
-    """The client behind a request: its declarations, and the messages that a server may send it."""
+    """The client behind a request: its capabilities, and messages to it."""
 
     TABLE = methods.TABLE
 
     @property
     def client_capabilities(self) -> m.ClientCapabilities:
         """The capabilities of the client."""
-        return m.ClientCapabilities.from_wire(self.__mcp_runtime__.peer_declared())
+        return m.ClientCapabilities.from_wire(self.__mcp_runtime__.peer_capabilities())
 
     @property
     def client_info(self) -> m.Implementation | None:
-        """The name and version of the client, if it has given them."""
+        """The name and version of the client, if known."""
         info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
@@ -175,12 +175,12 @@ class Session(SessionBase):
 
 
 class Server(ServerBase[Session]):
-    """A server. A method that is not overridden answers 'method not found', and is not declared."""
+    """A server. It declares the methods that are overridden; others answer 'method not found'."""
 
     TABLE = methods.TABLE
     SESSION: ClassVar[type[Session]] = Session
     info: m.Implementation | None = None
-    """The name and version of the server; the name of its class if this is None."""
+    """The name and version of the server; None stands for the name of its class."""
     instructions: str | None = None
     """Instructions for a model that uses this server."""
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(

@@ -215,22 +215,22 @@ REQUIREMENTS: Final[Mapping[str, tuple[Requirement, ...]]] = MappingProxyType(
 
 def server_capabilities(methods: Collection[str]) -> m.ServerCapabilities:
     """Return the capabilities of a server that answers or sends `methods`."""
-    return m.ServerCapabilities.from_wire(rules.declare(_needed(methods, "server")))
+    return m.ServerCapabilities.from_wire(rules.declare(_required_capabilities(methods, "server")))
 
 
 def client_capabilities(methods: Collection[str]) -> m.ClientCapabilities:
     """Return the capabilities of a client that answers or sends `methods`."""
-    return m.ClientCapabilities.from_wire(rules.declare(_needed(methods, "client")))
+    return m.ClientCapabilities.from_wire(rules.declare(_required_capabilities(methods, "client")))
 
 
-def _needed(methods: Collection[str], role: Role) -> Iterator[Capability]:
+def _required_capabilities(methods: Collection[str], role: Role) -> Iterator[Capability]:
     for method in methods:
-        yield from rules.needed(REQUIREMENTS.get(method, ()), role)
+        yield from rules.required_capabilities(REQUIREMENTS.get(method, ()), role)
 
 
 def check(method: str, params: object, *, sender: Role, declared: rules.Declared) -> None:
     """Raise `MissingCapability`, with the path, unless `sender` may send `method` with `params`.
 
-    `declared` has, for each side, the JSON object of the capabilities that it has declared.
+    `declared` has the declared capabilities of each side, as JSON objects.
     """
     rules.require(method, REQUIREMENTS.get(method, ()), sender, params, declared)

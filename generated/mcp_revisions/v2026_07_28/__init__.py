@@ -43,7 +43,7 @@ def __mcp_part__(name: str) -> ModuleType | None:
     return None
 
 
-# Only the stubs need asyncio; code that just reads and writes messages does not load it.
+# Only the stubs load asyncio; reading and writing messages does not need it.
 _STUBS = {
     "app": "",
     "App": "app",
@@ -54,7 +54,7 @@ _STUBS = {
     "Session": "server",
 }
 
-# Type checkers see what is above, and nothing else.
+# Type checkers only see the names above.
 if not TYPE_CHECKING:
     __all__ = ["REVISION", "capabilities", "methods", "models", *_STUBS]
 

@@ -28,11 +28,11 @@ T = TypeVar("T")
 
 
 class Client(ClientBase):
-    """A client of a server. Only those `on_…` methods that are overridden are advertised."""
+    """A client of a server. It declares the `on_…` methods that are overridden."""
 
     TABLE = methods.TABLE
     info: m.Implementation | None = None
-    """The name and version of the client; the name of its class if this is None."""
+    """The name and version of the client; None stands for the name of its class."""
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
     INPUT_REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType(
         {
@@ -69,12 +69,12 @@ class Client(ClientBase):
 
     @property
     def server_capabilities(self) -> m.ServerCapabilities:
-        """The capabilities of the server; raises `LocalError` before the client is connected."""
-        return m.ServerCapabilities.from_wire(self.__mcp_runtime__.peer_declared())
+        """The capabilities of the server; raise `LocalError` if not connected."""
+        return m.ServerCapabilities.from_wire(self.__mcp_runtime__.peer_capabilities())
 
     @property
     def server_info(self) -> m.Implementation | None:
-        """The name and version of the server, if it has given them."""
+        """The name and version of the server, if known."""
         info = self.__mcp_runtime__.peer_info()
         return None if info is None else m.Implementation.from_wire(info)
 
@@ -165,7 +165,7 @@ class Client(ClientBase):
         meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncIterator[m.Prompt]:
-        """Yield the items of `prompts/list`, page by page, as one list."""
+        """Yield the items of `prompts/list`, over all pages."""
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(
@@ -198,7 +198,7 @@ class Client(ClientBase):
         meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncIterator[m.Resource]:
-        """Yield the items of `resources/list`, page by page, as one list."""
+        """Yield the items of `resources/list`, over all pages."""
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(
@@ -254,7 +254,7 @@ class Client(ClientBase):
         meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncIterator[m.ResourceTemplate]:
-        """Yield the items of `resources/templates/list`, page by page, as one list."""
+        """Yield the items of `resources/templates/list`, over all pages."""
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(
@@ -380,7 +380,7 @@ class Client(ClientBase):
         meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncIterator[m.Tool]:
-        """Yield the items of `tools/list`, page by page, as one list."""
+        """Yield the items of `tools/list`, over all pages."""
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(

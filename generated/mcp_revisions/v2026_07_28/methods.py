@@ -84,7 +84,7 @@ __all__ = [
 ]
 
 REVISION: Final = "2026-07-28"
-"""The revision that this table describes."""
+"""The revision of this table."""
 
 COMPLETE: Final[RequestSpec[m.CompleteRequestParams, m.CompleteResult, m.CompleteResult]] = (
     RequestSpec(
@@ -510,7 +510,7 @@ TABLE: Final = MethodTable(
         ),
     ),
 )
-"""The table that reads and writes whole messages of this revision."""
+"""Reads and writes messages of this revision."""
 
 parse = TABLE.parse
 parse_request = TABLE.parse_request

@@ -21,12 +21,12 @@ CHANGES = ("notifications/resources/updated", "notifications/tools/list_changed"
 
 
 def wire(value: Any) -> Any:
-    """A model of either generation as it is sent."""
+    """Return a model of either generation as JSON."""
     return value.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
 class Host:
-    """What a server can ask of a client, and what it has told; `types` are those of the SDK."""
+    """The client's side of requests, with a record; `types` are those of the SDK."""
 
     def __init__(self, types: Any, visit: Any) -> None:
         self.types = types
@@ -47,7 +47,7 @@ class Host:
 
     @property
     def oauth(self) -> Any:
-        """Who the client is to an authorization server; None where no token is wanted."""
+        """Return the client's authorization; None without tokens."""
         return self.visit.get("oauth")
 
     def callbacks(self) -> dict[str, Any]:
@@ -55,12 +55,12 @@ class Host:
             "elicitation_callback": self.elicit,
             "sampling_callback": self.sample,
             "list_roots_callback": self.roots,
-            "logging_callback": self.logged,
-            "message_handler": self.noted,
+            "logging_callback": self.note_log,
+            "message_handler": self.note_message,
         }
 
     async def elicit(self, context: Any, params: Any) -> Any:
-        """Give the next answer of the step, and cancel when there is none."""
+        """Give the next answer of the step; cancel without one."""
         self.asked.append(params.message)
         answer = self.answers.pop(0) if self.answers else {"action": "cancel"}
         return self.types.ElicitResult(**answer)
@@ -72,10 +72,10 @@ class Host:
     async def roots(self, context: Any) -> Any:
         return self.types.ListRootsResult(roots=[self.types.Root(uri="file:///root")])
 
-    async def logged(self, params: Any) -> None:
+    async def note_log(self, params: Any) -> None:
         self.seen["logs"].append(params.data)
 
-    async def noted(self, message: Any) -> None:
+    async def note_message(self, message: Any) -> None:
         if isinstance(message, Exception):
             self.seen["errors"].append(repr(message))
             return
@@ -84,7 +84,7 @@ class Host:
         if method in CHANGES:
             self.changes.append(method)
 
-    async def progressed(self, done: float, total: float | None, message: str | None) -> None:
+    async def note_progress(self, done: float, total: float | None, message: str | None) -> None:
         self.progress.append([done, total, message])
 
 
@@ -124,7 +124,7 @@ def _location(url: str) -> str:
 
 
 class Steps:
-    """What a visit can consist of, with a client of the official SDK; a method for each step."""
+    """The steps of a visit with a client of the official SDK; a method for each."""
 
     def __init__(self, client: Any, host: Host) -> None:
         self.client = client
@@ -140,7 +140,7 @@ class Steps:
             self.host.seen["results"].append(result)
 
     def failures(self) -> Any:
-        """What a client raises where the answer is an error."""
+        """The exceptions of a client for error responses."""
         raise NotImplementedError
 
     def error(self, error: Any) -> Any:
@@ -183,16 +183,16 @@ class Steps:
         # fastmcp returns the member alone.
         return wire(getattr(completed, "completion", completed))
 
-    async def called(self, name: str, arguments: Any, progressed: Any) -> Any:
+    async def call_tool(self, name: str, arguments: Any, progressed: Any) -> Any:
         return wire(await self.client.call_tool(name, arguments, progress_callback=progressed))
 
     async def call(
         self, name: str, arguments: Any, answers: Any = (), progress: bool = False
     ) -> Any:
-        """Call a tool, with what the user answers to its questions."""
+        """Call a tool with the user's answers to its questions."""
         host = self.host
         host.answers, host.asked, host.progress = list(answers), [], []
-        result = await self.called(name, arguments, host.progressed if progress else None)
+        result = await self.call_tool(name, arguments, host.note_progress if progress else None)
         return {**result, "asked": host.asked, "progress": host.progress}
 
     async def ping(self) -> None:
@@ -203,13 +203,13 @@ class Steps:
 
     @asynccontextmanager
     async def watching(self, uri: str) -> AsyncGenerator[None, None]:
-        """Hear of changes of a resource."""
+        """Return the changes of a resource."""
         await self.client.subscribe_resource(uri)
         yield
         await self.client.unsubscribe_resource(uri)
 
     async def watch(self, uri: str, changes: int, tool: str, arguments: Any) -> Any:
-        """Call a tool that makes changes, and return what is heard of them."""
+        """Call a tool that makes changes, and return their notifications."""
         heard = self.host.changes
         heard.clear()
         async with self.watching(uri), asyncio.timeout(10):
@@ -227,8 +227,8 @@ class Steps:
             return "cancelled"
 
 
-async def seen_by(steps: type[Steps], client: Any, host: Host) -> Any:
-    """Return what an open client saw, which knows by itself what it has agreed on."""
+async def view_of(steps: type[Steps], client: Any, host: Host) -> Any:
+    """Return the view of an open client that knows its negotiated revision."""
     host.seen["revision"] = client.protocol_version
     host.seen["server"] = client.server_info.name if client.server_info else None
     host.seen["instructions"] = client.instructions
@@ -237,7 +237,7 @@ async def seen_by(steps: type[Steps], client: Any, host: Host) -> Any:
 
 
 def drive(visited: Callable[[Any], Coroutine[Any, Any, Any]]) -> None:
-    """Pay visits as long as there are any; `visited` returns what was seen of one."""
+    """Run visits until the input ends; `visited` returns the result of one."""
     for line in sys.stdin:
         try:
             seen = asyncio.run(visited(json.loads(line)))

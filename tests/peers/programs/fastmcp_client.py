@@ -1,4 +1,4 @@
-"""The client of fastmcp; what it is given and prints is in `driving.py`."""
+"""The client of fastmcp; see `driving.py` for its input and output."""
 
 import warnings
 from collections.abc import AsyncGenerator
@@ -7,13 +7,13 @@ from importlib.util import find_spec
 from typing import Any
 
 import mcp_types as types
-from driving import Host, Steps, drive, seen_by, wire
+from driving import Host, Steps, drive, view_of, wire
 from fastmcp import Client
 from fastmcp.client.auth import OAuth
 from fastmcp.client.transports import StdioTransport
 from mcp import MCPError
 
-# To import it has clients declare the extension; one of two environments has it.
+# Importing it makes clients declare the extension; one of two environments has it.
 if find_spec("fastmcp_tasks"):
     from fastmcp_tasks.client import call_tool_task
     from fastmcp_tasks.client_models import (
@@ -30,15 +30,15 @@ LOGS = {"io.modelcontextprotocol/logLevel": "debug"}
 
 
 class FastHost(Host):
-    """What a server can ask, with the arguments that handlers of fastmcp get."""
+    """The host's side, with the signatures of fastmcp's handlers."""
 
     def callbacks(self) -> dict[str, Any]:
         return {
             "elicitation_handler": self.fill,
             "sampling_handler": self.model,
             "roots": ["file:///root"],
-            "log_handler": self.logged,
-            "message_handler": self.noted,
+            "log_handler": self.note_log,
+            "message_handler": self.note_message,
         }
 
     async def fill(self, message: str, form: Any, params: Any, context: Any) -> Any:
@@ -58,27 +58,27 @@ def read(found: Any) -> Any:
 
 
 class Fast(Steps):
-    """fastmcp goes through the pages of lists by itself, and reads what is structured."""
+    """fastmcp follows pages of lists by itself, and parses structured content."""
 
     def failures(self) -> Any:
         return MCPError
 
     async def tools(self) -> Any:
-        return [wire(one) for one in await self.client.list_tools()]
+        return [wire(tool) for tool in await self.client.list_tools()]
 
     async def resources(self) -> Any:
-        return [wire(one) for one in await self.client.list_resources()]
+        return [wire(resource) for resource in await self.client.list_resources()]
 
     async def templates(self) -> Any:
-        return [wire(one) for one in await self.client.list_resource_templates()]
+        return [wire(template) for template in await self.client.list_resource_templates()]
 
     async def prompts(self) -> Any:
-        return [wire(one) for one in await self.client.list_prompts()]
+        return [wire(prompt) for prompt in await self.client.list_prompts()]
 
     async def read(self, uri: str) -> Any:
-        return {"contents": [wire(one) for one in await self.client.read_resource(uri)]}
+        return {"contents": [wire(content) for content in await self.client.read_resource(uri)]}
 
-    async def called(self, name: str, arguments: Any, progressed: Any) -> Any:
+    async def call_tool(self, name: str, arguments: Any, progressed: Any) -> Any:
         stateless = self.client.protocol_version == "2026-07-28"
         found = await self.client.call_tool(
             name,
@@ -90,7 +90,7 @@ class Fast(Steps):
         return read(found)
 
     async def task(self, name: str, arguments: Any, answers: Any = ()) -> Any:
-        """Call a tool as a task, and answer what it asks."""
+        """Call a tool as a task, and answer its questions."""
         host = self.host
         host.answers, host.asked = list(answers), []
         task = await call_tool_task(self.client, name, arguments, raise_on_error=False)
@@ -105,7 +105,7 @@ class Fast(Steps):
         return (await task.wait()).status
 
     async def status(self, id: str) -> Any:
-        """fastmcp has no handle of a task that somebody else has begun."""
+        """fastmcp has no handle for a foreign task."""
         request = GetTaskRequest(params=GetTaskRequestParams(task_id=id))
         return (await self.client.session.send_request(request, ClientGetTaskResult)).status
 
@@ -120,7 +120,7 @@ class Fast(Steps):
         await self.client.session.unsubscribe_resource(uri)
 
 
-async def visited(visit: Any) -> Any:
+async def run_visit(visit: Any) -> Any:
     host = FastHost(types, visit)
     target, auth = host.target, None
     if not isinstance(target, str):
@@ -129,7 +129,7 @@ async def visited(visit: Any) -> Any:
         auth = OAuth(target, client_metadata_url=host.oauth.get("document"))
     mode: Any = "auto" if host.revision in ("2026-07-28", "newest") else "legacy"
     async with Client(target, mode=mode, auth=auth, **host.callbacks()) as client:
-        return await seen_by(Fast, client, host)
+        return await view_of(Fast, client, host)
 
 
-drive(visited)
+drive(run_visit)

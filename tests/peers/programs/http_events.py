@@ -1,4 +1,4 @@
-"""What a server of the official SDK, of either generation, needs to send events again."""
+"""Replay of events for servers of the official SDK, in either generation."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -7,7 +7,7 @@ from mcp.server.streamable_http import EventMessage, EventStore
 
 
 class Events(EventStore):
-    """All events, in the order in which they were sent."""
+    """All events, in sending order."""
 
     def __init__(self) -> None:
         self._events: list[tuple[str, Any]] = []
@@ -22,7 +22,7 @@ class Events(EventStore):
         last = int(last_event_id)
         wanted = self._events[last - 1][0]
         for number, (stream, message) in enumerate(self._events[last:], last + 1):
-            # One without a message was only there to be come back to.
+            # An event without a message only served for resumption.
             if stream == wanted and message is not None:
                 await send_callback(EventMessage(message, str(number)))
         return wanted

@@ -1,6 +1,6 @@
-"""A server over HTTP that wants tokens, on the port that is its first argument.
+"""A server over HTTP with authorization; its first argument is the port.
 
-What follows is the issuer of the tokens, and the number of times that each is good for.
+Then come the issuer of the tokens, and the number of uses of each.
 """
 
 import sys
@@ -31,12 +31,12 @@ def whoami(session: mcp.Session) -> str:
 
 @app.tool(scopes={"write"})
 def change() -> str:
-    """Do what needs a scope of its own."""
+    """Do something with its own scope."""
     return "changed"
 
 
 class Worn:
-    """Tokens that end after so many requests."""
+    """Tokens that expire after a number of requests."""
 
     def __init__(self, verify: JwtVerifier, times: int) -> None:
         self.verify = verify
@@ -51,7 +51,7 @@ class Worn:
 
 
 def authentication(port: int, issuer: str, times: int) -> Authentication:
-    """Return who may call."""
+    """Return the authentication."""
     url = f"http://127.0.0.1:{port}/mcp"
     resource = ProtectedResource(url=url, authorization_servers=(issuer,), scopes=("read",))
     verify = Worn(JwtVerifier(issuer=issuer, audience=url), times)

@@ -1,6 +1,6 @@
-"""The server with a bit of everything over HTTP, on the port that is its first argument.
+"""The server with a bit of everything over HTTP; its first argument is the port.
 
-After `--shared` comes the URL of a Redis that it shares with others. What follows is as in
+After `--shared` comes the URL of a Redis that it shares with others. The rest is as in
 `our_server.py`.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import mcp_revisions
 import our_server
-from our_server import server_of, told
+from our_server import report_loss, server_of
 
 ANSWER = {"type": "object", "properties": {"answer": {"type": "integer"}}, "required": ["answer"]}
 
@@ -20,7 +20,7 @@ CANCELLED = Path(os.environ["MARKS"]) / "cancelled"
 
 
 class More:
-    """Tools that make sense over HTTP alone, and are not listed."""
+    """Tools that only make sense over HTTP, and are not listed."""
 
     async def tool_poll(self, session: Any, arguments: Any) -> str:
         await session.close_stream()
@@ -35,9 +35,9 @@ class More:
         return slept
 
     async def tool_told(self, session: Any, arguments: Any) -> str:
-        """Whether a call was cancelled, before the end of a session does that, too.
+        """Tell whether a call was cancelled, before the end of a session cancels it too.
 
-        It may have been in another process.
+        The call may have been in another process.
         """
         async with asyncio.timeout(10):
             while not CANCELLED.exists():
@@ -47,7 +47,7 @@ class More:
 
 
 def tool(m: Any, name: str) -> Any:
-    """Clients check what is structured against a schema, where there is one."""
+    """Return a tool; clients check structured content against its schema."""
     structured = name == "media" and "output_schema" in m.Tool.model_fields
     more = {"output_schema": ANSWER} if structured else {}
     return m.Tool(name=name, input_schema={"type": "object"}, **more)
@@ -68,12 +68,12 @@ def main(port: int, *wanted: str) -> None:
         engine = mcp_revisions.RedisEngine(url, namespace=f"everything {' '.join(wanted)}")
         shared, keys = {"shared": mcp_revisions.Shared(engine=engine)}, [b"k" * 32]
     http = mcp_revisions.HttpOptions(retry=0.05, **shared)
-    options = mcp_revisions.Options(on_loss=told, drain=1.0, state_keys=keys)
+    options = mcp_revisions.Options(on_loss=report_loss, drain=1.0, state_keys=keys)
     revisions = None
     if wanted[0:1] and wanted[0] == "--as":
         servers, revisions = ours(wanted[1]), mcp_revisions.REVISIONS
     else:
-        known = [one.id for one in mcp_revisions.REVISIONS]
+        known = [served.id for served in mcp_revisions.REVISIONS]
         servers = [ours(revision) for revision in wanted or known]
     mcp_revisions.run_http(servers, port=port, revisions=revisions, options=options, http=http)
 

@@ -1,4 +1,4 @@
-"""The official SDK's client, generation 1; what it is given and prints is in `driving.py`."""
+"""The official SDK's client, generation 1; see `driving.py` for its input and output."""
 
 from typing import Any
 
@@ -28,7 +28,7 @@ class Generation1(Steps):
         return "cancelled"
 
     async def task(self, name: str, arguments: Any, answers: Any = ()) -> Any:
-        """Call a tool as a task; what it asks comes while its result is waited for."""
+        """Call a tool as a task; its questions come while the result is awaited."""
         host, tasks = self.host, self.client.experimental
         host.answers, host.asked = list(answers), []
         begun = (await tasks.call_tool_as_task(name, arguments)).task
@@ -48,13 +48,13 @@ class Generation1(Steps):
 
 
 def transport(target: Any) -> Any:
-    """By HTTP if there is a URL, and by HTTP+SSE if that ends so."""
+    """Return the transport: HTTP for a URL, HTTP+SSE if it ends so, otherwise stdio."""
     if not isinstance(target, str):
         return stdio_client(StdioServerParameters(command=target[0], args=target[1:]))
     return sse_client(target) if target.endswith("/sse") else streamable_http_client(target)
 
 
-async def visited(visit: Any) -> Any:
+async def run_visit(visit: Any) -> Any:
     host = Host(types, visit)
     types.LATEST_PROTOCOL_VERSION = NEWEST if host.revision == "newest" else host.revision
     async with (
@@ -69,4 +69,4 @@ async def visited(visit: Any) -> Any:
     return host.seen
 
 
-drive(visited)
+drive(run_visit)

@@ -41,12 +41,12 @@ async def list_tools(request: types.ListToolsRequest) -> types.ListToolsResult:
 
 @server.call_tool(validate_input=False)
 async def call_tool(name: str, arguments: dict[str, Any]) -> types.CallToolResult:
-    content: Any = [types.TextContent(type="text", text=await said(name, arguments))]
+    content: Any = [types.TextContent(type="text", text=await answer_text(name, arguments))]
     structured = {"answer": 42} if name == "media" else None
     return types.CallToolResult(content=content, structuredContent=structured)
 
 
-async def said(name: str, arguments: dict[str, Any]) -> str:
+async def answer_text(name: str, arguments: dict[str, Any]) -> str:
     context = server.request_context
     session = context.session
     own = context.request_id
@@ -58,7 +58,7 @@ async def said(name: str, arguments: dict[str, Any]) -> str:
                 await session.send_progress_notification(
                     context.meta.progressToken, number, 3, f"at {number}", own
                 )
-                # Who has lost the connection misses what comes next.
+                # A client that lost its connection misses the next message.
                 await asyncio.sleep(0.01)
         case "sleep":
             await sleep()
@@ -199,7 +199,7 @@ async def main() -> None:
 
 
 if sys.argv[1:]:
-    # Streams that are open when it is told to stop are not waited for.
+    # It does not wait for open streams when told to stop.
     port = int(sys.argv[1])
     uvicorn.run(over_http(), port=port, log_level="warning", timeout_graceful_shutdown=0)
 else:

@@ -35,34 +35,34 @@ async def list_tools() -> list[types.Tool]:
     ]
 
 
-def said(text: str, failed: bool = False) -> types.CallToolResult:
+def text_result(text: str, failed: bool = False) -> types.CallToolResult:
     content = types.TextContent(type="text", text=text)
     return types.CallToolResult(content=[content], isError=failed)
 
 
-async def worked(name: str, arguments: Any, task: Any) -> types.CallToolResult:
+async def run_tool(name: str, arguments: Any, task: Any) -> types.CallToolResult:
     match name:
         case "greet":
-            return said(f"Hello, {arguments['name']}!")
+            return text_result(f"Hello, {arguments['name']}!")
         case "slow_compute":
             await asyncio.sleep(arguments["seconds"])
-            return said(f"computed {arguments['label']} in {arguments['seconds']} s")
+            return text_result(f"computed {arguments['label']} in {arguments['seconds']} s")
         case "failing_job":
-            return said("This job always fails", failed=True)
+            return text_result("This job always fails", failed=True)
         case "protocol_error_job":
             raise McpError(types.ErrorData(code=-32603, message="This job always breaks"))
         case "confirm_delete":
             answer = await task.elicit(f"Delete {arguments['filename']}?", CONFIRM)
             kept = "Deleted" if answer.content["confirm"] else "Kept"
-            return said(f"{kept} {arguments['filename']}")
+            return text_result(f"{kept} {arguments['filename']}")
         case "ask_as_task":
             answer = await task.elicit_as_task("Your name?", NAME)
-            return said(f"{answer.action} {answer.content['name']}")
+            return text_result(f"{answer.action} {answer.content['name']}")
         case _:
             content = types.TextContent(type="text", text="?")
             message = types.SamplingMessage(role="user", content=content)
             sampled = await task.create_message_as_task([message], max_tokens=10)
-            return said(f"{sampled.model} {sampled.content.text}")
+            return text_result(f"{sampled.model} {sampled.content.text}")
 
 
 @server.call_tool()
@@ -70,8 +70,8 @@ async def call_tool(name: str, arguments: Any) -> Any:
     asked = server.request_context.experimental
     asked.validate_task_mode(TOOLS[name])
     if not asked.is_task:
-        return await worked(name, arguments, None)
-    return await asked.run_task(lambda task: worked(name, arguments, task))
+        return await run_tool(name, arguments, None)
+    return await asked.run_task(lambda task: run_tool(name, arguments, task))
 
 
 async def main() -> None:

@@ -1,4 +1,4 @@
-"""The official SDK's client, generation 2; what it is given and prints is in `driving.py`."""
+"""The official SDK's client, generation 2; see `driving.py` for its input and output."""
 
 import asyncio
 import warnings
@@ -6,7 +6,7 @@ from typing import Any
 
 import mcp.client.session as session_module
 import mcp_types as types
-from driving import CHANGES, Host, SignIn, Steps, drive, seen_by
+from driving import CHANGES, Host, SignIn, Steps, drive, view_of
 from mcp import Client, MCPError
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.sse import sse_client
@@ -36,10 +36,10 @@ class Generation2(Steps):
 
 
 def provider(target: str, oauth: Any) -> OAuthClientProvider:
-    """What gets a token by a code; `document` of `oauth` is the URL of metadata of the client."""
+    """Return a provider of tokens by code; `document` of `oauth` is the client's metadata URL."""
     user = SignIn()
 
-    async def answered() -> AuthorizationCodeResult:
+    async def authorization_result() -> AuthorizationCodeResult:
         return AuthorizationCodeResult(**user.redirected)
 
     return OAuthClientProvider(
@@ -47,13 +47,13 @@ def provider(target: str, oauth: Any) -> OAuthClientProvider:
         OAuthClientMetadata(client_name="mcp 2", redirect_uris=[oauth["redirect_uri"]]),
         user,
         user.open,
-        answered,
+        authorization_result,
         oauth.get("document"),
     )
 
 
 def server(target: Any, oauth: Any = None) -> Any:
-    """By HTTP if there is a URL, and by HTTP+SSE if that ends so."""
+    """Return the target as the client takes it: by HTTP+SSE if it ends so."""
     if oauth is not None:
         authorized = create_mcp_http_client(auth=provider(target, oauth))
         return streamable_http_client(target, http_client=authorized)
@@ -62,7 +62,7 @@ def server(target: Any, oauth: Any = None) -> Any:
     return sse_client(target) if target.endswith("/sse") else target
 
 
-async def visited(visit: Any) -> Any:
+async def run_visit(visit: Any) -> Any:
     host = Host(types, visit)
     pinned = host.revision not in ("2026-07-28", "newest")
     session_module.LATEST_HANDSHAKE_VERSION = host.revision if pinned else NEWEST
@@ -74,7 +74,7 @@ async def visited(visit: Any) -> Any:
         **host.callbacks(),
     )
     async with client:
-        return await seen_by(Generation2, client, host)
+        return await view_of(Generation2, client, host)
 
 
-drive(visited)
+drive(run_visit)

@@ -33,7 +33,7 @@ BUS = InMemorySubscriptionBus()
 Context = ServerRequestContext[Any]
 
 
-def said(text: str) -> types.CallToolResult:
+def text_result(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=text)])
 
 
@@ -49,11 +49,11 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
     modern = ctx.protocol_version == "2026-07-28"
     match params.name:
         case "echo":
-            return said(str(arguments.get("text")))
+            return text_result(str(arguments.get("text")))
         case "count":
             for number in (1, 2, 3):
                 await ctx.session.report_progress(number, 3, f"at {number}")
-                # Who has lost the connection misses what comes next.
+                # A client that lost its connection misses the next message.
                 await asyncio.sleep(0.01)
         case "sleep":
             await sleep()
@@ -72,7 +72,7 @@ async def call_tool(ctx: Context, params: types.CallToolRequestParams) -> Any:
             await change(ctx, modern)
         case _:
             return await question(ctx, params, modern)
-    return said("done")
+    return text_result("done")
 
 
 async def sleep() -> None:
@@ -112,11 +112,11 @@ async def question(ctx: Context, params: types.CallToolRequestParams, modern: bo
         answer = await ctx.session.send_request(asked, kinds[params.name], metadata=metadata)
     match params.name:
         case "ask":
-            return said(f"{answer.action} {answer.content['name']}")
+            return text_result(f"{answer.action} {answer.content['name']}")
         case "sample":
-            return said(f"{answer.model} {answer.content.text}")
+            return text_result(f"{answer.model} {answer.content.text}")
         case _:
-            return said(" ".join(str(root.uri) for root in answer.roots))
+            return text_result(" ".join(str(root.uri) for root in answer.roots))
 
 
 QUESTIONS: dict[str, Any] = {
@@ -169,7 +169,7 @@ async def set_level(ctx: Context, params: Any) -> types.EmptyResult:
     return types.EmptyResult()
 
 
-def made() -> Any:
+def build_server() -> Any:
     return Server(
         "everything",
         version="1",
@@ -189,7 +189,7 @@ def made() -> Any:
 
 
 async def main() -> None:
-    server = made()
+    server = build_server()
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 
@@ -201,7 +201,7 @@ def over_http() -> Starlette:
         "/stateless": {"stateless_http": True},
     }
     apps = [
-        made().streamable_http_app(
+        build_server().streamable_http_app(
             streamable_http_path=path, event_store=Events(), retry_interval=50, **kind
         )
         for path, kind in kinds.items()
@@ -210,15 +210,15 @@ def over_http() -> Starlette:
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None, None]:
         async with AsyncExitStack() as running:
-            for one in apps:
-                await running.enter_async_context(one.router.lifespan_context(one))
+            for application in apps:
+                await running.enter_async_context(application.router.lifespan_context(application))
             yield
 
     return Starlette(routes=[route for app in apps for route in app.routes], lifespan=lifespan)
 
 
 if sys.argv[1:]:
-    # Streams that are open when it is told to stop are not waited for.
+    # It does not wait for open streams when told to stop.
     port = int(sys.argv[1])
     uvicorn.run(over_http(), port=port, log_level="warning", timeout_graceful_shutdown=0)
 else:

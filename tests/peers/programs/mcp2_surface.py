@@ -1,4 +1,4 @@
-"""What the types of the official Python SDK and types that are generated in their place accept.
+"""The values that types of the official Python SDK and generated replacements accept.
 
 Reads a line of JSON from stdin for each pair of modules: `theirs`, `ours`, and `vectors`, which are
 pairs of a type and a value. Writes a line for each: `classes` of both, and `verdicts` on vectors.
@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel, RootModel, TypeAdapter, ValidationError
 
 
-def described(module: ModuleType) -> dict[str, Any]:
+def describe_module(module: ModuleType) -> dict[str, Any]:
     """The classes of a module: whether they are open, and their members by name on the wire."""
     return {
         name: {
@@ -44,13 +44,15 @@ def accepts(reader: TypeAdapter[Any], value: Any) -> bool:
 def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """The answer to one line; a vector whose type one of both lacks has no verdict."""
     modules = [importlib.import_module(asked[side]) for side in ("theirs", "ours")]
-    names = {name for name, _ in asked["vectors"] if all(hasattr(one, name) for one in modules)}
-    readers = {name: [TypeAdapter(getattr(one, name)) for one in modules] for name in names}
+    names = {
+        name for name, _ in asked["vectors"] if all(hasattr(module, name) for module in modules)
+    }
+    readers = {name: [TypeAdapter(getattr(module, name)) for module in modules] for name in names}
     verdicts = [
-        [accepts(one, value) for one in readers[name]] if name in readers else None
+        [accepts(reader, value) for reader in readers[name]] if name in readers else None
         for name, value in asked["vectors"]
     ]
-    return {"classes": [described(one) for one in modules], "verdicts": verdicts}
+    return {"classes": [describe_module(module) for module in modules], "verdicts": verdicts}
 
 
 for line in sys.stdin:

@@ -17,7 +17,7 @@ SCOPES = ["read", "write"]
 
 
 class Verifier(JWTVerifier):
-    """What verifies the tokens of an issuer, for both."""
+    """A verifier of an issuer's tokens, for both."""
 
     def __init__(self, issuer: str, resource: str) -> None:
         keys = {"jwks_uri": f"{issuer}/jwks", "algorithm": "ES256"}
@@ -25,7 +25,7 @@ class Verifier(JWTVerifier):
 
 
 def relying(kind: str, issuer: str, origin: str) -> Any:
-    """A server that takes the tokens of an issuer."""
+    """Return a server that accepts the tokens of an issuer."""
     resource = f"{origin}/mcp"
     if kind == "fastmcp":
         verifier = Verifier(issuer, resource)
@@ -41,7 +41,7 @@ def relying(kind: str, issuer: str, origin: str) -> Any:
 
 
 def issuing(kind: str, origin: str) -> Any:
-    """A server that issues its tokens itself."""
+    """Return a server that issues its own tokens."""
     clients = ClientRegistrationOptions(enabled=True, valid_scopes=SCOPES, default_scopes=SCOPES)
     provider = InMemoryOAuthProvider(
         base_url=origin, client_registration_options=clients, required_scopes=["read"]

@@ -153,7 +153,7 @@ class Tools:
 TOOL_NAMES = sorted(name.removeprefix("tool_") for name in vars(Tools) if name.startswith("tool_"))
 
 
-def told(lost: Any) -> None:
+def report_loss(lost: Any) -> None:
     """Say on standard error what a translation has lost."""
     place = "/".join("*" if step.isdigit() else step for step in lost.pointer.split("/"))
     print(f"LOST {lost.method} {place} {lost.why}", file=sys.stderr, flush=True)
@@ -162,8 +162,8 @@ def told(lost: Any) -> None:
 if __name__ == "__main__":
     if sys.argv[1:2] == ["--as"]:
         # One class for all revisions.
-        options = mcp_revisions.Options(on_loss=told)
+        options = mcp_revisions.Options(on_loss=report_loss)
         run_stdio(server_of(sys.argv[2]), revisions=mcp_revisions.REVISIONS, options=options)
     else:
-        known = [one.id for one in mcp_revisions.REVISIONS]
+        known = [revision.id for revision in mcp_revisions.REVISIONS]
         run_stdio([server_of(revision) for revision in sys.argv[1:] or known])

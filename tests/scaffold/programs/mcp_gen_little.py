@@ -1,4 +1,4 @@
-"""The command line as it is, but for what it generates: packages of few files, in no time."""
+"""The command line with a fast generator: packages of few files."""
 
 import sys
 from types import ModuleType
@@ -10,6 +10,6 @@ from support.generating import generate_little, trying_nothing
 generator = ModuleType("mcp_protogen.pipeline.generate")
 generator.generate = generate_little
 sys.modules[generator.__name__] = generator
-trial.trying = trying_nothing
+trial.start_trial = trying_nothing
 
 main()

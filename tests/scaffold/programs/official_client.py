@@ -1,7 +1,7 @@
-"""The official SDK's client against a new server: its command line or its URL is all it knows.
+"""The official SDK's client for a new server, from its command line or URL alone.
 
-The first argument is `auto` or `legacy`, how it finds out what the server speaks. Prints, as JSON,
-what it got to see.
+The first argument is `auto` or `legacy`, the way to find out the server's revision. Prints its
+results as JSON.
 """
 
 import asyncio

@@ -1,4 +1,4 @@
-"""Small targets made of a few lines, and what an audit says of them."""
+"""Small audit targets of a few lines, and their findings."""
 
 from pathlib import Path
 from textwrap import dedent
@@ -20,14 +20,14 @@ PYDANTIC = """
 
 
 def target(folder: Path, source: str, name: str = "sdk") -> AuditTarget:
-    """A folder with one module as a target."""
+    """Write one module into a folder, and return the target."""
     folder.mkdir(exist_ok=True, parents=True)
     (folder / f"{name}.py").write_text(dedent(source), encoding="utf-8")
     return find(str(folder))
 
 
-def audited(folder: Path, source: str, *, vectors: bool = False, **options: Any) -> Audit:
-    """The audit of a module; without vectors unless they are wanted."""
+def run_audit(folder: Path, source: str, *, vectors: bool = False, **options: Any) -> Audit:
+    """Audit a module, without vectors by default."""
     chosen = AuditOptions(vectors=vectors, **options)
     return audit(target(folder, source), REVISION, chosen)
 
@@ -38,7 +38,7 @@ def findings(found: Audit) -> dict[tuple[str, str], ReportedChange]:
 
 
 def codes_about(found: Audit, item: str) -> set[str]:
-    """The codes of the findings about an item, or about something in it."""
+    """Return the codes of the findings about an item or a part of it."""
     changes = found.comparison.changes
     return {
         change.code

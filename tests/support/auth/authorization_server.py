@@ -1,8 +1,8 @@
-"""An authorization server for tests alone: a function of requests, with a memory.
+"""An authorization server for tests: a function of requests, with a memory.
 
-It keeps every rule itself (OAuth 2.1, RFC 7591, 8414, 8707, 9207, 9449) and refuses clients that do
-not, so that a client which gets a token from it has done everything right. Whatever else it is to
-do, its `Behaviour` says. `World` plays it to flows, `hosting` puts it on a port.
+It enforces each rule (OAuth 2.1, RFC 7591, 8414, 8707, 9207, 9449) and refuses clients that break
+one, so a client that gets a token did everything right. Its `Behaviour` can change that. `World`
+plays it to flows, `hosting` puts it on a port.
 """
 
 import json
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 from support.auth.behaviour import GOOD, Behaviour, Endpoint, Place
 from support.auth.clients import Client, Clients
+from support.auth.jwts import SignatureKey, jwks_of, key_of
 from support.auth.messages import (
     NOT_FOUND,
     Fault,
@@ -21,10 +22,9 @@ from support.auth.messages import (
     Response,
     json_response,
     redirect_to,
-    replaced,
+    replace_members,
 )
 from support.auth.proofs import ALGORITHMS, ProofChecks
-from support.auth.signed import SignatureKey, jwks_of, key_of
 from support.auth.tokens import Grant, TokenEndpoint, TrustedIssuer
 
 _ENDPOINTS: tuple[Endpoint, ...] = ("authorize", "token", "register", "jwks", "introspect")
@@ -32,7 +32,7 @@ _ENDPOINTS: tuple[Endpoint, ...] = ("authorize", "token", "register", "jwks", "i
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What a server is given; `trusted` are those whose assertions it takes for tokens."""
+    """Settings of a server; `trusted` lists issuers whose assertions it exchanges for tokens."""
 
     issuer: str = "https://login.example.com"
     behaviour: Behaviour = GOOD
@@ -45,7 +45,7 @@ class Setup:
 
 
 class AuthorizationServer:
-    """An authorization server. All that it was asked is in `requests`."""
+    """An authorization server; `requests` has all requests so far."""
 
     def __init__(self, setup: Setup | None = None, **chosen: Any) -> None:
         self.setup = replace(setup or Setup(), **chosen)
@@ -61,14 +61,14 @@ class AuthorizationServer:
         return self.setup.behaviour
 
     def behave(self, **changes: Any) -> None:
-        """Behave otherwise from now on."""
+        """Change the behaviour from now on."""
         self.setup = replace(self.setup, behaviour=replace(self.behaviour, **changes))
 
     def now(self) -> float:
         return self.setup.clock()
 
     def rotate_keys(self, *, keep: bool = False) -> SignatureKey:
-        """Sign with another key from now on; `keep` has the old ones be listed, too."""
+        """Sign with another key from now on; `keep` still lists the old ones."""
         key = key_of(f"key {len(self.keys) + 1} of {self.issuer}")
         self.keys = [key, *(self.keys if keep else ())]
         return key
@@ -82,12 +82,12 @@ class AuthorizationServer:
     def metadata_urls(self) -> frozenset[str]:
         return frozenset(metadata_url(self.issuer, place) for place in self.behaviour.places)
 
-    def asked(self, endpoint: Endpoint) -> list[Request]:
+    def requests_to(self, endpoint: Endpoint) -> list[Request]:
         """Return the requests to an endpoint so far."""
         return [request for request in self.requests if self.endpoint_of(request) == endpoint]
 
     def access_token(self, audience: str, *scopes: str, **claims: Any) -> str:
-        """Return a token as if somebody had asked for it; None leaves a claim out."""
+        """Return a token without a request for it; None leaves a claim out."""
         grant = Grant(client=Client(client_id="somebody"), scopes=scopes, resource=audience)
         return self.tokens.access_token(grant, claims)
 
@@ -96,7 +96,7 @@ class AuthorizationServer:
         url = request.url.partition("?")[0]
         if url in self.metadata_urls:
             return "metadata"
-        return next((one for one in _ENDPOINTS if url == self.url(one)), None)
+        return next((endpoint for endpoint in _ENDPOINTS if url == self.url(endpoint)), None)
 
     def stalls(self, request: Request) -> bool:
         """Return whether a request never gets an answer."""
@@ -144,7 +144,7 @@ class AuthorizationServer:
             "dpop_signing_alg_values_supported": list(ALGORITHMS),
             "authorization_grant_profiles_supported": self.tokens.grant_profiles,
         }
-        return replaced(members, self.behaviour.metadata)
+        return replace_members(members, self.behaviour.metadata)
 
     def _register(self, request: Request) -> Response:
         if not self.behaviour.registration or request.method != "POST":
@@ -159,7 +159,7 @@ class AuthorizationServer:
             "client_secret_expires_at": 0 if client.client_secret else None,
             "token_endpoint_auth_method": client.auth_method,
         }
-        return json_response(replaced(members, self.behaviour.registered), 201)
+        return json_response(replace_members(members, self.behaviour.registered), 201)
 
     def _authorize(self, request: Request) -> Response:
         """Ask a user, who agrees at once (RFC 6749, section 4.1)."""
@@ -167,17 +167,17 @@ class AuthorizationServer:
         client = self.clients.get(asked.get("client_id"))
         uri = asked.get("redirect_uri", "")
         if not client.may_redirect_to(uri):
-            # Nobody is sent to a place that is not known (RFC 6749, section 4.1.2.1).
+            # Redirect only to registered URIs (RFC 6749, section 4.1.2.1).
             raise Fault("invalid_request", "the redirect URI is not registered")
         try:
             given = {"code": self.tokens.code(self._grant(client, asked))}
         except Fault as fault:
             given = {"error": fault.error, "error_description": fault.description}
         members = {**given, "state": asked.get("state"), "iss": self.issuer}
-        return redirect_to(uri, replaced(members, self.behaviour.redirected))
+        return redirect_to(uri, replace_members(members, self.behaviour.redirected))
 
     def _grant(self, client: Client, asked: Mapping[str, str]) -> Grant:
-        """Return what was asked for, if it was asked for rightly."""
+        """Return the grant of a valid request."""
         wrong = {
             "response_type": asked.get("response_type") != "code",
             "code_challenge_method": asked.get("code_challenge_method") != "S256",

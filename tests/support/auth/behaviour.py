@@ -1,7 +1,7 @@
-"""What an authorization server of a test does, good or bad, as a value.
+"""The behaviour of an authorization server in a test, good or bad, as a value.
 
-Most misbehaviour is a lie in what it says, so it is written as that: members that replace those of
-its metadata, of its redirects, of its tokens. None leaves a member out.
+Most misbehaviour is a lie, so it is written as members that replace those of metadata, redirects or
+tokens. None leaves a member out.
 """
 
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ def _none() -> Members:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Behaviour:
-    """What a server does; one of which nothing is said keeps every rule."""
+    """The behaviour of a server; the default keeps every rule."""
 
     places: tuple[Place, ...] = ("oauth",)
     """Where its metadata is; empty for one of 2025-03-26 that has none."""

@@ -1,7 +1,7 @@
-"""The browser of a user who signs in wherever a page asks for that, and agrees to everything.
+"""The browser of a user who signs in wherever a page asks, and agrees to everything.
 
-As a program, which `BROWSER` in the environment can name, it opens the page of its only argument.
-It needs the standard library alone, so any interpreter runs it.
+As a program, which `BROWSER` in the environment can name, it opens the page in its only argument.
+It needs only the standard library, so any interpreter runs it.
 """
 
 import asyncio
@@ -23,16 +23,16 @@ _CANCEL: Final = re.compile(r"href=\"([^\"]+/abort)\"")
 COMMAND: Final = f"{sys.executable} {__file__} %s &"
 """What `BROWSER` has to be: it runs beside the one who has opened it."""
 
-# Pages and redirects, after which something goes round in circles.
+# Pages and redirects before a loop is assumed.
 _MOST: Final = 20
 
-# Seconds for which a program may take to listen, after it has opened a browser.
+# Seconds for a program to start listening after it has opened a browser.
 _PATIENCE: Final = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where a browser ended."""
+    """The last page of a browser."""
 
     url: str
     status: int = 0
@@ -48,12 +48,12 @@ class Browser:
         self._agrees = agrees
 
     def open(self, url: str, until: str | None = None) -> Page:
-        """Open a page and whatever it leads to; a URL that begins with `until` is not opened."""
+        """Open a page and follow its links; stop at a URL that begins with `until`."""
         form: dict[str, str] | None = None
         for _ in range(_MOST):
             if until is not None and url.startswith(until):
                 return Page(url)
-            page, location = self._fetched(url, form)
+            page, location = self._fetch(url, form)
             if location is not None:
                 url, form = urljoin(url, location), None
                 continue
@@ -63,17 +63,17 @@ class Browser:
             url, form = following
         raise AssertionError(f"too many pages, the last one at {url}")
 
-    def _fetched(self, url: str, form: dict[str, str] | None) -> tuple[Page, str | None]:
+    def _fetch(self, url: str, form: dict[str, str] | None) -> tuple[Page, str | None]:
         data = None if form is None else urlencode(form).encode()
         try:
-            response = self._opened(Request(url, data))
+            response = self._open_retrying(Request(url, data))
         except HTTPError as refused:
             response = refused
         with response:
             page = Page(url, int(response.status or 0), response.read().decode(errors="replace"))
             return page, response.headers["location"]
 
-    def _opened(self, request: Request) -> Any:
+    def _open_retrying(self, request: Request) -> Any:
         end = time.monotonic() + _PATIENCE
         while True:
             try:
@@ -86,7 +86,7 @@ class Browser:
                 time.sleep(0.02)
 
     def _next(self, page: Page) -> tuple[str, dict[str, str] | None] | None:
-        """Return what the user does on a page: fill in its form, or refuse."""
+        """Return the next request of the user: a filled-in form, or a refusal."""
         form = _FORM.search(page.text)
         if page.status != 200 or form is None:
             return None
@@ -101,7 +101,7 @@ class Browser:
 
 
 class User:
-    """Somebody at a browser, who keeps it open; `pages` has the URLs that a program opened."""
+    """A user whose browser stays open; `pages` has the URLs that a program opened."""
 
     def __init__(self, name: str = "ada", *, agrees: bool = True) -> None:
         self.browser = Browser(name, agrees=agrees)
@@ -115,7 +115,7 @@ class User:
 
 
 class _Unfollowed(HTTPRedirectHandler):
-    """Leaves redirects to whoever asked."""
+    """A handler that leaves redirects to the caller."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None

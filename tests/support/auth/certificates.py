@@ -1,4 +1,4 @@
-"""A server's certificate for tests, and what trusts it."""
+"""A server's certificate for tests, and a context that trusts it."""
 
 import ssl
 from datetime import UTC, datetime, timedelta
@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 
 def certificate(folder: Path, name: str) -> tuple[Path, ssl.SSLContext]:
-    """Write a key with a certificate for a host, and give the file and a context that trusts it."""
+    """Write a key and a certificate for a host; return the file and a context that trusts it."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, name)])
     now = datetime.now(UTC)

@@ -1,4 +1,4 @@
-"""The clients that an authorization server of a test knows, and how they show who they are."""
+"""The clients of an authorization server in a test, and their authentication."""
 
 import base64
 import json
@@ -10,8 +10,8 @@ from urllib.parse import unquote_plus, urlsplit
 
 from joserfc.jwk import KeySet
 
+from support.auth.jwts import claims_of, verify_token
 from support.auth.messages import Fault, Request
-from support.auth.signed import claims_of, verified
 
 ASSERTION: Final = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 
@@ -29,9 +29,10 @@ class Client:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
     def may_redirect_to(self, uri: str) -> bool:
-        """Whether a redirect URI is registered; ports of loopback are free (RFC 8252, 7.3)."""
+        """Return whether a redirect URI is registered; loopback has any port (RFC 8252, 7.3)."""
         return any(
-            _without_loopback_port(uri) == _without_loopback_port(one) for one in self.redirect_uris
+            _without_loopback_port(uri) == _without_loopback_port(redirect_uri)
+            for redirect_uri in self.redirect_uris
         )
 
 
@@ -73,7 +74,7 @@ class Clients:
         return client
 
     def get(self, client_id: str | None) -> Client:
-        """Return a client, also one whose id is the URL of its document; raise `Fault`."""
+        """Return a client by id, or by the URL of its metadata document; raise `Fault`."""
         if client_id in self.known:
             return self.known[client_id]
         document = self.documents.get(client_id or "")
@@ -88,11 +89,11 @@ class Clients:
             metadata=document,
         )
 
-    def authenticated(
+    def authenticate(
         self, request: Request, form: Mapping[str, str], audiences: frozenset[str], now: float
     ) -> Client:
         """Return the client that a token request is from; raise `Fault`."""
-        method, client_id, secret = _shown(request, form)
+        method, client_id, secret = _credentials(request, form)
         client = self.get(client_id)
         if method != client.auth_method:
             raise Fault("invalid_client", f"{client.auth_method}, and not {method}", status=401)
@@ -107,7 +108,7 @@ class Clients:
     ) -> None:
         """Check an assertion about a client itself (RFC 7523, section 3)."""
         keys = KeySet.import_key_set(json.loads(json.dumps(client.jwks or {"keys": []})))
-        claims = verified(assertion, keys)
+        claims = verify_token(assertion, keys)
         audience = claims.get("aud")
         checks = {
             "iss": claims.get("iss") == client.client_id,
@@ -122,7 +123,7 @@ class Clients:
         self._assertions.add(claims["jti"])
 
 
-def _shown(request: Request, form: Mapping[str, str]) -> tuple[str, str | None, str | None]:
+def _credentials(request: Request, form: Mapping[str, str]) -> tuple[str, str | None, str | None]:
     """Return the method, the client id and the secret of a request; only one method is allowed."""
     scheme, _, basic = request.headers.get("authorization", "").partition(" ")
     ways = [scheme.lower() == "basic", "client_secret" in form, "client_assertion" in form]

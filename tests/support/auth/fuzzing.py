@@ -1,6 +1,6 @@
-"""Inputs that are bent at random, always in the same way: from seeds, and pieces to put into them.
+"""Inputs that are bent at random but reproducibly: from seeds, and pieces to put into them.
 
-Own code and not Hypothesis, since a million of inputs is to take a minute.
+Not by Hypothesis, because a million inputs must take only a minute.
 """
 
 from collections.abc import Iterator, Sequence
@@ -46,7 +46,7 @@ def _bent_once(text: str, random: Random, seeds: Sequence[str], pieces: Sequence
 
 
 def bent_documents(seeds: Sequence[dict[str, Any]], amount: int) -> Iterator[bytes]:
-    """Yield JSON documents whose members are others than they should be, or that are no JSON."""
+    """Yield JSON documents with wrong members, and texts that are not JSON."""
     random = Random(f"{amount} {len(seeds)}")
     for _ in range(amount):
         members: dict[str, Any] = dict(random.choice(seeds))

@@ -1,4 +1,4 @@
-"""Servers that want tokens, for tests: the tokens, and who has them."""
+"""Servers that want tokens, for tests: the tokens and their owners."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,32 +21,32 @@ METADATA = "https://mcp.example.com/.well-known/oauth-protected-resource/mcp"
 
 
 def bearing(token: str, scheme: str = "Bearer") -> dict[str, str]:
-    """The header field that shows a token."""
+    """Return the header field with a token."""
     return {"authorization": f"{scheme} {token}"}
 
 
-def guarded(**chosen: Any) -> pkg.Authentication:
-    """An authentication that knows the tokens."""
+def authentication(**chosen: Any) -> pkg.Authentication:
+    """Return an authentication that knows the tokens."""
     given: dict[str, Any] = {"verify": pkg.static_tokens(TOKENS), **chosen}
     return pkg.Authentication(**given)
 
 
-def challenged(response: Any) -> list[str]:
-    """The challenges of a response, each a header field."""
+def read_challenges(response: Any) -> list[str]:
+    """Return the challenges of a response, one per header field."""
     found: list[str] = response.headers.get_list("www-authenticate")
     return found
 
 
 def allowing(*scopes: str) -> dict[str, str]:
-    """The header field with a token that allows these, for `telling`."""
+    """Return the header field with a token for these scopes, for `telling`."""
     return bearing(".".join(("ada", *scopes)))
 
 
 def telling(**chosen: Any) -> pkg.Authentication:
-    """An authentication whose tokens say themselves what they allow."""
+    """Return an authentication whose tokens name their own scopes."""
 
     async def verify(token: str) -> pkg.Principal:
         id, *scopes = token.split(".")
         return pkg.Principal(id, frozenset(scopes))
 
-    return guarded(verify=verify, **chosen)
+    return authentication(verify=verify, **chosen)

@@ -6,13 +6,13 @@ from typing import Any, Protocol
 
 from support.auth.authorization_server import AuthorizationServer
 from support.auth.messages import Request, Response
-from support.http.serving import booted
+from support.http.serving import run_app
 
 Asgi = dict[str, Any]
 
 
 class Part(Protocol):
-    """What answers requests: an authorization server, a resource, or something that attacks."""
+    """A handler of requests: an authorization server, a resource, or an attacker."""
 
     def answer(self, request: Request) -> Response: ...
 
@@ -20,7 +20,7 @@ class Part(Protocol):
 
 
 class Hosted:
-    """Authorization servers and resources as one ASGI application; the first to know answers."""
+    """Authorization servers and resources as one ASGI app; the first that knows a URL answers."""
 
     def __init__(self) -> None:
         self.parts: list[Part] = []
@@ -33,7 +33,7 @@ class Hosted:
         request = await self._request(scope, receive)
         self.requests.append(request)
         if any(part.stalls(request) for part in self.parts):
-            # Until the client has had enough.
+            # Until the client gives up.
             while (await receive())["type"] != "http.disconnect":
                 pass
             return
@@ -64,10 +64,10 @@ class Hosted:
 
 
 @asynccontextmanager
-async def hosted() -> AsyncGenerator[Hosted, None]:
+async def host_parts() -> AsyncGenerator[Hosted, None]:
     """Serve on a port of this machine; `parts` can be added once the `origin` is known."""
     app = Hosted()
-    async with booted(app, lifespan="off") as port:
+    async with run_app(app, lifespan="off") as port:
         app.origin = f"http://127.0.0.1:{port}"
         yield app
 
@@ -76,8 +76,8 @@ async def hosted() -> AsyncGenerator[Hosted, None]:
 async def authorization_server(
     path: str = "", **chosen: Any
 ) -> AsyncGenerator[AuthorizationServer, None]:
-    """An authorization server on a port; `chosen` are fields of `Setup`."""
-    async with hosted() as app:
+    """Serve an authorization server on a port; `chosen` are fields of `Setup`."""
+    async with host_parts() as app:
         server = AuthorizationServer(issuer=app.origin + path, **chosen)
         app.parts.append(server)
         yield server

@@ -8,7 +8,7 @@ from typing import Final
 
 from support.conformance.kit import kit
 from support.folders import ROOT
-from support.peers.places import Command, made, run_command
+from support.peers.places import Command, make_once, run_command
 
 EXAMPLE: Final = ROOT / "examples" / "authorization"
 
@@ -16,8 +16,8 @@ _PROGRAM: Final = "identity_provider.mjs"
 
 
 @cache
-def _installed() -> Path:
-    """The folder of the program with what it needs; skips where that cannot be installed."""
+def _install() -> Path:
+    """Return the folder of the installed program; skip the test if it cannot be installed."""
     pins, program = EXAMPLE / "package.json", EXAMPLE / _PROGRAM
 
     def make(folder: Path) -> None:
@@ -26,10 +26,10 @@ def _installed() -> Path:
         shutil.copy(program, folder)
         run_command(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
 
-    return made("identity-provider", pins.read_text() + program.read_text(), make)
+    return make_once("identity-provider", pins.read_text() + program.read_text(), make)
 
 
 def provider(resource: str, environment: Mapping[str, str] | None = None) -> Command:
     """The command of a provider that issues tokens for a resource; its port is `PORT`."""
     settings = [f"{name}={value}" for name, value in (environment or {}).items()]
-    return ("env", *settings, kit().node, _installed() / _PROGRAM, "PORT", resource)
+    return ("env", *settings, kit().node, _install() / _PROGRAM, "PORT", resource)

@@ -1,4 +1,4 @@
-"""An authorization server as those see it who verify its tokens, without sockets."""
+"""An authorization server for verifiers of its tokens, without sockets."""
 
 import asyncio
 from base64 import urlsafe_b64decode, urlsafe_b64encode
@@ -19,7 +19,7 @@ from support.auth.playing import NOT_FOUND, document
 ISSUER: Final = "https://auth.example"
 RESOURCE: Final = "https://mcp.example/mcp"
 
-KEY: Final = PrivateKey.generated()
+KEY: Final = PrivateKey.generate()
 """A key for tests that need no other one."""
 
 _LATER: Final = 3600.0
@@ -29,7 +29,7 @@ _ORDER: Final = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC6325
 
 
 class Clock:
-    """A clock that stands until it is moved."""
+    """A clock that only moves when told."""
 
     def __init__(self, now: float = 1_800_000_000.0) -> None:
         self.now = now
@@ -40,7 +40,7 @@ class Clock:
 
 @dataclass
 class Issuer:
-    """Signs tokens, and answers to requests for its metadata, its keys, and about tokens."""
+    """An issuer that signs tokens, and answers for its metadata, its keys and introspection."""
 
     url: str = ISSUER
     keys: dict[str, PrivateKey] = field(default_factory=lambda: {"first": KEY})
@@ -67,15 +67,15 @@ class Issuer:
         header: Mapping[str, Any] | None = None,
         **claims: Any,
     ) -> str:
-        """A token for RESOURCE; claims that are None are left out."""
+        """Return a token for RESOURCE; a claim that is None is left out."""
         now = self.clock()
         key = self.keys.get(kid or "first") or KEY
         said = {"iss": self.url, "sub": "ada", "aud": RESOURCE, "iat": now, "exp": now + _LATER}
         fields = {"typ": "at+jwt", "kid": kid, **(header or {})}
-        return key.sign(_given({**said, **claims}), **_given(fields))
+        return key.sign(_without_none({**said, **claims}), **_without_none(fields))
 
     async def fetch(self, request: Fetch) -> Fetched:
-        """Answer a request, as what fetches for a verifier."""
+        """Answer a request, as the `fetch` of a verifier."""
         self.asked.append(request)
         self._at_once += 1
         self.most_at_once = max(self.most_at_once, self._at_once)
@@ -88,8 +88,8 @@ class Issuer:
         finally:
             self._at_once -= 1
 
-    def asked_for(self, name: str) -> int:
-        """How many requests there were for a URL with this ending."""
+    def count_requests_for(self, name: str) -> int:
+        """Count the requests for a URL with this ending."""
         return sum(request.url.endswith(name) for request in self.asked)
 
     def _answer(self, request: Fetch) -> Fetched:
@@ -112,24 +112,26 @@ _ids: Final = partial(next, count(1))
 
 
 def proof(key: PrivateKey, method: str, url: str, token: str, now: float, **changed: Any) -> str:
-    """A DPoP proof; members that are given replace claims, or of the header those with `head_`."""
+    """Return a DPoP proof with changed claims; names with `head_` are for the header."""
     ath = urlsafe_b64encode(sha256(token.encode()).digest()).rstrip(b"=").decode()
     claims = {"jti": f"proof-{_ids()}", "htm": method, "htu": url, "iat": now, "ath": ath}
     header = {"typ": "dpop+jwt", "jwk": key.public.jwk}
     for name, value in changed.items():
         of, member = (header, name[5:]) if name.startswith("head_") else (claims, name)
         of[member] = value
-    return key.sign(_given(claims), **_given(header))
+    return key.sign(_without_none(claims), **_without_none(header))
 
 
-def forged(header: Mapping[str, Any], claims: Mapping[str, Any], signature: bytes = b"") -> str:
-    """A JWT of which each part is as it is given."""
+def forge_token(
+    header: Mapping[str, Any], claims: Mapping[str, Any], signature: bytes = b""
+) -> str:
+    """Return a JWT with exactly these parts."""
     parts = (dumps(dict(header)).encode(), dumps(dict(claims)).encode(), signature)
     return ".".join(urlsafe_b64encode(part).rstrip(b"=").decode() for part in parts)
 
 
 def with_other_signature(token: str) -> str:
-    """The same token with the second signature that there is for each by ES256, with no key."""
+    """Return the token with the other valid ES256 signature, which needs no key."""
     signed, _, encoded = token.rpartition(".")
     signature = urlsafe_b64decode(encoded + "==")
     other = _ORDER - int.from_bytes(signature[32:])
@@ -137,5 +139,5 @@ def with_other_signature(token: str) -> str:
     return f"{signed}.{changed.decode()}"
 
 
-def _given(members: Mapping[str, Any]) -> dict[str, Any]:
+def _without_none(members: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in members.items() if value is not None}

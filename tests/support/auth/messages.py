@@ -1,4 +1,4 @@
-"""HTTP messages as values, and the few forms that OAuth gives them."""
+"""HTTP messages as values, and the forms of OAuth."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Request:
-    """An HTTP request. Names of `headers` are in lower case."""
+    """An HTTP request; names of `headers` are in lower case."""
 
     method: str = "GET"
     url: str
@@ -22,18 +22,18 @@ class Request:
 
     @property
     def query(self) -> dict[str, str]:
-        """The parameters of the URL; a parameter that is there twice is an error."""
+        """Return the parameters of the URL; a repeated parameter is an error."""
         return _once(parse_qsl(urlsplit(self.url).query, keep_blank_values=True))
 
     @property
     def form(self) -> dict[str, str]:
-        """The parameters of the body; likewise."""
+        """Return the parameters of the body; a repeated parameter is an error."""
         return _once(parse_qsl(self.body.decode(), keep_blank_values=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """An HTTP response. Names of `headers` are in lower case."""
+    """An HTTP response; names of `headers` are in lower case."""
 
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -44,7 +44,7 @@ class Response:
 
 
 class Fault(Exception):
-    """An error that an endpoint answers with (RFC 6749, sections 4.1.2.1 and 5.2)."""
+    """An error response of an endpoint (RFC 6749, sections 4.1.2.1 and 5.2)."""
 
     def __init__(
         self,
@@ -72,20 +72,20 @@ NOT_FOUND = Response(
 def json_response(
     value: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """Return a response that no cache keeps (RFC 6749, section 5.1)."""
+    """Return a response that must not be cached (RFC 6749, section 5.1)."""
     fields = {"content-type": "application/json", "cache-control": "no-store", **(headers or {})}
     return Response(status=status, headers=fields, body=json.dumps(value).encode())
 
 
 def redirect_to(url: str, parameters: Mapping[str, str] | None = None) -> Response:
-    """Return a redirect; parameters are added to what the URL has."""
+    """Return a redirect with these parameters added to its URL."""
     more = urlencode(parameters or {})
     separator = "" if not more else "&" if urlsplit(url).query else "?"
     return Response(status=302, headers={"location": f"{url}{separator}{more}"})
 
 
-def replaced(members: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Return members with others in their place; None leaves one out."""
+def replace_members(members: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace some members; None leaves one out."""
     return {name: value for name, value in {**members, **others}.items() if value is not None}
 
 

@@ -1,4 +1,4 @@
-"""The notes server of `examples/authorization` behind its identity provider, both as processes."""
+"""The notes server of `examples/authorization` and its identity provider, as processes."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ SECRET: Final = "only-to-try-it"
 
 @dataclass(frozen=True)
 class Notes:
-    """Both, as they run."""
+    """Both processes."""
 
     url: str
     issuer: str
@@ -33,14 +33,14 @@ class Notes:
     """A folder with the package that both programs import."""
 
     async def token_of_robot(self, scope: str = "notes:read", **form: str) -> httpx2.Response:
-        """Ask for a token for a program without a user."""
+        """Request a token for a program without a user."""
         given = {"grant_type": "client_credentials", "scope": scope, "resource": self.url, **form}
         async with httpx2.AsyncClient() as client:
             auth = ("notes-robot", SECRET)
             return await client.post(f"{self.issuer}/token", data=given, auth=auth)
 
     async def run_client(self, *arguments: str, **environment: str) -> tuple[int, str]:
-        """Run the client of the example; its exit code, and what it wrote."""
+        """Run the client of the example; return its exit code and output."""
         variables = {"PYTHONPATH": str(self.folder), "BROWSER": COMMAND, **environment}
         command: Command = ("-P", EXAMPLE / "notes_client.py", self.url, *arguments)
         process = await asyncio.create_subprocess_exec(
@@ -58,9 +58,9 @@ class Notes:
 
 
 async def running(peers: Peers, *options: str, **environment: str) -> Notes:
-    """Start both, until the tests of a module are over.
+    """Start both for the tests of a module.
 
-    `options` are those of the server, and `environment` is for the provider.
+    `options` are for the server, `environment` is for the provider.
     """
     port, folder = free_port(), Path(mkdtemp(dir=os.environ["MADE_ONCE"]))
     url = f"http://127.0.0.1:{port}/mcp"

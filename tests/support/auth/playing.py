@@ -1,11 +1,11 @@
-"""Flows played without input or output: answers go in, and the steps are looked at.
+"""Flows played without input or output: answers go in, steps come out.
 
     asked: list[Step] = []
     found = play(find_server(ISSUER), {f"{ISSUER}/.well-known/…": document({…})}, asked)
     assert urls(asked) == […]
 
-Whatever is not in a table of answers is not found. An answer that is an error of authorization is
-thrown into the flow, as whoever runs a flow does with what could not be fetched.
+URLs missing from a table of answers are not found. An answer that is an error of authorization is
+thrown into the flow, as a runner does when it cannot fetch something.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -37,17 +37,16 @@ NOT_FOUND: Final = Fetched(
 
 
 def document(value: object, status: int = 200, **headers: str) -> Fetched:
-    """A response with a JSON document; names of header fields are written with underscores."""
+    """Return a response with a JSON document; `headers` are written with underscores."""
     fields = {"content-type": "application/json"}
     fields |= {name.replace("_", "-"): text for name, text in headers.items()}
     return Fetched(status=status, headers=fields, body=dumps(value).encode())
 
 
 def play(flow: Flow[T], answers: Answers, asked: list[Step] | None = None) -> T:
-    """Play a flow to its end, and return its result; `asked` takes up its steps.
+    """Play a flow to its end, and return its result; its steps are appended to `asked`.
 
-    Raises what the flow raises, and `AssertionError` if it asks for more or less than there is in
-    its list of answers.
+    Raises the error of the flow, and `AssertionError` if the number of answers in a list is wrong.
     """
     left: list[Given] = []
     answer = _answers(answers, left)
@@ -56,14 +55,14 @@ def play(flow: Flow[T], answers: Answers, asked: list[Step] | None = None) -> T:
         while True:
             if asked is not None:
                 asked.append(step)
-            step = _resumed(flow, answer(step))
+            step = _resume_flow(flow, answer(step))
     except StopIteration as end:
         assert not left, f"nobody asked for {left}"
         result: T = end.value
         return result
 
 
-def _resumed(flow: Flow[T], given: Given) -> Step:
+def _resume_flow(flow: Flow[T], given: Given) -> Step:
     """Return the next step of a flow."""
     if isinstance(given, AuthorizationError):
         return flow.throw(given)
@@ -71,7 +70,7 @@ def _resumed(flow: Flow[T], given: Given) -> Step:
 
 
 def _answers(answers: Answers, left: list[Given]) -> Callable[[Step], Given]:
-    """Return what answers a step; `left` has the answers of a list that are still to be given."""
+    """Return the answer to a step; `left` has the remaining answers of a list."""
     if callable(answers):
         return answers
     if isinstance(answers, Mapping):
@@ -86,7 +85,7 @@ def _answers(answers: Answers, left: list[Given]) -> Callable[[Step], Given]:
 
 
 def urls(asked: Iterable[Step]) -> list[str]:
-    """The URLs of steps, in their order; of assertions, their audience."""
+    """Return the URLs of steps in order; for assertions, their audience."""
     return [_address(step) for step in asked]
 
 
@@ -95,24 +94,24 @@ def _address(step: Step) -> str:
 
 
 def fetches(asked: Iterable[Step]) -> list[Fetch]:
-    """The HTTP requests among steps."""
+    """Return the HTTP requests among steps."""
     return [step for step in asked if isinstance(step, Fetch)]
 
 
 def pages(asked: Iterable[Step]) -> list[AuthorizationRequest]:
-    """The pages among steps that a user was to open."""
+    """Return the pages among steps."""
     return [step for step in asked if isinstance(step, AuthorizationRequest)]
 
 
 def json_sent(step: Step) -> Any:
-    """The JSON in the body of a request."""
+    """Return the JSON in the body of a request."""
     assert isinstance(step, Fetch)
     assert step.body is not None
     return loads(step.body)
 
 
 def form_sent(step: Step) -> dict[str, str]:
-    """The form in the body of a request; a member may be there once only (RFC 6749, 3.2)."""
+    """Return the form in the body of a request; a member must not repeat (RFC 6749, 3.2)."""
     assert isinstance(step, Fetch)
     assert step.body is not None
     pairs = parse_qsl(step.body.decode("ascii"), keep_blank_values=True, strict_parsing=True)

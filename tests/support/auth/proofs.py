@@ -1,12 +1,12 @@
-"""Proofs that a client has the key of its token (RFC 9449), as a server of a test checks them."""
+"""DPoP proofs of clients (RFC 9449), as a test's server checks them."""
 
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from joserfc.jwk import KeySet
 
+from support.auth.jwts import claims_of, digest, header_of, thumbprint, verify_token
 from support.auth.messages import Fault, Request
-from support.auth.signed import claims_of, digest, header_of, thumbprint, verified
 
 ALGORITHMS: Final = ("ES256", "EdDSA", "RS256")
 
@@ -16,20 +16,20 @@ _AGE: Final = 300
 
 @dataclass
 class ProofChecks:
-    """What one server remembers and demands of proofs."""
+    """Memory and policy of one server for proofs."""
 
     nonce: str | None = None
     """What proofs need to have; may be changed at any time."""
     seen: set[str] = field(default_factory=set[str])
 
     def key(self, request: Request, now: float, token: str | None = None) -> str:
-        """Return the thumbprint of the key that a request has a proof of; raise `Fault`."""
+        """Return the thumbprint of the proven key of a request; raise `Fault`."""
         proof = request.headers.get("dpop", "")
         try:
             header, claims = header_of(proof), claims_of(proof)
             jwk: dict[str, Any] = header["jwk"]
             keys = KeySet.import_key_set({"keys": [jwk]})
-            verified(proof, keys, ALGORITHMS)
+            verify_token(proof, keys, ALGORITHMS)
         except (Fault, ValueError, KeyError, TypeError) as error:
             raise Fault("invalid_dpop_proof", f"malformed: {error}") from error
         expected = {

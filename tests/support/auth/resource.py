@@ -1,4 +1,4 @@
-"""A protected resource for tests alone: what an MCP server does about tokens, and nothing else."""
+"""A protected resource for tests: only the tokens of an MCP server."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,16 +8,16 @@ from urllib.parse import urlsplit
 from joserfc.jwk import KeySet
 
 from support.auth.authorization_server import AuthorizationServer
+from support.auth.jwts import claims_of, verify_token
 from support.auth.messages import (
     NOT_FOUND,
     Fault,
     Request,
     Response,
     json_response,
-    replaced,
+    replace_members,
 )
 from support.auth.proofs import ProofChecks
-from support.auth.signed import claims_of, verified
 
 Where: TypeAlias = Literal["header", "path", "root"]
 """How clients learn of the metadata: from challenges, or at a well-known place (RFC 9728)."""
@@ -27,7 +27,7 @@ _WELL_KNOWN = "/.well-known/oauth-protected-resource"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResourceSetup:
-    """What a resource is given, and how it behaves."""
+    """Settings and behaviour of a resource."""
 
     url: str = "https://mcp.example.com/mcp"
     where: frozenset[Where] = frozenset({"header", "path", "root"})
@@ -42,7 +42,7 @@ class ResourceSetup:
 
 
 class Resource:
-    """A protected resource, which takes the tokens of its authorization servers."""
+    """A protected resource that accepts tokens of its authorization servers."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class Resource:
         """The scopes that a request needs now; may be changed at any time."""
 
     def change(self, **changes: Any) -> None:
-        """Behave otherwise from now on."""
+        """Change the behaviour from now on."""
         self.setup = replace(self.setup, **changes)
 
     @property
@@ -74,11 +74,11 @@ class Resource:
             "scopes_supported": list(self.setup.scopes) or None,
             "bearer_methods_supported": ["header"],
         }
-        return replaced(members, self.setup.document)
+        return replace_members(members, self.setup.document)
 
     @property
     def metadata_urls(self) -> Mapping[Where, str]:
-        """The places of the metadata; that of the header is custom."""
+        """Return the places of the metadata; the one in the header is custom."""
         parts = urlsplit(self.url)
         origin = f"{parts.scheme}://{parts.netloc}"
         return {
@@ -88,14 +88,14 @@ class Resource:
         }
 
     def challenge(self, **params: str) -> str:
-        """Return what stands in `WWW-Authenticate`."""
+        """Return the value of `WWW-Authenticate`."""
         named = "header" in self.setup.where
         members = {
             **params,
             "scope": " ".join(sorted(self.needed)) or None,
             "resource_metadata": self.metadata_urls["header"] if named else None,
         }
-        wanted = replaced(members, self.setup.challenge)
+        wanted = replace_members(members, self.setup.challenge)
         text = ", ".join(f'{name}="{value}"' for name, value in wanted.items())
         return f"{self.setup.scheme} {text}".strip()
 
@@ -124,11 +124,11 @@ class Resource:
         return json_response({})
 
     def _scopes_of(self, request: Request) -> frozenset[str]:
-        """Return what the token of a request allows; raise `Fault`."""
+        """Return the scopes of the request's token; raise `Fault`."""
         scheme, _, token = request.headers.get("authorization", "").partition(" ")
         if not token:
             raise Fault("", "no token")
-        claims = self.judged(token)
+        claims = self.check_token(token)
         bound = claims.get("cnf", {}).get("jkt")
         if scheme != ("DPoP" if bound else "Bearer"):
             raise Fault("invalid_token", "the scheme is not that of the token")
@@ -136,14 +136,14 @@ class Resource:
             raise Fault("invalid_token", "the key is not that of the token")
         return frozenset(claims.get("scope", "").split())
 
-    def judged(self, token: str) -> dict[str, Any]:
-        """Return the claims of a token that is for this resource; raise `Fault`."""
+    def check_token(self, token: str) -> dict[str, Any]:
+        """Return the claims of a token for this resource; raise `Fault`."""
         try:
             issuer = claims_of(token).get("iss")
             server = next(server for server in self.servers if server.issuer == issuer)
-            claims = verified(token, KeySet(server.keys))
+            claims = verify_token(token, KeySet(server.keys))
         except (Fault, ValueError, StopIteration) as error:
-            raise Fault("invalid_token", "nobody trusted has issued it") from error
+            raise Fault("invalid_token", "the issuer is not trusted") from error
         is_valid = claims.get("exp", 0) > server.now() and token not in server.tokens.revoked
         if claims.get("aud") != self.document().get("resource", self.url) or not is_valid:
             raise Fault("invalid_token", "for another audience, or expired")

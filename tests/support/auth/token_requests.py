@@ -1,4 +1,4 @@
-"""Requests for tokens, for tests of what is sent and of what is made of the answers."""
+"""Requests for tokens, for tests of requests and of their answers."""
 
 from base64 import b64decode
 from typing import Any, Final
@@ -38,7 +38,7 @@ def metadata(**members: Any) -> ServerMetadata:
 
 
 def token_request(**members: Any) -> TokenRequest:
-    """Return a request of a public client for tokens of a resource."""
+    """Return a token request of a public client for a resource."""
     usual: dict[str, Any] = {
         "server": metadata(),
         "client": PUBLIC,
@@ -49,28 +49,28 @@ def token_request(**members: Any) -> TokenRequest:
     return TokenRequest(**{**usual, **members})
 
 
-def answered(**members: Any) -> Fetched:
+def token_answer(**members: Any) -> Fetched:
     """Return an answer with tokens; a member that is None is left out."""
     answer = {name: value for name, value in {**ANSWER, **members}.items() if value is not None}
     return document(answer)
 
 
-def redirected(step: Step, **params: str) -> AuthorizationResponse:
-    """Return where a user comes back to from a page, with the state of the request."""
+def redirect_back(step: Step, **params: str) -> AuthorizationResponse:
+    """Return the redirect from a page back to the client, with the state of the request."""
     assert isinstance(step, AuthorizationRequest)
     query = "&".join(f"{name}={value}" for name, value in {"state": step.state, **params}.items())
     return AuthorizationResponse(url=f"{step.redirect_uri}?{query}")
 
 
 def query_of(url: str) -> dict[str, str]:
-    """Return the parameters of a URL, each of which is there once."""
+    """Return the parameters of a URL; none may repeat."""
     pairs = parse_qsl(urlsplit(url).query, keep_blank_values=True, strict_parsing=True)
     assert len(dict(pairs)) == len(pairs)
     return dict(pairs)
 
 
 def basic_of(step: Step) -> str | None:
-    """Return what a request shows by Basic, decoded from Base64 only; None if it shows nothing."""
+    """Return the Basic credentials of a request, only decoded from Base64; None without any."""
     assert isinstance(step, Fetch)
     scheme, _, shown = step.headers.get("authorization", "").partition(" ")
     assert scheme in ("", "Basic")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from joserfc.jwk import KeySet
 
 from support.auth.clients import Client
-from support.auth.messages import Fault, Request, Response, json_response, replaced
-from support.auth.signed import claims_of, digest, header_of, signed, verified
+from support.auth.jwts import claims_of, digest, header_of, sign_token, verify_token
+from support.auth.messages import Fault, Request, Response, json_response, replace_members
 
 if TYPE_CHECKING:
     from support.auth.authorization_server import AuthorizationServer
@@ -20,13 +20,13 @@ ID_JAG: Final = "urn:ietf:params:oauth:token-type:id-jag"
 ID_JAG_PROFILE: Final = "urn:ietf:params:oauth:grant-profile:id-jag"
 ID_TOKEN: Final = "urn:ietf:params:oauth:token-type:id_token"
 
-# A client that a workload needs not register (SEP-1933).
+# A workload needs no registered client (SEP-1933).
 _WORKLOAD: Final = Client(client_id="workload", grant_types=(JWT_BEARER,))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustedIssuer:
-    """Somebody whose assertions are taken for tokens: a platform, or an identity provider."""
+    """An issuer whose assertions are exchanged for tokens: a platform or an identity provider."""
 
     issuer: str
     keys: KeySet
@@ -34,7 +34,7 @@ class TrustedIssuer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What somebody may have a token for."""
+    """The client, user and limits of a token."""
 
     client: Client
     scopes: tuple[str, ...] = ()
@@ -47,7 +47,7 @@ class Grant:
 
 
 class TokenEndpoint:
-    """What a server has issued, and the endpoints that know: token and introspection."""
+    """The issued tokens of a server, and its endpoints for tokens and introspection."""
 
     def __init__(self, server: "AuthorizationServer") -> None:
         self._server = server
@@ -78,7 +78,7 @@ class TokenEndpoint:
         form = request.form
         kind = request.headers.get("content-type", "").partition(";")[0]
         if request.method != "POST" or kind != "application/x-www-form-urlencoded":
-            raise Fault("invalid_request", "a form has to be posted")
+            raise Fault("invalid_request", "the body must be a form")
         if form.get("grant_type") not in self.grant_types:
             raise Fault("unsupported_grant_type", "")
         return self._answers[form["grant_type"]](request, form)
@@ -90,11 +90,11 @@ class TokenEndpoint:
         return code
 
     def resource_in(self, asked: Mapping[str, str]) -> str | None:
-        """Return the resource that is asked for (RFC 8707, section 2)."""
+        """Return the requested resource (RFC 8707, section 2)."""
         resource = asked.get("resource")
         absolute = resource is not None and "://" in resource and "#" not in resource
         if not absolute and (resource is not None or self._server.behaviour.resource_required):
-            raise Fault("invalid_target", "resource has to be an absolute URI")
+            raise Fault("invalid_target", "resource must be an absolute URI")
         return resource
 
     def access_token(self, grant: Grant, claims: Mapping[str, Any] | None = None) -> str:
@@ -111,8 +111,10 @@ class TokenEndpoint:
             "jti": f"token-{next(self._numbers)}",
             "cnf": {"jkt": grant.key} if grant.key else None,
         }
-        wanted = replaced(replaced(members, self._server.behaviour.claims), claims or {})
-        return signed(wanted, self._server.keys[0], {"typ": "at+jwt"})
+        wanted = replace_members(
+            replace_members(members, self._server.behaviour.claims), claims or {}
+        )
+        return sign_token(wanted, self._server.keys[0], {"typ": "at+jwt"})
 
     def _by_code(self, request: Request, form: Mapping[str, str]) -> Response:
         client, key = self._client(request, form), self._key(request)
@@ -127,7 +129,7 @@ class TokenEndpoint:
             "resource": self.resource_in(form) != grant.resource,
             "key": grant.key not in (None, key),
         }
-        return self._issued(grant, wrong, key, lasting=True)
+        return self._issue(grant, wrong, key, lasting=True)
 
     def _by_refresh_token(self, request: Request, form: Mapping[str, str]) -> Response:
         client, key = self._client(request, form), self._key(request)
@@ -142,22 +144,22 @@ class TokenEndpoint:
             "client": grant.client.client_id != client.client_id,
             "resource": self.resource_in(form) not in (None, grant.resource),
             "scope": not set(scopes) <= set(grant.scopes),
-            # That of a public client is bound to its key (RFC 9449, section 5).
+            # A public client's refresh token is bound to its key (RFC 9449, section 5).
             "key": client.auth_method == "none" and grant.key != key,
         }
-        return self._issued(replace(grant, scopes=scopes), wrong, key, lasting=True)
+        return self._issue(replace(grant, scopes=scopes), wrong, key, lasting=True)
 
     def _by_credentials(self, request: Request, form: Mapping[str, str]) -> Response:
         client = self._client(request, form)
         scopes = tuple(form.get("scope", "").split())
         wrong = {"client": client.auth_method == "none"}
         grant = Grant(client=client, scopes=scopes, resource=self.resource_in(form))
-        return self._issued(grant, wrong, self._key(request))
+        return self._issue(grant, wrong, self._key(request))
 
     def _by_assertion(self, request: Request, form: Mapping[str, str]) -> Response:
         """RFC 7523, section 2.1: an ID-JAG of an identity provider, or the JWT of a platform."""
         assertion = form.get("assertion", "")
-        claims = self._trusted(assertion, self._audiences())
+        claims = self._read_assertion(assertion, self._audiences())
         is_id_jag = header_of(assertion).get("typ") == "oauth-id-jag+jwt"
         client = self._client(request, form) if is_id_jag else _WORKLOAD
         scopes = form.get("scope", claims.get("scope", "")).split()
@@ -168,7 +170,7 @@ class TokenEndpoint:
         }
         resource = claims.get("resource") if is_id_jag else self.resource_in(form)
         grant = Grant(client=client, scopes=tuple(scopes), resource=resource, subject=claims["sub"])
-        return self._issued(grant, wrong, self._key(request))
+        return self._issue(grant, wrong, self._key(request))
 
     def _by_exchange(self, request: Request, form: Mapping[str, str]) -> Response:
         """RFC 8693: an ID-JAG for the ID token of a user, at an identity provider."""
@@ -179,7 +181,7 @@ class TokenEndpoint:
             "audience": not form.get("audience"),
         }
         self._refuse(wrong)
-        user = self._trusted(form.get("subject_token", ""), frozenset({client.client_id}))
+        user = self._read_assertion(form.get("subject_token", ""), frozenset({client.client_id}))
         now = int(self._server.now())
         claims = {
             "iss": self._server.issuer,
@@ -192,8 +194,10 @@ class TokenEndpoint:
             "exp": now + self._server.behaviour.lifetime,
             "scope": form.get("scope"),
         }
-        token = signed(replaced(claims, {}), self._server.keys[0], {"typ": "oauth-id-jag+jwt"})
-        return self._told(
+        token = sign_token(
+            replace_members(claims, {}), self._server.keys[0], {"typ": "oauth-id-jag+jwt"}
+        )
+        return self._token_response(
             {
                 "access_token": token,
                 "issued_token_type": ID_JAG,
@@ -204,11 +208,11 @@ class TokenEndpoint:
         )
 
     def introspect(self, request: Request) -> Response:
-        """Return what a token says, to a client that may ask (RFC 7662)."""
+        """Return the claims of a token to a client that may introspect (RFC 7662)."""
         client = self._client(request, request.form)
         token = request.form.get("token", "")
         try:
-            claims = verified(token, KeySet(self._server.keys))
+            claims = verify_token(token, KeySet(self._server.keys))
         except Fault:
             claims = {}
         valid = claims.get("exp", 0) > self._server.now() and token not in self.revoked
@@ -218,7 +222,7 @@ class TokenEndpoint:
 
     def _client(self, request: Request, form: Mapping[str, str]) -> Client:
         now = self._server.now()
-        client = self._server.clients.authenticated(request, form, self._audiences(), now)
+        client = self._server.clients.authenticate(request, form, self._audiences(), now)
         wanted = form.get("grant_type")
         if wanted is not None and wanted not in client.grant_types:
             raise Fault("unauthorized_client", f"not registered for {wanted}")
@@ -228,23 +232,23 @@ class TokenEndpoint:
         return frozenset({self._server.issuer, self._server.url("token")})
 
     def _key(self, request: Request) -> str | None:
-        """Return the thumbprint of the key that a request proves."""
+        """Return the thumbprint of the proven key of a request."""
         if "dpop" in request.headers:
             return self._server.proofs.key(request, self._server.now())
         if self._server.behaviour.dpop_required:
             raise Fault("invalid_dpop_proof", "a proof is needed")
         return None
 
-    def _trusted(self, assertion: str, audiences: frozenset[str]) -> dict[str, Any]:
-        """Return the claims of an assertion that somebody trusted has signed for one of these."""
+    def _read_assertion(self, assertion: str, audiences: frozenset[str]) -> dict[str, Any]:
+        """Return the claims of a trusted issuer's assertion for one of these audiences."""
         try:
             issuer = claims_of(assertion).get("iss")
         except (ValueError, KeyError) as error:
             raise Fault("invalid_grant", "the assertion is malformed") from error
-        found = [one for one in self._server.setup.trusted if one.issuer == issuer]
+        found = [trusted for trusted in self._server.setup.trusted if trusted.issuer == issuer]
         if not found:
             raise Fault("invalid_grant", "the issuer is not trusted")
-        claims = verified(assertion, found[0].keys)
+        claims = verify_token(assertion, found[0].keys)
         audience = claims.get("aud")
         named = {audience} if isinstance(audience, str) else set(audience or ())
         wrong = {"aud": not named & audiences, "exp": claims.get("exp", 0) <= self._server.now()}
@@ -262,12 +266,12 @@ class TokenEndpoint:
         if names:
             raise Fault("invalid_grant", f"wrong: {', '.join(names)}")
 
-    def _issued(
+    def _issue(
         self, grant: Grant, wrong: Mapping[str, bool], key: str | None, lasting: bool = False
     ) -> Response:
         self._refuse(wrong)
         behaviour = self._server.behaviour
-        kept = tuple(one for one in grant.scopes if one not in behaviour.withheld)
+        kept = tuple(scope for scope in grant.scopes if scope not in behaviour.withheld)
         grant = replace(grant, scopes=kept, key=key)
         members: dict[str, Any] = {
             "access_token": self.access_token(grant),
@@ -279,7 +283,7 @@ class TokenEndpoint:
             token = f"refresh-{next(self._numbers)}"
             self.refresh_tokens[token] = grant
             members["refresh_token"] = token
-        return self._told(members)
+        return self._token_response(members)
 
-    def _told(self, members: Mapping[str, Any]) -> Response:
-        return json_response(replaced(members, self._server.behaviour.issued))
+    def _token_response(self, members: Mapping[str, Any]) -> Response:
+        return json_response(replace_members(members, self._server.behaviour.issued))

@@ -1,4 +1,4 @@
-"""A resource, an authorization server and others on real sockets, and a client that visits them."""
+"""A resource, an authorization server and others on real sockets, and a visiting client."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,7 +12,7 @@ from support.auth.authorization_server import AuthorizationServer
 from support.auth.behaviour import Behaviour
 from support.auth.browsing import User
 from support.auth.clients import Client
-from support.auth.hosting import Hosted, hosted
+from support.auth.hosting import Hosted, host_parts
 from support.auth.messages import Request
 from support.auth.resource import Resource
 from support.sessions.talking import pkg
@@ -22,7 +22,7 @@ APP: Final = Client(client_id="app", redirect_uris=("http://127.0.0.1/callback",
 
 @dataclass
 class Town:
-    """A resource, an authorization server, and an inner service that nobody should reach."""
+    """A resource, an authorization server, and an inner service that must not be reached."""
 
     resource: Resource
     server: AuthorizationServer
@@ -31,7 +31,7 @@ class Town:
 
     @property
     def reached(self) -> list[Request]:
-        """What the inner service was asked."""
+        """Return the requests to the inner service."""
         return self.inner.requests
 
     async def post(self, **chosen: Any) -> httpx2.Response:
@@ -43,8 +43,8 @@ class Town:
         ) as client:
             return await client.post(self.resource.url, json={})
 
-    async def refused(self, **chosen: Any) -> Exception:
-        """Post likewise; the error in which it has to end."""
+    async def refuse_post(self, **chosen: Any) -> Exception:
+        """Post to the resource, and return the expected error."""
         with pytest.raises(pkg.AuthorizationError) as refused:
             await self.post(**chosen)
         return refused.value
@@ -57,11 +57,11 @@ async def town(
     scopes: Sequence[str] = ("read", "write", "offline_access"),
     **resource: Any,
 ) -> AsyncGenerator[Town, None]:
-    """Each on a port of its own; `host` is how the first two are named."""
+    """Serve each on its own port; `host` names the first two."""
     async with AsyncExitStack() as stack:
-        hosts = [await stack.enter_async_context(hosted()) for _ in range(3)]
-        for one in hosts[:2]:
-            one.origin = one.origin.replace("127.0.0.1", host)
+        hosts = [await stack.enter_async_context(host_parts()) for _ in range(3)]
+        for moved_host in hosts[:2]:
+            moved_host.origin = moved_host.origin.replace("127.0.0.1", host)
         server = AuthorizationServer(
             issuer=hosts[0].origin,
             clients=(APP,),

@@ -16,7 +16,7 @@ from .world import World
 
 
 class Visit:
-    """What a client knows, and how it comes to know more; `asked` has the steps it took."""
+    """The knowledge of a client; `asked` has its steps."""
 
     def __init__(self, *parts: AuthorizationServer | Resource, **settings: Any) -> None:
         [self.resource] = [part for part in parts if isinstance(part, Resource)]
@@ -26,7 +26,7 @@ class Visit:
         self.asked: list[Step] = []
 
     def authorize(self, refusal: Refusal | None = None, operation: str = "") -> Authorization:
-        """Get tokens for what the resource refuses now, or for `refusal`."""
+        """Get tokens for the present refusal of the resource, or for `refusal`."""
         self.asked = []
         if refusal is None:
             refusal = self.world.refusal(self.resource, self._headers())
@@ -37,13 +37,13 @@ class Visit:
         return self.known
 
     def refresh(self) -> Authorization:
-        """Get other tokens without the user."""
+        """Get new tokens without the user."""
         self.asked = []
         self.known = play(refresh(self.settings, self.known), self.world, self.asked)
         return self.known
 
     def call(self) -> Response:
-        """Post to the resource with the tokens there are."""
+        """Post to the resource with the present tokens."""
         return self.world.call(self.resource, self._headers())
 
     def _headers(self) -> dict[str, str]:

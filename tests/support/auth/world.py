@@ -1,9 +1,9 @@
-"""A world of authorization servers and resources, in which flows are played without sockets.
+"""Authorization servers and resources in which flows are played without sockets.
 
     world = World(server := AuthorizationServer(), resource := Resource([server]))
     tokens = play(flow, world)
 
-A user agrees to everything at once. Hosts that nobody has are unreachable.
+A user agrees to everything at once. Unknown hosts are unreachable.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ from support.auth.resource import Resource
 
 
 class World:
-    """Servers by origin; it answers the steps of a flow, as `play` wants it."""
+    """Servers by origin; answers the steps of a flow, as `play` wants it."""
 
     def __init__(self, *parts: AuthorizationServer | Resource) -> None:
         self.parts: Final = parts
@@ -38,20 +38,20 @@ class World:
 
     def __call__(self, step: Step) -> Given:
         if isinstance(step, AuthorizationRequest):
-            return self._opened(step)
+            return self._open_page(step)
         if isinstance(step, AssertionRequest):
             value = step.source(step.audience)
             assert isinstance(value, str)
             return Assertion(value=value)
-        return self._fetched(step)
+        return self._fetch(step)
 
     def call(self, resource: Resource, headers: Mapping[str, str] | None = None) -> Response:
-        """Post to a resource; what comes back."""
+        """Post to a resource; return the response."""
         given = {name.lower(): value for name, value in (headers or {}).items()}
         return self.respond(Request(method="POST", url=resource.url, headers=given))
 
     def refusal(self, resource: Resource, headers: Mapping[str, str] | None = None) -> Refusal:
-        """Post to a resource, which refuses."""
+        """Post to a resource that refuses; return the refusal."""
         response = self.call(resource, headers)
         assert response.status in {401, 403}, response
         return Refusal(
@@ -59,9 +59,9 @@ class World:
         )
 
     def respond(self, request: Request) -> Response:
-        """Return the response of whoever has the origin of the URL; raise `Unreachable`.
+        """Return the response of the server at the URL's origin; raise `Unreachable`.
 
-        Several may have one, such as the server of 2025-03-26 that issues its tokens itself.
+        Several servers may share an origin, such as a 2025-03-26 server that issues its own tokens.
         """
         self.requests.append(request)
         found = [part for part in self.parts if _origin(_url(part)) == _origin(request.url)]
@@ -73,10 +73,10 @@ class World:
             if answer.status != 404:
                 return answer
         if answer is None:
-            raise Unreachable(f"nobody answers at {_origin(request.url)}")
+            raise Unreachable(f"no server at {_origin(request.url)}")
         return answer
 
-    def _fetched(self, fetch: Fetch) -> Given:
+    def _fetch(self, fetch: Fetch) -> Given:
         headers = {name.lower(): value for name, value in fetch.headers.items()}
         request = Request(
             method=fetch.method, url=fetch.url, headers=headers, body=fetch.body or b""
@@ -87,7 +87,7 @@ class World:
             return error
         return Fetched(status=response.status, headers=response.headers, body=response.body)
 
-    def _opened(self, page: AuthorizationRequest) -> Given:
+    def _open_page(self, page: AuthorizationRequest) -> Given:
         response = self.respond(Request(url=page.url))
         assert response.status == 302, response.body
         location = response.headers["location"]

@@ -1,1 +1,1 @@
-"""How much there may be of each thing in `tests/bounds.toml`, and how much there is."""
+"""The bounds of `tests/bounds.toml`, and the measured values."""

@@ -1,4 +1,4 @@
-"""Print each bound: its name, what is measured now, and the most that there may be.
+"""Print each bound: its name, its measured value, and its maximum.
 
 PYTHONPATH=tests python -m support.bounds
 """

@@ -1,4 +1,4 @@
-"""The bounds of `tests/bounds.toml`, and which of them were raised without a reason."""
+"""The bounds of `tests/bounds.toml`, and those that were raised without a reason."""
 
 import re
 import subprocess
@@ -13,7 +13,7 @@ _COSTS: Final = re.compile(r"^### Costs\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOT
 
 
 class Bound(NamedTuple):
-    """The most that there may be of something, and why no more."""
+    """A maximum, and the reason for it."""
 
     most: int
     unit: str
@@ -21,13 +21,13 @@ class Bound(NamedTuple):
 
 
 def read_bounds(text: str | None = None) -> dict[str, Bound]:
-    """Return the bounds by name, from the file as it is or from an earlier text of it."""
+    """Return the bounds by name, from the file or from an earlier text of it."""
     tables: dict[str, Any] = tomllib.loads(FILE.read_text("utf-8") if text is None else text)
     return {name: Bound(**table) for name, table in tables.items()}
 
 
 def earlier_bounds() -> list[dict[str, Bound]] | None:
-    """Return what each commit of this branch has made of the file; None without its history."""
+    """Return the bounds after each commit of this branch; None without its history."""
     if _git("rev-parse", "--is-shallow-repository") != "false\n":
         return None
     path = FILE.relative_to(ROOT).as_posix()
@@ -45,12 +45,19 @@ def _git(*arguments: str) -> str | None:
 def raised_without_reason(
     bounds: Mapping[str, Bound], earlier: Iterable[Mapping[str, Bound]], changelog: str
 ) -> list[str]:
-    """Return the bounds that were lower once, if no entry under "Costs" says what that buys."""
+    """Return the bounds that were raised without an entry with the reason under "Costs"."""
     parts = (entry for part in _COSTS.findall(changelog) for entry in part.split("\n- "))
-    entries = [one for one in (" ".join(entry.split()) for entry in parts) if " buys " in one]
+    entries = [
+        entry_part
+        for entry_part in (" ".join(entry.split()) for entry in parts)
+        if " buys " in entry_part
+    ]
     least: dict[str, int] = {}
-    for one in earlier:
-        least |= {name: min(least.get(name, bound.most), bound.most) for name, bound in one.items()}
+    for bounds_before in earlier:
+        least |= {
+            name: min(least.get(name, bound.most), bound.most)
+            for name, bound in bounds_before.items()
+        }
     return [
         name
         for name, (most, unit, _) in bounds.items()

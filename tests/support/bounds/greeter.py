@@ -1,7 +1,7 @@
-"""A server with one tool and its client, in memory: what they import, and how far one call goes.
+"""A server with one tool and its client, in memory: their imports, and the walk of one call.
 
-`python -m support.bounds.greeter REVISION` prints figures about the package `pkg`, which has to be
-importable and to have a copy of the runtime, as a JSON object.
+`python -m support.bounds.greeter REVISION` prints figures about the package `pkg` as a JSON object.
+The package must be importable and contain a copy of the runtime.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ def greet(name: str) -> str:
 
 
 async def measure(revision: str) -> dict[str, int]:
-    """Return what a first call has imported of the runtime, and what a later one enters."""
+    """Return what a first call imports of the runtime, and which functions a later one enters."""
     package: Any = import_module("pkg")
     stubs = package.load(revision)
     app = stubs.App("greeter")
@@ -33,7 +33,7 @@ async def measure(revision: str) -> dict[str, int]:
         await client.call_tool("greet", {"name": "Ada"})
         files = [module.__file__ for name, module in sys.modules.items() if _of_runtime(name)]
         texts = [Path(file).read_text(encoding="utf-8") for file in files if file is not None]
-        # The second one still makes what is kept for those after it.
+        # The second call still fills caches.
         await client.call_tool("greet", {"name": "Ada"})
         with trace.recording():
             await client.call_tool("greet", {"name": "Ada"})

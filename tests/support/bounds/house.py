@@ -1,4 +1,4 @@
-"""The modules of the generator and the runtime as trees, what they import, and the map of them."""
+"""The modules of the generator and the runtime as trees, their imports, and the map of them."""
 
 import ast
 import re
@@ -20,13 +20,13 @@ def trees() -> dict[Path, ast.Module]:
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in MODULES}
 
 
-def named(path: Path) -> str:
-    """Return the path of a module as messages have it."""
+def module_label(path: Path) -> str:
+    """Return the path of a module as messages show it."""
     return path.relative_to(ROOT / "codegen").as_posix()
 
 
 def module_name(path: Path) -> str:
-    """Return the name by which a module is imported."""
+    """Return the dotted name of a module."""
     parts = path.relative_to(ROOT / "codegen").with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
@@ -34,8 +34,8 @@ def module_name(path: Path) -> str:
 OURS: Final = {module_name(path): path for path in MODULES}
 
 
-def imported(module: str) -> Iterator[str]:
-    """Yield the modules of ours that a module imports, at its top or anywhere else."""
+def imports_of(module: str) -> Iterator[str]:
+    """Yield the modules of our code that a module imports anywhere."""
     path = OURS[module]
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
     for node in ast.walk(trees()[path]):
@@ -46,12 +46,17 @@ def imported(module: str) -> Iterator[str]:
             start = ".".join([*(above if node.level else ()), *filter(None, [node.module])])
             for alias in node.names:
                 target = f"{start}.{alias.name}"
-                yield from (one for one in (target if target in OURS else start,) if one in OURS)
+                yield from (
+                    module_name
+                    for module_name in (target if target in OURS else start,)
+                    if module_name in OURS
+                )
 
 
 def map_of_the_house() -> dict[str, list[str]]:
-    """Return the lists of CONTRIBUTING.md, by the folder that each is about."""
-    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    """Return the lists of CONTRIBUTING.md and of its page on architecture, by folder."""
+    pages = ROOT / "CONTRIBUTING.md", ROOT / "docs" / "contributing" / "architecture.md"
+    text = "".join(page.read_text(encoding="utf-8") for page in pages)
     lists = re.findall(r"`codegen/([\w/]+)`:\n\n((?: {4}\w+ .*\n)+)", text)
     return {
         folder.replace("/", "."): [line.split()[0] for line in lines.splitlines()]
@@ -60,7 +65,7 @@ def map_of_the_house() -> dict[str, list[str]]:
 
 
 def modules_in(folder: Path) -> set[str]:
-    """Return the names of the modules and packages in a folder, without other files."""
-    # A folder without modules is what git leaves of a package that is gone.
+    """Return the modules and packages in a folder."""
+    # Git leaves an empty folder behind when a package is gone.
     packages = {path.parent.name for path in folder.glob("*/*.py")}
     return packages | {path.stem for path in folder.glob("*.py")}

@@ -1,4 +1,4 @@
-"""How much there is of each thing that has a bound, by the name of the bound."""
+"""The measured value of each bound, by its name."""
 
 import ast
 import json
@@ -19,7 +19,8 @@ from mcp_protogen.pipeline.emit.layout import fixed_files
 from mcp_protogen.pipeline.generate import generate
 from mcp_protogen.pipeline.parts import DEFAULT, PARTS, PartSelection
 
-from support.bounds.house import CODE, OURS, RUNTIME, imported, modules_in, named, trees
+from support.bounds.house import CODE, OURS, RUNTIME, imports_of, module_label, modules_in, trees
+from support.bounds.prose import FINDERS
 from support.folders import ROOT, environment
 from support.revisions import OLD
 
@@ -28,14 +29,14 @@ TERMS: Final = ("LICENSE", "NOTICE")
 
 
 class Measured(NamedTuple):
-    """How much there is, and where, of what is somewhere."""
+    """A measured value, and its place."""
 
     amount: int
     place: str = ""
 
 
 def runtime_size(parts: Iterable[str], *, several: bool = False) -> Measured:
-    """Return the KB of the runtime in a package with some parts, the last one as a whole."""
+    """Return the KB of the runtime in a package with some parts; the last part counts whole."""
     selection = PartSelection(tuple(parts), several=several)
     files = fixed_files(runtime_folder(), runtime_files(), selection)
     carried = (file for file in files if file.origin == "runtime")
@@ -45,7 +46,7 @@ def runtime_size(parts: Iterable[str], *, several: bool = False) -> Measured:
 
 @cache
 def _greeter_figures() -> dict[str, int]:
-    """Measure in a process of its own, with a package as users have it by default."""
+    """Measure a package with default options, in its own process."""
     with TemporaryDirectory(prefix="bounds-") as folder:
         for file in generate(GenerationOptions((OLD,))).files:
             path = Path(folder, "pkg", file.path)
@@ -65,22 +66,22 @@ def greeter_figure(name: str) -> Measured:
 
 
 def count_entries(folder: Path) -> Measured:
-    """Return how many modules and packages lie side by side in a folder."""
+    """Count the modules and packages in a folder."""
     return Measured(len(modules_in(folder)))
 
 
 def count_floors() -> Measured:
-    """Return the length of the longest chain of rooms of which each imports the next one."""
+    """Return the length of the longest import chain of rooms."""
     folders = {path.parent.name for path in CODE.glob("*/*.py")}
     below: dict[str, set[str]] = {room: set() for room in folders}
     for module in OURS:
-        for target in imported(module):
+        for target in imports_of(module):
             above, room = (f"{name}..".split(".")[1] for name in (module, target))
             if above in folders and room in folders and above != room:
                 below[above].add(room)
     chains: dict[str, tuple[str, ...]] = {}
     for room in TopologicalSorter(below).static_order():
-        chains[room] = (room, *max((chains[one] for one in below[room]), key=len, default=()))
+        chains[room] = (room, *max((chains[callee] for callee in below[room]), key=len, default=()))
     longest = max(chains.values(), key=len)
     return Measured(len(longest), " > ".join(longest))
 
@@ -89,13 +90,13 @@ def longest_module() -> Measured:
     """Return the lines of the longest module."""
     lines = {path: len(path.read_text(encoding="utf-8").splitlines()) for path in trees()}
     longest = max(lines, key=lambda path: lines[path])
-    return Measured(lines[longest], named(longest))
+    return Measured(lines[longest], module_label(longest))
 
 
 def longest_class() -> Measured:
     """Return the lines of the longest class, decorators not counted."""
     return max(
-        Measured((node.end_lineno or 0) - node.lineno + 1, f"{named(path)}: {node.name}")
+        Measured((node.end_lineno or 0) - node.lineno + 1, f"{module_label(path)}: {node.name}")
         for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.ClassDef)
@@ -108,7 +109,9 @@ def longest_function() -> Measured:
     The signature of a command is its table of options, and not counted.
     """
     return max(
-        Measured((node.end_lineno or 0) - node.body[0].lineno + 1, f"{named(path)}: {node.name}")
+        Measured(
+            (node.end_lineno or 0) - node.body[0].lineno + 1, f"{module_label(path)}: {node.name}"
+        )
         for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
@@ -116,11 +119,18 @@ def longest_function() -> Measured:
 
 
 def count_names_twice() -> Measured:
-    """Return how many names of public classes are those of several classes."""
+    """Count the names that several public classes share."""
     found = (node for tree in trees().values() for node in ast.walk(tree))
     classes = (node.name for node in found if isinstance(node, ast.ClassDef))
     twice = duplicates(name for name in classes if not name.startswith("_"))
     return Measured(len(twice), ", ".join(twice))
+
+
+def count_places(name: str) -> Measured:
+    """Return how many places there are of a kind of name or phrase, and some of them."""
+    places = [*FINDERS[name]()]
+    shown = (f"{place.path.relative_to(ROOT)}:{place.line}" for place in places[:20])
+    return Measured(len(places), ", ".join(shown))
 
 
 _GREETER: Final = ("greeter-modules", "greeter-lines", "walk-calls", "walk-modules", "walk-returns")
@@ -137,4 +147,5 @@ MEASURES: Final[Mapping[str, Callable[[], Measured]]] = {
     "longest-class": longest_class,
     "longest-function": longest_function,
     "class-names-twice": count_names_twice,
+    **{name: partial(count_places, name) for name in FINDERS},
 }

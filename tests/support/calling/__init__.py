@@ -1,1 +1,1 @@
-"""Servers to call, and people who answer questions by a script."""
+"""Servers to call, and users who answer by a script."""

@@ -1,4 +1,4 @@
-"""A server over stdio whose messages break the schema in many places; run as a program."""
+"""A server over stdio whose messages break the schema in many places; a program."""
 
 import json
 import sys

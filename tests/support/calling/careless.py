@@ -10,7 +10,7 @@ _PROMPT = {"name": "show"}
 
 
 def answer(method: str, params: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the result of a request; None for one that the server does not answer with one."""
+    """Return the result of a request; None if the server answers without one."""
     if method == "initialize":
         capabilities: dict[str, Any] = (
             {} if "bare" in sys.argv else {"prompts": {}, "resources": {}}

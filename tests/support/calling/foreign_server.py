@@ -1,6 +1,6 @@
-"""A server over standard input and output, without our runtime, whose texts all try to act.
+"""A server over stdio, without our runtime, whose texts all try to act.
 
-Each code stands between `<` and `>`, so that one which reaches a terminal is found there.
+Each code stands between `<` and `>`, so that a test finds it if it reaches a terminal.
 """
 
 import json
@@ -54,7 +54,7 @@ def _send(message: dict[str, Any]) -> None:
 
 
 def main() -> None:
-    """Answer until the input ends; the third argument `fail` makes errors of calls."""
+    """Answer until the input ends; with the third argument `fail`, calls fail."""
     print(TEXT, file=sys.stderr, flush=True)
     answers = dict(_ANSWERS)
     if "fail" in sys.argv:

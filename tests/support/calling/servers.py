@@ -1,6 +1,6 @@
 """A server with a bit of everything, for commands that call it.
 
-As a program it runs over standard input and output.
+As a program it runs over stdio.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ class Choice(BaseModel):
 
 
 def new_server() -> mcp.App:
-    """Return the server, which keeps nothing between connections."""
+    """Return the server, which is stateless between connections."""
     app = mcp.App("shop", version="1.2", instructions="Call whatever you like.")
     _plain(app)
     _asking(app)
@@ -41,7 +41,7 @@ class TaskApp(TasksServer, stateless.App):
 
 
 def new_task_server() -> TaskApp:
-    """Return a server whose tools work as tasks, and say how far they are."""
+    """Return a server whose tools work as tasks, and report progress."""
     app = TaskApp("tasks")
 
     @app.tool(task=True)

@@ -9,10 +9,10 @@ from time import monotonic
 from support.patience import PATIENCE
 
 
-def played(
+def play_script(
     command: list[str], script: Sequence[tuple[str, str]], env: dict[str, str], ending: int = 0
 ) -> str:
-    """Return the output at a terminal of a command that a script answers and that ends so."""
+    """Run a command at a terminal that a script answers; return its output."""
     import pty  # Windows has no such terminals
 
     pid, terminal = pty.fork()
@@ -26,7 +26,7 @@ def played(
             continue
         try:
             found = os.read(terminal, 4096)
-        except OSError:  # so Linux says that nobody writes any more
+        except OSError:  # Linux signals the end of the output so
             found = b""
         if not found:
             break

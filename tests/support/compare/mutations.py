@@ -1,7 +1,7 @@
-"""Every small change that a schema can have, and what a comparison says of it.
+"""Every small change of a schema, and the changes that a comparison reports for it.
 
-A mutation has the name of what it does and the place of the schema that it changes. Those in
-`neutral` leave the accepted values as they are.
+A mutation has the name of its change and the place in the schema. Those in `neutral` leave the
+accepted values unchanged.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -39,9 +39,9 @@ _NEUTRAL: Mapping[str, Mapping[str, Any]] = {
     "object": {"minProperties": 0, "propertyNames": STRING, "patternProperties": {}}
     | {"dependentRequired": {NAME: []}, "dependentSchemas": {NAME: True}},
 }
-# Any value is accepted, whatever its type.
+# Accepts any value of any type.
 _OF_ANY: Json = {"if": STRING, "then": True, "else": {}}
-# Facts that may only be one of some words.
+# Facts with a closed set of values.
 _WORDS: Mapping[str, tuple[str, ...]] = {
     "depends_on": ("situation", "message"),
     "emit": ("never", "both"),
@@ -64,18 +64,18 @@ class Mutation(NamedTuple):
         return f"{self.what} at {self.pointer}"
 
     def within(self, schema: Json) -> Json:
-        """Return the whole schema with the change in it; the rest is shared."""
-        changed: Json = _replaced(schema, jsonpointer.split(self.pointer), self.changed)
+        """Return the whole schema with the change; the rest is shared."""
+        changed: Json = _replace_at(schema, jsonpointer.split(self.pointer), self.changed)
         return changed
 
 
-def _replaced(value: Any, steps: list[str], changed: Any) -> Any:
+def _replace_at(value: Any, steps: list[str], changed: Any) -> Any:
     if not steps:
         return changed
     step, *rest = steps
     copy = dict(value) if is_object(value) else list(value)
     at: Any = step if is_object(value) else int(step)
-    copy[at] = _replaced(value[at], rest, changed)
+    copy[at] = _replace_at(value[at], rest, changed)
     return copy
 
 
@@ -104,7 +104,7 @@ def mutations(schema: Json) -> list[Mutation]:
     return [
         Mutation(what, pointer, changed)
         for pointer, place in places(schema)
-        for what, changed in _changed(place, names)
+        for what, changed in _variants(place, names)
     ]
 
 
@@ -113,12 +113,12 @@ def neutral(schema: Json) -> list[Mutation]:
     return [
         Mutation(what, pointer, changed)
         for pointer, place in places(schema)
-        for what, changed in _reworded(place)
+        for what, changed in _rewordings(place)
     ]
 
 
-def _changed(place: Json, names: list[str]) -> Iterator[tuple[str, Json]]:
-    # Of a constant, the type says nothing more.
+def _variants(place: Json, names: list[str]) -> Iterator[tuple[str, Json]]:
+    # A constant makes its type redundant.
     unchanged = {"type"} if {"const", "enum"} & place.keys() else set[str]()
     if place.get("additionalProperties") in (True, {}):
         unchanged |= {"additionalProperties"}
@@ -179,21 +179,23 @@ def _other_values(keyword: str, value: Any, names: list[str]) -> Iterator[tuple[
             if "null" not in kinds:
                 yield "null added", [*kinds, "null"]
             for kind in kinds if len(kinds) > 1 else ():
-                yield "dropped", [other for other in kinds if other != kind]
+                yield "dropped", [other_kind for other_kind in kinds if other_kind != kind]
         case "enum":
             yield "grown", [*value, NAME]
             for member in value if len(value) > 1 else ():
-                yield "shrunk", [other for other in value if other != member]
+                yield "shrunk", [member_left for member_left in value if member_left != member]
         case "const":
             yield "changed", NAME if isinstance(value, str) else value + 1
         case "default":
             yield "changed", NAME
         case "required":
             for member in value:
-                yield "shrunk", [other for other in value if other != member]
+                yield "shrunk", [member_left for member_left in value if member_left != member]
         case "$ref":
             name = value.rpartition("/")[2]
-            yield "changed", value.replace(name, next(one for one in names if one != name))
+            yield "changed", value.replace(
+                name, next(other_name for other_name in names if other_name != name)
+            )
         case "format" | "pattern":
             yield "changed", "date" if keyword == "format" else "^b"
         case "allOf" | "anyOf" | "oneOf":
@@ -211,7 +213,7 @@ def _other_values(keyword: str, value: Any, names: list[str]) -> Iterator[tuple[
             return
 
 
-def _reworded(place: Json) -> Iterator[tuple[str, Any]]:
+def _rewordings(place: Json) -> Iterator[tuple[str, Any]]:
     for keyword, value in _EVERYWHERE.items():
         yield f"{keyword} added", {**place, keyword: value}
     for keyword in ("allOf", "anyOf", "oneOf"):
@@ -276,7 +278,7 @@ class Mutable:
     """A pinned revision as one side of a comparison, and a changed one as the other."""
 
     def __init__(self, revision: str) -> None:
-        self._source = sources.pinned(revision, schema_folder())
+        self._source = sources.load_pinned(revision, schema_folder())
         self.schema: Json = self._source.schema
         self.before = self._side(self.schema)
 
@@ -288,13 +290,17 @@ class Mutable:
     def changes_of_facts(self, mutation: Mutation) -> tuple[ReportedChange, ...] | str:
         """Return the same for a mutation of the facts."""
         facts = replace(self._source.facts, document=mutation.within(self.facts))
-        return self._reported(lambda: self._side(self.schema, replace(self._source, facts=facts)))
+        return self._report_changes(
+            lambda: self._side(self.schema, replace(self._source, facts=facts))
+        )
 
     def changes(self, mutation: Mutation) -> tuple[ReportedChange, ...] | str:
-        """Return what a comparison says of a mutation, or why it is refused."""
-        return self._reported(lambda: self._side(snapshot_of(mutation.within(self.schema))))
+        """Return the reported changes for a mutation, or the reason why it is refused."""
+        return self._report_changes(lambda: self._side(snapshot_of(mutation.within(self.schema))))
 
-    def _reported(self, make: Callable[[], ComparedRevision]) -> tuple[ReportedChange, ...] | str:
+    def _report_changes(
+        self, make: Callable[[], ComparedRevision]
+    ) -> tuple[ReportedChange, ...] | str:
         try:
             after = make()
         except ProblemError as error:

@@ -1,6 +1,6 @@
-"""What the reference list of differences has no words for, and the files where it is written down.
+"""The differences that the reference list cannot express, and the files that record them.
 
-Run it as a program to write it down anew, and read the difference before committing it.
+As a program it records them anew; read the difference before committing it.
 """
 
 from pathlib import Path
@@ -12,10 +12,10 @@ from mcp_protogen.pipeline.reports.change import ReportedChange
 from support.folders import TESTS
 from support.revisions import NEIGHBOURS
 
-# What the list has no words for. Each is a difference all the same, and has tests of its own.
+# Differences that the list cannot express. Each has its own tests.
 UNLISTED = frozenset(
     {
-        # It compares types and requiredness of members, and nothing else that schemas say.
+        # It compares only types and requiredness of members.
         "bound-tightened",
         "field-schema-changed",
         # Bases and envelopes are not listed.
@@ -31,7 +31,7 @@ UNLISTED = frozenset(
         "type-opened",
         # A name that another type has taken is listed under the other name of the first.
         "type-redefined",
-        # Rules are told in prose, as behaviour.
+        # The list describes rules in prose, as behaviour.
         "era-changed",
         "rule-changed",
         "rule-relaxed",
@@ -52,14 +52,14 @@ UNLISTED = frozenset(
 FOLDER = TESTS / "compare" / "unlisted"
 
 
-def written(before: str, after: str) -> str:
-    """A line for each change, in the order in which they are found."""
+def unlisted_lines(before: str, after: str) -> str:
+    """Return a line for each change, in the order in which they are found."""
     changes = compare_revisions(compared_pin(before), compared_pin(after)).changes
     return "".join(map(_line, filter(_is_unlisted, changes)))
 
 
 def _is_unlisted(change: ReportedChange) -> bool:
-    # Of gates the list has the names alone, and the keys of `_meta` in place of the member.
+    # For gates the list has only names, and the keys of `_meta` in place of the member.
     by_itself = change.code.startswith("gate-") or ".params._meta" in change.item
     return change.code in UNLISTED or by_itself
 
@@ -71,11 +71,11 @@ def _line(change: ReportedChange) -> str:
 
 
 def file_of(before: str, after: str) -> Path:
-    """Where it is written down."""
+    """Return the file with the record."""
     return FOLDER / f"{before}-{after}.txt"
 
 
 if __name__ == "__main__":
     FOLDER.mkdir(exist_ok=True)
     for pair in NEIGHBOURS:
-        file_of(*pair).write_text(written(*pair), encoding="utf-8")
+        file_of(*pair).write_text(unlisted_lines(*pair), encoding="utf-8")

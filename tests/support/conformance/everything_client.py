@@ -1,7 +1,7 @@
-"""A client that does what each scenario of the official conformance suite wants to see done.
+"""A client that does what each scenario of the official conformance suite wants to see.
 
-The suite says in the environment which scenario it plays, in which revision, and with what; the
-URL of its server is the last argument.
+The suite says in the environment which scenario it plays, in which revision, and with which data;
+the URL of its server is the last argument.
 """
 
 import asyncio
@@ -18,11 +18,11 @@ from mcp_revisions.v2026_07_28.ext.skills import SkillsClient
 
 from support.conformance.everything_login import authorization
 
-ERAS: Final = {one.id: one.era for one in REVISIONS}
+ERAS: Final = {revision.id: revision.era for revision in REVISIONS}
 
 
 class Everything(SkillsClient, mcp.Client):
-    """Answers all that a server may ask."""
+    """A client that answers every request of a server."""
 
     info = m.Implementation(name="everything", version="1.0")
 
@@ -44,7 +44,7 @@ class Everything(SkillsClient, mcp.Client):
 
 
 def filled_in(field: Mapping[str, Any]) -> Any:
-    """What to put into a field of a form: what it begins with, or else as little as fits."""
+    """Return a value for a field of a form: its default, or the smallest valid one."""
     if "default" in field:
         return field["default"]
     if "enum" in field:
@@ -56,11 +56,11 @@ def filled_in(field: Mapping[str, Any]) -> Any:
 
 
 async def say_hello(client: Everything, context: Mapping[str, Any]) -> None:
-    """Connecting is all there is to do."""
+    """Only connect."""
 
 
 async def list_tools(client: Everything, context: Mapping[str, Any]) -> None:
-    """See what tools there are, and leave them alone."""
+    """List tools without calling them."""
     await client.list_tools()
 
 
@@ -68,7 +68,7 @@ async def call_every_tool(client: Everything, context: Mapping[str, Any]) -> Non
     """Call each tool that is offered, with arguments made up from its schema."""
     async for tool in client.iter_tools():
         fields: Mapping[str, Any] = tool.input_schema.get("properties", {})
-        await call(client, tool.name, {name: filled_in(one) for name, one in fields.items()})
+        await call(client, tool.name, {name: filled_in(schema) for name, schema in fields.items()})
 
 
 async def use_everything(client: Everything, context: Mapping[str, Any]) -> None:
@@ -81,25 +81,25 @@ async def use_everything(client: Everything, context: Mapping[str, Any]) -> None
 
 
 async def make_the_calls(client: Everything, context: Mapping[str, Any]) -> None:
-    """Make the very calls that the suite has written down."""
+    """Make the calls that the suite lists."""
     await client.list_tools()
-    for one in context["toolCalls"]:
-        await call(client, one["name"], one["arguments"])
+    for tool_call in context["toolCalls"]:
+        await call(client, tool_call["name"], tool_call["arguments"])
 
 
 async def echo_a_schema(client: Everything, context: Mapping[str, Any]) -> None:
-    """Send the schema of a tool back as it came."""
+    """Send the schema of a tool back unchanged."""
     schemas = {tool.name: tool.input_schema async for tool in client.iter_tools()}
     await call(client, "json_schema_echo", {"schema": schemas["json_schema_2020_12_tool"]})
 
 
 async def list_skills(client: Everything, context: Mapping[str, Any]) -> None:
-    """See what skills there are, and read nothing of them."""
+    """List skills without reading them."""
     await client.list_skills()
 
 
 async def load_every_skill(client: Everything, context: Mapping[str, Any]) -> None:
-    """Read all files of each skill, but no more of one that is not what its entry says."""
+    """Read all files of each skill, but stop at the first that differs from its entry."""
     async for skill in client.iter_skills():
         try:
             await read_skill(client, skill)
@@ -137,12 +137,12 @@ SCENARIOS: Final[Mapping[str, Script]] = {
 
 async def main(url: str) -> None:
     """Play the scenario that the environment names."""
-    # A scenario is played in one of the two eras; in which revision of it is for the two to agree.
+    # A scenario belongs to an era; the two sides negotiate the revision.
     era = ERAS[os.environ["MCP_CONFORMANCE_PROTOCOL_VERSION"]]
-    offered = [one for one in REVISIONS if one.era == era]
+    offered = [revision for revision in REVISIONS if revision.era == era]
     context = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
     scenario = os.environ["MCP_CONFORMANCE_SCENARIO"]
-    # Those about authorization have one tool, and judge how its call is authorized.
+    # Scenarios about authorization have one tool, and judge the authorization of its call.
     play = call_every_tool if scenario.startswith("auth/") else SCENARIOS[scenario]
     auth = authorization(context)
     async with connect_http(url, Everything(), revisions=offered, auth=auth) as client:

@@ -1,4 +1,4 @@
-"""What the fixtures hand out: a picture and a sound as small as they get, and a resource."""
+"""The content of the fixtures: a tiny picture, a tiny sound, and a resource."""
 
 from typing import Final
 
@@ -21,7 +21,7 @@ def text(words: str) -> m.TextContent:
     return m.TextContent(text=words)
 
 
-def embedded(uri: str, words: str) -> m.EmbeddedResource:
+def embed_text(uri: str, words: str) -> m.EmbeddedResource:
     """A block that holds a resource of text."""
     return m.EmbeddedResource(
         resource=m.TextResourceContents(uri=uri, mime_type="text/plain", text=words)

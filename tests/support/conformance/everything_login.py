@@ -1,4 +1,4 @@
-"""How the client of the conformance suite is authorized, from what the suite says about it."""
+"""The authorization of the conformance suite's client, from the suite's settings."""
 
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
@@ -20,13 +20,13 @@ Context: TypeAlias = Mapping[str, Any]
 
 Grant: TypeAlias = AuthorizationCode | ClientCredentials | EnterpriseManaged | WorkloadIdentity
 
-# The suite knows this document; nobody serves it.
+# The suite knows this document; it is not served.
 _DOCUMENT: Final = "https://conformance-test.local/client-metadata.json"
 _REDIRECT: Final = "http://localhost:3000/callback"
 
 
 def authorization(context: Context) -> OAuth:
-    """Return what authorizes the requests of the client in a scenario."""
+    """Return the authorization of the client in a scenario."""
     return OAuth(
         grant=_grant(context),
         client=_client(context) if "client_id" in context else None,
@@ -52,14 +52,14 @@ def _user() -> WebRedirect:
     async def open_page(url: str) -> None:
         async with httpx2.AsyncClient() as browser:
             page = await browser.get(url)
-        user.redirected(page.headers["location"])
+        user.take_redirect(page.headers["location"])
 
     user = WebRedirect(_REDIRECT, open_page)
     return user
 
 
 def _grant(context: Context) -> Grant:
-    """Return the grant for which the suite has given what it takes."""
+    """Return the grant for which the suite has given the credentials."""
     if "idp_id_token" in context:
         return EnterpriseManaged(
             identity_provider=context["idp_issuer"],
@@ -70,7 +70,7 @@ def _grant(context: Context) -> Grant:
     if "valid_jwt" in context:
         return WorkloadIdentity(assertion=context["valid_jwt"])
     has_secret = not context.keys().isdisjoint(("client_secret", "private_key_pem"))
-    # A client that is registered for users comes with the issuer at which it is.
+    # A client registered for users comes with its issuer.
     if has_secret and "issuer" not in context:
         return ClientCredentials()
     return AuthorizationCode()

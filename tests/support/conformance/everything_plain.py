@@ -5,7 +5,7 @@ from typing import Final
 
 from mcp_revisions.v2026_07_28 import models as m
 
-from support.conformance.everything_content import AUDIO, IMAGE, embedded, text
+from support.conformance.everything_content import AUDIO, IMAGE, embed_text, text
 from support.conformance.everything_toolbox import Answer, Call, Toolbox
 from support.json_types import JsonObject
 
@@ -48,7 +48,7 @@ FULL_DIALECT: Final[JsonObject] = {
 """Words of JSON Schema that no model has members for; they have to arrive as they are."""
 
 
-# The suite calls whatever is listed first without arguments.
+# The suite calls the first listed tool without arguments.
 @PLAIN.tool("test_simple_text", "Answers with a text.")
 async def simple_text(call: Call) -> Answer:
     return "This is a simple text."
@@ -66,12 +66,12 @@ async def audio(call: Call) -> Answer:
 
 @PLAIN.tool("test_embedded_resource", "Answers with the contents of a resource.")
 async def embedded_resource(call: Call) -> Answer:
-    return m.CallToolResult(content=[embedded("test://embedded-resource", "What is embedded.")])
+    return m.CallToolResult(content=[embed_text("test://embedded-resource", "What is embedded.")])
 
 
 @PLAIN.tool("test_multiple_content_types", "Answers with a text, a picture and a resource.")
 async def mixed_content(call: Call) -> Answer:
-    resource = embedded("test://mixed-content-resource", "What stands beside a picture.")
+    resource = embed_text("test://mixed-content-resource", "What stands beside a picture.")
     return m.CallToolResult(content=[text("Several things:"), IMAGE, resource])
 
 

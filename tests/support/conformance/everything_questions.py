@@ -1,4 +1,4 @@
-"""Tools that await their questions to the client: written once, whatever the client's revision.
+"""Tools that await their questions to the client: written once for all revisions of clients.
 
 In the handshake revisions a question is a request; in 2026-07-28 it ends the round, and the tool
 runs again from its beginning.
@@ -22,26 +22,26 @@ def sampling(question: str) -> m.CreateMessageRequestParams:
 
 
 def form(message: str, **fields: m.PrimitiveSchemaDefinition) -> m.ElicitRequestFormParams:
-    """A form whose fields may all be left empty."""
+    """Return a form whose fields may all be left empty."""
     schema = m.ElicitRequestFormParamsRequestedSchema(properties=fields)
     return m.ElicitRequestFormParams(message=message, requested_schema=schema)
 
 
 def name_form() -> m.ElicitRequestFormParams:
-    """A form that wants to know a name."""
+    """Return a form for a name."""
     schema = m.ElicitRequestFormParamsRequestedSchema(
         properties={"name": m.StringSchema(description="What you are called.")}, required=["name"]
     )
     return m.ElicitRequestFormParams(message="What is your name?", requested_schema=schema)
 
 
-def described(answer: m.ElicitResult) -> str:
-    """What became of a form, in words."""
+def describe_answer(answer: m.ElicitResult) -> str:
+    """Describe the outcome of a form."""
     return f"{answer.action}: {answer.content or {}}"
 
 
-def said(answer: m.CreateMessageResult) -> str:
-    """What a model said, in words."""
+def describe_message(answer: m.CreateMessageResult) -> str:
+    """Describe the answer of a model."""
     block = answer.content
     return f"{answer.model} says: {block.text if isinstance(block, m.TextContent) else block}"
 
@@ -51,7 +51,7 @@ async def ask_model(call: Call) -> Answer:
     answer = await call.session.request(
         entry(call.session, "sampling/createMessage"), sampling(call.text("prompt"))
     )
-    return said(answer)
+    return describe_message(answer)
 
 
 @ASKING.tool("test_elicitation", "Asks the user who they are.", strings("message"))
@@ -63,7 +63,7 @@ async def ask_user(call: Call) -> Answer:
     answer = await call.session.request(
         entry(call.session, "elicitation/create"), form(call.text("message"), **fields)
     )
-    return described(answer)
+    return describe_answer(answer)
 
 
 @ASKING.tool("test_elicitation_sep1034_defaults", "Asks with a form that is filled in already.")
@@ -78,7 +78,7 @@ async def ask_with_defaults(call: Call) -> Answer:
         ),
         verified=m.BooleanSchema(default=True),
     )
-    return described(
+    return describe_answer(
         await call.session.request(entry(call.session, "elicitation/create"), filled_in)
     )
 
@@ -103,23 +103,25 @@ async def ask_with_choices(call: Call) -> Answer:
             items=m.TitledMultiSelectEnumSchemaItems(any_of=any_of)
         ),
     )
-    return described(await call.session.request(entry(call.session, "elicitation/create"), choices))
+    return describe_answer(
+        await call.session.request(entry(call.session, "elicitation/create"), choices)
+    )
 
 
 @ASKING.tool("test_streaming_elicitation", "Asks the user while its answer is a stream.")
 async def ask_on_a_stream(call: Call) -> Answer:
-    return described(
+    return describe_answer(
         await call.session.request(entry(call.session, "elicitation/create"), name_form())
     )
 
 
-# The runtime refuses to ask a client what it has not declared, and that is the answer.
+# The runtime refuses to ask for undeclared capabilities, and the refusal is the answer.
 @ASKING.tool("test_missing_capability", "Needs a client that samples.")
 async def ask_without_capability(call: Call) -> Answer:
     answer = await call.session.request(
         entry(call.session, "sampling/createMessage"), sampling("Are you there?")
     )
-    return said(answer)
+    return describe_message(answer)
 
 
 @ASKING.tool("test_input_required_result_sampling", "Asks the client's model, in its result.")
@@ -127,7 +129,7 @@ async def sampled_in_result(call: Call) -> Answer:
     answer = await call.session.request(
         entry(call.session, "sampling/createMessage"), sampling("What is the capital of France?")
     )
-    return said(answer)
+    return describe_message(answer)
 
 
 @ASKING.tool("test_input_required_result_list_roots", "Asks for the roots, in its result.")
@@ -137,7 +139,7 @@ async def roots_in_result(call: Call) -> Answer:
 
 
 @ASKING.tool("test_input_required_result_multiple_inputs", "Asks three things at once.")
-async def asked_at_once(call: Call) -> Answer:
+async def ask_at_once(call: Call) -> Answer:
     user, model, roots = await asyncio.gather(
         call.session.request(entry(call.session, "elicitation/create"), name_form()),
         call.session.request(
@@ -145,13 +147,13 @@ async def asked_at_once(call: Call) -> Answer:
         ),
         call.session.list_roots(),
     )
-    return f"{described(user)}, {model.model}, {len(roots.roots)} roots"
+    return f"{describe_answer(user)}, {model.model}, {len(roots.roots)} roots"
 
 
 @ASKING.tool("test_input_required_result_multi_round", "Asks twice, one after the other.")
-async def asked_in_turn(call: Call) -> Answer:
+async def ask_in_turn(call: Call) -> Answer:
     name = await call.session.request(entry(call.session, "elicitation/create"), name_form())
     colour = await call.session.request(
         entry(call.session, "elicitation/create"), form("And your colour?", color=m.StringSchema())
     )
-    return f"{described(name)}, then {described(colour)}"
+    return f"{describe_answer(name)}, then {describe_answer(colour)}"

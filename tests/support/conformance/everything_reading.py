@@ -1,4 +1,4 @@
-"""What the fixtures have to read: resources, a template, prompts, and completions for them."""
+"""The readable fixtures: resources, a template, prompts, and completions for them."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -8,7 +8,7 @@ from mcp_revisions import McpError
 from mcp_revisions import v2026_07_28 as mcp
 from mcp_revisions.v2026_07_28 import models as m
 
-from support.conformance.everything_content import IMAGE, PNG, embedded, text
+from support.conformance.everything_content import IMAGE, PNG, embed_text, text
 from support.conformance.everything_questions import form
 from support.conformance.everything_toolbox import INVALID_PARAMS
 from support.sessions.talking import entry
@@ -71,7 +71,7 @@ async def _with_arguments(session: mcp.Session, arguments: Arguments) -> m.Conte
 
 
 async def _with_embedded_resource(session: mcp.Session, arguments: Arguments) -> m.ContentBlock:
-    return embedded(arguments["resourceUri"], "What is embedded in a prompt.")
+    return embed_text(arguments["resourceUri"], "What is embedded in a prompt.")
 
 
 async def _with_image(session: mcp.Session, arguments: Arguments) -> m.ContentBlock:
@@ -86,7 +86,7 @@ async def _asking(session: mcp.Session, arguments: Arguments) -> m.ContentBlock:
 
 
 def _prompt(name: str, description: str, *required: str) -> m.Prompt:
-    arguments = [m.PromptArgument(name=one, required=True) for one in required]
+    arguments = [m.PromptArgument(name=argument_name, required=True) for argument_name in required]
     return m.Prompt(name=name, description=description, arguments=arguments or None)
 
 
@@ -115,7 +115,9 @@ async def fill_in(session: mcp.Session, name: str, arguments: Arguments) -> m.Ge
     if name not in _PROMPTS:
         raise McpError(INVALID_PARAMS, f"Unknown prompt: {name}")
     prompt, filled = _PROMPTS[name]
-    missing = [one.name for one in prompt.arguments or () if one.name not in arguments]
+    missing = [
+        argument.name for argument in prompt.arguments or () if argument.name not in arguments
+    ]
     if missing:
         raise McpError(INVALID_PARAMS, f"Missing arguments: {', '.join(missing)}")
     content = await filled(session, arguments)
@@ -123,5 +125,5 @@ async def fill_in(session: mcp.Session, name: str, arguments: Arguments) -> m.Ge
 
 
 def proposals(begun: str) -> list[str]:
-    """How an argument that was begun may go on."""
+    """Return the completions for the beginning of an argument."""
     return [word for word in ("paris", "park", "test", "testing") if word.startswith(begun)]

@@ -1,6 +1,6 @@
 """Tools that do the rounds of 2026-07-28 by hand: they return their questions, each under a key.
 
-The runtime seals what travels with the client and refuses what was tampered with before a tool
+The runtime seals the state that travels with the client and refuses tampered state before a tool
 sees it, so none of these has to check (2026-07-28, basic/patterns/mrtr).
 """
 
@@ -8,7 +8,7 @@ from typing import Final
 
 from mcp_revisions.v2026_07_28 import models as m
 
-from support.conformance.everything_questions import described, name_form, sampling
+from support.conformance.everything_questions import describe_answer, name_form, sampling
 from support.conformance.everything_toolbox import Answer, Call, Toolbox
 
 ROUNDS: Final = Toolbox()
@@ -22,12 +22,12 @@ CONFIRM: Final = m.ElicitRequestFormParams(
 
 
 @ROUNDS.tool("test_input_required_result_elicitation", "Asks the user's name, in its result.")
-async def named_question(call: Call) -> Answer:
+async def question_with_name(call: Call) -> Answer:
     inputs = call.session.inputs
     answer = None if inputs is None else inputs.response("user_name", m.ElicitResult)
     if answer is None:
         return call.session.input_required({"user_name": m.ElicitRequest(params=name_form())})
-    return described(answer)
+    return describe_answer(answer)
 
 
 @ROUNDS.tool("test_input_required_result_request_state", "Asks, and puts something aside.")

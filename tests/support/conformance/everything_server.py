@@ -1,4 +1,4 @@
-"""A server with every fixture that the official conformance suite wants to see.
+"""A server with every fixture of the official conformance suite.
 
 One class, written against 2026-07-28, for all revisions. From the root of the checkout:
 PYTHONPATH=tests python -m support.conformance.everything_server --port 8000
@@ -47,7 +47,7 @@ TOOLS = Toolbox(PLAIN, ASKING, ROUNDS)
 
 
 class Everything(TasksServer, ServesSkills, SkillsServer, Working, mcp.Server):
-    """Answers whatever the suite asks."""
+    """A server that answers every request of the suite."""
 
     skills = SkillFolder(Path(__file__).with_name("skills"))
     skills_page_size = 1
@@ -116,13 +116,13 @@ class Everything(TasksServer, ServesSkills, SkillsServer, Working, mcp.Server):
 
 
 if __name__ == "__main__":
-    known = {one.id: one for one in REVISIONS}
+    known = {revision.id: revision for revision in REVISIONS}
     parser = ArgumentParser(description="A server with every fixture of the suite.")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--revisions", nargs="+", choices=known, default=list(known))
     parser.add_argument("--shared", help="the URL of a Redis that it shares with others")
     given = parser.parse_args()
-    spoken = [known[one] for one in given.revisions]
+    spoken = [known[revision] for revision in given.revisions]
     http, options = HttpOptions(), Options()
     if given.shared is not None:
         http = HttpOptions(shared=Shared(engine=RedisEngine(given.shared)))

@@ -1,4 +1,4 @@
-"""The tools of the fixtures that are worked on as tasks, and the server that has them."""
+"""The fixture tools that run as tasks, and their server."""
 
 from asyncio import gather, sleep
 from dataclasses import dataclass

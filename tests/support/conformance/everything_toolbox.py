@@ -1,4 +1,4 @@
-"""How the tools of the fixtures are written down: functions, and a table that they are put into."""
+"""Definitions of fixture tools: functions, and a table of them."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ NO_ARGUMENTS: Final[Mapping[str, Any]] = {"type": "object"}
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call of a tool: what it came with, and whom it may talk to."""
+    """One call of a tool: its params and its session."""
 
     server: mcp.Server
     session: mcp.Session
@@ -23,14 +23,14 @@ class Call:
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        """What the tool was given; callers may leave all of it out."""
+        """Return the arguments; callers may omit them."""
         return self.params.arguments or {}
 
     def text(self, name: str) -> str:
-        """An argument that has to be there, and to be a text."""
+        """Return a required text argument."""
         value = self.arguments.get(name)
         if not isinstance(value, str):
-            raise McpError(INVALID_PARAMS, f"the argument {name!r} has to be a string")
+            raise McpError(INVALID_PARAMS, f"the argument {name!r} must be a string")
         return value
 
 
@@ -41,7 +41,7 @@ Work: TypeAlias = Callable[[Call], Awaitable[Answer]]
 
 
 class Toolbox:
-    """Tools in the order in which they are listed."""
+    """Tools in listing order."""
 
     def __init__(self, *boxes: "Toolbox") -> None:
         self._tools: dict[str, m.Tool] = {}
@@ -55,13 +55,13 @@ class Toolbox:
 
     @property
     def listed(self) -> list[m.Tool]:
-        """What the tools say of themselves."""
+        """Return the listed definitions of the tools."""
         return list(self._tools.values())
 
     def tool(
         self, name: str, description: str, schema: Mapping[str, Any] = NO_ARGUMENTS
     ) -> Callable[[Work], Work]:
-        """Puts a function into the box, under the name that clients call it by."""
+        """Add a function under its public name."""
 
         def put(work: Work) -> Work:
             self._tools[name] = m.Tool(
@@ -73,7 +73,7 @@ class Toolbox:
         return put
 
     async def call(self, call: Call) -> m.CallToolResult | m.InputRequiredResult:
-        """What the tool that is called answers."""
+        """Return the answer of the called tool."""
         work = self._work.get(call.params.name)
         if work is None:
             raise McpError(INVALID_PARAMS, f"Unknown tool: {call.params.name}")
@@ -84,7 +84,7 @@ class Toolbox:
 
 
 def strings(*names: str) -> Mapping[str, Any]:
-    """The schema of arguments that are all strings, and all required."""
+    """Return a schema of required strings."""
     return {
         "type": "object",
         "properties": {name: {"type": "string"} for name in names},

@@ -1,4 +1,4 @@
-"""What the suite found, and what of it has to be put right.
+"""The findings of the suite, and those that must be fixed.
 
 The suite's own exit status is too kind: it lets warnings pass, and scenarios that checked nothing.
 """
@@ -19,7 +19,7 @@ _FOLDER: Final = re.compile(r"(?P<scenario>.+)-\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing the suite looked at."""
+    """One check of the suite."""
 
     id: str
     status: str
@@ -27,7 +27,7 @@ class Check:
 
     @property
     def passed(self) -> bool:
-        """Whether it is as it should be."""
+        """Return whether the check passed."""
         return self.status == "SUCCESS"
 
 
@@ -35,14 +35,14 @@ Found = Mapping[str, tuple[Check, ...]]
 """The checks of each scenario that was played."""
 
 
-def found_in(folder: Path, side: str) -> Found:
-    """What the suite has written into a folder."""
+def read_found(folder: Path, side: str) -> Found:
+    """Read the findings of the suite from a folder."""
     found: dict[str, tuple[Check, ...]] = {}
     for path in sorted(folder.rglob("checks.json")):
         named = _FOLDER.fullmatch(path.parent.relative_to(folder).as_posix())
         if named is None:
             raise ValueError(f"{path} is not where the suite is known to write")
-        # What is said of servers is written into folders that begin with the word.
+        # Folders about servers begin with this word.
         scenario = named["scenario"].removeprefix("server-" if side == "server" else "")
         found[scenario] = (*found.get(scenario, ()), *map(_check, json.loads(path.read_text())))
     return found
@@ -54,9 +54,9 @@ def _check(written: Mapping[str, Any]) -> Check:
 
 
 def faults(found: Found, wanted: Collection[str], excuses: Excuses) -> Iterator[str]:
-    """What is wrong, each with the scenario and the check it is about.
+    """Yield the faults, each with its scenario and check.
 
-    An excuse for what can be passed after all is a fault, too.
+    An excuse for a passing check is a fault, too.
     """
     for scenario in sorted(set(wanted) - set(found)):
         yield f"{scenario}: was not played"
@@ -74,7 +74,9 @@ def _faults(scenario: str, checks: tuple[Check, ...], excuse: Excuse | None) -> 
         if not good:
             yield f"{scenario}: nothing was found to be as it should be"
     else:
-        held_against_it = [one for one in bad if not one.id.startswith(excuse.checks)]
+        held_against_it = [
+            bad_check for bad_check in bad if not bad_check.id.startswith(excuse.checks)
+        ]
         if good and bad == held_against_it:
             yield f"{scenario}: can be passed, though scenarios.py says that {excuse.why}"
         bad = held_against_it

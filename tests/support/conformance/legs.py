@@ -1,4 +1,4 @@
-"""The legs of the run: which side in which revision is held to what, and how that is done."""
+"""The legs of the run: the requirements for each side and revision, and how they are checked."""
 
 import asyncio
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from support.conformance.judging import Found, faults, found_in
+from support.conformance.judging import Found, faults, read_found
 from support.conformance.kit import Kit
 from support.conformance.scenarios import (
     AUTHORIZATION_2025_03_26,
@@ -39,7 +39,7 @@ from support.patience import PATIENCE
 from support.peers.places import PROGRAMS, python_with
 from support.ports import free_port
 
-# The suite is a program of one processor.
+# The suite uses one processor.
 _AT_ONCE: Final = os.cpu_count() or 1
 
 # Seconds for a server to begin, and to end.
@@ -47,7 +47,7 @@ _AT_ONCE: Final = os.cpu_count() or 1
 
 @dataclass(frozen=True, slots=True)
 class Leg:
-    """One side, in the revisions it speaks, held to the scenarios and the schema of one."""
+    """One side, in its revisions, with the scenarios and the schema of one revision."""
 
     side: Literal["server", "client"]
     held_to: str
@@ -61,7 +61,7 @@ class Leg:
 
     @property
     def name(self) -> str:
-        """What to call it."""
+        """Return the name of the leg."""
         limits = "" if self.only is None else f"-of-{self.only}"
         topic = "" if self.topic is None else f"-{self.topic.replace(' ', '-')}"
         return f"{self.side}{limits}{topic}-held-to-{self.held_to}"
@@ -69,7 +69,7 @@ class Leg:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What came of a leg."""
+    """The result of a leg."""
 
     leg: Leg
     found: Found
@@ -77,14 +77,14 @@ class Result:
 
     @property
     def passed(self) -> int:
-        """How many checks passed in the scenarios that are to be passed."""
+        """Count the checks that passed in the required scenarios."""
         wanted = set(self.leg.scenarios).difference(self.leg.excuses)
         return sum(check.passed for scenario in wanted for check in self.found.get(scenario, ()))
 
 
 _OLD: Final = ("2025-06-18", "2025-03-26", "2024-11-05")
 
-# The suite knows no schema of 2024-11-05.
+# The suite has no schema of 2024-11-05.
 _OLD_SCHEMAS: Final = ("2025-06-18", "2025-03-26")
 
 
@@ -120,7 +120,7 @@ LEGS: Final = (
 
 
 class Runner:
-    """Runs legs, as many parts of them at a time as there are processors."""
+    """A runner of legs, with as many at a time as there are processors."""
 
     def __init__(self, kit: Kit, folder: Path, serve: "Serve") -> None:
         self._kit = kit
@@ -129,19 +129,19 @@ class Runner:
         self._turn = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self, leg: Leg) -> Result:
-        """Everything that belongs to a leg; what the suite writes stays in a folder of its own."""
+        """Run all of a leg in a folder for the suite's files."""
         folder = self._folder / leg.name
         folder.mkdir(parents=True)
         if leg.side == "client":
             said = await self._client(leg, folder)
         else:
             said = await self._server(leg, folder)
-        found = found_in(folder, leg.side)
+        found = read_found(folder, leg.side)
         return Result(leg, found, (*faults(found, leg.scenarios, leg.excuses), *said))
 
     async def _client(self, leg: Leg, folder: Path) -> list[str]:
         command = shlex.join([sys.executable, "-m", "support.conformance.everything_client"])
-        # Extensions are of no revision, so the suite would leave them out.
+        # Extensions belong to no revision, so the suite would leave them out.
         arguments = ("client", "--command", command, "--timeout", "60000", "--force")
         return await self._each(leg, folder, arguments)
 
@@ -149,17 +149,17 @@ class Runner:
         revisions = () if leg.only is None else ("--revisions", leg.only)
         async with self._serve(folder / "server.log", *revisions) as url:
             arguments = ("server", "--url", url)
-            # A set of requirements is of a whole revision.
+            # A set of requirements covers a whole revision.
             if leg.only is not None or leg.topic is not None:
                 return await self._each(leg, folder, (*arguments, "--force"))
             required = (*arguments, "--requirements", leg.held_to)
             return await self._play("all scenarios", *required, "-o", folder)
 
     async def _each(self, leg: Leg, folder: Path, arguments: tuple[str, ...]) -> list[str]:
-        """Each scenario by itself, side by side."""
+        """Run each scenario alone, side by side."""
         chosen = (*arguments, "--spec-version", leg.held_to, "-o", str(folder))
         said = await asyncio.gather(
-            *(self._play(one, *chosen, "--scenario", one) for one in leg.scenarios)
+            *(self._play(name, *chosen, "--scenario", name) for name in leg.scenarios)
         )
         return [
             line
@@ -173,14 +173,14 @@ class Runner:
             ended = await self._kit.run(*arguments)
         if ended.code == 0:
             return []
-        # What comes after this is in the files, too.
+        # The rest is in the files, too.
         said = ended.said.partition("Results saved to")[0].strip()[-1000:]
         return [f"{what}: the suite ended with {ended.code}, and said last: {said}"]
 
 
 @asynccontextmanager
 async def serving(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
-    """The URL of a server with all fixtures, while it runs."""
+    """Serve all fixtures; yield the URL."""
     port = free_port()
     program = ("-m", "support.conformance.everything_server")
     command = (sys.executable, *program, "--port", str(port), *arguments)
@@ -190,7 +190,7 @@ async def serving(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
 
 @asynccontextmanager
 async def serving_of_the_official_sdk(log: Path) -> AsyncGenerator[str, None]:
-    """The same of a server of the newest official Python SDK, with the tools that have tasks."""
+    """Serve by the newest official Python SDK, with the tools that have tasks; yield the URL."""
     port = free_port()
     program = PROGRAMS / "mcp2_tasks_server.py"
     async with running(log, port, str(python_with("mcp-2")), str(program), str(port)) as url:
@@ -199,7 +199,7 @@ async def serving_of_the_official_sdk(log: Path) -> AsyncGenerator[str, None]:
 
 @asynccontextmanager
 async def running(log: Path, port: int, *command: str) -> AsyncGenerator[str, None]:
-    """The URL of a server that listens on a port, while it runs."""
+    """Run a server; yield the URL of its port."""
     with log.open("wb") as written:
         process = await asyncio.create_subprocess_exec(
             *command,
@@ -209,10 +209,10 @@ async def running(log: Path, port: int, *command: str) -> AsyncGenerator[str, No
             env=environment(),
         )
         try:
-            await _begun(process, port, log)
+            await _wait_until_listening(process, port, log)
             yield f"http://127.0.0.1:{port}/mcp"
         finally:
-            await _ended(process)
+            await _end_process(process)
 
 
 Serve: TypeAlias = Callable[..., AbstractAsyncContextManager[str]]
@@ -221,17 +221,17 @@ Serve: TypeAlias = Callable[..., AbstractAsyncContextManager[str]]
 
 @asynccontextmanager
 async def serving_by_several(log: Path, *arguments: str) -> AsyncGenerator[str, None]:
-    """The same, with several processes that share a Redis, each asked in its turn."""
+    """Serve by several processes that share a Redis, in turn; yield the URL."""
     with redis_running() as redis:
         shared = (*arguments, "--shared", redis.url)
         logs = [log.with_stem(f"{log.stem}-{number}") for number in range(NUMBER)]
-        async with together([serving(one, *shared) for one in logs]) as urls:
+        async with together([serving(log_file, *shared) for log_file in logs]) as urls:
             ports = [urlsplit(url).port or 0 for url in urls]
             async with forwarding(ports) as forwarder:
                 yield f"http://127.0.0.1:{forwarder.port}/mcp"
 
 
-async def _begun(process: Process, port: int, log: Path) -> None:
+async def _wait_until_listening(process: Process, port: int, log: Path) -> None:
     """Wait until a server takes connections."""
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -242,14 +242,14 @@ async def _begun(process: Process, port: int, log: Path) -> None:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)
             except ConnectionRefusedError:
-                # Nothing else tells from outside that it listens.
+                # Only a connection shows that it listens.
                 await asyncio.sleep(0.02)
             else:
                 writer.close()
                 return
 
 
-async def _ended(process: Process) -> None:
+async def _end_process(process: Process) -> None:
     if process.returncode is None:
         process.terminate()
     try:

@@ -1,8 +1,8 @@
-"""Which scenarios of the official suite are ours to pass, by side and revision.
+"""The scenarios of the official suite that we must pass, by side and revision.
 
-Not among them: what an authorization server has to do, and a scenario for tasks that the suite
-itself skips. The suite runs some of these all the same; they are named here so that a scenario
-nobody has thought of is noticed.
+Left out: the duties of an authorization server, and a scenario for tasks that the suite itself
+skips. The suite runs some of these all the same; they are named here so that a new scenario is
+noticed.
 """
 
 from collections.abc import Mapping
@@ -185,7 +185,7 @@ OTHERS: Final = ("authorization-", "tasks-status-notifications")
 
 
 class Excuse(NamedTuple):
-    """Why a server cannot pass a scenario, and how the checks begin that this is about."""
+    """The reason why a scenario cannot pass, and the prefixes of the checks in question."""
 
     why: str
     checks: tuple[str, ...]
@@ -216,7 +216,7 @@ IMPOSSIBLE: Final[Mapping[str, Excuses]] = {
         "elicitation-sep1034-defaults": Excuse(
             "before 2025-11-25 only booleans have defaults in forms", ("elicitation-sep1034-",)
         ),
-        # The suite answers with lists, which its own schema of the revision has no place for.
+        # The suite answers with lists, which its own schema of the revision does not allow.
         "elicitation-sep1330-enums": Excuse(
             "before 2025-11-25 there is no multiple choice in forms",
             ("elicitation-sep1330-", "wire-schema-harness-error"),
@@ -236,9 +236,9 @@ IMPOSSIBLE: Final[Mapping[str, Excuses]] = {
 
 FOREIGN: Final[Excuses] = {
     "dns-rebinding-protection": Excuse(
-        "the probe's header names a revision that the server does not speak, which has to be "
-        "answered with 400",
+        "the probe's header names a revision that the server does not speak; "
+        "the answer must be 400",
         ("localhost-host-valid-accepted",),
     ),
 }
-"""What a server cannot pass that is held to a revision which it does not speak."""
+"""Scenarios that a server cannot pass when tested for a revision that it does not speak."""

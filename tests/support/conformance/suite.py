@@ -1,7 +1,7 @@
-"""Runs the official conformance suite against our server and our client, and shows what it found.
+"""Runs the official conformance suite against our server and client, and prints the results.
 
 PYTHONPATH=tests:docs python -m support.conformance.suite
-    [--write README.md] [--record] [--only server|client] [--keep DIR]
+    [--write PAGE] [--record] [--only server|client] [--keep DIR]
 """
 
 import asyncio
@@ -30,10 +30,10 @@ async def run(
 
 
 def table(results: Iterable[Result]) -> str:
-    """What was found, as Markdown, and why some scenarios cannot be passed."""
+    """Return the findings as Markdown, and why some scenarios cannot be passed."""
     results = list(results)
     lines = [
-        "| what | speaks | held to | scenarios | checks passed | impossible |",
+        "| what | speaks | tested for | scenarios | checks passed | impossible |",
         "|---|---|---|---:|---:|---:|",
         *map(row, results),
     ]
@@ -49,14 +49,14 @@ def table(results: Iterable[Result]) -> str:
 
 
 def passed_scenarios(result: Result) -> tuple[int, int]:
-    """How many scenarios of those that can be passed were, and how many there are."""
+    """Return how many of the possible scenarios passed, and how many there are."""
     possible = set(result.leg.scenarios).difference(result.leg.excuses)
     faulty = {fault.split(":")[0] for fault in result.faults}
     return len(possible - faulty), len(possible)
 
 
 def row(result: Result) -> str:
-    """What one leg found, as a line of the table."""
+    """Return the findings of one leg as a table row."""
     leg = result.leg
     passed = "{} of {}".format(*passed_scenarios(result))
     speaks = leg.only or ("its era" if leg.side == "client" else "all")
@@ -66,7 +66,7 @@ def row(result: Result) -> str:
 
 
 def record(results: Iterable[Result]) -> dict[str, Any]:
-    """What was found, as a record of the report."""
+    """Return the findings as a record of the report."""
     pinned = json.loads((HERE / "package.json").read_bytes())["dependencies"]
     legs = [
         {
@@ -77,7 +77,7 @@ def record(results: Iterable[Result]) -> dict[str, Any]:
             "passed": passed_scenarios(result)[0],
             "possible": passed_scenarios(result)[1],
             "checks": result.passed,
-            "impossible": {name: one.why for name, one in result.leg.excuses.items()},
+            "impossible": {name: excuse.why for name, excuse in result.leg.excuses.items()},
         }
         for result in results
     ]
@@ -90,12 +90,12 @@ def _excuses(results: Iterable[Result]) -> Iterator[str]:
         for scenario, excuse in result.leg.excuses.items():
             by_reason.setdefault(excuse.why, set()).add(scenario)
     for why, scenarios in by_reason.items():
-        named = ", ".join(f"`{one}`" for one in sorted(scenarios))
+        named = ", ".join(f"`{name}`" for name in sorted(scenarios))
         yield f"- {why}: {named}"
 
 
 def main(arguments: Namespace) -> int:
-    """Run what is asked for; 1 if something is wrong, 2 if the suite could not be installed."""
+    """Run the chosen legs; return 1 on faults, 2 if the suite could not be installed."""
     try:
         suite = kit()
     except pytest.skip.Exception as why:
@@ -121,7 +121,7 @@ def main(arguments: Namespace) -> int:
 
 if __name__ == "__main__":
     parser = ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--write", type=Path, metavar="README.md", help="put the table in there")
+    parser.add_argument("--write", type=Path, metavar="PAGE", help="put the table into this page")
     parser.add_argument("--record", action="store_true", help="record it for the report")
     parser.add_argument("--only", choices=("server", "client"), help="this side only")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="keep what the suite writes")

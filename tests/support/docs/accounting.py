@@ -1,6 +1,6 @@
-"""Which blocks of pages the tests run: those that they get from `support.docs.pages`.
+"""The blocks of pages that tests run: those that they get from `support.docs.pages`.
 
-The calls are read, and not made, so that a run of a few tests knows of all of them.
+The calls are read, not made, so a run of a few tests knows all of them.
 """
 
 import ast
@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from inspect import Signature, signature
 from typing import Any, Final
 
-from support.docs.pages import Block, blocks, defined, example, examples, programs, shown
+from support.docs.pages import Block, block_texts, blocks, example, examples, programs, run_page
 from support.folders import ROOT, TESTS
 
 PAGES: Final = tuple(
     str(path.relative_to(ROOT / "docs" if path.parent.name == "docs" else ROOT))
     for path in (
         *sorted((ROOT / "docs").glob("*.md")),
+        *sorted((ROOT / "docs" / "contributing").glob("*.md")),
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
         *sorted((ROOT / "examples").rglob("README.md")),
     )
@@ -23,23 +24,24 @@ PAGES: Final = tuple(
 """All pages, by the names that `page` takes."""
 
 _FUNCTIONS: Final = {
-    one.__name__: signature(one) for one in (defined, example, examples, programs, shown)
+    function.__name__: signature(function)
+    for function in (run_page, example, examples, programs, block_texts)
 }
 """The functions that hand out blocks; `name`, `kind` and `label` say which."""
 
 
-def taken() -> set[Block]:
+def all_taken_blocks() -> set[Block]:
     """Return the blocks that tests take."""
     sources = (path.read_text(encoding="utf-8") for path in TESTS.rglob("test_*.py"))
     users = (source for source in sources if "support.docs.pages import" in source)
-    return {block for source in users for block in taken_by(source)}
+    return {block for source in users for block in blocks_taken_by(source)}
 
 
-def taken_by(source: str) -> Iterator[Block]:
-    """Yield the blocks that the source of a test takes from pages that it names.
+def blocks_taken_by(source: str) -> Iterator[Block]:
+    """Yield the blocks that the source of a test takes from named pages.
 
-    A page that is no constant, as in a loop over pages, counts for nothing: what looks at all pages
-    runs none.
+    A page that is not a constant, as in a loop over pages, does not count: a test of all pages runs
+    none.
     """
     tree = ast.parse(source)
     texts = dict(_constants(tree))
@@ -57,7 +59,7 @@ def _constants(tree: ast.Module) -> Iterator[tuple[str, Any]]:
 
 
 def _of_call(call: ast.Call, function: Signature, texts: Mapping[str, Any]) -> Iterator[Block]:
-    keywords = {one.arg: one.value for one in call.keywords if one.arg}
+    keywords = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     given = function.bind_partial(*call.args, **keywords).arguments
     said = {name: _text(value, texts) for name, value in given.items()}
     page, kind, label = said["name"], said.get("kind", "python"), said.get("label", "")
@@ -71,7 +73,7 @@ def _of_call(call: ast.Call, function: Signature, texts: Mapping[str, Any]) -> I
 
 
 def _text(node: ast.expr, texts: Mapping[str, Any]) -> Any:
-    """A constant, or what a name stands for; nothing if that is not known."""
+    """Return a constant, or the value of a name; None if unknown."""
     if isinstance(node, ast.Name):
         return texts.get(node.id)
     return node.value if isinstance(node, ast.Constant) else None

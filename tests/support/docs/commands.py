@@ -1,4 +1,4 @@
-"""Whether lines of a shell that pages show can be typed: whether commands and options exist."""
+"""A check of shell lines on pages: commands and options must exist."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ from mcp_protogen.scaffold.project_name import project_name
 
 from support.folders import ROOT
 
-# What everybody has, or the page says how to get; nothing is known of their options here.
+# Commands that the reader has, or that the page installs; their options are unknown here.
 OTHERS: Final = frozenset(
     {
         *("cd", "cp", "echo", "export", "git", "kill", "mkdir", "source", "systemctl"),
@@ -23,28 +23,28 @@ OTHERS: Final = frozenset(
     }
 )
 _PROMPT: Final = re.compile(r"^\$ ")
-# What stands behind a command to explain it.
+# The explanation behind a command.
 _REMARK: Final = re.compile(r"(?:\s+#(?:\s|$)| {3,}(?=[^\s-])).*$")
-# How a usage line says what may be left out, or stands for something.
+# Marks of optional parts and placeholders in a usage line.
 _USAGE: Final = re.compile(r"[\[\]…|]|\.\.\.|\b[A-Z]{2,}\b")
-# To read these has an effect: one changes the files of the user's shell.
+# Reading these has an effect: one changes the files of the user's shell.
 _ACTING: Final = frozenset({"--help", "--install-completion", "--show-completion", "--version"})
 _OF_ALL: Final = _ACTING | {"-h", "--debug"}
 _BETWEEN: Final = re.compile(r"\s*(?:&&|\||;)\s+")
 
 
 def is_shell(text: str) -> bool:
-    """Whether each line of a text begins with a program that is known here, or goes on with one."""
+    """Return whether each line of a text begins with a known program, or continues one."""
     first, *rest = text.replace("\\\n", " ").splitlines()
     begins = [first, *(line for line in rest if line.strip() and not line.startswith(" "))]
     return all(_program(words) in _KNOWN for line in begins for words in _split(line))
 
 
 def faults(text: str, *, in_part: bool = False) -> Iterator[str]:
-    """Yield what is wrong with lines that are typed into a shell, or that are named `in_part`."""
+    """Yield the faults of typed shell lines, or of those that are quoted `in_part`."""
     command: list[str] = []
     for line in filter(str.strip, text.replace("\\\n", " ").splitlines()):
-        if line.startswith(" "):  # More options of the line above.
+        if line.startswith(" "):  # Options that continue the line above.
             commands = [[*command[:2], *words] for words in _split(line)]
             usage = True
         else:
@@ -56,7 +56,7 @@ def faults(text: str, *, in_part: bool = False) -> Iterator[str]:
 
 
 def _split(line: str) -> list[list[str]]:
-    """The words of each command of a line, without variables that are set for it."""
+    """Return the words of each command of a line, without its variables."""
     line = _REMARK.sub("", _PROMPT.sub("", line)).strip().strip("()")
     line = re.sub(r"[\[\]]", "", line)
     found: list[list[str]] = []
@@ -78,11 +78,11 @@ def _faults(words: Sequence[str], usage: bool) -> Iterator[str]:
     if program == "mcp-gen":
         yield from _mcp_gen(arguments, usage)
     elif program == "make":
-        targets = [one for one in arguments if re.fullmatch(r"[a-z-]+", one)]
-        yield from (f"there is no make {one}" for one in targets if one not in _targets())
+        targets = [argument for argument in arguments if re.fullmatch(r"[a-z-]+", argument)]
+        yield from (f"there is no make {target}" for target in targets if target not in _targets())
     elif program == "python":
-        files = [one for one in arguments if "/" in one and one.endswith(".py")]
-        yield from (f"there is no {one}" for one in files if not (ROOT / one).exists())
+        files = [argument for argument in arguments if "/" in argument and argument.endswith(".py")]
+        yield from (f"there is no {file}" for file in files if not (ROOT / file).exists())
     elif program not in OTHERS:
         yield f"{program} is not known: add it to OTHERS of {__name__}"
 
@@ -98,16 +98,16 @@ def _mcp_gen(arguments: list[str], usage: bool) -> Iterator[str]:
     if hasattr(command, "commands") and re.match("[a-z]", " ".join(arguments)):
         yield f"{path} has no {arguments[0]}"
         return
-    known = {name for one in command.params for name in (*one.opts, *one.secondary_opts)}
+    known = {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
     known |= {"--help", "-h"}
-    given = [one.partition("=")[0] for one in arguments if one.startswith("-")]
-    yield from (f"{path} has no {one}" for one in given if one not in known)
+    given = [argument.partition("=")[0] for argument in arguments if argument.startswith("-")]
+    yield from (f"{path} has no {option}" for option in given if option not in known)
     if usage or set(given) - known or _ACTING.intersection(given):
         return
     try:
         command.make_context(path, arguments)
     except Exception as error:
-        # Typer brings its own Click, so that its errors are of no class that could be named here.
+        # Typer brings its own Click, so its errors have no class to name here.
         yield f"{type(error).__name__}: {getattr(error, 'message', error)}"
 
 
@@ -122,7 +122,7 @@ def _root() -> Any:
 
 @cache
 def _targets() -> set[str]:
-    """What `make` can be told here, and in new projects."""
+    """Return the targets of `make`, here and in new projects."""
     made = ProjectChoices(
         project_name("x"), ProjectKind.SERVER, ProjectTransport.BOTH, "2025-11-25", ("2025-11-25",)
     )

@@ -1,6 +1,6 @@
-"""The diagrams in docs/negotiation.md, drawn from the rules, and its tables, from rows of tests.
+"""The diagrams and tables in docs/negotiation.md, drawn from the rules and from rows of tests.
 
-Run as a program, with PYTHONPATH=tests:docs:codegen, it rewrites them in place.
+As a program, with PYTHONPATH=tests:docs:codegen, it rewrites them in place.
 """
 
 from typing import Final
@@ -15,7 +15,7 @@ PAGE: Final = ROOT / "docs" / "negotiation.md"
 
 
 def with_drawings(page: str) -> str:
-    """The page with its drawings as they ought to be."""
+    """Return the page with current drawings."""
     return MARKED.sub(
         lambda found: f"{found['mark']}```mermaid\n{mermaid(DRAWN[found['name']]())}```", page
     )

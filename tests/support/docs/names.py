@@ -1,7 +1,7 @@
-"""Whether the names in pieces of code exist.
+"""A check that the names in pieces of code exist.
 
-Needs the standard library alone, so that it also runs on the interpreter of a peer: as a program it
-reads the arguments of `problems` from standard input, as JSON, and writes what that returns.
+Needs only the standard library, so that it also runs on a peer's interpreter: as a program it reads
+the arguments of `problems` from standard input as JSON, and writes the result.
 """
 
 import ast
@@ -25,18 +25,18 @@ def problems(
     spaces: Iterable[str],
     examples: Iterable[str] = (),
 ) -> list[str]:
-    """Return what is wrong with pieces of code, each an expression, a decorator or a program.
+    """Return the faults of pieces of code, each an expression, a decorator or a program.
 
-    `roots` are variables with the objects that they may stand for, and `spaces` what other names
-    are looked up in; both are of the form `module` or `module:attribute`. Of `examples`, which may
-    be modules too, and of names that a piece binds itself, nothing is known.
+    `roots` are variables with their possible objects, and `spaces` are where other names are looked
+    up; both have the form `module` or `module:attribute`. Names from `examples`, which may be
+    modules too, and names that a piece binds itself are not checked.
     """
     names = _Names(
-        {name: [_load(one) for one in ones] for name, ones in roots.items()},
-        [_load(one) for one in spaces],
+        {name: [_load(path) for path in ones] for name, ones in roots.items()},
+        [_load(namespace) for namespace in spaces],
         frozenset(examples),
     )
-    return [f"{piece}: {one}" for piece in pieces for one in names.problems(piece)]
+    return [f"{piece}: {problem}" for piece in pieces for problem in names.problems(piece)]
 
 
 def _load(path: str) -> Any:
@@ -66,15 +66,15 @@ class _Names:
         self._bound = self._examples.union(*map(_bound_by, ast.walk(tree)))
         imports = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         self._imported = {name.asname or name.name for node in imports for name in node.names}
-        found = (one for node in ast.walk(tree) for one in self._node(node))
+        found = (problem for node in ast.walk(tree) for problem in self._node(node))
         yield from dict.fromkeys(found)
 
     def _node(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.ImportFrom):
             if (node.module or "").partition(".")[0] not in self._examples:
                 yield from _imported(node)
-        elif isinstance(node, ast.Attribute) and self._meant(node.value):
-            if not self._meant(node):
+        elif isinstance(node, ast.Attribute) and self._possible_values(node.value):
+            if not self._possible_values(node):
                 yield f"there is no {ast.unparse(node)}"
         elif isinstance(node, ast.Call):
             yield from self._call(node)
@@ -82,27 +82,31 @@ class _Names:
             yield f"there is no {node.id}"
 
     def _is_unknown(self, node: ast.Name) -> bool:
-        return node.id not in self._bound | self._imported and not self._meant(node)
+        return node.id not in self._bound | self._imported and not self._possible_values(node)
 
     def _call(self, call: ast.Call) -> Iterator[str]:
         if isinstance(call.func, ast.Name) and self._is_unknown(call.func):
             yield f"there is no {call.func.id}"
-        callees = self._meant(call.func)
+        callees = self._possible_values(call.func)
         for keyword in call.keywords:
-            if callees and keyword.arg and not any(_takes(one, keyword.arg) for one in callees):
+            if (
+                callees
+                and keyword.arg
+                and not any(_takes(callee, keyword.arg) for callee in callees)
+            ):
                 yield f"{ast.unparse(call.func)} has no {keyword.arg}="
 
-    def _meant(self, node: ast.AST) -> list[Any]:
-        """Return what an expression may stand for, as far as that can be told; `_NOTHING` else."""
+    def _possible_values(self, node: ast.AST) -> list[Any]:
+        """Return the possible values of an expression; `_NOTHING` if unknown."""
         if isinstance(node, ast.Name):
             if node.id in self._roots:
                 return self._roots[node.id]
             if node.id in self._bound:
                 return []
-            values = [getattr(one, node.id, _NOTHING) for one in (*self._spaces, builtins)]
+            values = [getattr(space, node.id, _NOTHING) for space in (*self._spaces, builtins)]
             return [value for value in values if value is not _NOTHING][:1]
         if isinstance(node, ast.Attribute):
-            owners = self._meant(node.value)
+            owners = self._possible_values(node.value)
             values = [_member(owner, node.attr) for owner in owners]
             return [value for value in values if value is not None]
         return []
@@ -130,11 +134,11 @@ def _is_class(name: str) -> bool:
 
 
 def _member(owner: Any, name: str) -> Any:
-    """Return a member, None if there is none, and `_NOTHING` if nothing more is known of it."""
+    """Return a member; None if it is missing, `_NOTHING` if it cannot be known."""
     if owner is _NOTHING or inspect.ismodule(owner):
         return owner if owner is _NOTHING else getattr(owner, name, None)
     value = inspect.getattr_static(owner, name, None)
-    if value is None and (hasattr(owner, name) or name in _declared(owner)):
+    if value is None and (hasattr(owner, name) or name in _declared_members(owner)):
         return _NOTHING
     if isinstance(value, (classmethod, staticmethod)):
         return getattr(owner, name)
@@ -148,8 +152,8 @@ def _member(owner: Any, name: str) -> Any:
     return value if callable(value) and not isinstance(owner, type) else _NOTHING
 
 
-def _declared(owner: Any) -> set[str]:
-    """The members that a class declares and has no value for, such as the fields of a model."""
+def _declared_members(owner: Any) -> set[str]:
+    """Return the members that a class only declares, such as the fields of a model."""
     if not inspect.isclass(owner):
         return set()
     fields: set[str] = set(getattr(owner, "model_fields", ()))
@@ -157,20 +161,20 @@ def _declared(owner: Any) -> set[str]:
 
 
 def _takes(callee: Any, keyword: str) -> bool:
-    """Whether a keyword is a parameter, of any overload or of the constructor."""
+    """Return whether a keyword is a parameter of any overload or of the constructor."""
     if callee is _NOTHING:
         return True
     if inspect.isclass(callee):
-        if keyword in _declared(callee):
+        if keyword in _declared_members(callee):
             return True
         callee = callee.__init__
     function = callee if inspect.isroutine(callee) else type(callee).__call__
     overloads = typing.get_overloads(getattr(function, "__func__", function))
-    return any(_has_parameter(one, keyword) for one in overloads or [function])
+    return any(_has_parameter(overload, keyword) for overload in overloads or [function])
 
 
 def _has_parameter(function: Any, keyword: str) -> bool:
-    """Whether a function has a parameter, or takes any keyword as far as that can be told."""
+    """Return whether a function has a parameter, or seems to take any keyword."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
@@ -184,7 +188,7 @@ def _has_parameter(function: Any, keyword: str) -> bool:
         if isinstance(typed, str):
             try:
                 typed = eval(typed, getattr(function, "__globals__", {}))
-            except NameError:  # It is there for type checkers only.
+            except NameError:  # Only for type checkers.
                 return True
         is_open = typing.get_origin(typed) is not typing.Unpack
         if is_open or keyword in inspect.get_annotations(typing.get_args(typed)[0]):

@@ -1,7 +1,7 @@
-"""The blocks of code that pages show, and the programs among them.
+"""The blocks of code on pages, and the programs among them.
 
-A test gets what it runs from here and from nowhere else. So `support.docs.accounting` finds, in the
-calls of these functions, which blocks are run.
+Tests get all code they run from here, so that `support.docs.accounting` finds the blocks that run
+in the calls of these functions.
 """
 
 import re
@@ -30,10 +30,10 @@ _INDENTED: Final = re.compile(r"(?<=\n\n)(?: {4}.*\n|\n(?= {4}))+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A block of a page, as it stands there: fenced, with a kind, or indented, without one.
+    """A block of a page: fenced, with a kind, or indented, without one.
 
-    A label tells it from others of its kind: the rest of the line of the fence, or else a comment
-    above it, `<!-- example: label -->`.
+    A label names it: the rest of the fence's line, or a comment above it, `<!-- example: label
+    -->`.
     """
 
     page: str
@@ -43,7 +43,7 @@ class Block:
 
     @property
     def place(self) -> str:
-        """The page, and the line that the block begins with."""
+        """Return the page and the first line of the block."""
         return f"{self.page}: {self.text.partition(chr(10))[0]}"
 
 
@@ -58,28 +58,32 @@ def blocks(name: str) -> tuple[Block, ...]:
     """All blocks of a page: first those that are fenced, then those that are indented."""
     text = page(name)
     found: list[Block] = []
-    for one in _FENCED.finditer(text):
-        kind, _, rest = one["info"].partition(" ")
-        label = rest or (one["mark"] or "").partition(": ")[2]
-        found.append(Block(page=name, kind=kind, label=label, text=dedent(one["text"])))
+    for block in _FENCED.finditer(text):
+        kind, _, rest = block["info"].partition(" ")
+        label = rest or (block["mark"] or "").partition(": ")[2]
+        found.append(Block(page=name, kind=kind, label=label, text=dedent(block["text"])))
     indented = _INDENTED.findall(_FENCED.sub("", text))
-    found += (Block(page=name, kind="", label="", text=dedent(one)) for one in indented)
+    found += (Block(page=name, kind="", label="", text=dedent(block)) for block in indented)
     return tuple(found)
 
 
-def shown(name: str, kind: str = "python", label: str = "") -> list[str]:
-    """The texts of the blocks of a kind on a page, in its order; of a label, if one is given."""
-    return [one.text for one in blocks(name) if one.kind == kind and label in ("", one.label)]
+def block_texts(name: str, kind: str = "python", label: str = "") -> list[str]:
+    """Return the texts of a page's blocks of a kind, in order; with a label, only those."""
+    return [
+        block.text for block in blocks(name) if block.kind == kind and label in ("", block.label)
+    ]
 
 
-def indented(name: str, begin: str) -> str:
-    """The text of the only indented block of a page that begins so."""
-    (text,) = (one.text for one in blocks(name) if not one.kind and one.text.startswith(begin))
+def indented_block(name: str, begin: str) -> str:
+    """Return the only indented block of a page with this beginning."""
+    (text,) = (
+        block.text for block in blocks(name) if not block.kind and block.text.startswith(begin)
+    )
     return text
 
 
 def anchors(text: str) -> set[str]:
-    """The headings of a page, as links name them."""
+    """Return the headings of a page, as links name them."""
     headings = re.findall(r"^#+ (.*)$", _FENCED.sub("", text), re.MULTILINE)
     plain = (re.sub(r"[^\w\- ]", "", heading.lower()) for heading in headings)
     return {heading.replace(" ", "-") for heading in plain}
@@ -87,14 +91,14 @@ def anchors(text: str) -> set[str]:
 
 def programs(name: str) -> list[str]:
     """The programs of a page, in its order, with the committed package in place of `pkg`."""
-    return [renamed(program) for program in shown(name)]
+    return [rename_package(program) for program in block_texts(name)]
 
 
 def example(
     name: str, label: str, changes: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, Any]:
     """The names of a program that a page marks as an example, with some of its texts changed."""
-    (program,) = shown(name, label=label)
+    (program,) = block_texts(name, label=label)
     for old, new in changes.items():
         program = program.replace(old, new)
     return run(program)
@@ -102,13 +106,13 @@ def example(
 
 def examples(name: str) -> dict[str, dict[str, Any]]:
     """The names of all programs of a page, by their labels."""
-    return {one.label: run(one.text) for one in blocks(name) if one.kind == "python"}
+    return {block.label: run(block.text) for block in blocks(name) if block.kind == "python"}
 
 
-def defined(name: str) -> dict[str, Any]:
-    """All that the programs of a page define, each of which stands for itself."""
+def run_page(name: str) -> dict[str, Any]:
+    """Run each program of a page alone, and return all their names."""
     names: dict[str, Any] = {}
-    for program in shown(name):
+    for program in block_texts(name):
         names |= run(program, name)
     return names
 
@@ -116,11 +120,11 @@ def defined(name: str) -> dict[str, Any]:
 def run(program: str, name: str = "shown") -> dict[str, Any]:
     """Run a program with the committed package in place of `pkg`, and return its names."""
     names: dict[str, Any] = {"__name__": name}
-    exec(renamed(program), names)
+    exec(rename_package(program), names)
     return names
 
 
-def renamed(text: str) -> str:
+def rename_package(text: str) -> str:
     """A text with the name of the committed package."""
     return re.sub(r"\bpkg\b", PACKAGE.name, text)
 
@@ -135,6 +139,10 @@ def beside_package(folder: Path, files: Mapping[str, str]) -> Path:
 
 
 def find_pieces(name: str, column: int) -> list[str]:
-    """Return the pieces of code in a column of the tables of a page that compares packages."""
+    """Return the pieces of code in a column of the tables of a page that compares packages.
+
+    A cell `the same` stands for the cell before it.
+    """
     rows = re.findall(r"^\| (?!fastmcp|mcp 1)(.*) \|$", page(name), re.MULTILINE)
-    return [*chain(*(re.findall(r"`([^`]+)`", row.split(" | ")[column]) for row in rows))]
+    cells = (re.sub(r"(.+?) \| the same \|", r"\1 | \1 |", row).split(" | ") for row in rows)
+    return [*chain(*(re.findall(r"`([^`]+)`", row[column]) for row in cells))]

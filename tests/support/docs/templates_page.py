@@ -31,13 +31,13 @@ _NAMED = """\
 `TypeExpr` is `Ref`, `Scalar`, `LiteralOf`, `ListOf`, `MapOf`, `OneOf` or `Anything`. `Role` is
 "client" or "server", `Era` "handshake" or "stateless", `Level` "MUST" or "SHOULD", `MessageKind`
 "request", "notification" or "embedded", `Phase` "any", "before_ready" or "ready"."""
-# What lies behind a value of these is the runtime's.
+# The members of these values belong to the runtime.
 _CLOSED = frozenset({"PairTables"})
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A variable of a template, or a member of a value: its type as it is written, and its text."""
+    """A variable of a template, or a member of a value: its type and its text."""
 
     name: str
     type: str
@@ -45,41 +45,43 @@ class Member:
 
 
 def contexts() -> list[type]:
-    """The types of what templates get, in the order of their module."""
+    """Return the contexts of templates, in the order of their module."""
     found = vars(template_contexts).values()
-    return [one for one in found if is_typeddict(one) and one.__module__.endswith("contexts")]
+    return [kind for kind in found if is_typeddict(kind) and kind.__module__.endswith("contexts")]
 
 
 @cache
 def members(kind: type) -> tuple[Member, ...]:
-    """The members of a class that it has itself, with the texts below them."""
+    """Return a class's own members with the texts below them."""
     (node,) = ast.parse(inspect.getsource(kind)).body
     assert isinstance(node, ast.ClassDef)
     return tuple(_members(node))
 
 
 def _members(node: ast.ClassDef) -> Iterator[Member]:
-    for one, after in zip(node.body, [*node.body[1:], None], strict=True):
-        match one, after:
+    for statement, after in zip(node.body, [*node.body[1:], None], strict=True):
+        match statement, after:
             case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
-                yield Member(name, ast.unparse(one.annotation), text)
+                yield Member(name, ast.unparse(statement.annotation), text)
             case ast.AnnAssign(target=ast.Name(name)), _:
-                yield Member(name, ast.unparse(one.annotation), "")
+                yield Member(name, ast.unparse(statement.annotation), "")
             case ast.FunctionDef(name=name, returns=ast.expr() as returns), _:
-                yield Member(name, ast.unparse(returns), ast.get_docstring(one) or "")
+                yield Member(name, ast.unparse(returns), ast.get_docstring(statement) or "")
             case _:
                 pass
 
 
 def bases(kind: type) -> list[type]:
-    """The contexts that a context has all members of."""
+    """Return the contexts whose members a context shares."""
     named: list[str] = re.findall(r"\w+", inspect.getsource(kind).splitlines()[0].partition("(")[2])
-    return [one for one in contexts() if one.__name__ in named]
+    return [context for context in contexts() if context.__name__ in named]
 
 
 def values() -> list[type]:
-    """The classes of values in contexts, and of values in these."""
-    waiting: list[Any] = [hint for one in contexts() for hint in get_type_hints(one).values()]
+    """Return the classes of values in contexts, and of values in these."""
+    waiting: list[Any] = [
+        hint for context in contexts() for hint in get_type_hints(context).values()
+    ]
     found: dict[str, type] = {}
     while waiting:
         one = waiting.pop(0)
@@ -97,12 +99,14 @@ def summary(what: Callable[..., object] | type) -> str:
 
 
 def parameters(name: str) -> str:
-    """What a filter takes beside what it is used on, with types."""
+    """Return the further parameters of a filter, with types."""
     first, *rest = inspect.signature(FILTERS[name]).parameters.values()
-    return ", ".join([_annotated(first, named=False), *(_annotated(one) for one in rest)])
+    return ", ".join(
+        [_annotation_of(first, named=False), *(_annotation_of(parameter) for parameter in rest)]
+    )
 
 
-def _annotated(one: inspect.Parameter, *, named: bool = True) -> str:
+def _annotation_of(one: inspect.Parameter, *, named: bool = True) -> str:
     kind = inspect.formatannotation(one.annotation, "mcp_protogen.pipeline.ir").rpartition(".")[2]
     return f"{one.name}: {kind}" if named else kind
 
@@ -112,10 +116,10 @@ def tables() -> str:
     return "\n\n".join(
         (
             "## The templates\n\n" + _table(("template", "prints", "gets"), _templates()),
-            "## What they get",
-            *(_context(one) for one in contexts()),
-            f"## Values\n\n{_NAMED}\n\n" + "\n".join(_value(one) for one in values()),
-            "## Filters\n\n" + _table(("filter", "of", "what it does"), _filters()),
+            "## Variables",
+            *(_context(context) for context in contexts()),
+            f"## Values\n\n{_NAMED}\n\n" + "\n".join(_value(value) for value in values()),
+            "## Filters\n\n" + _table(("filter", "of", "effect"), _filters()),
             "## Macros\n\n" + _table(("import from", "macro", "prints"), _macros()),
         )
     )
@@ -133,19 +137,19 @@ def _link(kind: type) -> str:
 
 
 def _templates() -> Iterator[tuple[str, ...]]:
-    for one in TEMPLATES:
-        yield f"`{one.name}`", one.prints, _link(one.context)
+    for template in TEMPLATES:
+        yield f"`{template.name}`", template.prints, _link(template.context)
 
 
 def _context(kind: type) -> str:
     above = [f"All of {_link(base)}." for base in bases(kind)]
-    rows = [(f"`{one.name}`", f"`{one.type}`", one.text) for one in members(kind)]
-    table = [_table(("variable", "type", "what it is"), iter(rows))] if rows else []
+    rows = [(f"`{member.name}`", f"`{member.type}`", member.text) for member in members(kind)]
+    table = [_table(("variable", "type", "meaning"), iter(rows))] if rows else []
     return "\n\n".join((f"### {kind.__name__}", " ".join((summary(kind), *above)), *table))
 
 
 def _value(kind: type) -> str:
-    listed = ", ".join(f"`{one.name}: {one.type}`" for one in members(kind))
+    listed = ", ".join(f"`{member.name}: {member.type}`" for member in members(kind))
     return f"- **{kind.__name__}**: {summary(kind)}" + (f" {listed}." if listed else "")
 
 
@@ -155,37 +159,41 @@ def _filters() -> Iterator[tuple[str, ...]]:
 
 
 def _macros() -> Iterator[tuple[str, ...]]:
-    for one in MACROS:
-        for signature, prints in one.macros.items():
-            context = f", with context: {_link(one.context)}" if one.context else ""
-            yield f"`{one.name}`{context}", f"`{signature}`", prints
+    for macros in MACROS:
+        for signature, prints in macros.macros.items():
+            context = f", with context: {_link(macros.context)}" if macros.context else ""
+            yield f"`{macros.name}`{context}", f"`{signature}`", prints
 
 
 def promises() -> list[str]:
-    """What a template may rely on, a line for each kind: its name, and its members."""
+    """Return the promises to templates, a line for each kind: its name and its members."""
     kinds: dict[str, list[str]] = {
         "templates": [*NAMES],
         "filters": [f"{name}({parameters(name)})" for name in FILTERS],
-        **{f"macros of {one.name}": [*one.macros] for one in MACROS},
-        **{one.__name__: _promised(one) for one in (*contexts(), *values())},
+        **{f"macros of {macros.name}": [*macros.macros] for macros in MACROS},
+        **{class_.__name__: _list_promised(class_) for class_ in (*contexts(), *values())},
     }
     return [f"{kind}: {'; '.join(sorted(names))}" for kind, names in kinds.items()]
 
 
-def _promised(kind: type) -> list[str]:
-    above = [name for base in bases(kind) for name in _promised(base)] if is_typeddict(kind) else []
-    return [*above, *(f"{one.name}: {one.type}" for one in members(kind))]
+def _list_promised(kind: type) -> list[str]:
+    above = (
+        [name for base in bases(kind) for name in _list_promised(base)]
+        if is_typeddict(kind)
+        else []
+    )
+    return [*above, *(f"{member.name}: {member.type}" for member in members(kind))]
 
 
-def written(text: str) -> str:
-    """A page with the tables of today."""
+def fill_page(text: str) -> str:
+    """Return the page with current tables."""
     begin, end = MARKS
     before, rest = text.split(begin)
     return f"{before}{begin}\n\n{tables()}\n\n{end}{rest.split(end)[1]}"
 
 
 def broken(promised: str, now: Mapping[str, set[str]]) -> list[str]:
-    """What was promised, in lines as those of `promises`, and is not there any more."""
+    """Return the lines of `promises` that are no longer kept."""
     return [
         f"{kind}: {name}"
         for kind, _, names in (line.partition(": ") for line in promised.splitlines())
@@ -195,9 +203,9 @@ def broken(promised: str, now: Mapping[str, set[str]]) -> list[str]:
 
 
 def by_kind(lines: list[str]) -> dict[str, set[str]]:
-    """Lines as those of `promises`, taken apart."""
+    """Parse lines of `promises`."""
     return {
-        kind: set(names.split("; ")) for kind, _, names in (one.partition(": ") for one in lines)
+        kind: set(names.split("; ")) for kind, _, names in (line.partition(": ") for line in lines)
     }
 
 
@@ -205,5 +213,5 @@ if __name__ == "__main__":
     was = PROMISED.read_text(encoding="utf-8") if PROMISED.exists() else ""
     if lost := broken(was, by_kind(promises())):
         sys.exit("raise TEMPLATE_CONTRACT, for these are gone:\n" + "\n".join(lost))
-    (DOCS / PAGE).write_text(written(page(PAGE)), encoding="utf-8")
+    (DOCS / PAGE).write_text(fill_page(page(PAGE)), encoding="utf-8")
     PROMISED.write_text("".join(f"{line}\n" for line in promises()), encoding="utf-8")

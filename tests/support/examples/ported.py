@@ -38,16 +38,16 @@ def source(name: str) -> str:
     return text.replace("from pkg", f"from {PACKAGE.name}")
 
 
-def loaded(name: str) -> Any:
-    """Return a server as a module of its own, which no other test has changed."""
+def load_server(name: str) -> Any:
+    """Load a server as a new module, untouched by other tests."""
     module = ModuleType(name)
     module.__file__ = str(EXAMPLES / f"{name}.py")
     exec(compile(source(name), module.__file__, "exec"), vars(module))
     return module
 
 
-def placed(folder: Path) -> Path:
-    """Copy the servers into a folder, beside a package that is called as their heads say."""
+def copy_servers(folder: Path) -> Path:
+    """Copy the servers into a folder, with a package under the name their heads use."""
     hidden = shutil.ignore_patterns("__pycache__", ".*")
     shutil.copytree(copied_package(), folder / "pkg", ignore=hidden)
     for name in SERVERS:
@@ -63,7 +63,7 @@ async def using(app: Any, revision: str, **members: Any) -> AsyncGenerator[Any, 
 
 
 async def failure(client: Any, tool: str, /, **arguments: Any) -> str:
-    """Return what a failing tool says, as a result or as the error of older revisions."""
+    """Return the message of a failing tool, from a result or from the error of older revisions."""
     try:
         result = await client.call_tool(tool, arguments)
     except pkg.McpError as error:
@@ -73,7 +73,7 @@ async def failure(client: Any, tool: str, /, **arguments: Any) -> str:
 
 
 def code_lines(text: str, *, of: str = "py") -> int:
-    """Count the lines that have code, and not only a docstring or a comment."""
+    """Count the lines of code, without docstrings and comments."""
     if of == "ts":
         lines = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL).splitlines()
         return sum(1 for line in lines if not re.match(r"\s*(//|#!|$)", line))
@@ -82,7 +82,7 @@ def code_lines(text: str, *, of: str = "py") -> int:
         if token.type not in _LAYOUT:
             found |= set(range(token.start[0], token.end[0] + 1))
     for node in ast.walk(ast.parse(text)):
-        # A text that stands by itself is a docstring.
+        # A text alone is a docstring.
         match node:
             case ast.Expr(value=ast.Constant(value=str()), lineno=first, end_lineno=last):
                 found -= set(range(first, (last or first) + 1))

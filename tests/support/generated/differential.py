@@ -1,6 +1,6 @@
-"""One value, two opinions: the schema's, and the generated type's in all its ways of reading.
+"""One value, two verdicts: the schema's, and the generated type's in all its ways of reading.
 
-A disagreement is a sentence that says what differed; None means that all agree.
+A disagreement is a sentence about the difference; None means that all agree.
 """
 
 import json
@@ -53,23 +53,23 @@ def disagreement(revision: str, subject: oracle.Subject, value: Any, exact: bool
 
 
 def difference(read: Reader, value: Any, wanted: bool, exact: bool) -> str | None:
-    """How a type differs from a schema that accepts `value` or, if it is not `wanted`, does not.
+    """Return how a type differs from a schema that accepts `value`, or refuses it if not `wanted`.
 
-    With `exact`, what is accepted has to come back with 1 and 1.0 kept apart; a number without a
-    fraction may otherwise come back as the integer it is.
+    With `exact`, accepted values must come back with 1 and 1.0 kept apart; otherwise a number
+    without a fraction may come back as an integer.
     """
     typed, refusal = _read(read.value, value)
     if wanted != (refusal is None):
         return (
             f"the schema {'accepts' if wanted else 'refuses'} {value!r:.300}, the type: {refusal}"
         )
-    text = json.dumps(_reversed(value)).encode()
+    text = json.dumps(_reverse_members(value)).encode()
     typed_text, refusal = _read(read.text, text)
     if wanted != (refusal is None):
         return f"as text it is another matter: {value!r:.300}: {refusal}"
     if not wanted:
         return None
-    for how, found in (("as a value", written(typed)), ("as text", json.loads(_text(typed_text)))):
+    for how, found in (("as a value", as_json(typed)), ("as text", json.loads(_text(typed_text)))):
         if not same(found, value, exact):
             return f"comes back differently {how}: {value!r:.300} as {found!r:.300}"
     return None
@@ -82,31 +82,31 @@ def _read(read: Callable[[Any], Any], value: Any) -> tuple[Any, ValidationError 
         return None, error
 
 
-def written(typed: Any) -> Any:
-    """The decoded JSON that `typed` is written as."""
+def as_json(typed: Any) -> Any:
+    """Return the JSON of `typed`, decoded."""
     if hasattr(typed, "to_wire"):
         return typed.to_wire()
     if is_array(typed):
-        return [written(item) for item in typed]
+        return [as_json(item) for item in typed]
     if is_object(typed):
-        return {key: written(item) for key, item in typed.items()}
+        return {key: as_json(item) for key, item in typed.items()}
     return typed
 
 
 def _text(typed: Any) -> bytes:
-    text: bytes = typed.to_json() if hasattr(typed, "to_json") else to_json(written(typed))
+    text: bytes = typed.to_json() if hasattr(typed, "to_json") else to_json(as_json(typed))
     return text
 
 
-def _reversed(value: Any) -> Any:
+def _reverse_members(value: Any) -> Any:
     """The same JSON with the members of every object in the opposite order."""
     if is_object(value):
-        return {key: _reversed(item) for key, item in reversed(value.items())}
-    return [_reversed(item) for item in value] if is_array(value) else value
+        return {key: _reverse_members(item) for key, item in reversed(value.items())}
+    return [_reverse_members(item) for item in value] if is_array(value) else value
 
 
 def same(found: Any, value: Any, exact: bool) -> bool:
-    """Whether two JSON values are equal: true is not 1, and with `exact` neither is 1.0."""
+    """Return whether two JSON values are equal: true is not 1, and with `exact` neither is 1.0."""
     if is_object(value):
         return (
             is_object(found)
@@ -117,7 +117,7 @@ def same(found: Any, value: Any, exact: bool) -> bool:
         return (
             is_array(found)
             and len(found) == len(value)
-            and all(same(one, other, exact) for one, other in zip(found, value, strict=True))
+            and all(same(left, right, exact) for left, right in zip(found, value, strict=True))
         )
     if type(found) is type(value):
         return bool(found == value)

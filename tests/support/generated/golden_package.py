@@ -1,7 +1,6 @@
-"""Where the committed package is, and what the tests here read from it and beside it.
+"""The committed package, and files that the tests read from it and beside it.
 
-The package is imported as its users import it, never copied; which revisions there are is its own
-statement.
+The package is imported as users import it, never copied; it lists its own revisions.
 """
 
 import json
@@ -46,5 +45,5 @@ def read_json(path: Path) -> Any:
 
 @cache
 def shared_json(path: str, shown: str) -> Any:
-    """A reference file; the test that asks, which would show something, is skipped without it."""
+    """Return a reference file; skip the test without it."""
     return read_json(missing.reference(path, shown))

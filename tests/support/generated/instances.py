@@ -1,7 +1,7 @@
 """Hypothesis strategies for instances of a schema, as far as the protocol's schemas go.
 
-Values come mostly from small pools of awkward ones: that is fast, and a wrong model fails on the
-awkward ones. A keyword this module does not know stops the test rather than being passed over.
+Values come mostly from small pools of awkward ones: that is fast, and wrong models fail on them. An
+unknown keyword stops the test.
 """
 
 from typing import Any
@@ -82,7 +82,7 @@ _MAP_KEYS = st.sampled_from(KEYS) | st.text(max_size=3)
 class Instances:
     """Strategies for the definitions of one document, each made once.
 
-    `complete` ones hold all declared members of every object and no others.
+    `complete` ones hold exactly the declared members of every object.
     """
 
     def __init__(self, document: Json, *, complete: bool = False) -> None:
@@ -110,7 +110,7 @@ class Instances:
         if "enum" in schema:
             return st.sampled_from(schema["enum"])
         if "allOf" in schema:
-            return self._of(self._joined(schema))
+            return self._of(self._join_schemas(schema))
         if "anyOf" in schema:
             rest = {key: value for key, value in schema.items() if key != "anyOf"}
             return st.one_of([self._of(_both(rest, arm)) for arm in schema["anyOf"]])
@@ -134,7 +134,7 @@ class Instances:
             case _:
                 return st.none()
 
-    def _joined(self, schema: Json) -> Json:
+    def _join_schemas(self, schema: Json) -> Json:
         joined = {key: value for key, value in schema.items() if key != "allOf"}
         for part in schema["allOf"]:
             while "$ref" in part:
@@ -184,7 +184,7 @@ def _integer(schema: Json) -> Values:
 
 
 def _both(left: Json, right: Json) -> Json:
-    """The schema of what satisfies two schemas of objects, or one schema and an empty one."""
+    """Return the intersection of two object schemas, or of one schema and an empty one."""
     joined = {**left, **right}
     for keyword in {"properties"} & left.keys() & right.keys():
         joined[keyword] = {**left[keyword], **right[keyword]}
@@ -205,7 +205,7 @@ _SMALLEST: dict[str, Any] = {
 
 
 def smallest(document: Json, schema: Json) -> Any:
-    """An instance of `schema` with required members only, the first choice taken everywhere."""
+    """Return an instance of `schema` with only the required members and always the first choice."""
     match schema:
         case {"$ref": str(ref)}:
             return smallest(document, jsonpointer.get(document, ref.removeprefix("#")))

@@ -1,4 +1,4 @@
-"""JSON values as type checkers see them: what kind a decoded value is."""
+"""JSON values for type checkers: the kind of a decoded value."""
 
 from typing import Any, TypeGuard
 

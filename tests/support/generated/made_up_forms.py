@@ -1,6 +1,6 @@
-"""Definitions in forms that no published schema has, and values to try on them.
+"""Definitions in forms that published schemas lack, and values to try on them.
 
-The models have to accept what each definition accepts, no more and no less.
+The models must accept exactly the values that each definition accepts.
 """
 
 import json
@@ -174,7 +174,7 @@ EMPTY: dict[str, Json] = {
     "ClosedPositions": record(x={"type": "array", "items": {}, "maxItems": 1}),
 }
 
-# More alternatives than an annotation has beside each other.
+# More alternatives than an annotation shows side by side.
 WIDE: dict[str, Json] = {
     "WideTagged": either(*(record(("t",), t={"const": f"t{place}"}) for place in range(60))),
     "Wide": either(*(record(**{f"w{place}": INTEGER}) for place in range(55)), STRING),
@@ -203,7 +203,7 @@ _POOL: tuple[Any, ...] = (
 
 
 def values(schema: Json) -> Iterator[Any]:
-    """Values of all kinds, alone and in each member that a schema declares somewhere."""
+    """Return values of all kinds, alone and in each declared member."""
     yield from _POOL
     yield from ({"t": f"t{place}"} for place in range(61))
     members = list(dict.fromkeys(_members(schema)))

@@ -1,6 +1,6 @@
-"""What can go wrong in a message: small changes to a JSON value, each at one place.
+"""Small changes to a JSON value, each at one place.
 
-Whether a mutant is still valid is not known here; that is the question asked of both sides.
+A mutant may still be valid: that is the question for both sides.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ REPLACEMENTS: tuple[Any, ...] = (
     {"type": "text"},
 )
 
-# Undeclared members: of no meaning, the Python names of declared ones, and names Pydantic uses.
+# Undeclared members: meaningless ones, Python names of declared ones, and names Pydantic uses.
 EXTRA_MEMBERS: tuple[str, ...] = (
     "undeclared",
     "is_error",
@@ -58,14 +58,14 @@ Path = tuple[str | int, ...]
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One change: what is at `path` becomes `value`, or goes if that is `DROP`."""
+    """One change: `value` replaces the value at `path`, or removes it if it is `DROP`."""
 
     path: Path
     value: Any
 
     def of(self, value: Any) -> Any:
-        """`value` with this change, sharing what is unchanged."""
-        return _changed(value, self.path, self.value)
+        """Return `value` with this change; the rest is shared."""
+        return _change_at(value, self.path, self.value)
 
 
 def edits(value: Any, depth: int) -> Iterator[Edit]:
@@ -96,7 +96,7 @@ def _places(value: Any, depth: int, path: Path) -> Iterator[tuple[Path, Any]]:
         yield from _places(inner, depth - 1, (*path, step))
 
 
-def _changed(value: Any, path: Path, new: Any) -> Any:
+def _change_at(value: Any, path: Path, new: Any) -> Any:
     if not path:
         return new
     step, rest = path[0], path[1:]
@@ -105,5 +105,5 @@ def _changed(value: Any, path: Path, new: Any) -> Any:
         del copy[step]
     else:
         # The last step may lead to a member that is not there yet.
-        copy[step] = _changed(copy[step], rest, new) if rest else new
+        copy[step] = _change_at(copy[step], rest, new) if rest else new
     return copy

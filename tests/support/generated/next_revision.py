@@ -1,8 +1,8 @@
-"""A copy of this checkout with one revision more, which is of our own making.
+"""A copy of this checkout with one made-up revision more.
 
-It is the newest one with a request, a capability that gates it, and an optional member of a type
-there was. Code and tests find everything relative to themselves, so a copy needs no switch that
-tells where schemas are, and nobody else gets one.
+It is the newest one with a request, a capability for it, and an optional member of an existing
+type. Code and tests find everything relative to themselves, so a copy needs no switch for the place
+of schemas.
 """
 
 import json
@@ -34,21 +34,23 @@ class Checkout:
 
     @property
     def schema(self) -> Path:
-        """Where its schemas are."""
+        """Return the folder of its schemas."""
         return self.folder / "schema"
 
     @property
     def generated(self) -> Path:
-        """Where its committed package is."""
+        """Return the folder of its committed package."""
         return self.folder / "generated"
 
     @property
     def path(self) -> str:
-        """Where Python finds what the copy has."""
-        return os.pathsep.join(str(self.folder / one) for one in ("codegen", "generated", "docs"))
+        """Return its import path."""
+        return os.pathsep.join(
+            str(self.folder / folder) for folder in ("codegen", "generated", "docs")
+        )
 
     def run(self, *arguments: str, folder: str = ".", code: int = 0) -> str:
-        """Run Python on what the copy has, which has to end with a code; returns what it wrote."""
+        """Run Python on the copy, expecting an exit code; return its output."""
         done = subprocess.run(
             [sys.executable, *arguments],
             cwd=self.folder / folder,
@@ -61,8 +63,8 @@ class Checkout:
         return done.stdout
 
 
-def copied(place: Path) -> Checkout:
-    """A copy of this checkout in a folder, as far as generation and tests need it."""
+def copy_checkout(place: Path) -> Checkout:
+    """Copy this checkout into a folder, as far as generation and tests need it."""
     checkout = Checkout(place / "checkout")
     for name in _FOLDERS:
         shutil.copytree(ROOT / name, checkout.folder / name)
@@ -74,13 +76,13 @@ def copied(place: Path) -> Checkout:
 
 
 def add_next(checkout: Checkout) -> None:
-    """Do what a maintainer does for a new revision: everything but generating it."""
+    """Do a maintainer's work for a new revision, except generating it."""
     schema = checkout.schema
     published = checkout.folder / "published.json"
-    published.write_text(json.dumps(_published(_read(schema / NEWEST / "schema.json"))))
+    published.write_text(json.dumps(_make_published(_read(schema / NEWEST / "schema.json"))))
     checkout.run("-m", "mcp_protogen", "schema", "add", NEXT, "--from", str(published))
     published.unlink()
-    # What is wrong with the file before is wrong with this one, which is made from it.
+    # It inherits the faults of the earlier file.
     shutil.copy(schema / NEWEST / "patches.json", schema / NEXT)
     _write(schema / NEXT / "facts.json", _facts(_read(schema / NEWEST / "facts.json")["unions"]))
     _write(schema / NEXT / "translation.json", _TRANSLATION)
@@ -103,7 +105,7 @@ def _ref(name: str) -> Json:
     return {"$ref": f"#/$defs/{name}"}
 
 
-def _published(schema: Json) -> Json:
+def _make_published(schema: Json) -> Json:
     types: Json = schema["$defs"]
     string: Json = {"type": "string"}
     envelope = {"id": _ref("RequestId"), "jsonrpc": {"const": "2.0", "type": "string"}}

@@ -1,7 +1,7 @@
-"""What a revision's schema accepts, decided by `jsonschema`: the opinion models are held against.
+"""The verdict of a revision's schema by `jsonschema`, against which models are tested.
 
 The schema is the committed snapshot with its patches. Where the models differ from it on purpose,
-`WANTED` changes the schema, so that the difference itself is checked like everything else.
+`WANTED` changes the schema, so that the difference itself is tested too.
 """
 
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from support.generated.golden_package import read_json
 from support.generated.instances import smallest
 from support.generated.json_values import is_array, is_object
 
-validators: Any = import_module("jsonschema.validators")  # comes with types in part
+validators: Any = import_module("jsonschema.validators")  # has types in part
 
 Json = dict[str, Any]
 
@@ -39,7 +39,7 @@ _OPEN_ARM = "x-open-arm"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """A generated type, and the place in the schema that says what it accepts."""
+    """A generated type, and the place of its schema."""
 
     name: str
     pointer: str
@@ -79,7 +79,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def _of_extension(document: Json, facts: Json) -> None:
-    """Write what the schemas of extensions say in the way of those of revisions."""
+    """Write the schemas of extensions in the form of those of revisions."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             for keyword, nothing in (
@@ -96,8 +96,8 @@ def _of_extension(document: Json, facts: Json) -> None:
 
 def _without_sources(facts: Json) -> Json:
     definitions: Json = deepcopy(facts["$defs"])
-    for one in definitions.values():
-        del one["source"]
+    for definition in definitions.values():
+        del definition["source"]
     return definitions
 
 
@@ -106,11 +106,11 @@ def _extension(name: str) -> Json:
     """The snapshot of an extension with its patches."""
     folder = ROOT / "schema" / "extensions" / name
     facts, written = read_json(folder / "facts.json"), folder / "schema.json"
-    # Of some no schema is published: their facts have the types.
+    # Some have no published schema: their facts have the types.
     found = read_json(written) if written.is_file() else {"$defs": _without_sources(facts)}
     if (folder / "patches.json").is_file():
-        ledger: list[Json] = read_json(folder / "patches.json")["patches"]
-        found = patches.apply(found, ledger, str(folder))
+        entries: list[Json] = read_json(folder / "patches.json")["patches"]
+        found = patches.apply(found, entries, str(folder))
     if "types" in facts:
         found["$defs"] = {name: found["$defs"][name] for name in facts["types"]["names"]}
     _of_extension(found, facts)
@@ -118,21 +118,21 @@ def _extension(name: str) -> Json:
 
 
 @cache
-def patched(revision: str) -> Json:
+def patch_snapshot(revision: str) -> Json:
     """The snapshot of a revision with its patches, perhaps with those of an extension."""
     revision, _, extension = revision.partition("+")
     if extension:
-        core = patched(revision)
+        core = patch_snapshot(revision)
         return {"$defs": {**_extension(extension)["$defs"], **core["$defs"]}}
     folder = ROOT / "schema" / revision
-    ledger: list[Json] = read_json(folder / "patches.json")["patches"]
-    return patches.apply(read_json(folder / "schema.json"), ledger, str(folder))
+    entries: list[Json] = read_json(folder / "patches.json")["patches"]
+    return patches.apply(read_json(folder / "schema.json"), entries, str(folder))
 
 
 @cache
 def document(revision: str) -> Json:
     """The patched schema of a revision with the wanted differences."""
-    schema = deepcopy(patched(revision))
+    schema = deepcopy(patch_snapshot(revision))
     for _, change in WANTED:
         change(schema)
     return schema
@@ -146,7 +146,7 @@ def schema_of(revision: str, subject: Subject) -> Json:
 
 @cache
 def accepts(revision: str, pointer: str) -> Callable[[Any], bool]:
-    """Whether the schema at `pointer` accepts a value; formats are annotations only."""
+    """Return whether the schema at `pointer` accepts a value; formats are annotations only."""
     validator: Any = _validator(revision)(jsonpointer.get(document(revision), pointer))
     is_valid: Callable[[Any], bool] = validator.is_valid
     return is_valid
@@ -154,7 +154,7 @@ def accepts(revision: str, pointer: str) -> Callable[[Any], bool]:
 
 @cache
 def _validator(revision: str) -> Any:
-    """The validators of a revision, which have at hand the definitions that others look up."""
+    """Return a validator of a revision that can look up all definitions."""
     definitions: Json = document(revision)["$defs"]
 
     def referred(validator: Any, reference: str, value: object, _: Json) -> Iterator[object]:
@@ -166,11 +166,11 @@ def _validator(revision: str) -> Any:
 
 @cache
 def subjects(revision: str) -> dict[str, Subject]:
-    """Every definition, and every object without a name of its own, by name in Python."""
+    """Return all definitions and unnamed objects, by Python name."""
     found: dict[str, Subject] = {}
     definitions: Json = document(revision)["$defs"]
     core, _, extension = revision.partition("+")
-    others: Json = patched(core)["$defs"] if extension else {}
+    others: Json = patch_snapshot(core)["$defs"] if extension else {}
     for name, schema in definitions.items():
         if name in others:
             continue
@@ -184,7 +184,7 @@ def subjects(revision: str) -> dict[str, Subject]:
 
 
 def _is_shared_metadata(name: str, found: dict[str, Subject], definitions: Json) -> bool:
-    """Whether an inline `_meta` is that of a base type, whose class serves both."""
+    """Return whether an inline `_meta` is that of a base type, which shares its class."""
 
     def members(of: str) -> object:
         return jsonpointer.get({"$defs": definitions}, found[of].pointer).get("properties")
@@ -199,7 +199,7 @@ def _is_shared_metadata(name: str, found: dict[str, Subject], definitions: Json)
 
 
 def _inline(name: str, schema: Json, pointer: str) -> Iterator[Subject]:
-    """The objects written inside `schema`, called after the members that lead to them."""
+    """Return the objects inside `schema`, named after the members that lead to them."""
     if "allOf" in schema:
         for number, part in enumerate(schema["allOf"]):
             yield from _inline(name, part, f"{pointer}/allOf/{number}")
@@ -221,9 +221,9 @@ def _nameless(name: str, schema: Json, pointer: str) -> Iterator[Subject]:
         yield from _nameless(name, arm, f"{pointer}/anyOf/{number}")
 
 
-def required(revision: str, subject: Subject) -> Json:
-    """What a sender has to write, in smallest values; wanted differences only help readers."""
-    document_ = patched(revision)
+def smallest_request(revision: str, subject: Subject) -> Json:
+    """Return the smallest message; wanted differences only help readers."""
+    document_ = patch_snapshot(revision)
     schema: Json = jsonpointer.get(document_, subject.pointer)
     least: Json = smallest(document_, schema)
     return least

@@ -1,4 +1,4 @@
-"""An extension of our own, with all that one may have, and a package with it and with tasks."""
+"""A made-up extension with every feature, and a package with it and with tasks."""
 
 import json
 import shutil
@@ -49,7 +49,7 @@ def package_with_it(
 ) -> Package:
     """Generate revisions with the extension, and with others; `change` edits schema and facts."""
     schema, facts = (
-        json.loads((FILES / f"{one}.json").read_bytes()) for one in ("schema", "facts")
+        json.loads((FILES / f"{stem}.json").read_bytes()) for stem in ("schema", "facts")
     )
     change(schema, facts)
     given = GivenFile("folders.json", json.dumps(schema).encode())

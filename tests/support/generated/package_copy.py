@@ -1,7 +1,6 @@
-"""The package as users generate it, with a copy of the runtime: made once in a run.
+"""The package with a copy of the runtime, as users generate it: made once in a run.
 
-The committed package imports the runtime of this checkout. What runs in processes of its own runs
-this one.
+The committed package imports the runtime of this checkout; other processes run this copy.
 """
 
 import os
@@ -25,7 +24,7 @@ OPTIONS: Final = GenerationOptions(
 
 @cache
 def copy_folder() -> Path:
-    """Return the folder that has the copy under the name of the committed package."""
+    """Return the folder of the copy, which has the name of the committed package."""
     folder = Path(os.environ["MADE_ONCE"], "copy")
     with folder.with_suffix(".lock").open("w") as lock:
         flock(lock, LOCK_EX)

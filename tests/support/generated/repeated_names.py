@@ -17,11 +17,15 @@ def _lists(tree: ast.Module) -> Iterator[list[str]]:
         body = getattr(node, "body", None)
         if isinstance(body, list):
             statements = cast(list[ast.stmt], body)
-            imports = [one for one in statements if isinstance(one, ast.Import | ast.ImportFrom)]
+            imports = [
+                statement
+                for statement in statements
+                if isinstance(statement, ast.Import | ast.ImportFrom)
+            ]
             yield [
                 alias.asname or alias.name
-                for one in imports
-                for alias in one.names
+                for statement in imports
+                for alias in statement.names
                 if alias.name != "*"
             ]
         match node:

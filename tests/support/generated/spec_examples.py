@@ -1,4 +1,4 @@
-"""The messages printed in the specification's pages, and what their index says about them."""
+"""The messages printed in the specification's pages, and their entries in the index."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Json = dict[str, Any]
 
 SHOWN = "what becomes of examples of the specification"
 
-# What 2026-07-28 samples leave out for brevity; the index says where.
+# Members that 2026-07-28 samples leave out for brevity; the index says where.
 META: Json = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientCapabilities": {},
@@ -23,7 +23,7 @@ META: Json = {
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One message of a page, and what the index says about it."""
+    """One message of a page, and its entry in the index."""
 
     revision: str
     entry: Json
@@ -43,19 +43,19 @@ class Example:
         return {**message, "params": {**params, "_meta": {**meta, **params.get("_meta", {})}}}
 
     def parts(self) -> Iterator[tuple[str, Any]]:
-        """The definitions that the message is printed for, each with the part that has its form."""
+        """Return the definitions of the message, each with the part that has its form."""
         for check in self.entry["checks"]:
             place = f"/{check['at']}" if check["at"] else ""
             yield check["definition"], jsonpointer.get(self.whole(), place)
 
     @property
     def name(self) -> str:
-        """Where the message is kept."""
+        """Return the file of the message."""
         return f"{self.revision}/{self.entry['file']}"
 
     @property
     def sound(self) -> bool:
-        """Whether the message is valid once what the page left out is there."""
+        """Return whether the completed message is valid."""
         if "errors_after_inserting_meta" in self.entry:
             return not self.entry["errors_after_inserting_meta"]
         valid: bool = self.entry["validates"]
@@ -63,14 +63,14 @@ class Example:
 
 
 def examples(*kinds: str, sound: bool = True) -> list[Example]:
-    """The messages of some kinds; the test is skipped, saying so, where there are none."""
+    """Return the messages of some kinds; skip the test without them."""
     found = [
         example
         for example in all_examples()
         if example.entry["kind"] in kinds and example.sound == sound
     ]
     if not found:
-        missing.untested("the folder ../shared", SHOWN)
+        missing.skip_untested("the folder ../shared", SHOWN)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Translations held against the schemas: what a value becomes, and what is missing from it then."""
+"""Translations against the schemas: the result of a value, and its missing parts."""
 
 from collections.abc import Iterator
 from copy import deepcopy
@@ -27,7 +27,7 @@ def translator(source: str, target: str) -> Translator:
 
 @cache
 def names(source: str, target: str) -> tuple[tuple[str, str], ...]:
-    """The types that have a translation, with what they become, as far as both have a schema."""
+    """Return the translated types with their counterparts, as far as both have a schema."""
     direction = translator(source, target).direction
     ours, theirs = oracle.subjects(source), oracle.subjects(target)
     becomes = {name: plan.becomes for name, plan in direction.plans.items()}
@@ -41,7 +41,7 @@ def names(source: str, target: str) -> tuple[tuple[str, str], ...]:
 @cache
 def accepts(revision: str, name: str) -> Any:
     """Whether the patched schema of a revision, strictly taken, accepts a value as a type."""
-    document = oracle.patched(revision)
+    document = oracle.patch_snapshot(revision)
     pointer = oracle.subjects(revision)[name].pointer
     validator: Any = Draft202012Validator({"$ref": f"#{pointer}", "$defs": document["$defs"]})
     return validator.is_valid
@@ -66,19 +66,19 @@ def absent(value: Any, other: Any, at: str = "") -> Iterator[str]:
             yield place
 
 
-def unnamed(value: Any, outcome: Any) -> list[str]:
-    """What is absent from the outcome without a loss at the place or above it."""
+def unnamed_losses(value: Any, outcome: Any) -> list[str]:
+    """Return the places missing from the outcome without a loss there or above."""
     named = {loss.pointer for loss in outcome.losses}
-    return [place for place in absent(value, outcome.value) if not _covered(place, named)]
+    return [place for place in absent(value, outcome.value) if not _is_covered(place, named)]
 
 
-def _covered(place: str, named: set[str]) -> bool:
+def _is_covered(place: str, named: set[str]) -> bool:
     steps = place.split("/")
     return any("/".join(steps[:length]) in named for length in range(1, len(steps) + 1))
 
 
 def without(value: Any, pointers: list[str]) -> Any:
-    """`value` without what the pointers lead to, as far as it is there."""
+    """Return `value` without the places of the pointers."""
     left = deepcopy(value)
     for pointer in sorted(pointers, reverse=True):
         *way, last = [s.replace("~1", "/").replace("~0", "~") for s in pointer.split("/")[1:]]
@@ -93,7 +93,7 @@ def without(value: Any, pointers: list[str]) -> Any:
 
 
 def bare(value: Any) -> Any:
-    """An object without its `_meta`, if there is nothing in it."""
+    """Return an object without an empty `_meta`."""
     if is_object(value) and value.get("_meta") == {}:
         return {key: inner for key, inner in value.items() if key != "_meta"}
     return value

@@ -14,10 +14,10 @@ _MYPY: Final = ("--strict", "--config-file=", "--python-version=3.11", "--cache-
 
 
 def assert_nothing_found(folder: Path, checked: Sequence[str], of: str) -> None:
-    """Whether one of the type checkers has no objection, or with `--all` none; `of` names whose.
+    """Require that a type checker, or all with `--all`, has no objection; `of` names the program.
 
-    Nearly all of their time goes into Pydantic and the generated package, of which others see
-    enough; so each looks at some of the tests' programs.
+    Nearly all their time goes into Pydantic and the generated package, which other tests check; so
+    each checks some of the programs.
     """
     settings = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "include": checked}
     (folder / "pyrightconfig.json").write_text(json.dumps(settings))

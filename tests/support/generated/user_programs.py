@@ -1,6 +1,6 @@
-"""Small programs as users write them, for type checkers.
+"""Small programs in the style of users, for type checkers.
 
-Wrong lines end in `# wrong`; a checker has to object to these and to no others.
+Wrong lines end in `# wrong`; a checker must object to exactly these.
 """
 
 from support.docs.pages import programs
@@ -1027,13 +1027,13 @@ def wrong_lines(program: str) -> set[int]:
     return {number for number, line in enumerate(lines, 1) if line.endswith("# wrong")}
 
 
-def shown_in(page: str, number: int = 0) -> str:
+def page_program(page: str, number: int = 0) -> str:
     """A program on a page of the documentation, with the committed package."""
     return programs(page)[number]
 
 
 def of_pages(*pages: str) -> dict[str, str]:
-    """All programs of some pages, each under the name of a file of its own."""
+    """Return all programs of some pages, by file name."""
     return {
         f"{page.removesuffix('.md').replace('-', '_')}_{number}.py": program
         for page in pages

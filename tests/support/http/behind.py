@@ -1,8 +1,8 @@
-"""Several applications of one endpoint behind a forwarder, in the place of a single one.
+"""Several applications of one endpoint behind a forwarder, in place of a single one.
 
-`pytest --workers-behind=another` has `serving` and `attacked` do so, with that policy of the
-forwarder: what holds for one application is shown to hold for several, by the same tests. With
-`--engine=redis` they share a Redis, or else the memory of this process.
+With `pytest --workers-behind=another`, `serving` and `attacked` use them, with that policy of the
+forwarder: the same tests then show that the behaviour holds for several. With `--engine=redis` they
+share a Redis, otherwise the memory of this process.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_http_guard.py::TestLimits::test_in_the_stateless_era_too",
         "test_http_guard.py::TestLimits::test_more_requests_than_may_be_get_503",
         "test_http_guard.py::TestLimits::test_streams_of_sessions_are_limited",
-        "test_http_listen.py::test_their_number_is_limited",
+        "test_http_listen.py::test_listening_streams_are_limited",
         "test_http_posts.py::test_a_flood_of_rubbish_is_no_flood_of_log_entries",
         "test_http_sessions.py::TestEnding::test_the_session_idle_for_longest_makes_room",
         "test_http_sessions.py::TestEnding::test_where_all_are_in_use_there_is_no_room",
@@ -45,7 +45,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
     "each worker asks by itself which arguments are repeated in header fields": (
         "test_http_params.py::test_calls_that_come_at_once_ask_for_it_together",
         "test_http_params.py::test_each_principal_has_a_list_of_its_own",
-        "test_http_params.py::test_it_is_asked_for_again_after_the_server_has_published_a_change",
+        "test_http_params.py::test_tool_list_is_fetched_again_after_change",
         "test_http_params.py::test_the_list_is_not_asked_for_with_each_call",
         "test_http_tool_lists.py::test_a_list_that_nobody_waits_for_any_more_is_given_up",
         "test_http_tool_lists.py::test_an_earlier_list_is_compared_with_while_a_newer_one_fails",
@@ -54,7 +54,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_http_tool_lists.py::test_who_still_waits_for_a_list_has_it_made_when_another_goes",
     ),
     "a session that workers share outlives each of them, and may live for twice its lifetime": (
-        "test_http_endings.py::TestLifetime::test_it_does_end_after_a_stream",
+        "test_http_endings.py::TestLifetime::test_session_expires_after_stream",
         "test_http_sessions.py::TestEnding::test_an_idle_session_ends_and_one_with_an_open_stream",
         "test_http_streams.py::test_a_server_that_closes_ends_all_streams_and_fails_what_waits",
     ),
@@ -79,7 +79,7 @@ ALONE: Final[Mapping[str, Sequence[str]]] = {
         "test_fire_clients.py::test_a_server_can_be_closed_while_a_client_does_not_read",
         "test_fire_clients.py::test_a_session_can_be_ended_while_its_stream_is_stuck",
         "test_fire_floods.py::test_many_streams_that_are_dropped_leave_nothing_behind",
-        "test_fire_hosts.py::test_what_the_guard_remembers_of_its_callers_is_little",
+        "test_fire_hosts.py::test_guard_memory_is_bounded",
         "test_fire_sessions.py::test_engines_are_not_asked_for_what_cannot_be_an_id",
         "test_http_guard.py::TestLimits::test_a_client_that_does_not_read_its_stream_counts_as",
         "test_http_resuming.py::test_events_go_with_their_session",
@@ -99,7 +99,7 @@ def add_options(parser: pytest.Parser) -> None:
 
 
 def configure(config: pytest.Config) -> None:
-    """Take over what the command line says, before test modules are imported."""
+    """Read the command line before test modules are imported."""
     _chosen["policy"] = config.getoption("--workers-behind")
     if _chosen["policy"] is not None:
         held = ExitStack()
@@ -110,14 +110,14 @@ def configure(config: pytest.Config) -> None:
         _chosen["described"] = f"workers: behind {_chosen['policy']}, sharing {engine}"
 
 
-def described() -> Iterator[str]:
-    """Yield what a run has in the place of single applications, in words."""
+def describe_run() -> Iterator[str]:
+    """Yield a description of the applications of the run."""
     if _chosen["described"] is not None:
         yield _chosen["described"]
 
 
-def left_out(items: Iterable[pytest.Item]) -> list[pytest.Item]:
-    """The tests of `ALONE`, if there are workers."""
+def omitted_tests(items: Iterable[pytest.Item]) -> list[pytest.Item]:
+    """Return the tests of `ALONE`, if there are workers."""
     if _chosen["policy"] is None:
         return []
     names = tuple(f"tests/http/{name}" for names in ALONE.values() for name in names)
@@ -159,23 +159,23 @@ ENGINES: Final[Mapping[str, Callable[[ExitStack], Callable[[], Any]]]] = {
 
 
 class Workers:
-    """Several applications, as far as tests treat them like one."""
+    """Several applications with the interface of one."""
 
     def __init__(self, apps: "Iterable[HttpApp]") -> None:
         self.apps: Final = tuple(apps)
 
     async def close(self) -> None:
-        """Close all of them, at once as the processes of a service."""
+        """Close all of them at once, like the processes of a service."""
         await asyncio.gather(*(app.close() for app in self.apps))
 
 
 @asynccontextmanager
-async def served(
+async def serve_behind(
     make: "Callable[..., HttpApp]", boot: Boot, chosen: dict[str, Any]
 ) -> AsyncGenerator[tuple[Any, int], None]:
-    """An application, or the workers that stand for it, and the port to call.
+    """Serve an application, or workers in its place; yield it and its port.
 
-    `chosen` is what it is made with.
+    `chosen` are the arguments of `make`.
     """
     policy: str | None = _chosen["policy"]
     if policy is None:
@@ -212,19 +212,21 @@ async def workers(
 async def together(
     contexts: Sequence[AbstractAsyncContextManager[T]],
 ) -> AsyncGenerator[list[T], None]:
-    """All of these, begun and ended at once."""
-    begun = await asyncio.gather(*(one.__aenter__() for one in contexts), return_exceptions=True)
+    """Enter and leave all contexts at once."""
+    begun = await asyncio.gather(
+        *(context.__aenter__() for context in contexts), return_exceptions=True
+    )
     try:
-        entered = [one for one in begun if not isinstance(one, BaseException)]
-        for one in begun:
-            if isinstance(one, BaseException):
-                raise one
+        entered = [worker for worker in begun if not isinstance(worker, BaseException)]
+        for worker in begun:
+            if isinstance(worker, BaseException):
+                raise worker
         yield entered
     finally:
         await asyncio.gather(
             *(
-                one.__aexit__(None, None, None)
-                for one, result in zip(contexts, begun, strict=True)
+                context.__aexit__(None, None, None)
+                for context, result in zip(contexts, begun, strict=True)
                 if not isinstance(result, BaseException)
             )
         )

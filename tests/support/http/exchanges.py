@@ -1,4 +1,4 @@
-"""Requests for the insides of the HTTP server, of which only the head is there."""
+"""Requests with only a head, for the insides of the HTTP server."""
 
 from collections.abc import Iterable
 from logging import getLogger
@@ -8,7 +8,7 @@ from mcp_protogen.runtime.http.server.asgi import Field, HttpExchange, Message
 
 
 def exchange_of(headers: Iterable[Field] = (), path: str = "/mcp", root: str = "") -> HttpExchange:
-    """A request whose body nobody may read, and which nobody may answer."""
+    """Return a request without body and response."""
 
     async def receive() -> Message:
         raise AssertionError("the body is not read here")

@@ -1,6 +1,6 @@
-"""A server to attack, and what it takes to attack it: raw sockets, and a log that is watched.
+"""A server to attack, and the tools for it: raw sockets, and a watched log.
 
-Run as a program it serves with `run_http` until it is told to stop.
+As a program it serves with `run_http` until it is stopped.
 """
 
 import asyncio
@@ -56,7 +56,7 @@ Fields = Mapping[str, str | bytes | None]
 
 
 class Target:
-    """The server under attack: tools that wait, talk, ask and give much."""
+    """The server under attack: tools that wait, send much, ask and give much."""
 
     def __init__(self) -> None:
         self.begun = self.cancelled = self.finished = 0
@@ -124,7 +124,7 @@ class Answer(NamedTuple):
 
     @property
     def message(self) -> Json:
-        """The message in the body, or the last one of a stream of events."""
+        """Return the message in the body, or the last one of an event stream."""
         streamed = self.field("content-type") == "text/event-stream"
         return json.loads(self.body.rpartition(b"data: ")[2] if streamed else self.body)
 
@@ -167,7 +167,7 @@ def modern_call(name: str, id: object = 1, **arguments: object) -> bytes:
 
 
 def of_modern(method: str, name: str | None = None) -> dict[str, str | bytes | None]:
-    """The header fields of a request of the stateless era."""
+    """Return the header fields of a request of the stateless era."""
     return {"mcp-protocol-version": STATELESS, "mcp-method": method, "mcp-name": name}
 
 
@@ -179,7 +179,7 @@ class Wire:
         self.writer = writer
 
     async def send(self, data: bytes) -> None:
-        """Write bytes; that nobody takes them any more shows when reading."""
+        """Write bytes; a closed connection shows when reading."""
         self.writer.write(data)
         try:
             await self.writer.drain()
@@ -210,22 +210,22 @@ class Wire:
         await self.reader.readuntil(b"\r\n")
 
     async def event(self) -> bytes:
-        """What a stream says next, be it a comment."""
+        """Return the next event or comment of a stream."""
         return await anext(self.pieces())
 
     async def is_closed(self) -> bool:
-        """Wait for the end; whether nothing more came."""
+        """Wait for the end; return whether nothing more came."""
         try:
             return not await self.reader.read()
         except ConnectionError:
             return True
 
     def vanish(self) -> None:
-        """Be gone without a word: what the server still writes is answered with a reset."""
+        """Disappear at once: further writes of the server are answered with a reset."""
         self.writer.transport.abort()
 
     def read(self, on: bool) -> None:
-        """Read on, or nothing any more."""
+        """Continue or stop reading."""
         transport: Any = self.writer.transport
         transport.resume_reading() if on else transport.pause_reading()
 
@@ -241,7 +241,7 @@ async def wire(port: int) -> AsyncGenerator[Wire, None]:
 
 
 async def ask(port: int, data: bytes) -> Answer:
-    """The response to one request, over a connection of its own."""
+    """Return the response to one request over its own connection."""
     async with wire(port) as one:
         await one.send(data)
         return await one.answer()
@@ -255,18 +255,18 @@ def app_of(servers: Servers, **chosen: Any) -> Any:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something is so that no event tells of."""
+    """Wait until a condition holds that no event announces."""
     async with asyncio.timeout(PATIENCE):
         while not condition():
             await asyncio.sleep(0.005)
 
 
 def leftovers(app: Any) -> dict[str, int]:
-    """What is still open or under way; sessions alone are no leftover."""
+    """Return what is still open or running, except sessions."""
     if isinstance(app, behind.Workers):
         found = Counter[str]()
-        for one in app.apps:
-            found.update(leftovers(one))
+        for mounted in app.apps:
+            found.update(leftovers(mounted))
         return found
     if app._running is None:
         return {}
@@ -277,8 +277,8 @@ def leftovers(app: Any) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-async def settled(app: Any) -> None:
-    """Wait until nothing is open or under way any more."""
+async def wait_until_idle(app: Any) -> None:
+    """Wait until nothing is open or running."""
     try:
         await until(lambda: not leftovers(app))
     except TimeoutError:
@@ -287,20 +287,20 @@ async def settled(app: Any) -> None:
 
 @contextmanager
 def quiet(but: str = "") -> Generator[None, None, None]:
-    """Nothing is logged that is worse than a warning, or has a traceback; `but` this message."""
+    """Require that nothing worse than a warning is logged, and no traceback, except `but`."""
     root, trap = logging.getLogger(), BufferingHandler(1_000_000)
     root.addHandler(trap)
     try:
         yield
     finally:
         root.removeHandler(trap)
-    heard = [one for one in trap.buffer if one.getMessage() != but]
-    bad = [one for one in heard if one.levelno > logging.WARNING or one.exc_info]
+    heard = [record for record in trap.buffer if record.getMessage() != but]
+    bad = [record for record in heard if record.levelno > logging.WARNING or record.exc_info]
     assert not bad, "\n".join(map(logging.Formatter().format, bad))
 
 
 def loop_of(stack: str) -> asyncio.AbstractEventLoop:
-    """A loop of the kind that goes with a parser."""
+    """Return a loop of the kind that goes with a parser."""
     if stack == "h11":
         return asyncio.new_event_loop()
     import uvloop
@@ -309,7 +309,7 @@ def loop_of(stack: str) -> asyncio.AbstractEventLoop:
 
 
 def on_each_stack(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
-    """A test that gets each `stack` in turn, in a loop of its kind."""
+    """Run a test with each `stack`, in a loop of its kind."""
     given = signature(test)
 
     @wraps(test)
@@ -318,13 +318,13 @@ def on_each_stack(test: Callable[..., Awaitable[None]]) -> Callable[..., None]:
             with case(stack):
                 run(test(*fixtures, **named, stack=stack), loop=partial(loop_of, stack))
 
-    left = [one for one in given.parameters.values() if one.name != "stack"]
+    left = [parameter for parameter in given.parameters.values() if parameter.name != "stack"]
     on_each.__signature__ = given.replace(parameters=left)  # type: ignore[attr-defined]
     return on_each
 
 
 class Site:
-    """A server on a socket, with what one needs to attack it."""
+    """A server on a socket, with the tools to attack it."""
 
     def __init__(
         self, target: Target, app: Any, port: int, servers: Sequence["uvicorn.Server"]
@@ -336,8 +336,8 @@ class Site:
 
     def _is_stuck(self) -> bool:
         states = [server.server_state for server in self._servers]
-        connections: Iterator[Json] = chain.from_iterable(one.connections for one in states)
-        return any(one.flow.write_paused for one in connections)
+        connections: Iterator[Json] = chain.from_iterable(state.connections for state in states)
+        return any(connection.flow.write_paused for connection in connections)
 
     async def stuck(self) -> None:
         """Wait until a connection cannot be written to."""
@@ -348,27 +348,29 @@ class Site:
         return await ask(self.port, data)
 
     async def session(self, revision: str = OLD, /, **fields: str | bytes | None) -> Fields:
-        """Begin a session; the header fields that belong to it."""
+        """Begin a session; return its header fields."""
         answer = await self.ask(http(hello(revision, sampling={}), **fields))
         mine = {"mcp-session-id": answer.field("mcp-session-id"), **fields}
         assert (await self.ask(http(INITIALIZED, **mine))).status == 202
         return mine
 
     async def is_fine(self, **fields: str | bytes | None) -> None:
-        """A normal call is answered in both eras, and nothing is left of what was before."""
-        await settled(self.app)
+        """Require that a normal call works in both eras, and nothing is left of the attack."""
+        await wait_until_idle(self.app)
         mine = await self.session(**fields)
         answers = [
             await self.ask(http(call("echo"), **mine)),
             await self.ask(modern_call("echo")) if not fields else None,
             await self.ask(http(b"", "DELETE", **mine)),
         ]
-        assert [one.status for one in answers if one] in ([200, 200, 204], [200, 204])
+        assert [answer.status for answer in answers if answer] in ([200, 200, 204], [200, 204])
 
 
 @asynccontextmanager
-async def attacked(stack: str = "h11", but: str = "", **chosen: Any) -> AsyncGenerator[Site, None]:
-    """A server on a socket in the test's loop: unharmed, silent and idle again in the end."""
+async def serve_under_attack(
+    stack: str = "h11", but: str = "", **chosen: Any
+) -> AsyncGenerator[Site, None]:
+    """Serve on a socket in the test's loop; require that it stays unharmed, quiet and idle."""
     import uvicorn
 
     target, servers = Target(), list[uvicorn.Server]()
@@ -389,7 +391,7 @@ async def attacked(stack: str = "h11", but: str = "", **chosen: Any) -> AsyncGen
             await server.shutdown()
 
     with quiet(but):
-        async with behind.served(partial(app_of, target.server), boot, chosen) as (app, port):
+        async with behind.serve_behind(partial(app_of, target.server), boot, chosen) as (app, port):
             try:
                 yield Site(target, app, port, servers)
             finally:

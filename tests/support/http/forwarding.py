@@ -1,7 +1,7 @@
-"""A forwarder in front of servers over HTTP, which keeps nothing together: a load balancer.
+"""A forwarder in front of HTTP servers without session affinity: a load balancer.
 
-A policy chooses a server for each request, also for those on one connection. Heads and bodies pass
-as they are. What is no HTTP/1.1 passes to one server, until the connection ends.
+A policy chooses a server for each request, also on one connection. Heads and bodies pass unchanged.
+Anything except HTTP/1.1 passes to one server until the connection ends.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _SESSION: Final = b"mcp-session-id"
 _LENGTH: Final = b"content-length"
 _CODING: Final = b"transfer-encoding"
 
-# A head that is longer than any server takes passes on unread.
+# A longer head than servers accept passes unread.
 _LONGEST: Final = 2**18
 _PIECE: Final = 2**16
 _LINGER: Final = 1.0
@@ -31,19 +31,19 @@ _NOBODY: Final = b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\nconnection: 
 
 
 class Policy(Protocol):
-    """Which of the servers gets a request."""
+    """The choice of a server for a request."""
 
     def choose(self, session: str | None) -> int:
-        """Return the number of a server for a request in a session, or outside of any."""
+        """Return the number of a server for a request in a session, or without one."""
         ...
 
     def note(self, session: str, server: int) -> None:
-        """Take note of which server has served a session."""
+        """Note the server of a session."""
         ...
 
 
 class _RoundRobin:
-    """Each server in its turn."""
+    """Each server in turn."""
 
     def __init__(self, servers: int, seed: int) -> None:
         self._servers = servers
@@ -67,7 +67,7 @@ class _Anywhere(_RoundRobin):
 
 
 class _Hashed(_RoundRobin):
-    """One server for a session, apart from its first request; anything else in turn."""
+    """One server for each session, except its first request; otherwise in turn."""
 
     def choose(self, session: str | None) -> int:
         if session is None:
@@ -76,7 +76,7 @@ class _Hashed(_RoundRobin):
 
 
 class _Another(_Anywhere):
-    """Another server than that of the last request in the session, or outside of any."""
+    """A different server from that of the session's last request."""
 
     def __init__(self, servers: int, seed: int) -> None:
         super().__init__(servers, seed)
@@ -111,7 +111,7 @@ class Passed(NamedTuple):
 
 
 class Forwarder:
-    """The servers, by their ports on this machine, and what has passed to them."""
+    """Servers by port on this machine, and the requests that passed."""
 
     def __init__(self, ports: Sequence[int], policy: str, seed: int) -> None:
         self.ports: Final = list(ports)
@@ -122,11 +122,11 @@ class Forwarder:
 
     @property
     def url(self) -> str:
-        """Of the endpoint of servers over HTTP."""
+        """Return the URL of the endpoint."""
         return f"http://127.0.0.1:{self.port}/mcp"
 
     def protocol(self) -> asyncio.Protocol:
-        """Return what takes in a connection of a client."""
+        """Return the protocol for a client's connection."""
         return _Watched(self._take)
 
     def _take(self, client: "_Side") -> None:
@@ -139,7 +139,7 @@ class Forwarder:
             while await self._pass_on(client):
                 pass
         except ConnectionError:
-            # Either is gone, which is the end for the other.
+            # The end of either is the end of both.
             return
         finally:
             await client.close()
@@ -152,7 +152,7 @@ class Forwarder:
         verb = asked.raw.partition(b" ")[0].decode("latin-1")
         field = asked.fields.get(_SESSION)
         session = None if field is None else field.decode("latin-1")
-        chosen, server = await self._opened(self._policy.choose(session))
+        chosen, server = await self._connect_from(self._policy.choose(session))
         self.passed.append(Passed(verb, session, chosen))
         if server is None:
             await client.write(_NOBODY)
@@ -160,19 +160,19 @@ class Forwarder:
         asking = asyncio.create_task(_ask(client, server, asked))
         try:
             goes_on = await self._answer(client, server, asked, chosen)
-            # The rest of a body that nobody has waited for is no request.
+            # The unread rest of a body is not a request.
             whole = server.asked
         finally:
             asking.cancel()
             await asyncio.wait([asking])
             await server.close()
         if not whole:
-            # What it still sends would have the system take back the response.
+            # Further input would make the system discard the response.
             await client.linger()
         return goes_on and whole
 
-    async def _opened(self, chosen: int) -> "tuple[int, _Side | None]":
-        """Connect to the server of a number, or to the next one that is there."""
+    async def _connect_from(self, chosen: int) -> "tuple[int, _Side | None]":
+        """Connect to the chosen server, or to the next one that is up."""
         for number in range(chosen, chosen + len(self.ports)):
             port, taken = self.ports[number % len(self.ports)], list[_Side]()
             connecting = partial(_Watched, taken.append)
@@ -184,7 +184,7 @@ class Forwarder:
         return chosen, None
 
     async def _answer(self, client: "_Side", server: "_Side", asked: "_Head", chosen: int) -> bool:
-        """Pass on a response; return whether its end is known, and leaves the connection open."""
+        """Pass on a response; return whether its end is known and leaves the connection open."""
         answer = await server.pass_head(client)
         while answer.status < 200 and answer.is_http and asked.is_http:
             answer = await server.pass_head(client)
@@ -200,14 +200,14 @@ class Forwarder:
         return answer.fields.get(b"connection", b"").lower() != b"close"
 
     async def close(self) -> None:
-        """End what is still open."""
+        """Close all open connections."""
         for task in (serving := list(self._serving)):
             task.cancel()
         await asyncio.gather(*serving, return_exceptions=True)
 
 
 async def _ask(client: "_Side", server: "_Side", asked: "_Head") -> None:
-    """Pass on a request, and then, or instead of its rest, that the client is gone."""
+    """Pass on a request; if the client goes, pass on its end."""
     try:
         await server.write(asked.raw)
         bare = asked.is_http and not asked.fields.keys() & {_LENGTH, _CODING}
@@ -217,13 +217,13 @@ async def _ask(client: "_Side", server: "_Side", asked: "_Head") -> None:
         await client.gone.wait()
         server.hang_up(at_once=client.writer.transport.is_closing())
     except ConnectionError:
-        # It may have answered all the same, and closed.
+        # It may have answered before it closed.
         if client.gone.is_set():
             server.hang_up(at_once=True)
 
 
 class _Head(NamedTuple):
-    """The head of a request or response; if it `is_http`, it is whole."""
+    """The head of a request or response; complete if it `is_http`."""
 
     raw: bytes
     is_http: bool
@@ -245,11 +245,11 @@ class _Side:
         self.gone = gone
         """Whether it has been closed at the other end, if only for writing."""
         self._reader = reader
-        # A client that takes nothing in is to be felt by the server.
+        # The server must notice a client that stops reading.
         writer.transport.set_write_buffer_limits(0)
 
     async def head(self, first: re.Pattern[bytes]) -> _Head:
-        """Read a head, or the beginning of what is none; nothing at the end."""
+        """Read a head, or the beginning of something else; nothing at the end."""
         raw = line = await self._line()
         if not first.match(raw):
             return _Head(raw, False, {})
@@ -275,7 +275,7 @@ class _Side:
             return await self._reader.read(_PIECE)
 
     async def pass_body(self, sink: "_Side", fields: Mapping[bytes, bytes]) -> bool:
-        """Pass on a body, as it comes; return False as soon as it is not clear where it ends."""
+        """Pass on a body; return False once its end is unclear."""
         length, coding = fields.get(_LENGTH, b""), fields.get(_CODING)
         if coding is None:
             return length.isdigit() and await self._pass_bytes(sink, int(length))
@@ -311,20 +311,20 @@ class _Side:
 
     async def write(self, data: bytes) -> None:
         if self.writer.is_closing():
-            # Not all event loops say so by themselves, or in the same way.
+            # Event loops differ in how they report this.
             raise ConnectionResetError
         self.writer.write(data)
         await self.writer.drain()
 
     def hang_up(self, *, at_once: bool) -> None:
-        """Say that nothing more is written, or that nothing more is read either."""
+        """End writing, or reading as well."""
         if at_once:
             self.writer.transport.abort()
         else:
             self.writer.write_eof()
 
     async def linger(self) -> None:
-        """Write nothing more, and let it write on for a while."""
+        """End writing, and keep reading for a while."""
         self.hang_up(at_once=False)
         with suppress(TimeoutError):
             async with asyncio.timeout(_LINGER):
@@ -333,7 +333,7 @@ class _Side:
 
     async def close(self) -> None:
         if self.writer.transport.get_write_buffer_size():
-            # It is somebody who does not read.
+            # The other side does not read.
             self.writer.transport.abort()
         self.writer.close()
         with suppress(ConnectionError):
@@ -341,7 +341,7 @@ class _Side:
 
 
 class _Watched(StreamReaderProtocol):
-    """The end of a connection, of which one hears when the other end is closed."""
+    """A connection whose end is noticed when the other side closes."""
 
     def __init__(self, take: Callable[[_Side], None]) -> None:
         self._gone = asyncio.Event()
@@ -354,7 +354,7 @@ class _Watched(StreamReaderProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._gone.set()
-        # What came before can still be read.
+        # Earlier data can still be read.
         super().connection_lost(None)
 
 
@@ -362,7 +362,7 @@ class _Watched(StreamReaderProtocol):
 async def forwarding(
     ports: Sequence[int], policy: str = "round-robin", seed: int = 0
 ) -> AsyncGenerator[Forwarder, None]:
-    """Forward from a port of this machine to others; `policy` is one of `POLICIES`."""
+    """Forward from a free port to others; `policy` is one of `POLICIES`."""
     forwarder = Forwarder(ports, policy, seed)
     loop = asyncio.get_running_loop()
     server = await loop.create_server(forwarder.protocol, "127.0.0.1", 0)

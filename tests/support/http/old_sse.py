@@ -20,7 +20,7 @@ class Client:
         self.fields = fields
 
     async def post(self, message: object, **fields: str) -> Any:
-        """Post a message to where the server said."""
+        """Post a message to the address from the server."""
         headers = {"content-type": JSON, **self.fields, **fields}
         return await self.site.http.post(self.where, headers=headers, json=message)
 
@@ -31,8 +31,10 @@ class Client:
 
 
 @asynccontextmanager
-async def opened(site: Site, path: str = "/sse", **fields: str) -> AsyncGenerator[Client, None]:
-    """A connection, before anything was said."""
+async def open_old_sse(
+    site: Site, path: str = "/sse", **fields: str
+) -> AsyncGenerator[Client, None]:
+    """Open a connection without a handshake."""
     async with site.get(fields, path) as events:
         assert events.response.status_code == 200
         first = await events.event()
@@ -45,8 +47,8 @@ async def opened(site: Site, path: str = "/sse", **fields: str) -> AsyncGenerato
 async def shaken(
     site: Site, revision: str = REVISION, path: str = "/sse", **fields: str
 ) -> AsyncGenerator[Client, None]:
-    """The same after a handshake."""
-    async with opened(site, path, **fields) as client:
+    """Open a connection, and complete the handshake."""
+    async with open_old_sse(site, path, **fields) as client:
         await client.post(hello(revision, roots={}))
         assert (await client.events.take())["result"]["protocolVersion"] == revision
         await client.post(INITIALIZED)

@@ -1,4 +1,4 @@
-"""Two principals with tokens, for tests of what one of them may do to the other."""
+"""Two principals with tokens, for tests of their separation."""
 
 from typing import Final
 

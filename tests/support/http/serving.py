@@ -1,4 +1,4 @@
-"""Servers over HTTP for tests: on a real socket in the test's own loop, and somebody who calls."""
+"""Servers over HTTP for tests: on a real socket in the test's own loop, and their callers."""
 
 import asyncio
 import json
@@ -59,7 +59,7 @@ def app_of(servers: Servers, revisions: Any = None, **chosen: Any) -> pkg.HttpAp
 
 
 def chosen_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[uvicorn.Config]:
-    """With what `run_http` would serve, which it does not from now on."""
+    """Return the options that `run_http` would serve with; from now on it does not serve."""
     chosen: list[uvicorn.Config] = []
 
     def run(server: uvicorn.Server, sockets: object = None) -> None:
@@ -70,11 +70,11 @@ def chosen_of_runs(monkeypatch: pytest.MonkeyPatch) -> list[uvicorn.Config]:
 
 
 @asynccontextmanager
-async def booted(
+async def run_app(
     app: Callable[..., Awaitable[None]], *, port: int = 0, **config: Any
 ) -> AsyncGenerator[int, None]:
-    """Run any ASGI application on a port, or one of its own, until the end of the block."""
-    # Without a limit, a response that is left open would keep a failed test from ending.
+    """Run an ASGI application on a port until the end of the block."""
+    # Without a limit, an open response would keep a failed test from ending.
     chosen = uvicorn.Config(
         app, host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=2, **config
     )
@@ -92,23 +92,23 @@ async def booted(
 async def serving(
     servers: Servers, revisions: Any = None, **chosen: Any
 ) -> AsyncGenerator["Site", None]:
-    """Serve over HTTP, and give somebody who calls; `chosen` as in `app_of`."""
+    """Serve over HTTP, and yield a caller; `chosen` as in `app_of`."""
     given = tuple(servers) if isinstance(servers, Iterable) else servers
     make = partial(app_of, given, revisions)
-    async with behind.served(make, booted, chosen) as (app, port):
+    async with behind.serve_behind(make, run_app, chosen) as (app, port):
         try:
             async with calling(port, path=chosen.get("path", "/mcp")) as site:
                 site.app = app
                 yield site
         finally:
-            # Streams do not end by themselves, and the server waits for them.
+            # Streams stay open, and the server waits for them.
             await app.close()
 
 
 @asynccontextmanager
 async def calling(port: int, path: str = "/mcp") -> AsyncGenerator["Site", None]:
-    """Somebody who calls a server on this machine."""
-    # Nothing is encrypted, and to read all certificates takes longer than most tests.
+    """Yield a caller of a server on this machine."""
+    # Nothing is encrypted, and reading all certificates takes longer than most tests.
     async with httpx2.AsyncClient(
         base_url=f"http://127.0.0.1:{port}", timeout=httpx2.Timeout(30), verify=False
     ) as client:
@@ -117,7 +117,7 @@ async def calling(port: int, path: str = "/mcp") -> AsyncGenerator["Site", None]
 
 
 class Event(NamedTuple):
-    """One event of a stream, as it was written."""
+    """One event of a stream, as written."""
 
     data: str
     id: str | None = None
@@ -126,7 +126,7 @@ class Event(NamedTuple):
 
     @property
     def message(self) -> Json:
-        """The message in it."""
+        """Return the message in it."""
         return json.loads(self.data)
 
 
@@ -139,7 +139,7 @@ class Events:
         self._lines = lines
 
     async def event(self) -> Event | None:
-        """The next event; None at the end."""
+        """Return the next event; None at the end."""
         found: dict[str, str] = {}
         async for line in self._lines:
             name, _, value = line.partition(":")
@@ -152,14 +152,14 @@ class Events:
         return None
 
     async def take(self) -> Json:
-        """The next message, whatever stands between; None at the end."""
+        """Return the next message, skipping other events; None at the end."""
         while (event := await self.event()) is not None:
             if event.data:
                 return event.message
         return None
 
     async def all(self) -> list[Event]:
-        """What is left until the stream ends."""
+        """Return the remaining events."""
         events: list[Event] = []
         while (event := await self.event()) is not None:
             events.append(event)
@@ -172,8 +172,8 @@ class Events:
                 self.comments += 1
                 return
 
-    async def nothing(self, seconds: float = 0.05) -> bool:
-        """Whether nothing comes for a while; nothing can be read afterwards."""
+    async def is_silent(self, seconds: float = 0.05) -> bool:
+        """Return whether the stream stays silent for a while; it cannot be read afterwards."""
         try:
             async with asyncio.timeout(seconds):
                 return await self.take() is None
@@ -183,7 +183,7 @@ class Events:
 
 @dataclass
 class Site:
-    """A server over HTTP, as somebody who calls it sees it."""
+    """A server over HTTP, seen by a caller."""
 
     port: int
     path: str
@@ -192,19 +192,19 @@ class Site:
 
     @property
     def url(self) -> str:
-        """Of the endpoint."""
+        """Return the URL of the endpoint."""
         return f"http://127.0.0.1:{self.port}{self.path}"
 
     async def post(self, message: object, headers: Headers | None = None) -> httpx2.Response:
         """Post a message; bytes go as they are."""
-        return await self.http.post(self.path, **posted(message, headers))
+        return await self.http.post(self.path, **post_request(message, headers))
 
     @asynccontextmanager
     async def stream(
         self, message: object, headers: Headers | None = None
     ) -> AsyncGenerator[Events, None]:
-        """Post a message whose answer is read as it comes."""
-        async with self.opened("POST", self.path, **posted(message, headers)) as events:
+        """Post a message, and stream its answer."""
+        async with self.open_stream("POST", self.path, **post_request(message, headers)) as events:
             yield events
 
     @asynccontextmanager
@@ -212,12 +212,14 @@ class Site:
         self, headers: Headers | None = None, path: str | None = None
     ) -> AsyncGenerator[Events, None]:
         """Open a stream by GET."""
-        given = merged({"accept": EVENTS}, headers)
-        async with self.opened("GET", path or self.path, headers=given) as events:
+        given = merge_headers({"accept": EVENTS}, headers)
+        async with self.open_stream("GET", path or self.path, headers=given) as events:
             yield events
 
     @asynccontextmanager
-    async def opened(self, method: str, path: str, **what: Any) -> AsyncGenerator[Events, None]:
+    async def open_stream(
+        self, method: str, path: str, **what: Any
+    ) -> AsyncGenerator[Events, None]:
         """Open a stream."""
         async with (
             self.http.stream(method, path, **what) as response,
@@ -234,8 +236,8 @@ class Site:
         headers: Headers | None = None,
         **params: object,
     ) -> httpx2.Response:
-        """A request of the stateless era, and its answer."""
-        return await self.post(*asked(method, id, meta, headers, **params))
+        """Send a request of the stateless era; return its answer."""
+        return await self.post(*stateless_request(method, id, meta, headers, **params))
 
     @asynccontextmanager
     async def modern_stream(
@@ -247,13 +249,13 @@ class Site:
         headers: Headers | None = None,
         **params: object,
     ) -> AsyncGenerator[Events, None]:
-        """The same for an answer that is read as it comes."""
-        async with self.stream(*asked(method, id, meta, headers, **params)) as events:
+        """Send a request of the stateless era, and stream its answer."""
+        async with self.stream(*stateless_request(method, id, meta, headers, **params)) as events:
             yield events
 
     @asynccontextmanager
     async def listening(self, id: object = 7, **wanted: object) -> AsyncGenerator[Events, None]:
-        """A listen stream, which has been acknowledged."""
+        """Open a listen stream, and take its acknowledgment."""
         listen = self.modern_stream("subscriptions/listen", id=id, notifications=wanted)
         async with listen as events:
             first = await events.take()
@@ -263,7 +265,7 @@ class Site:
     async def initialize(
         self, revision: str = OLD, headers: Headers | None = None, **capabilities: object
     ) -> "Session":
-        """A session, after the handshake; `headers` go with each of its requests."""
+        """Begin a session with a handshake; `headers` go with each of its requests."""
         response = await self.post(hello(revision, **capabilities), headers)
         assert response.status_code == 200, response.text
         assert response.json()["result"]["protocolVersion"] == revision
@@ -273,7 +275,7 @@ class Site:
 
 
 class Session:
-    """A session of the handshake era, as its client sees it."""
+    """A session of the handshake era, seen by its client."""
 
     def __init__(self, site: Site, revision: str, id: str, more: Headers) -> None:
         self.site = site
@@ -293,7 +295,7 @@ class Session:
     async def calling(
         self, name: str, id: object = 1, **params: object
     ) -> AsyncGenerator[Events, None]:
-        """Call a tool whose answer is read as it comes."""
+        """Call a tool, and stream its answer."""
         message = request("tools/call", id, name=name, **params)
         async with self.site.stream(message, self.headers) as events:
             yield events
@@ -302,19 +304,19 @@ class Session:
     async def get(
         self, last: str | None = None, headers: Headers | None = None
     ) -> AsyncGenerator[Events, None]:
-        """Open the stream of the session, or go on after an event."""
+        """Open the stream of the session, or resume it after an event."""
         after = {} if last is None else {"last-event-id": last}
         async with self.site.get({**self.headers, **after, **(headers or {})}) as events:
             yield events
 
     async def delete(self, headers: Headers | None = None) -> httpx2.Response:
         """End the session."""
-        given = merged({}, {**self.headers, **(headers or {})})
+        given = merge_headers({}, {**self.headers, **(headers or {})})
         return await self.site.http.delete(self.site.path, headers=given)
 
 
-def merged(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, bytes]:
-    """Fields with others in their place."""
+def merge_headers(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, bytes]:
+    """Return fields with some replaced."""
     fields = {**usual, **(headers or {})}
     return {
         name.encode(): value if isinstance(value, bytes) else value.encode()
@@ -323,20 +325,20 @@ def merged(usual: Mapping[str, str], headers: Headers | None) -> dict[bytes, byt
     }
 
 
-def posted(message: object, headers: Headers | None) -> JsonObject:
-    """What a POST of a message consists of."""
+def post_request(message: object, headers: Headers | None) -> JsonObject:
+    """Return the arguments of a POST for a message."""
     body = message if isinstance(message, bytes) else json.dumps(message).encode()
-    return {"headers": merged(POSTED, headers), "content": body}
+    return {"headers": merge_headers(POSTED, headers), "content": body}
 
 
-def asked(
+def stateless_request(
     method: str,
     id: object = 1,
     meta: Mapping[str, object] = META,
     headers: Headers | None = None,
     **params: object,
 ) -> tuple[JsonObject, Headers]:
-    """A request of the stateless era, and the header fields that repeat what it says."""
+    """Return a request of the stateless era, and the header fields that mirror it."""
     message = request(method, id, **{"_meta": dict(meta), **params})
     mirrored: dict[str, str | bytes | None] = {
         "mcp-protocol-version": str(meta.get(VERSION, STATELESS)),
@@ -355,13 +357,13 @@ def outcome(response: httpx2.Response) -> tuple[int, int | None]:
 
 
 def text_in(response: httpx2.Response) -> str:
-    """The text that a tool has given."""
+    """Return the text of a tool result."""
     assert response.status_code == 200, response.text
     return str(response.json()["result"]["content"][0]["text"])
 
 
 async def raw(port: int, data: bytes) -> bytes:
-    """What comes back for these bytes until the server closes the connection."""
+    """Send bytes; return the response until the server closes the connection."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     try:
         writer.write(data)
@@ -393,8 +395,8 @@ class Started:
         _, errors = await self.process.communicate()
         raise AssertionError(f"it ended before it listened: {errors.decode()}")
 
-    async def stopped(self) -> tuple[int, str]:
-        """Tell it to stop; its exit code, and what it wrote to standard error."""
+    async def stop(self) -> tuple[int, str]:
+        """Terminate it; return its exit code and standard error."""
         if self.process.returncode is None:
             self.process.terminate()
         _, errors = await self.process.communicate()
@@ -402,13 +404,13 @@ class Started:
 
 
 @asynccontextmanager
-async def started(
+async def start_module(
     *command: str, environment: Mapping[str, str] | None = None
 ) -> AsyncGenerator[Started, None]:
-    """Start a Python module or file, such as an ASGI server; its port is `PORT` in `command`."""
+    """Start a Python module or file as a server; `PORT` in `command` becomes its port."""
     port = free_port()
     arguments = [
-        str(port) if one == "PORT" else one.replace(":PORT", f":{port}") for one in command
+        str(port) if word == "PORT" else word.replace(":PORT", f":{port}") for word in command
     ]
     process = await asyncio.create_subprocess_exec(
         sys.executable,
@@ -423,4 +425,4 @@ async def started(
         await one.ready()
         yield one
     finally:
-        await one.stopped()
+        await one.stop()

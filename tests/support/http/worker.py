@@ -1,7 +1,7 @@
-"""An application for processes of their own: `support.http.worker:app`, under any ASGI server.
+"""An application for other processes: `support.http.worker:app`, under any ASGI server.
 
-With `WORKER_REDIS` in the environment, the URL of a server, it is one of the workers that share
-what is there. Run as a program, it is served by two workers of `run_http`.
+With the URL of a server in `WORKER_REDIS`, it is one of several workers that share it. As a
+program, two workers of `run_http` serve it.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ async def on_call_tool(self: Any, session: Session, params: CallToolRequestParam
     given: JsonObject = params.arguments or {}
     said = str(os.getpid())
     if params.name == "publish":
-        # Whoever calls does not know which process answers.
+        # The caller does not know which process answers.
         if given["pid"] == said:
             await self.resource_updated(f"file:///{said}")
         else:
@@ -56,7 +56,7 @@ async def on_read_resource(
     return m.ReadResourceResult(contents=[m.TextResourceContents(uri=params.uri, text="")])
 
 
-def made() -> pkg.HttpApp:
+def build_app() -> pkg.HttpApp:
     """The application."""
     url = os.environ.get("WORKER_REDIS")
     shared = None if url is None else pkg.Shared(engine=pkg.RedisEngine(url))
@@ -67,7 +67,7 @@ def made() -> pkg.HttpApp:
     return pkg.http_app(ours, revisions=pkg.REVISIONS, http=http)
 
 
-app = made()
+app = build_app()
 
 if __name__ == "__main__":
     logging.basicConfig(format="%(levelname)s %(message)s")

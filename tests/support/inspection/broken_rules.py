@@ -1,4 +1,4 @@
-"""For each rule of an inspection a session that breaks it, and one like it that keeps it."""
+"""For each rule of an inspection, a session that breaks it, and a similar one that keeps it."""
 
 import json
 from typing import Any, Final
@@ -16,12 +16,12 @@ from mcp_protogen.servers.inspect.transcript import (
 
 from support.inspection.sessions import (
     ID,
-    asked,
     error,
     exchange,
     note,
-    opened,
+    open_exchange,
     request,
+    request_exchange,
     result,
     session,
 )
@@ -37,18 +37,22 @@ def pair(broken: Exchange, kept: Exchange, **about: Any) -> Pair:
     return session(broken, **about), session(kept, **about)
 
 
-def coded(probe: str, method: str, wrong: int, right: int, **about: Any) -> Pair:
-    """A request that has to be refused with one error, and is with another."""
-    return pair(asked(probe, method, error(wrong)), asked(probe, method, error(right)), **about)
+def error_pair(probe: str, method: str, wrong: int, right: int, **about: Any) -> Pair:
+    """Return a request that needs one error, and gets the wrong or the right one."""
+    return pair(
+        request_exchange(probe, method, error(wrong)),
+        request_exchange(probe, method, error(right)),
+        **about,
+    )
 
 
 def plain(method: str, answer: dict[str, Any]) -> Exchange:
     """The step of a method, by its name."""
-    return asked(method, method, answer)
+    return request_exchange(method, method, answer)
 
 
-def noted(broken: dict[str, Any], kept: dict[str, Any], **about: Any) -> Pair:
-    """A message of the server beside the answer to a ping."""
+def message_pair(broken: dict[str, Any], kept: dict[str, Any], **about: Any) -> Pair:
+    """Return a server message beside the answer to a ping."""
     ping = request("ping")
     return pair(
         exchange("ping", ping, broken, result()), exchange("ping", ping, kept, result()), **about
@@ -56,13 +60,13 @@ def noted(broken: dict[str, Any], kept: dict[str, Any], **about: Any) -> Pair:
 
 
 def noted_text(text: bytes) -> Pair:
-    """An answer as a text, in place of one that is strict JSON."""
+    """Return an answer as a text that is not strict JSON."""
     ping = request("ping")
     return pair(exchange("ping", ping, text), exchange("ping", ping, _ANSWER.encode()), **_LOGGING)
 
 
-def statused(probe: str, wrong: int, right: int, **about: Any) -> Pair:
-    """A status over HTTP."""
+def status_pair(probe: str, wrong: int, right: int, **about: Any) -> Pair:
+    """Return a status over HTTP."""
     sent = request("ping")
     return pair(
         exchange(probe, sent, status=wrong),
@@ -77,14 +81,14 @@ def tool(**members: Any) -> dict[str, Any]:
 
 
 def tools(*listed: dict[str, Any]) -> Exchange:
-    return asked("tools/list", "tools/list", result({"tools": list(listed)}))
+    return request_exchange("tools/list", "tools/list", result({"tools": list(listed)}))
 
 
 def listing(method: str, member: str, *items: dict[str, Any]) -> Exchange:
-    return asked(method, method, result({member: list(items)}))
+    return request_exchange(method, method, result({member: list(items)}))
 
 
-def called(value: dict[str, Any], schema: dict[str, Any] | None = None) -> Session:
+def call_session(value: dict[str, Any], schema: dict[str, Any] | None = None) -> Session:
     """A call of a tool with an output schema."""
     call = exchange("tools/call", request("tools/call", {"name": "add"}), result(value))
     return session(tools(tool(outputSchema=schema or {"type": "object"})), call)
@@ -102,37 +106,37 @@ def _progress(*values: float, token: str = "t") -> Session:
     return session(exchange("tools/call", request("tools/call", _TOKEN), *notes, error(-1)))
 
 
-def _begun(**answered: str) -> Session:
+def _http_session(**answered: str) -> Session:
     return session(
         transport=HTTP,
-        opening=opened("2025-11-25", {}, status=200, answered={**JSON, **answered}),
+        opening=open_exchange("2025-11-25", {}, status=200, answered={**JSON, **answered}),
     )
 
 
 def _in_session(id: str) -> Session:
-    """A session with the id ab, in which a ping is answered with an id."""
+    """Return a session with the id ab, in which the answer to a ping has an id."""
     sent: dict[str, Any] = {"headers": {"mcp-session-id": "ab"}, "status": 200}
-    begun = _begun(**{"mcp-session-id": "ab"})
+    begun = _http_session(**{"mcp-session-id": "ab"})
     begun.exchanges.append(
         exchange("ping", request("ping"), result(), answered={**JSON, "mcp-session-id": id}, **sent)
     )
     return begun
 
 
-def _refused(answered: dict[str, str], *more: Exchange) -> Session:
+def _refused_session(answered: dict[str, str], *more: Exchange) -> Session:
     opening = exchange("open", request("initialize"), status=401, answered=answered)
     return session(*more, transport=HTTP, opening=opening)
 
 
 def _metadata(value: dict[str, Any]) -> Session:
     known = exchange("resource metadata", None, value, status=200, answered=JSON)
-    return _refused({"www-authenticate": "Bearer"}, known)
+    return _refused_session({"www-authenticate": "Bearer"}, known)
 
 
 _ANSWER: Final = json.dumps(result())
 _LOG: Final = note("notifications/message", {"level": "info", "data": "x"})
 _LOGGING: Final[dict[str, Any]] = {"capabilities": {"logging": {}}}
-_SET: Final = asked("logging/setLevel", "logging/setLevel", result())
+_SET: Final = request_exchange("logging/setLevel", "logging/setLevel", result())
 _STATELESS: Final[dict[str, Any]] = {"revision": STATELESS}
 _WITHOUT: Final = "tasks/get without the extension", "tasks/get"
 _CHANGED: Final = "notifications/tools/list_changed"
@@ -152,7 +156,7 @@ def of_messages() -> dict[str, Pair]:
         "not-strict-json": noted_text(_ANSWER.replace("{}", '{"a": NaN}').encode()),
         "lone-surrogate": noted_text(_ANSWER.replace("{}", '{"a": "\\ud83d"}').encode()),
         "several-messages": noted_text(f"{_ANSWER} {json.dumps(_LOG)}".encode()),
-        "invalid-envelope": noted({"jsonrpc": "2.0", "id": ID}, _LOG, **_LOGGING),
+        "invalid-envelope": message_pair({"jsonrpc": "2.0", "id": ID}, _LOG, **_LOGGING),
         "invalid-message": pair(tools(tool(inputSchema={"type": "array"})), tools(tool())),
         "unknown-id": pair(
             exchange("ping", ping, result(id=str(ID)), result()), exchange("ping", ping, result())
@@ -169,11 +173,11 @@ def of_messages() -> dict[str, Pair]:
         "ended-early": pair(
             exchange("no JSON", b"{", outcome=CLOSED), exchange("no JSON", b"{", error(-32700))
         ),
-        "unknown-method-sent": noted(request("made/up"), note("notifications/made_up")),
-        "client-capability-assumed": noted(request("roots/list"), request("ping", id="s")),
-        "notification-undeclared": noted(note(_CHANGED), note("notifications/made_up")),
-        "log-undeclared": (noted(_LOG, _LOG)[0], noted(_LOG, _LOG, **_LOGGING)[0]),
-        "request-of-server": noted(
+        "unknown-method-sent": message_pair(request("made/up"), note("notifications/made_up")),
+        "client-capability-assumed": message_pair(request("roots/list"), request("ping", id="s")),
+        "notification-undeclared": message_pair(note(_CHANGED), note("notifications/made_up")),
+        "log-undeclared": (message_pair(_LOG, _LOG)[0], message_pair(_LOG, _LOG, **_LOGGING)[0]),
+        "request-of-server": message_pair(
             request("roots/list"), note("notifications/made_up"), **_STATELESS
         ),
         "sent-too-early": (
@@ -182,52 +186,56 @@ def of_messages() -> dict[str, Pair]:
         ),
         "unknown-revision-agreed": (
             session(revision=UNKNOWN_REVISION),
-            session(revision=UNKNOWN_REVISION, opening=opened("2025-11-25", {})),
+            session(revision=UNKNOWN_REVISION, opening=open_exchange("2025-11-25", {})),
         ),
     }
 
 
 def _with_early(early: dict[str, Any]) -> Exchange:
-    first = opened("2025-11-25", {"tools": {"listChanged": True}, "logging": {}})
+    first = open_exchange("2025-11-25", {"tools": {"listChanged": True}, "logging": {}})
     return exchange("open", first.request, early, first.answer)
 
 
 def of_errors() -> dict[str, Pair]:
-    """The rules about what is answered to mistakes."""
+    """Yield the rules about errors."""
     missing = "unknown resource", "resources/read"
     return {
-        "unknown-method-code": coded("unknown method", "none", -32600, -32601),
-        "wrong-params-code": coded("wrong params", "tools/call", -32603, -32602),
+        "unknown-method-code": error_pair("unknown method", "none", -32600, -32601),
+        "wrong-params-code": error_pair("wrong params", "tools/call", -32603, -32602),
         "unknown-tool-code": pair(
-            asked("unknown tool", "tools/call", result({"content": [], "isError": True})),
-            asked("unknown tool", "tools/call", error(-32602)),
+            request_exchange(
+                "unknown tool", "tools/call", result({"content": [], "isError": True})
+            ),
+            request_exchange("unknown tool", "tools/call", error(-32602)),
         ),
-        "unknown-prompt-code": coded("unknown prompt", "prompts/get", -32603, -32602),
-        "missing-argument-code": coded("prompt without its arguments", "prompts/get", 0, -32602),
-        "resource-missing-code": coded(*missing, -32602, -32002),
-        "resource-missing-error": coded(*missing, -32002, -32602, **_STATELESS),
-        "wrong-log-level-code": coded("wrong log level", "logging/setLevel", -32603, -32602),
+        "unknown-prompt-code": error_pair("unknown prompt", "prompts/get", -32603, -32602),
+        "missing-argument-code": error_pair(
+            "prompt without its arguments", "prompts/get", 0, -32602
+        ),
+        "resource-missing-code": error_pair(*missing, -32602, -32002),
+        "resource-missing-error": error_pair(*missing, -32002, -32602, **_STATELESS),
+        "wrong-log-level-code": error_pair("wrong log level", "logging/setLevel", -32603, -32602),
         "wrong-cursor-code": pair(
-            asked("tools/list wrong cursor", "tools/list", result({"tools": []})),
-            asked("tools/list wrong cursor", "tools/list", error(-32602)),
+            request_exchange("tools/list wrong cursor", "tools/list", result({"tools": []})),
+            request_exchange("tools/list wrong cursor", "tools/list", error(-32602)),
         ),
-        "meta-missing-code": coded(
+        "meta-missing-code": error_pair(
             "without clientCapabilities", "server/discover", -32600, -32602, **_STATELESS
         ),
-        "unsupported-revision-code": coded(
+        "unsupported-revision-code": error_pair(
             "unknown revision in _meta", "server/discover", -32600, -32022, **_STATELESS
         ),
         "unsupported-revision-data": pair(
-            asked("unknown revision in _meta", "server/discover", error(-32022)),
-            asked(
+            request_exchange("unknown revision in _meta", "server/discover", error(-32022)),
+            request_exchange(
                 *("unknown revision in _meta", "server/discover"),
                 error(-32022, {"supported": [STATELESS], "requested": "x"}),
             ),
             **_STATELESS,
         ),
         "missing-capability-data": pair(
-            asked(*_WITHOUT, error(-32021, {"requiredCapabilities": {}})),
-            asked(*_WITHOUT, error(-32021, {"requiredCapabilities": {"roots": {}}})),
+            request_exchange(*_WITHOUT, error(-32021, {"requiredCapabilities": {}})),
+            request_exchange(*_WITHOUT, error(-32021, {"requiredCapabilities": {"roots": {}}})),
             **_STATELESS,
         ),
         "no-jsonrpc-accepted": pair(
@@ -246,13 +254,14 @@ def of_errors() -> dict[str, Pair]:
 
 
 def of_features() -> dict[str, Pair]:
-    """The rules about capabilities and what is done with them."""
+    """Yield the rules about capabilities and features."""
     hidden = "tools/list undeclared", "tools/list"
     batched = exchange("batch", _BATCH, [result(), result(id=6)])
     return {
         "declared-method-missing": pair(plain("tools/list", error(-32601)), tools()),
         "served-undeclared": pair(
-            asked(*hidden, result({"tools": [tool()]})), asked(*hidden, result({"tools": []}))
+            request_exchange(*hidden, result({"tools": [tool()]})),
+            request_exchange(*hidden, result({"tools": []})),
         ),
         "listed-not-readable": pair(
             plain("resources/read", error(-32603)),
@@ -269,7 +278,7 @@ def of_features() -> dict[str, Pair]:
             session(_SET, exchange("ping", request("ping"), _LOG, result()), **_LOGGING),
             session(exchange("ping", request("ping"), _LOG, result()), _SET, **_LOGGING),
         ),
-        "log-unasked": noted(_LOG, note("notifications/made_up"), **_LOGGING, **_STATELESS),
+        "log-unasked": message_pair(_LOG, note("notifications/made_up"), **_LOGGING, **_STATELESS),
         "progress-token-unknown": (_progress(1, token="other"), _progress(1)),
         "progress-not-rising": (_progress(2, 1), _progress(1, 2)),
         "too-much": pair(
@@ -287,7 +296,7 @@ def _page(cursor: str) -> dict[str, Any]:
 
 
 def of_offers() -> dict[str, Pair]:
-    """The rules about tools, prompts, resources and what comes of them."""
+    """Yield the rules about tools, prompts, resources and their results."""
     prompt, resource = {"name": "p"}, {"name": "r", "uri": "file:///r"}
     templates = "resources/templates/list", "resourceTemplates"
     image = {"type": "image", "mimeType": "image/png"}
@@ -303,14 +312,14 @@ def of_offers() -> dict[str, Pair]:
         "tool-schema-invalid": pair(
             tools(tool(inputSchema={"type": "object", "required": "n"})), tools(tool())
         ),
-        "structured-missing": (called({"content": [_TEXT]}), called(structured)),
+        "structured-missing": (call_session({"content": [_TEXT]}), call_session(structured)),
         "structured-misfit": (
-            called({**structured, "structuredContent": {"n": "1"}}, number),
-            called(structured, number),
+            call_session({**structured, "structuredContent": {"n": "1"}}, number),
+            call_session(structured, number),
         ),
         "structured-without-text": (
-            called({**structured, "content": []}),
-            called(structured),
+            call_session({**structured, "content": []}),
+            call_session(structured),
         ),
         "resource-uri": pair(
             listing("resources/list", "resources", {**resource, "uri": "r"}),
@@ -325,26 +334,30 @@ def of_offers() -> dict[str, Pair]:
             tools(tool(icons=[{"src": "https://example.com/i.png"}])),
         ),
         "binary-not-base64": (
-            called({"content": [{**image, "data": "%"}], "structuredContent": {}}),
-            called({"content": [{**image, "data": "AAAA"}], "structuredContent": {}}),
+            call_session({"content": [{**image, "data": "%"}], "structuredContent": {}}),
+            call_session({"content": [{**image, "data": "AAAA"}], "structuredContent": {}}),
         ),
     }
 
 
 def listening(*received: dict[str, Any], **wanted: Any) -> Exchange:
-    """A subscription, by default to changes of tools, and what came."""
+    """Return a subscription, by default to changes of tools, and its messages."""
     asked = request("subscriptions/listen", {"notifications": wanted or {"toolsListChanged": True}})
     return exchange("subscriptions/listen", asked, *received)
 
 
-def _told(method: str, params: dict[str, Any] | None = None, id: Any = ID) -> dict[str, Any]:
+def _subscription_note(
+    method: str, params: dict[str, Any] | None = None, id: Any = ID
+) -> dict[str, Any]:
     """A notification on a subscription."""
     return note(method, {**(params or {}), "_meta": {_SUBSCRIPTION: id}})
 
 
-def acknowledged(id: Any = ID, **honoured: Any) -> dict[str, Any]:
+def acknowledgment(id: Any = ID, **honoured: Any) -> dict[str, Any]:
     """The first message on a subscription."""
-    return _told("notifications/subscriptions/acknowledged", {"notifications": honoured}, id)
+    return _subscription_note(
+        "notifications/subscriptions/acknowledged", {"notifications": honoured}, id
+    )
 
 
 _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
@@ -353,19 +366,25 @@ _SUBSCRIPTION: Final = "io.modelcontextprotocol/subscriptionId"
 def of_subscriptions() -> dict[str, Pair]:
     """The rules about subscriptions."""
     about: dict[str, Any] = {**_STATELESS, "capabilities": {"tools": {"listChanged": True}}}
-    kept = listening(acknowledged(toolsListChanged=True), _told(_CHANGED))
+    kept = listening(acknowledgment(toolsListChanged=True), _subscription_note(_CHANGED))
     end = exchange(
         "subscriptions/listen cancelled", note("notifications/cancelled", {"requestId": ID})
     )
-    later = exchange("unknown method", request("none", id=6), _told(_CHANGED), error(-32601, id=6))
+    later = exchange(
+        "unknown method", request("none", id=6), _subscription_note(_CHANGED), error(-32601, id=6)
+    )
     answered = exchange(end.probe, end.request, result({"resultType": "complete"}))
     return {
-        "listen-not-acknowledged": pair(listening(_told(_CHANGED), acknowledged()), kept, **about),
+        "listen-not-acknowledged": pair(
+            listening(_subscription_note(_CHANGED), acknowledgment()), kept, **about
+        ),
         "subscription-id": pair(
-            listening(acknowledged(), _told(_CHANGED, id=str(ID))), kept, **about
+            listening(acknowledgment(), _subscription_note(_CHANGED, id=str(ID))), kept, **about
         ),
         "subscription-unasked": pair(
-            listening(acknowledged(), _told("notifications/prompts/list_changed")), kept, **about
+            listening(acknowledgment(), _subscription_note("notifications/prompts/list_changed")),
+            kept,
+            **about,
         ),
         "acknowledged-too-much": (
             session(kept, capabilities={"tools": {}}, **_STATELESS),
@@ -373,7 +392,7 @@ def of_subscriptions() -> dict[str, Pair]:
         ),
         "subscription-goes-on": (session(kept, end, later, **about), session(kept, later, **about)),
         "cancelled-answered": (session(kept, answered, **about), session(kept, end, **about)),
-        "cancelled-by-server": noted(
+        "cancelled-by-server": message_pair(
             note("notifications/cancelled", {"requestId": ID}), note("notifications/x"), **about
         ),
     }
@@ -389,10 +408,12 @@ def of_extensions() -> dict[str, Pair]:
         "io.modelcontextprotocol/clientCapabilities": {"extensions": {_TASKS: {}}}
     }
     return {
-        "unknown-task-code": coded(get, "tasks/get", -32603, -32602),
-        "unknown-task-changed-code": coded(cancel, "tasks/cancel", -32603, -32602, **_STATELESS),
-        "task-cursor-code": coded("tasks/list wrong cursor", "tasks/list", -32603, -32602),
-        "missing-extension-code": coded(*_WITHOUT, -32602, -32021, **_STATELESS),
+        "unknown-task-code": error_pair(get, "tasks/get", -32603, -32602),
+        "unknown-task-changed-code": error_pair(
+            cancel, "tasks/cancel", -32603, -32602, **_STATELESS
+        ),
+        "task-cursor-code": error_pair("tasks/list wrong cursor", "tasks/list", -32603, -32602),
+        "missing-extension-code": error_pair(*_WITHOUT, -32602, -32021, **_STATELESS),
         "result-type": pair(
             exchange("tools/call", request("tools/call"), result(made)),
             exchange("tools/call", request("tools/call", {"_meta": knows}), result(made)),
@@ -425,7 +446,7 @@ def of_streams() -> dict[str, Pair]:
             exchange(json_only, ping, result(), **FINE),
             transport=HTTP,
         ),
-        "accept-refused": statused("Accept with weights", 406, 200),
+        "accept-refused": status_pair("Accept with weights", 406, 200),
         "stream-buffered": pair(
             exchange("ping", ping, result(), **stream),
             exchange(
@@ -453,12 +474,12 @@ def of_http() -> dict[str, Pair]:
     """The rules of HTTP."""
     ping, told = request("ping"), note("notifications/initialized")
     stateless: dict[str, Any] = {**_STATELESS, "transport": HTTP}
-    mismatch = asked("no Mcp-Method", "server/discover", error(-32020), status=400)
-    other = asked("other Mcp-Method", "server/discover", error(-32020), status=400)
+    mismatch = request_exchange("no Mcp-Method", "server/discover", error(-32020), status=400)
+    other = request_exchange("other Mcp-Method", "server/discover", error(-32020), status=400)
     served = {**FINE}
     discovered = result({**_NEW, "capabilities": {}, "supportedVersions": [STATELESS]})
     return {
-        "server-error": statused("ping", 500, 400),
+        "server-error": status_pair("ping", 500, 400),
         "content-type": pair(
             exchange("ping", ping, result(), status=200, answered={"content-type": "text/html"}),
             exchange("ping", ping, result(), **FINE),
@@ -475,32 +496,39 @@ def of_http() -> dict[str, Pair]:
             transport=HTTP,
         ),
         "session-id-characters": (
-            _begun(**{"mcp-session-id": "a b"}),
-            _begun(**{"mcp-session-id": "ab"}),
+            _http_session(**{"mcp-session-id": "a b"}),
+            _http_session(**{"mcp-session-id": "ab"}),
         ),
         "session-id-changed": (_in_session("cd"), _in_session("ab")),
-        "session-id-missing-status": statused("no session id", 200, 400),
-        "session-id-unknown-status": statused("wrong session id", 400, 404),
-        "session-ended-status": statused("ping after DELETE", 200, 404),
-        "version-header-status": statused("wrong version header", 200, 400),
-        "version-header-required": statused("no version header", 400, 200),
-        "origin-accepted": statused("foreign Origin", 200, 403),
-        "origin-status": statused("foreign Origin", 400, 403),
-        "get-status": statused("GET", 404, 405),
-        "method-not-allowed-status": statused("GET", 400, 405, **_STATELESS),
+        "session-id-missing-status": status_pair("no session id", 200, 400),
+        "session-id-unknown-status": status_pair("wrong session id", 400, 404),
+        "session-ended-status": status_pair("ping after DELETE", 200, 404),
+        "version-header-status": status_pair("wrong version header", 200, 400),
+        "version-header-required": status_pair("no version header", 400, 200),
+        "origin-accepted": status_pair("foreign Origin", 200, 403),
+        "origin-status": status_pair("foreign Origin", 400, 403),
+        "get-status": status_pair("GET", 404, 405),
+        "method-not-allowed-status": status_pair("GET", 400, 405, **_STATELESS),
         "header-missing-status": pair(
-            asked("no Mcp-Method", "server/discover", discovered, **served), mismatch, **stateless
-        ),
-        "header-mismatch-status": pair(
-            asked("other Mcp-Method", "server/discover", discovered, **served), other, **stateless
-        ),
-        "error-status": pair(
-            asked("unknown method", "none", error(-32601), **FINE),
-            asked("unknown method", "none", error(-32601), status=404),
+            request_exchange("no Mcp-Method", "server/discover", discovered, **served),
+            mismatch,
             **stateless,
         ),
-        "body-not-refused": statused("no JSON", 202, 400),
-        "challenge-missing": (_refused({}), _refused({"www-authenticate": "Bearer"})),
+        "header-mismatch-status": pair(
+            request_exchange("other Mcp-Method", "server/discover", discovered, **served),
+            other,
+            **stateless,
+        ),
+        "error-status": pair(
+            request_exchange("unknown method", "none", error(-32601), **FINE),
+            request_exchange("unknown method", "none", error(-32601), status=404),
+            **stateless,
+        ),
+        "body-not-refused": status_pair("no JSON", 202, 400),
+        "challenge-missing": (
+            _refused_session({}),
+            _refused_session({"www-authenticate": "Bearer"}),
+        ),
         "resource-metadata": (
             _metadata({}),
             _metadata({"authorization_servers": ["https://issuer.example"]}),

@@ -1,4 +1,4 @@
-"""A server with many faults, as a program that needs nothing; others that only make trouble.
+"""A server with many faults, as a program without dependencies; others only make trouble.
 
 python faulty_server.py [faults|silent|flood|long-line|pages|deaf|utf-16]
 """
@@ -33,7 +33,7 @@ TOOLS: list[dict[str, Any]] = [
 
 
 def faults(message: Any) -> None:
-    """Answer wrongly where that can be."""
+    """Answer wrongly where possible."""
     method: Any = message.get("method")
     if method == "initialize":
         version = message["params"]["protocolVersion"]
@@ -64,7 +64,7 @@ def faults(message: Any) -> None:
 
 
 def trouble(kind: str, message: Any) -> None:
-    """Answer so that a client without limits would come to harm."""
+    """Answer so as to harm a client without limits."""
     if message.get("method") == "initialize" and kind in ("pages", "deaf"):
         version = message["params"]["protocolVersion"]
         server = {"name": kind, "version": "1"}

@@ -1,4 +1,4 @@
-"""Sessions as an inspection would have recorded them, in few words."""
+"""Sessions as an inspection records them, in few words."""
 
 import json
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from mcp_protogen.servers.connect.traffic import PassedMessage
 from mcp_protogen.servers.inspect.revision_facts import STDIO
-from mcp_protogen.servers.inspect.rules import judged
+from mcp_protogen.servers.inspect.rules import judge
 from mcp_protogen.servers.inspect.transcript import Exchange, Session
 
 from support.revisions import STATELESS
@@ -19,7 +19,7 @@ Json = dict[str, Any]
 
 
 def message(sender: str, value: Any) -> PassedMessage:
-    """A message of one side; bytes are what they are."""
+    """Return a message of one side; bytes stay as they are."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
     return PassedMessage(0.5, "client" if sender == "client" else "server", data)
 
@@ -42,19 +42,19 @@ def error(code: int, data: Any = None, id: Any = ID) -> Json:
 
 
 def exchange(probe: str, sent: Any, *received: Any, **http: Any) -> Exchange:
-    """One step: what was sent, and what came."""
+    """Return one step: a sent message, and the answers."""
     asked = () if sent is None else (message("client", sent),)
-    answers = tuple(message("server", one) for one in received)
+    answers = tuple(message("server", value) for value in received)
     return Exchange(probe=probe, messages=(*asked, *answers), **http)
 
 
-def asked(probe: str, method: str, answer: Json, **http: Any) -> Exchange:
+def request_exchange(probe: str, method: str, answer: Json, **http: Any) -> Exchange:
     """A request with its answer."""
     return exchange(probe, request(method), answer, **http)
 
 
-def opened(revision: str, capabilities: Mapping[str, Any], **http: Any) -> Exchange:
-    """The first step of a session, which agrees to the revision."""
+def open_exchange(revision: str, capabilities: Mapping[str, Any], **http: Any) -> Exchange:
+    """Return the first step of a session, which agrees to the revision."""
     declared: Json = {"capabilities": dict(capabilities)}
     if revision == STATELESS:
         declared |= {"supportedVersions": [revision], "resultType": "complete"}
@@ -72,11 +72,11 @@ def session(
     capabilities: Mapping[str, Any] | None = None,
     opening: Exchange | None = None,
 ) -> Session:
-    """A session that begins well, unless there is another `opening`."""
-    first = opening or opened(revision, USUAL if capabilities is None else capabilities)
+    """Return a session that begins well, unless there is another `opening`."""
+    first = opening or open_exchange(revision, USUAL if capabilities is None else capabilities)
     return Session(revision=revision, transport=transport, exchanges=[first, *exchanges])
 
 
 def codes(*sessions: Session) -> set[str]:
-    """The codes of the rules that sessions break."""
-    return {breach.rule.code for breach in judged(sessions)}
+    """Return the codes of the rules that sessions break."""
+    return {breach.rule.code for breach in judge(sessions)}

@@ -64,7 +64,7 @@ def main() -> None:
 
 
 def read_uncounted(found: Mapping[str, Iterable[Mutation]]) -> dict[tuple[str, str], str]:
-    """Return the reasons by place and change; raise `SystemExit` for a change that is not there."""
+    """Return the reasons by place and change; raise `SystemExit` for an unknown change."""
     entries: list[dict[str, str]] = json.loads(UNCOUNTED.read_text("utf-8"))
     reasons = {(entry["place"], entry["change"]): entry["reason"] for entry in entries}
     known = {(mutation.place, mutation.change) for area in found.values() for mutation in area}
@@ -74,7 +74,7 @@ def read_uncounted(found: Mapping[str, Iterable[Mutation]]) -> dict[tuple[str, s
 
 
 class Verdicts:
-    """Verdicts of earlier runs: valid while the changed file and the test do not change."""
+    """Verdicts of earlier runs: valid while the changed file and the test stay the same."""
 
     def __init__(self, file: Path, root: Path = ROOT) -> None:
         self._file = file
@@ -87,7 +87,7 @@ class Verdicts:
         return killer if digests == self._digests(mutation, killer) else None
 
     def add(self, mutation: Mutation, killer: str | None) -> None:
-        """Keep a verdict, in one step."""
+        """Store a verdict, in one step."""
         self._known.pop(self._key(mutation), None)
         if killer is not None:
             self._known[self._key(mutation)] = [killer, *self._digests(mutation, killer)]
@@ -119,7 +119,7 @@ def try_all(
     verdicts: Verdicts,
     tests_of: Callable[[str], list[str]],
 ) -> None:
-    """Try each change of a sample that no test is known to notice."""
+    """Try each change of a sample for which no killer is known."""
     judge.workshop.lay_out()
     for area, mutations in areas.items():
         for mutation in mutations:

@@ -180,7 +180,7 @@ def _change_and_or(node: ast.BoolOp) -> Iterator[_Change]:
 
 
 def _change_condition(node: ast.If | ast.While | ast.IfExp) -> Iterator[_Change]:
-    # A comparison alone is flipped already, and a constant swapped.
+    # A comparison is flipped, and a constant swapped, anyway.
     if not isinstance(node.test, ast.Constant) and (
         not isinstance(node.test, ast.Compare) or len(node.test.ops) > 1
     ):

@@ -30,10 +30,10 @@ def find_all(root: Path) -> dict[str, list[Mutation]]:
 
 
 def sample(mutations: Sequence[Mutation], seed: str, one_of: int) -> list[Mutation]:
-    """Return every so many changes of an area, at least three, and first one of each kind.
+    """Return a sample of an area's changes: at least three, and first one of each kind.
 
-    The rank of a change depends on its file's name, its function and itself, so that edits of
-    other code and moves of files keep the sample.
+    The rank of a change depends on its file's name, its function and itself, so that edits of other
+    code and moves of files keep the sample.
     """
     turns: dict[str, int] = defaultdict(int)
     ordered: list[tuple[int, str, Mutation]] = []

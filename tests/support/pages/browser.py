@@ -1,7 +1,7 @@
-"""A real browser for tests: headless Chromium, spoken to over a pipe.
+"""Headless Chromium for tests, controlled over a pipe.
 
-The Chrome DevTools Protocol, as far as these tests need it: messages are JSON, each ended by a NUL,
-on descriptors 3 and 4 (https://chromedevtools.github.io/devtools-protocol/). No library is needed.
+A small part of the Chrome DevTools Protocol: messages are JSON, each ended by a NUL, on descriptors
+3 and 4 (https://chromedevtools.github.io/devtools-protocol/). It needs no library.
 """
 
 import json
@@ -44,17 +44,17 @@ os.execv(sys.argv[3], sys.argv[3:])
 
 
 def executable() -> str | None:
-    """Return where Chromium is, if it is installed."""
+    """Return the path of Chromium, if installed."""
     return find_program("chromium", "chromium-browser", "google-chrome")
 
 
 class BrowserError(Exception):
-    """The browser refused a command, or was not heard of in time."""
+    """The browser refused a command, or did not answer in time."""
 
 
 @dataclass
 class _Pipe:
-    """Sends commands and sorts what comes back into answers and events."""
+    """A sender of commands that sorts incoming messages into answers and events."""
 
     reading: int
     writing: int
@@ -80,7 +80,7 @@ class _Pipe:
         raise AssertionError
 
     def wait(self, method: str) -> Json:
-        """The next event of a kind, one that has come already included."""
+        """Return the next event of a kind, including earlier ones."""
         for event in self.events:
             if event.get("method") == method:
                 self.events.remove(event)
@@ -108,23 +108,23 @@ class _Pipe:
 
 @dataclass
 class Page:
-    """One tab; `complaints` and `requests` are those since an address was opened in it."""
+    """One tab; `complaints` and `requests` cover the time since an address was opened."""
 
     pipe: _Pipe
     session: str
 
     def __call__(self, method: str, **params: Any) -> Json:
-        """Carry out one command of the protocol."""
+        """Run one command of the protocol."""
         return self.pipe.send(method, params, self.session)
 
     def open(self, url: str) -> None:
-        """Load an address and wait until everything of it is there."""
+        """Load an address and wait until it is complete."""
         self.pipe.events.clear()
         self("Page.navigate", url=url)
         self.pipe.wait("Page.loadEventFired")
 
     def evaluate(self, expression: str) -> Any:
-        """The value of a JavaScript expression; fails if it throws."""
+        """Return the value of a JavaScript expression; fail if it throws."""
         answer = self(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -149,11 +149,11 @@ class Page:
         )
 
     def scripting(self, *, on: bool) -> None:
-        """Let pages run scripts, or not; counts for what is opened afterwards."""
+        """Allow scripts or not; applies to pages opened afterwards."""
         self("Emulation.setScriptExecutionDisabled", value=not on)
 
     def click(self, selector: str) -> None:
-        """Press and release the mouse in the middle of an element, as a hand would."""
+        """Press and release the mouse in the middle of an element."""
         place = self.evaluate(
             f"(e => {{ e.scrollIntoView({{block: 'center', behavior: 'instant'}});"
             " const r = e.getBoundingClientRect();"
@@ -182,17 +182,17 @@ class Page:
         file.write_bytes(base64.b64decode(answer["data"]))
 
     def _events(self, method: str) -> list[Json]:
-        self.evaluate("0")  # whatever happened before its answer has arrived with it
+        self.evaluate("0")  # earlier events have arrived before its answer
         return [event["params"] for event in self.pipe.events if event.get("method") == method]
 
     @property
     def requests(self) -> list[str]:
-        """The addresses that were asked for."""
+        """Return the requested addresses."""
         return [event["request"]["url"] for event in self._events("Network.requestWillBeSent")]
 
     @property
     def complaints(self) -> list[str]:
-        """Everything in the console: errors, warnings, what scripts have thrown or written."""
+        """Return everything in the console: errors, warnings, output of scripts."""
         kinds = ("Runtime.exceptionThrown", "Runtime.consoleAPICalled", "Log.entryAdded")
         return [json.dumps(event) for kind in kinds for event in self._events(kind)]
 
@@ -203,7 +203,7 @@ def _query(selector: str) -> str:
 
 @contextmanager
 def browser(program: str, profile: Path) -> Generator[Page, None, None]:
-    """A running browser with one tab, which ends with the block."""
+    """Run a browser with one tab until the end of the block."""
     to_read, to_write = os.pipe(), os.pipe()
     command = [sys.executable, "-c", _LAUNCH, str(to_read[0]), str(to_write[1]), program, *_FLAGS]
     process = subprocess.Popen(

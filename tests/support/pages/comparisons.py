@@ -1,4 +1,4 @@
-"""Comparisons to render: a small one, a large one, and one that means harm."""
+"""Comparisons to render: a small, a large and a hostile one."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +21,7 @@ from mcp_protogen.pipeline.reports.pages import PageFormat, render
 BREAKING, WARNING, INFO, NONE = Severity
 
 
-def judged(
+def severities_of(
     client: Severity, server: Severity, sdk: Severity, gateway: Severity
 ) -> dict[Reader, Severity]:
     """A severity for each reader."""
@@ -29,7 +29,7 @@ def judged(
 
 
 def everybody(severity: Severity) -> dict[Reader, Severity]:
-    """The same for all readers."""
+    """Return the same severity for all readers."""
     return dict.fromkeys(PROTOCOL, severity)
 
 
@@ -47,7 +47,7 @@ REQUIRED = ReportedChange(
     category=Category.FIELD,
     item="CallToolRequest.params.name",
     message="required",
-    severity=judged(BREAKING, INFO, BREAKING, WARNING),
+    severity=severities_of(BREAKING, INFO, BREAKING, WARNING),
     pointer="/$defs/CallToolRequestParams/properties/name",
     before="optional",
     after="required",
@@ -58,7 +58,7 @@ RETYPED = ReportedChange(
     category=Category.FIELD,
     item="CallToolResult.content",
     message="type changed",
-    severity=judged(WARNING, INFO, WARNING, WARNING),
+    severity=severities_of(WARNING, INFO, WARNING, WARNING),
     pointer="/$defs/CallToolResult/properties/content",
     before="[EmbeddedResource|ImageContent|TextContent]",
     after="[AudioContent|EmbeddedResource|ImageContent|ResourceLink|TextContent]",
@@ -69,7 +69,7 @@ NEW = ReportedChange(
     category=Category.TYPE,
     item="AudioContent",
     message="added",
-    severity=judged(INFO, INFO, INFO, NONE),
+    severity=severities_of(INFO, INFO, INFO, NONE),
     pointer="/$defs/AudioContent",
     after="object, 4 members",
 )
@@ -81,7 +81,7 @@ NOTE = Problem(
     "add",
     Level.WARNING,
 )
-# Not in the order in which they are to be shown.
+# Not in display order.
 SMALL = Comparison("2025-03-26", "2025-06-18", (NEW, RETYPED, REMOVED, REQUIRED), (NOTE,))
 NOTHING = Comparison("2025-03-26", "2025-03-26", ())
 
@@ -117,7 +117,7 @@ HARM = (
 
 
 def hostile() -> tuple[Comparison, Matrix]:
-    """Every text of it tries to be more than text."""
+    """Return a comparison whose texts all try to be markup or commands."""
     change = ReportedChange(
         "x-y", Category.FIELD, HARM, HARM, everybody(WARNING), HARM, HARM, HARM, HARM
     )
@@ -137,9 +137,9 @@ def large() -> tuple[Comparison, Matrix]:
 
 def _changes() -> Iterator[ReportedChange]:
     judgements = (
-        ("method-removed", judged(BREAKING, BREAKING, BREAKING, WARNING)),
-        ("field-type", judged(WARNING, INFO, BREAKING, WARNING)),
-        ("field-added", judged(INFO, INFO, INFO, NONE)),
+        ("method-removed", severities_of(BREAKING, BREAKING, BREAKING, WARNING)),
+        ("field-type", severities_of(WARNING, INFO, BREAKING, WARNING)),
+        ("field-added", severities_of(INFO, INFO, INFO, NONE)),
     )
     for number in range(200):
         code, severity = judgements[number % len(judgements)]

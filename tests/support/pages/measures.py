@@ -1,4 +1,4 @@
-"""What a page looks like, measured in the browser that shows it: expressions of JavaScript."""
+"""JavaScript expressions that measure a page in its browser."""
 
 import json
 from typing import Final
@@ -54,7 +54,7 @@ _CONTRAST: Final = """
 
 
 def contrast(field: str) -> str:
-    """How many texts are seen, and those that stand out less than 4.5 to 1 from their ground.
+    """Return the number of visible texts, and those with a contrast below 4.5 to 1.
 
     `field` is a field with a placeholder, which counts as a text.
     """

@@ -1,4 +1,4 @@
-"""What every client of others does at our server with a bit of everything, and is to see there."""
+"""The visit of every foreign client to our server with a bit of everything, and its results."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -18,7 +18,7 @@ ADA: Final = {"action": "accept", "content": {"name": "ada"}}
 
 
 class Row(NamedTuple):
-    """A step, what is to come of it, and where it makes sense."""
+    """A step, its expected result, and where it applies."""
 
     step: Step
     expected: Expected
@@ -27,7 +27,7 @@ class Row(NamedTuple):
     over_http: bool = False
 
 
-def _counted(*words: str | None) -> JsonObject:
+def _counted_text(*words: str | None) -> JsonObject:
     steps = [[number, 3, word] for number, word in enumerate(words, 1)]
     return {"text": "counted", "progress": steps}
 
@@ -44,9 +44,9 @@ ROWS: Final = (
     Row(("ping",), ..., before=STATELESS),
     Row(("level", "info"), ..., before=STATELESS),
     Row(("call", "echo", {"text": "hi"}), "hi"),
-    # Progress has no words yet.
-    Row(_COUNT, _counted(None, None, None), before="2025-03-26"),
-    Row(_COUNT, _counted("at 1", "at 2", "at 3"), since="2025-03-26"),
+    # Progress has no message yet.
+    Row(_COUNT, _counted_text(None, None, None), before="2025-03-26"),
+    Row(_COUNT, _counted_text("at 1", "at 2", "at 3"), since="2025-03-26"),
     Row(("call", "log", {}), "logged"),
     Row(("call", "sample", {}), "model sampled"),
     Row(("call", "roots", {}), "file:///root"),
@@ -71,7 +71,7 @@ ROWS: Final = (
 
 
 def rows(client: str, revision: str, *, over_http: bool) -> list[tuple[Step, Expected]]:
-    """What a client does in a revision, and what has to come of it."""
+    """Return the steps of a client in a revision, and their expected results."""
     return [
         (row.step, CODES.get((client, str(row.expected)), row.expected))
         for row in ROWS
@@ -84,7 +84,7 @@ def rows(client: str, revision: str, *, over_http: bool) -> list[tuple[Step, Exp
 def check(
     client: str, seen: JsonObject, done: Sequence[tuple[Step, Expected]], revision: str
 ) -> None:
-    """Require that a client saw all that there is in a revision, and nothing else."""
+    """Require that a client saw exactly the content of a revision."""
     visits.check(
         client,
         seen,

@@ -1,4 +1,4 @@
-"""What clients of others do at each server of `examples/`, and what is to come of it."""
+"""The visits of foreign clients to the servers of `examples/`, and their expected results."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from typing import Any, Final
 from support.folders import ROOT
 from support.generated.package_copy import copied_package
 from support.json_types import JsonObject
-from support.missing import untested
+from support.missing import skip_untested
 from support.peers.places import PEERS, Command
 from support.peers.spoken import NEWEST, WITHOUT
 from support.peers.visits import Expected, Peers, Step
@@ -23,7 +23,7 @@ from support.revisions import STATELESS
 
 @dataclass(frozen=True)
 class ByEra:
-    """What has to come of a step in revisions with sessions, and in those without."""
+    """The expected results of a step in revisions with sessions, and without."""
 
     sessions: Expected
     stateless: Expected
@@ -51,8 +51,8 @@ def _call(
     return ("call", name, arguments, answers), expected
 
 
-def _structured(content: Mapping[str, Any]) -> Expected:
-    """The content, and the same as text for clients that know no other."""
+def _structured_result(content: Mapping[str, Any]) -> Expected:
+    """Return the content, and the same as text for clients without structured content."""
     return {"text": re.compile("^{.*}$"), "structuredContent": content}
 
 
@@ -70,7 +70,7 @@ USES: Final[Mapping[str, Sequence[Use]]] = {
         _call(
             "convert_time",
             {"source_timezone": "Asia/Tokyo", "time": "16:30", "target_timezone": "Asia/Kolkata"},
-            _structured(
+            _structured_result(
                 {
                     "source": {"timezone": "Asia/Tokyo", "datetime": re.compile("T16:30:00.09:00")},
                     "target": {"datetime": re.compile("T13:00:00.05:30"), "is_dst": False},
@@ -78,7 +78,7 @@ USES: Final[Mapping[str, Sequence[Use]]] = {
                 }
             ),
         ),
-        _call("get_current_time", {"timezone": "UTC"}, _structured({"timezone": "UTC"})),
+        _call("get_current_time", {"timezone": "UTC"}, _structured_result({"timezone": "UTC"})),
         _call(
             "get_current_time", {"timezone": "Mars/Base"}, {"failure": re.compile("/timezone: ")}
         ),
@@ -94,7 +94,7 @@ USES: Final[Mapping[str, Sequence[Use]]] = {
             ],
         ),
         (("resources",), [GRAPH]),
-        _call("create_entities", {"entities": [ADA]}, _structured({"entities": [ADA]})),
+        _call("create_entities", {"entities": [ADA]}, _structured_result({"entities": [ADA]})),
         (
             ("watch", GRAPH, 1, "create_entities", {"entities": [ENGINE]}),
             {"heard": ["notifications/resources/updated"]},
@@ -103,7 +103,7 @@ USES: Final[Mapping[str, Sequence[Use]]] = {
         _call(
             "search_nodes",
             {"query": "PROGRAM"},
-            _structured({"entities": [ADA], "relations": [PROGRAMS_IT]}),
+            _structured_result({"entities": [ADA], "relations": [PROGRAMS_IT]}),
         ),
         (("read", GRAPH), re.compile("Ada.*programs")),
         _call(
@@ -117,7 +117,7 @@ USES: Final[Mapping[str, Sequence[Use]]] = {
             {"failure": re.compile("/entities/0/name: .*got 1\n/entities/0/entityType: ")},
         ),
         _call("delete_entities", {"entityNames": ["Ada", "Engine"]}, dict),
-        _call("read_graph", {}, _structured({"entities": [], "relations": []})),
+        _call("read_graph", {}, _structured_result({"entities": [], "relations": []})),
     ],
     "git": [
         (
@@ -156,7 +156,7 @@ USES: Final[Mapping[str, Sequence[Use]]] = {
             ["check_app_status", "weather_get_weather_forecast", "news_get_news_headlines"],
         ),
         (("resources",), ["weather://weather/forecast", "news://news/headlines"]),
-        _call("check_app_status", {}, _structured({"status": "running"})),
+        _call("check_app_status", {}, _structured_result({"status": "running"})),
         _call(
             "weather_get_weather_forecast",
             {"location": "Lisbon"},
@@ -218,14 +218,14 @@ PAGE: Final = ROOT / "docs" / "examples.md"
 
 
 def command(server: str, folder: Path, *options: str) -> Command:
-    """The command line of a server, which keeps what it has to in a folder."""
+    """Return the command line of a server that keeps its data in a folder."""
     return (
         "env",
         f"PYTHONPATH={_packages(folder)}",
         f"MEMORY_FILE_PATH={folder / 'memory.jsonl'}",
         # The site is on this machine.
         "no_proxy=127.0.0.1",
-        # A package beside the program would be found first.
+        # Otherwise a package beside the program comes first.
         *(sys.executable, "-P", EXAMPLES / f"{server}_server.py"),
         *(option.replace("FOLDER", str(folder)) for option in OPTIONS.get(server, ())),
         *options,
@@ -233,7 +233,7 @@ def command(server: str, folder: Path, *options: str) -> Command:
 
 
 def _packages(folder: Path) -> Path:
-    """A folder with the committed package under the name that users give to theirs."""
+    """Return a folder with the committed package under the name in users' projects."""
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "pkg").exists():
         (folder / "pkg").symlink_to(copied_package())
@@ -241,7 +241,7 @@ def _packages(folder: Path) -> Path:
 
 
 def uses(server: str, client: str) -> list[tuple[Step, Expected]]:
-    """What a client does at a server, and what has to come of it."""
+    """Return the steps of a client at a server, with their expected results."""
     revision = NEWEST[client]
     found: list[tuple[Step, Expected]] = []
     for step, expected in USES[server]:
@@ -259,9 +259,9 @@ def _steps(server: str, client: str, folder: Path, site: str) -> list[Step]:
 
 
 def prepare(folder: Path) -> None:
-    """Fill a folder with a repository, in which a page has changed since the only commit."""
+    """Fill a folder with a repository in which a page has changed since the only commit."""
     if shutil.which("git") is None:
-        untested("git", "the servers of examples/, used by clients of others")
+        skip_untested("git", "the servers of examples/, used by clients of others")
     repository = folder / "repository"
     repository.mkdir(parents=True)
     page = repository / "tea.html"
@@ -284,7 +284,7 @@ Visits = dict[tuple[str, str], JsonObject]
 async def visits(
     peers: Peers, clients: Sequence[str], folder: Path
 ) -> dict[str, Visits | BaseException]:
-    """Let clients use all servers, over all transports; of one that cannot, why."""
+    """Let clients use all servers over all transports; record the failure of one that cannot."""
     prepare(folder)
     at = ("-m", "http.server", "PORT", "--bind", "127.0.0.1", "--directory")
     site = await peers.server(sys.executable, *at, folder / "repository")
@@ -295,7 +295,7 @@ async def visits(
     async def of_one(client: str) -> Visits:
         visitor = await peers.visitor(client)
         seen: Visits = {}
-        for server, one in zip(USES, running, strict=True):
+        for server, task in zip(USES, running, strict=True):
             for transport in TRANSPORTS:
                 own = folder / client / transport / server
                 if server == "git":
@@ -303,12 +303,12 @@ async def visits(
                 wanted = _steps(server, client, own, f"http://127.0.0.1:{site.port}")
                 if transport == "stdio":
                     seen[server, transport], _ = await visitor.visit(command(server, own), wanted)
-                elif isinstance(one, BaseException):
-                    seen[server, transport] = {"failed": str(one)}
+                elif isinstance(task, BaseException):
+                    seen[server, transport] = {"failed": str(task)}
                 else:
-                    # What one client leaves behind, the next one would see.
+                    # The next client would see the traces of this one.
                     async with turns[server]:
-                        url = f"http://127.0.0.1:{one.port}/mcp"
+                        url = f"http://127.0.0.1:{task.port}/mcp"
                         seen[server, transport], _ = await visitor.visit(url, wanted)
         return seen
 
@@ -325,11 +325,10 @@ _PINNED: Final = {
 }
 
 
-def row(client: str, visits: Visits) -> str:
-    """What the page says of a client: its version, its revision, and what it was run against."""
+def row(client: str) -> str:
+    """Return the page's row for a client: its version and its revision."""
     name, file = _PINNED[client]
     pins = (PEERS / file).read_text(encoding="utf-8")
     found = re.search(rf'^ *"?{re.escape(name)}(?:==|": ")([\d.]+)', pins, re.MULTILINE)
     assert found is not None, name
-    cells = [", ".join(way for way in TRANSPORTS if (server, way) in visits) for server in USES]
-    return f"| `{name}` {found[1]} | {NEWEST[client]} | {' | '.join(cells)} |"
+    return f"| `{name}` {found[1]} | {NEWEST[client]} |"

@@ -1,6 +1,6 @@
-"""What a client does with a server to find out which features get through, and what each gives.
+"""The steps by which a client finds out which features get through, and their results.
 
-Written once for all revisions, against the stubs of whichever the client is of.
+Written once for all revisions, against the stubs of the client's own revision.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ URI: Final = "file:///a"
 
 
 def client_of(mcp: Any) -> Any:
-    """A client of the revision whose module is `mcp`, with a handler for all it may be asked."""
+    """Return a client of the revision of the module `mcp`, with a handler for every request."""
     m = mcp.models
 
     class Everything(mcp.Client):  # type: ignore[misc]
@@ -52,7 +52,7 @@ def client_of(mcp: Any) -> Any:
         async def on_elicit(self: object, params: ElicitRequestFormParams) -> object:
             fields = params.requested_schema.to_wire()["properties"]
             known = {name: field for name, field in fields.items() if name in _ENTERED}
-            content = {name: _entered(name, field) for name, field in known.items()}
+            content = {name: _enter_field(name, field) for name, field in known.items()}
             return m.ElicitResult(action="accept", content=content)
 
         setattr(Everything, "on_elicit", on_elicit)  # noqa: B010 (not in every revision)
@@ -62,8 +62,8 @@ def client_of(mcp: Any) -> Any:
 _ENTERED: Final = {"name": "ada", "color": "red", "sizes": "s, m", "taste": "none of them"}
 
 
-def _entered(name: str, field: JsonObject) -> object:
-    """What is put into a field of a form; choices of several in whatever way the form has them."""
+def _enter_field(name: str, field: JsonObject) -> object:
+    """Return the input for a field of a form; for multiple choices in the form's own way."""
     return ["s", "m"] if field["type"] == "array" else _ENTERED[name]
 
 
@@ -107,14 +107,14 @@ class Use:
     async def progress(self) -> object:
         seen: list[Progress] = []
         await self.text("count", on_progress=seen.append)
-        return [tuple(one) for one in seen]
+        return [tuple(step) for step in seen]
 
     async def resources(self) -> object:
         listed = await self.client.list_resources()
         return (await self.client.read_resource(listed.resources[0].uri)).contents[0].text
 
     async def errors(self) -> object:
-        """Whether the code for a resource that is not there is that of the client's revision."""
+        """Return whether a missing resource has the error code of the client's revision."""
         try:
             await self.client.read_resource("file:///none")
         except Exception as error:
@@ -146,7 +146,7 @@ class Use:
         return await self.text("ask", form="sizes")
 
     async def wrong_choice(self) -> object:
-        """Whether an answer outside the choices is refused as such."""
+        """Return whether an invalid choice is refused as such."""
         try:
             return await self.text("ask", form="taste")
         except Exception as error:
@@ -170,11 +170,11 @@ class Use:
             await self.client.subscribe(URI)
             await self.text("change")
         else:
-            await self._streamed()
+            await self._listen_to_changes()
         await eventually(lambda: len(self.client.changes) >= 2)
         return sorted(self.client.changes)
 
-    async def _streamed(self) -> None:
+    async def _listen_to_changes(self) -> None:
         wanted = self.m.SubscriptionFilter(tools_list_changed=True, resource_subscriptions=[URI])
         stream = asyncio.create_task(self.client.subscriptions_listen(wanted))
         await asyncio.sleep(0.1)
@@ -197,7 +197,7 @@ class Use:
 
 
 async def eventually(holds: Callable[[], bool]) -> None:
-    """Wait until something holds, at most half a minute."""
+    """Wait until a condition holds, at most half a minute."""
     for _ in range(3000):
         if holds():
             return
@@ -227,7 +227,7 @@ FEATURES: Final = (
 
 
 async def outcome(use: Use, feature: str) -> object:
-    """What a feature gives, or the error it ends with."""
+    """Return the result of a feature, or the error it ends with."""
     work: Callable[[], Awaitable[object]] = getattr(use, feature)
     try:
         return await asyncio.wait_for(work(), 10)

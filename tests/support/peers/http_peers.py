@@ -25,7 +25,7 @@ ONLY_LOOPBACK: Final = TESTS / "conformance" / "only_loopback.cjs"
 
 @dataclass
 class Served:
-    """A server that is running, which may be several processes."""
+    """A running server, perhaps of several processes."""
 
     port: int
     errors: str = ""
@@ -38,20 +38,20 @@ class Served:
                 await asyncio.sleep(0.01)
 
     async def listen(self, process: Process) -> None:
-        """Keep what a process of it writes to standard error."""
+        """Record the standard error of a process."""
         assert process.stderr is not None
         async for line in process.stderr:
             self.errors += line.decode()
 
 
 @asynccontextmanager
-async def served(
+async def serve_command(
     *command: str | Path, behind: str = "", port: int | None = None
 ) -> AsyncGenerator[Served, None]:
     """Run a server, or several `behind` a forwarder with that policy.
 
-    `PORT` in its arguments, and in the environment, is its port: the given one, or any. All of
-    them can write into the folder `MARKS` in the environment.
+    `PORT` in its arguments, and in the environment, is its port: the given one, or a free one. All
+    can write into the folder `MARKS` in the environment.
     """
     ports = [port or free_port() for _ in range(NUMBER if behind else 1)]
     one = Served(ports[0])
@@ -98,7 +98,7 @@ async def _listens(one: Served, process: Process, port: int, errors: asyncio.Tas
         try:
             _, writer = await asyncio.open_connection("127.0.0.1", port)
         except ConnectionRefusedError:
-            # There is nothing to wait for but that.
+            # Nothing else tells that it is ready.
             await asyncio.sleep(0.02)
         else:
             writer.close()
@@ -109,11 +109,11 @@ async def _listens(one: Served, process: Process, port: int, errors: asyncio.Tas
 
 
 def with_packages() -> Command:
-    """What comes before the command of a process that imports our packages."""
+    """Return the prefix of a command that imports our packages."""
     return ("env", f"PYTHONPATH={environment()['PYTHONPATH']}")
 
 
 def our_server(*arguments: str) -> Command:
-    """The command of a server made of our stubs; arguments as `our_server.py` takes them."""
+    """Return the command of a server with our stubs; arguments as for `our_server.py`."""
     program = PROGRAMS / "http_our_server.py"
     return (*with_packages(), sys.executable, program, "PORT", *arguments)

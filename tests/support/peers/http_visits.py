@@ -1,4 +1,4 @@
-"""What clients that others wrote see of a server made of our stubs over HTTP, and how it looks.
+"""Visits of foreign clients to a server with our stubs over HTTP, and their traffic.
 
 The server is that of `programs/http_our_server.py`.
 """
@@ -13,48 +13,52 @@ from support.peers.visits import Peers, Visit, visit
 CANCELLED: Final = "sleep was cancelled"
 
 
-def seen_by(
+def visit_by(
     peers: Peers, client: str, revision: str, *arguments: str, agreed: str = "", **how: Any
 ) -> Visit:
-    """What passed between a client and our server, of which the client saw all that there is."""
+    """Let a client visit our server; return the traffic after checking that it saw everything."""
     agreed = agreed or revision
     done = everything.rows(client, agreed, over_http=True)
     steps = [step for step, _ in done]
     server = our_server(*arguments)
     found = peers.run(visit(peers, client, revision, server, steps, writes=CANCELLED, **how))
     if "cut_after" in how:
-        # The TypeScript SDK tells of it.
+        # The TypeScript SDK sends it.
         errors = found.seen["errors"]
-        found.seen["errors"] = [one for one in errors if "SSE stream disconnected" not in one]
+        found.seen["errors"] = [error for error in errors if "SSE stream disconnected" not in error]
     everything.check(client, found.seen, done, agreed)
     assert found.errors.count(CANCELLED) == 1
     return found
 
 
 def check_session(found: Visit, revision: str) -> None:
-    """Whether the wire shows one session of a revision, from its beginning to its end."""
+    """Require that the traffic shows one session of a revision, from beginning to end."""
     wire = found.wire
-    (opening,) = wire.sent("initialize")
+    (opening,) = wire.posts_of("initialize")
     assert f'"protocolVersion":"{revision}"'.encode() in opening.answer
     session = opening.answered["mcp-session-id"]
-    rest = [one for one in wire.exchanges if one != opening and "mcp-method" not in one.asked]
-    assert {one.asked.get("mcp-session-id") for one in rest} == {session}
-    assert {one.asked.get("mcp-protocol-version") for one in rest} == {revision}
-    # Subscriptions are told on the stream that the client has opened for that.
-    streams = [one for one in wire.verbs("GET") if "last-event-id" not in one.asked]
-    assert [one.status for one in streams] == [200]
+    rest = [
+        exchange
+        for exchange in wire.exchanges
+        if exchange != opening and "mcp-method" not in exchange.asked
+    ]
+    assert {exchange.asked.get("mcp-session-id") for exchange in rest} == {session}
+    assert {exchange.asked.get("mcp-protocol-version") for exchange in rest} == {revision}
+    # Subscriptions report on the stream that the client opened for them.
+    streams = [exchange for exchange in wire.verbs("GET") if "last-event-id" not in exchange.asked]
+    assert [stream.status for stream in streams] == [200]
     assert b"notifications/resources/updated" in streams[0].answer
-    assert [one.status for one in wire.verbs("DELETE")] == [204]
+    assert [exchange.status for exchange in wire.verbs("DELETE")] == [204]
 
 
 def check_stateless(found: Visit, revision: str = GENERATION_2[-1]) -> None:
-    """Whether the wire shows requests that stand by themselves, each with what it has to say."""
+    """Require that the traffic shows independent requests, each with its metadata."""
     wire = found.wire
     assert wire.versions() == {revision}
-    assert {one.verb for one in wire.exchanges} == {"POST"}
-    assert not wire.sent("initialize")
-    for one in wire.exchanges:
-        # The TypeScript SDK names the methods of requests alone.
-        if "id" in one.message:
-            assert one.asked["mcp-method"] == one.message["method"]
-        assert "mcp-session-id" not in one.answered
+    assert {exchange.verb for exchange in wire.exchanges} == {"POST"}
+    assert not wire.posts_of("initialize")
+    for exchange in wire.exchanges:
+        # The TypeScript SDK names only the methods of requests.
+        if "id" in exchange.message:
+            assert exchange.asked["mcp-method"] == exchange.message["method"]
+        assert "mcp-session-id" not in exchange.answered

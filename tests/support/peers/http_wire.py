@@ -1,7 +1,7 @@
-"""A relay between a client and a server over HTTP, which sees what passes and can break a stream.
+"""A relay between a client and a server over HTTP that records traffic and can break a stream.
 
 It knows just enough of HTTP/1.1 to find the heads of requests and responses: bodies are JSON, in
-which no line begins like one of those.
+which no line begins like a head.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from support.json_types import Json
 _REQUEST: Final = re.compile(rb"(POST|GET|DELETE) (\S+) HTTP/1\.1\r\n((?:[^\r\n]+\r\n)*)\r\n")
 _RESPONSE: Final = re.compile(rb"HTTP/1\.1 (\d{3})[^\r\n]*\r\n((?:[^\r\n]+\r\n)*)\r\n")
 
-# Nothing that is posted here names a method anywhere else.
+# In these messages, only the method has this form.
 _METHOD: Final = re.compile(rb'"method":\s*"([^"]+)"')
 
 _CHUNK: Final = 65536
 
 
 class Exchange(NamedTuple):
-    """One request, and how it was answered."""
+    """One request and its answer."""
 
     verb: str
     path: str
@@ -38,19 +38,19 @@ class Exchange(NamedTuple):
 
     @property
     def message(self) -> Json:
-        """What was posted."""
+        """Return the posted message."""
         return json.loads(self.body)
 
     @property
     def method(self) -> str | None:
-        """Of the message that was posted, if it was one and has one."""
+        """Return the method of the posted message, if it has one."""
         found = _METHOD.search(self.body)
         return None if found is None else found[1].decode()
 
 
 @dataclass
 class _Talk:
-    """What has passed on one connection."""
+    """The traffic of one connection."""
 
     asked: bytearray = field(default_factory=bytearray)
     answered: bytearray = field(default_factory=bytearray)
@@ -73,8 +73,10 @@ class _Talk:
 
 def _parts(head: re.Pattern[bytes], data: bytearray) -> list[tuple[re.Match[bytes], bytes]]:
     heads = list(head.finditer(bytes(data)))
-    ends = [one.start() for one in heads[1:]] + [len(data)]
-    return [(one, bytes(data[one.end() : end])) for one, end in zip(heads, ends, strict=False)]
+    ends = [match.start() for match in heads[1:]] + [len(data)]
+    return [
+        (match, bytes(data[match.end() : end])) for match, end in zip(heads, ends, strict=False)
+    ]
 
 
 def _fields(lines: bytes) -> dict[str, str]:
@@ -83,7 +85,7 @@ def _fields(lines: bytes) -> dict[str, str]:
 
 
 class Wire:
-    """The relay; `cut_after` ends the connection on which a server says that, the first time."""
+    """The relay; `cut_after` is the text at which it first breaks a connection."""
 
     def __init__(self, target: int, cut_after: bytes | None) -> None:
         self.port = 0
@@ -95,22 +97,24 @@ class Wire:
 
     @property
     def exchanges(self) -> list[Exchange]:
-        """All that has passed, by connection."""
-        return [one for talk in self._talks for one in talk.exchanges()]
+        """Return the whole traffic, by connection."""
+        return [exchange for talk in self._talks for exchange in talk.exchanges()]
 
-    def sent(self, method: str) -> list[Exchange]:
-        """The posts of a method."""
-        return [one for one in self.exchanges if one.method == method]
+    def posts_of(self, method: str) -> list[Exchange]:
+        """Return the posts of a method."""
+        return [exchange for exchange in self.exchanges if exchange.method == method]
 
     def verbs(self, verb: str) -> list[Exchange]:
-        """The requests with an HTTP method."""
-        return [one for one in self.exchanges if one.verb == verb]
+        """Return the requests with an HTTP verb."""
+        return [exchange for exchange in self.exchanges if exchange.verb == verb]
 
     def versions(self) -> set[str | None]:
-        """The revisions that requests named in their header fields, apart from `initialize`."""
-        openings = self.sent("initialize")
+        """Return the revisions in header fields, except those of `initialize`."""
+        openings = self.posts_of("initialize")
         return {
-            one.asked.get("mcp-protocol-version") for one in self.exchanges if one not in openings
+            exchange.asked.get("mcp-protocol-version")
+            for exchange in self.exchanges
+            if exchange not in openings
         }
 
     def take(self, reader: StreamReader, writer: StreamWriter) -> None:
@@ -131,7 +135,7 @@ class Wire:
         up = asyncio.create_task(self._pump(reader, outer, talk.asked, None))
         down = asyncio.create_task(self._pump(inner, writer, talk.answered, self._cut_after))
         try:
-            # Neither side of HTTP goes on with a connection that the other has closed.
+            # In HTTP, neither side uses a connection that the other has closed.
             await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             up.cancel()
@@ -153,11 +157,11 @@ class Wire:
                     self.cuts += 1
                     return
         except ConnectionError:
-            # One of the two has gone, which ends the connection for the other.
+            # The end of either is the end for the other.
             return
 
     async def close(self) -> None:
-        """End what is still open."""
+        """Close all open connections."""
         serving: Sequence[asyncio.Task[None]] = list(self._serving)
         for task in serving:
             task.cancel()
@@ -166,7 +170,7 @@ class Wire:
 
 @asynccontextmanager
 async def wire_to(port: int, *, cut_after: bytes | None = None) -> AsyncGenerator[Wire, None]:
-    """A relay to a port of this machine."""
+    """Run a relay to a local port."""
     wire = Wire(port, cut_after)
     server = await asyncio.start_server(wire.take, "127.0.0.1", 0)
     wire.port = server.sockets[0].getsockname()[1]

@@ -1,6 +1,6 @@
-"""What gets through between each two revisions: found out with real processes, shown as tables.
+"""The features that survive between each two revisions: measured with real processes, as tables.
 
-Run as a program, it writes the tables into docs/translation.md.
+As a program, it writes the tables into docs/translation.md.
 """
 
 import asyncio
@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, Final, Literal, TypeAlias
 
 import mcp_revisions as pkg
@@ -19,10 +20,11 @@ from support.json_types import JsonObject
 from support.peers.features import FEATURES, Use, client_of, outcome
 from support.peers.places import PROGRAMS
 
-REVISIONS: Final = tuple(one.id for one in pkg.REVISIONS)
+REVISIONS: Final = tuple(revision.id for revision in pkg.REVISIONS)
 PAIRS: Final = tuple((server, client) for server in REVISIONS for client in REVISIONS)
 PAGE: Final = ROOT / "docs" / "translation.md"
 BEGIN, END = "<!-- matrix -->", "<!-- end of matrix -->"
+LOST: Final = "### What was lost on the way"
 
 Kind: TypeAlias = Literal["server", "client", "bridge"]
 KINDS: Final[tuple[Kind, ...]] = ("server", "client", "bridge")
@@ -39,7 +41,7 @@ _AT_ONCE: Final = 4
 
 @dataclass
 class Run:
-    """What a client of one revision saw of a server class of another, and what was lost."""
+    """The results of a client of one revision at a server of another, and the reported losses."""
 
     server: str
     client: str
@@ -48,24 +50,28 @@ class Run:
 
 
 async def run(kind: Kind, server: str, client: str) -> Run:
-    """One client at one server, of which one translates, or a bridge between them."""
+    """Run one client at one server, with a translation by one of them or a bridge."""
     done = Run(server, client)
 
-    def heard(line: str) -> None:
+    def read_loss(line: str) -> None:
         if line.startswith("LOST "):
             done.lost.add(line.strip().removeprefix("LOST "))
 
-    def told(lost: pkg.Loss) -> None:
+    def report_loss(lost: pkg.Loss) -> None:
         place = "/".join("*" if step.isdigit() else step for step in lost.pointer.split("/"))
-        heard(f"LOST {lost.method} {place} {lost.why}")
+        read_loss(f"LOST {lost.method} {place} {lost.why}")
 
     mcp = pkg.load(client)
     opened = pkg.stdio_client(
-        _command(kind, server), env={"PYTHONPATH": str(copy_folder())}, stderr=heard
+        _command(kind, server), env={"PYTHONPATH": str(copy_folder())}, stderr=read_loss
     )
     # A client that translates speaks the server's revision, any other its own.
-    spoken = [one for one in pkg.REVISIONS if one.id == server] if kind == "client" else None
-    options = pkg.Options(on_loss=told)
+    spoken = (
+        [revision for revision in pkg.REVISIONS if revision.id == server]
+        if kind == "client"
+        else None
+    )
+    options = pkg.Options(on_loss=report_loss)
     connected = pkg.connect(opened, client_of(mcp), revisions=spoken, options=options)
     async with connected as one:
         use = Use(one, mcp.models)
@@ -84,15 +90,15 @@ def _command(kind: Kind, server: str) -> list[str | Path]:
 
 
 async def runs(kind: Kind, pairs: Iterable[tuple[str, str]]) -> list[Run]:
-    """Pairs of servers and clients, a few at a time."""
+    """Run pairs of servers and clients, a few at a time."""
     turn = asyncio.Semaphore(_AT_ONCE)
 
-    async def one(server: str, client: str) -> Run:
+    async def run_pair(server: str, client: str) -> Run:
         async with turn:
             return await run(kind, server, client)
 
-    done = await asyncio.gather(*(one(*pair) for pair in pairs), return_exceptions=True)
-    return [_or_raised(one) for one in done]
+    done = await asyncio.gather(*(run_pair(*pair) for pair in pairs), return_exceptions=True)
+    return [_or_raised(result) for result in done]
 
 
 def _or_raised(done: Run | BaseException) -> Run:
@@ -102,16 +108,16 @@ def _or_raised(done: Run | BaseException) -> Run:
 
 
 def verdicts(found: Iterable[Run]) -> dict[tuple[str, str, str], Verdict]:
-    """What became of each feature, by server, client and feature.
+    """Return the verdict on each feature, by server, client and feature.
 
-    The measure is what a client of the server's own revision sees.
+    The measure is a client of the server's own revision.
     """
-    by_pair = {(one.server, one.client): one for one in found}
+    by_pair = {(run.server, run.client): run for run in found}
     return {
         (server, client, feature): _verdict(
-            one.seen[feature], by_pair[server, server].seen[feature]
+            run.seen[feature], by_pair[server, server].seen[feature]
         )
-        for (server, client), one in by_pair.items()
+        for (server, client), run in by_pair.items()
         for feature in FEATURES
     }
 
@@ -129,7 +135,7 @@ Cells: TypeAlias = Mapping[tuple[str, str, str], str]
 
 
 def cells(found: Mapping[Kind, list[Run]]) -> Cells:
-    """What was found, in the words of the tables."""
+    """Return the verdicts in the words of the tables."""
     by_kind: dict[Kind, Any] = {kind: verdicts(runs) for kind, runs in found.items()}
     return {
         (server, _in_words(feature), client): _cell(
@@ -140,39 +146,55 @@ def cells(found: Mapping[Kind, list[Run]]) -> Cells:
 
 
 def cells_of(page: str) -> Cells:
-    """What the tables of a page say."""
-    shown: dict[tuple[str, str, str], str] = {}
-    server = ""
-    for line in page.splitlines():
-        if line.startswith("#"):
-            server = line.rpartition(" ")[2]
-        elif server in REVISIONS and line.startswith("| "):
-            feature, *row = (cell.strip() for cell in line.strip("|").split("|"))
+    """Return the cells that the table of a page shows, with those that it leaves out."""
+    table = page.split(BEGIN)[1].split(LOST)[0]
+    shown = {
+        (server, _in_words(feature), client): _MARKS["works"]
+        for server, client in PAIRS
+        for feature in FEATURES
+    }
+    for line in table.splitlines():
+        if line.startswith(tuple(f"| {revision}" for revision in REVISIONS)):
+            servers, features, *marks = (cell.strip() for cell in line.strip("|").split("|"))
             shown |= {
-                (server, feature, client): cell
-                for client, cell in zip(REVISIONS, row, strict=False)
+                (server, feature, client): mark
+                for server in servers.split(", ")
+                for feature in features.split(", ")
+                for client, mark in zip(REVISIONS, marks, strict=True)
             }
     return shown
 
 
 def tables(found: Mapping[Kind, list[Run]]) -> str:
-    """The tables, and what was lost, as Markdown."""
-    shown = cells(found)
-    lines: list[str] = []
-    for server in REVISIONS:
-        lines += ["", f"### A server class of {server}", ""]
-        lines += _table(server, shown)
-    lines += ["", "### What was lost on the way", "", "| method | member | why |", "|---|---|---|"]
-    lines += sorted(losses(found))
-    return "\n".join(lines).strip() + "\n"
+    """Return the tables as Markdown: cells that differ from "works", and losses."""
+    lines = [*_table(cells(found)), "", LOST, "", "| method | member | why |", "|---|---|---|"]
+    return "\n".join([*lines, *sorted(losses(found))]) + "\n"
 
 
-def _table(server: str, shown: Cells) -> Iterator[str]:
-    yield f"| | {' | '.join(REVISIONS)} |"
-    yield f"|---|{'---|' * len(REVISIONS)}"
-    for feature in FEATURES:
-        row = [shown[server, _in_words(feature), client] for client in REVISIONS]
-        yield f"| {_in_words(feature)} | {' | '.join(row)} |"
+def _table(shown: Cells) -> Iterator[str]:
+    """Yield a row for servers and features with equal marks, without those that all work."""
+    marked: dict[tuple[str, ...], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    working: list[str] = []
+    for feature in map(_in_words, FEATURES):
+        rows = {s: tuple(shown[s, feature, client] for client in REVISIONS) for s in REVISIONS}
+        differing = {s: marks for s, marks in rows.items() if {*marks} != {_MARKS["works"]}}
+        working += [] if differing else [feature]
+        for server, marks in differing.items():
+            marked[marks][server].append(feature)
+    working_text = ", ".join(working)
+    sentence = f"Between any two revisions, these work: {working_text}. The rest, by the client:"
+    yield from wrap(sentence, 120)
+    yield from (
+        "",
+        f"| server class | | {' | '.join(REVISIONS)} |",
+        f"|---|---|{'---|' * len(REVISIONS)}",
+    )
+    for marks, by_server in marked.items():
+        by_features: dict[str, list[str]] = defaultdict(list)
+        for server, features in by_server.items():
+            by_features[", ".join(features)].append(server)
+        for listed, servers in by_features.items():
+            yield f"| {', '.join(servers)} | {listed} | {' | '.join(marks)} |"
 
 
 def _in_words(feature: str) -> str:
@@ -180,7 +202,7 @@ def _in_words(feature: str) -> str:
 
 
 def _cell(found: Mapping[Kind, Verdict]) -> str:
-    """One mark where all ways agree, or else one for each, with its name."""
+    """Return one mark if all kinds agree, otherwise a named one for each."""
     if len(set(found.values())) == 1:
         return _MARKS[next(iter(found.values()))]
     by_mark: dict[str, list[str]] = defaultdict(list)
@@ -190,21 +212,21 @@ def _cell(found: Mapping[Kind, Verdict]) -> str:
 
 
 def losses(found: Mapping[Kind, list[Run]]) -> set[str]:
-    """What was lost on the way, as rows of a table."""
-    lines = {line for runs in found.values() for one in runs for line in one.lost}
+    """Return the losses as rows of a table."""
+    lines = {line for runs in found.values() for run in runs for line in run.lost}
     parts = [line.split(" ", 2) for line in lines]
     return {f"| `{method}` | `{place or '/'}` | {why} |" for method, place, why in parts}
 
 
 def page_with(text: str) -> str:
-    """The page with these tables in it."""
+    """Return the page with these tables."""
     page = PAGE.read_text(encoding="utf-8")
     before, rest = page.split(BEGIN)
     return f"{before}{BEGIN}\n{text}{END}{rest.split(END)[1]}"
 
 
 async def all_runs(pairs: Iterable[tuple[str, str]] = PAIRS) -> dict[Kind, list[Run]]:
-    """Pairs of servers and clients, and what they are measured by, one kind after the other."""
+    """Run pairs of servers and clients, and their references, one kind after the other."""
     wanted = {*pairs, *((server, server) for server, _ in pairs)}
     return {kind: await runs(kind, sorted(wanted)) for kind in KINDS}
 

@@ -1,7 +1,7 @@
-"""What clients that others wrote see of a server of ours that wants tokens.
+"""Visits of foreign clients to our server with authorization.
 
-The server is that of `programs/http_guarded_server.py`, the tokens are those of an authorization
-server that keeps every rule.
+The server is that of `programs/http_guarded_server.py`; the tokens come from an authorization
+server that enforces every rule.
 """
 
 import sys
@@ -28,8 +28,8 @@ DOCUMENT: Final = "https://client.example.com/client.json"
 
 
 @dataclass(frozen=True)
-class Guarded:
-    """A server that wants tokens, and the one that issues them."""
+class GuardedServer:
+    """A server with authorization, and the issuer of its tokens."""
 
     issuer: AuthorizationServer
     server: Served
@@ -39,19 +39,19 @@ class Guarded:
         return f"http://127.0.0.1:{self.server.port}/mcp"
 
 
-async def guarded(peers: Peers, times: int = 1000) -> Guarded:
-    """Start both, until the tests of a module are over; a token is good for so many requests."""
+async def start_guarded(peers: Peers, times: int = 1000) -> GuardedServer:
+    """Start both for the tests of a module; a token is valid for that number of requests."""
     documents = {DOCUMENT: {"client_id": DOCUMENT, "redirect_uris": [REDIRECT]}}
     issuer = await peers.hold(authorization_server(documents=documents))
     program = PROGRAMS / "http_guarded_server.py"
     command = (*with_packages(), sys.executable, program, "PORT", issuer.issuer, str(times))
-    return Guarded(issuer, await peers.server(*command))
+    return GuardedServer(issuer, await peers.server(*command))
 
 
-async def seen_by(
-    peers: Peers, client: str, site: Guarded, steps: Sequence[Step], **oauth: Any
+async def visit_by(
+    peers: Peers, client: str, site: GuardedServer, steps: Sequence[Step], **oauth: Any
 ) -> JsonObject:
-    """Let a client that knows nothing yet use a server, and its user agree to everything."""
+    """Let a client without credentials use a server, with a user who agrees to everything."""
     site.issuer.requests.clear()
     known = {"redirect_uri": REDIRECT, **oauth}
     visitor = await peers.visitor(client)
@@ -60,12 +60,12 @@ async def seen_by(
 
 
 @asynccontextmanager
-async def through_remote(site: Guarded, folder: Path) -> AsyncGenerator[Any, None]:
-    """Connect a client of ours by stdio to mcp-remote, which signs in at a server over HTTP.
+async def through_remote(site: GuardedServer, folder: Path) -> AsyncGenerator[Any, None]:
+    """Connect our client by stdio to mcp-remote, which signs in at a server over HTTP.
 
-    It keeps in the folder what it is told.
+    It stores its credentials in the folder.
     """
-    # It waits for the browser before it says anything.
+    # It waits for the browser before it answers.
     browser = browsing.COMMAND.removesuffix(" &")
     program = node_modules() / "mcp-remote" / "dist" / "proxy.js"
     told = {"BROWSER": browser, "MCP_REMOTE_CONFIG_DIR": str(folder)}

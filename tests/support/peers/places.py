@@ -1,7 +1,7 @@
 """Environments with foreign peers, each made once, on first use, under `build/peers`.
 
-What is installed is pinned in the requirement files of `tests/peers`; a change of a pin makes a
-new environment. Workers of one test run wait for each other.
+The requirement files of `tests/peers` pin the installed packages; a change of a pin makes a new
+environment. Workers of one test run wait for each other.
 """
 
 import fcntl
@@ -18,7 +18,7 @@ from time import time
 from typing import Final
 
 from support.folders import ROOT, TESTS
-from support.missing import untested
+from support.missing import skip_untested
 
 PEERS: Final = TESTS / "peers"
 BUILD: Final = ROOT / "build" / "peers"
@@ -26,34 +26,34 @@ PROGRAMS: Final = PEERS / "programs"
 
 Command = Sequence[str | Path]
 
-# Seconds after which an installation that failed is tried again.
+# Seconds before a failed installation is tried again.
 _RECENT: Final = 600.0
 
 
 @cache
 def python_with(name: str) -> Path:
-    """The interpreter of the environment that `requirements-<name>.txt` describes."""
+    """Return the interpreter of the environment of `requirements-<name>.txt`."""
     pins = PEERS / f"requirements-{name}.txt"
 
     def make(folder: Path) -> None:
         install(folder, "-r", pins)
 
-    return made(name, f"{sys.version}{pins.read_text()}", make) / "bin" / "python"
+    return make_once(name, f"{sys.version}{pins.read_text()}", make) / "bin" / "python"
 
 
 def install(folder: Path, *requirements: str | Path) -> None:
-    """Make an environment anew, and install into it; it has no pip of its own."""
+    """Make a new environment without pip, and install into it."""
     venv.create(folder, clear=True, symlinks=True, with_pip=False)
-    # Nobody uses all of what is installed: what is used is compiled then.
+    # Only a part is ever used, and is compiled then.
     pip = (sys.executable, "-m", "pip", "--python", folder, "install", "-q", "--no-compile")
     run_command([*pip, *requirements])
 
 
 @cache
 def node_modules(wanted: str = "package.json", what: str = "the TypeScript SDK") -> Path:
-    """The folder of Node packages that a file names; skips `what` where there is no Node."""
+    """Return the folder of the Node packages of a file; skip `what` without Node."""
     if shutil.which("node") is None or shutil.which("npm") is None:
-        untested("node and npm", what)
+        skip_untested("node and npm", what)
     file = PEERS / wanted
 
     def make(folder: Path) -> None:
@@ -62,13 +62,13 @@ def node_modules(wanted: str = "package.json", what: str = "the TypeScript SDK")
         run_command(["npm", "install", "--no-audit", "--no-fund", "--silent", "--prefix", folder])
 
     name = file.stem.replace("package", "node")
-    return made(name, file.read_text(), make) / "node_modules"
+    return make_once(name, file.read_text(), make) / "node_modules"
 
 
-def made(name: str, state: str, make: Callable[[Path], None]) -> Path:
-    """The folder of an environment, which `make` makes once for each `state`.
+def make_once(name: str, state: str, make: Callable[[Path], None]) -> Path:
+    """Return the folder of an environment, which `make` makes once for each `state`.
 
-    Skips, saying so, if it cannot be installed.
+    Skips the test if it cannot be installed.
     """
     folder = BUILD / f"{name}-{sha256(state.encode()).hexdigest()[:12]}"
     ready, failed = folder / ".ready", BUILD / f"{name}.failed"
@@ -81,12 +81,12 @@ def made(name: str, state: str, make: Callable[[Path], None]) -> Path:
                 failed.write_text(str(error))
     if not ready.exists():
         reason = failed.read_text().strip().splitlines()[-1]
-        untested("what could not be installed", f"{name} ({reason})")
+        skip_untested("what could not be installed", f"{name} ({reason})")
     return folder
 
 
 def _is_recent(failed: Path) -> bool:
-    """Whether it was tried, and failed, in this run or just before it."""
+    """Return whether the attempt failed in this run or just before it."""
     return failed.exists() and time() - failed.stat().st_mtime < _RECENT
 
 
@@ -99,7 +99,7 @@ def _alone(name: str) -> Generator[None, None, None]:
 
 
 def run_command(command: Command) -> str:
-    """What a command prints; raises `RuntimeError` with its standard error if it fails."""
+    """Return the output of a command; raise `RuntimeError` with its standard error if it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise RuntimeError(f"{command} failed:\n{done.stderr}")

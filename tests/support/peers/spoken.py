@@ -1,7 +1,7 @@
-"""What the peers speak, in the versions that are installed here: data about them, not about us.
+"""The revisions of the installed peers: data about them, not about us.
 
-Of each other revision it is tested that our side says so, and that a class of it serves and uses
-the peers in what they speak.
+For every other revision, tests check that our side refuses it, and that a class of it works with
+the peers in their revisions.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""What clients of others do with the tools of `everything_tasks.py`, and what is to come of it."""
+"""The visit of foreign clients to the tools of `everything_tasks.py`, and its expected results."""
 
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ Form: TypeAlias = Literal["core", "extension", "none"]
 
 
 class Visitor(NamedTuple):
-    """A client, the revision that it is told to speak, and the tasks that it has there."""
+    """A client, its revision, and the form of its tasks."""
 
     client: str
     form: Form
@@ -51,7 +51,7 @@ _DELETE: Final = ("confirm_delete", {"filename": "a.txt"}, (_YES,))
 
 
 class Row(NamedTuple):
-    """A step with tasks, and what is to come of it in each form."""
+    """A step with tasks, and its expected result in each form."""
 
     step: Step
     core: Expected
@@ -66,7 +66,7 @@ _TASKS: Final = (
     Row(("task", "multi_input", {}, (_ADA, _YES)), _BOTH, _BOTH),
     Row(("stop", "slow_compute", {"seconds": 60}), "cancelled", "cancelled"),
     Row(("status", "nobody"), -32602, -32602),
-    # In the extension it is a question first, and a task then.
+    # In the extension it asks first, and then becomes a task.
     Row(("call", "test_tool_with_task", {}, (_ADA,)), _GREETED, _GREETED),
 )
 
@@ -79,7 +79,7 @@ _PLAIN: Final[tuple[tuple[Step, Expected], ...]] = (
 )
 
 _SHOWN: Final[Mapping[tuple[str, Form, str], Expected]] = {
-    # They know of a task that failed, and do not ask for its result.
+    # They know that the task failed, and do not ask for its result.
     ("TypeScript 1", "core", "failing_job"): -32603,
     ("ext-tasks", "core", "failing_job"): "This job always fails",
     ("ext-tasks", "core", "protocol_error_job"): _BROKEN,
@@ -93,7 +93,7 @@ _SHOWN: Final[Mapping[tuple[str, Form, str], Expected]] = {
 
 
 def uses(visitor: Visitor) -> Iterator[tuple[Step, Expected]]:
-    """What a client does, and what has to come of it."""
+    """Return the steps of a client, with their expected results."""
     yield ("call", "greet", {"name": "Ada"}), {"text": "Hello, Ada!"}
     if visitor.form == "none":
         yield from _PLAIN
@@ -107,5 +107,5 @@ def uses(visitor: Visitor) -> Iterator[tuple[Step, Expected]]:
 
 
 def tasks_server(own: str) -> Command:
-    """The command of our server whose class is of a revision."""
+    """Return the command of our server with a class of a revision."""
     return (*with_packages(), sys.executable, PROGRAMS / "http_tasks_server.py", "PORT", own)

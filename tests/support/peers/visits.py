@@ -1,6 +1,6 @@
-"""Clients of others as processes, which visit one server after another, and the servers.
+"""Foreign clients as processes, which visit one server after another, and the servers.
 
-Both are started once for the tests of a module: importing an SDK takes longer than a visit.
+Both start once for the tests of a module: importing an SDK takes longer than a visit.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from support import tables
 from support.auth import browsing
 from support.json_types import JsonObject
 from support.patience import PATIENCE
-from support.peers.http_peers import Served, served
+from support.peers.http_peers import Served, serve_command
 from support.peers.http_wire import Wire, wire_to
 from support.peers.places import PROGRAMS, Command, node_modules, python_with
 
@@ -31,7 +31,7 @@ Step = Sequence[Any]
 
 _MARK: Final = b"SEEN "
 
-# A line holds all that a client has seen on a visit.
+# A line holds all results of a client's visit.
 _LONGEST: Final = 2**24
 
 
@@ -56,7 +56,7 @@ CLIENTS: Final[Mapping[str, Callable[[], Command]]] = {
 
 
 class Visitor:
-    """A client of others that is running."""
+    """A running foreign client."""
 
     def __init__(self, process: Process) -> None:
         self._process = process
@@ -72,22 +72,22 @@ class Visitor:
         revision: str = "newest",
         oauth: JsonObject | None = None,
     ) -> tuple[JsonObject, str]:
-        """What it saw of a server, by URL or command line, and what both wrote meanwhile."""
-        target = server if isinstance(server, str) else [str(one) for one in server]
+        """Visit a server, by URL or command line; return the client's view and both outputs."""
+        target = server if isinstance(server, str) else [str(word) for word in server]
         visit = {"server": target, "revision": revision, "steps": steps, "oauth": oauth}
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(visit).encode() + b"\n")
         written: list[str] = []
         try:
             async with asyncio.timeout(PATIENCE):
-                seen = await self._seen(written)
+                seen = await self._read_seen(written)
         except TimeoutError:
             self._process.kill()
             await self._process.wait()
             raise AssertionError(f"no end of {visit}: {''.join(written)}") from None
         return seen, "".join(written)
 
-    async def _seen(self, written: list[str]) -> JsonObject:
+    async def _read_seen(self, written: list[str]) -> JsonObject:
         assert self._process.stdout is not None
         async for line in self._process.stdout:
             before, mark, seen = line.partition(_MARK)
@@ -118,7 +118,7 @@ async def _running(command: Command) -> AsyncGenerator[Visitor, None]:
 
 
 class Peers:
-    """Clients and servers that run until the tests of a module are over, on one event loop."""
+    """Clients and servers for the tests of a module, on one event loop."""
 
     def __init__(self) -> None:
         self._runner = asyncio.Runner()
@@ -127,11 +127,11 @@ class Peers:
         self._servers: dict[tuple[object, ...], Served] = {}
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what comes of work with them."""
+        """Run a coroutine on the loop, and return its result."""
         return self._runner.run(work)
 
     async def visitor(self, name: str) -> Visitor:
-        """One of `CLIENTS`."""
+        """Return one of `CLIENTS`."""
         if name not in self._visitors or self._visitors[name].has_ended:
             running = _running(CLIENTS[name]())
             self._visitors[name] = await self._open.enter_async_context(running)
@@ -140,19 +140,19 @@ class Peers:
     async def server(
         self, *command: str | Path, behind: str = "", port: int | None = None
     ) -> Served:
-        """A server over HTTP; the arguments are those of `served`."""
+        """Start a server over HTTP; arguments as for `served`."""
         key = behind, *command
         if key not in self._servers:
-            running = served(*command, behind=behind, port=port)
+            running = serve_command(*command, behind=behind, port=port)
             self._servers[key] = await self._open.enter_async_context(running)
         return self._servers[key]
 
     async def hold(self, opened: AbstractAsyncContextManager[T]) -> T:
-        """Enter something that ends with the tests of the module."""
+        """Enter a context until the tests of the module are over."""
         return await self._open.enter_async_context(opened)
 
     def close(self) -> None:
-        """End all, and look at what servers of ours have written that no test has waited for."""
+        """End all, and check the remaining output of our servers."""
         with self._runner:
             self._runner.run(self._open.aclose())
         for command, server in self._servers.items():
@@ -163,7 +163,7 @@ class Peers:
 
 @dataclass
 class Visit:
-    """What a client saw of a server, what passed between them, and what the server wrote."""
+    """A client's view of a server, the traffic, and the server's output."""
 
     seen: JsonObject
     wire: Wire
@@ -182,7 +182,7 @@ async def visit(
     writes: str = "",
     behind: str = "",
 ) -> Visit:
-    """Let a client use a server over HTTP, which `writes` something to standard error then."""
+    """Let a client use a server over HTTP, which then `writes` something to standard error."""
     served = await peers.server(*server, behind=behind)
     before = len(served.errors)
     visitor = await peers.visitor(client)
@@ -197,13 +197,15 @@ _BESIDE_TEXT: Final = ("structuredContent", "asked", "progress", "statuses")
 
 
 def brief(result: Any) -> Any:
-    """What a result says: names or URIs of what is listed, texts, or the code of an error.
+    """Return the core of a result: names or URIs of listed items, texts, or the code of an error.
 
-    A text that came with more, or as an error for the model, is in an object.
+    A text with companions, or as an error for the model, is in an object.
     """
     match result:
         case [*listed]:
-            return [one.get("uri") or one.get("uriTemplate") or one["name"] for one in listed]
+            return [
+                entry.get("uri") or entry.get("uriTemplate") or entry["name"] for entry in listed
+            ]
         case {"error": [code, _]}:
             return code
         case {"contents": blocks} | {"messages": blocks}:
@@ -226,7 +228,7 @@ objects, the members that are named."""
 
 
 def fits(expected: Expected, found: Any) -> bool:
-    """Whether something is as expected."""
+    """Return whether a value is as expected."""
     match expected, found:
         case EllipsisType(), _:
             return True
@@ -237,7 +239,7 @@ def fits(expected: Expected, found: Any) -> bool:
         case dict(), dict():
             given = cast(JsonObject, found)
             members = cast(JsonObject, expected).items()
-            return all(name in given and fits(one, given[name]) for name, one in members)
+            return all(name in given and fits(member, given[name]) for name, member in members)
         case [*wanted], [*there]:
             return len(wanted) == len(there) and all(map(fits, wanted, there))
         case _:
@@ -247,7 +249,7 @@ def fits(expected: Expected, found: Any) -> bool:
 def check(
     client: str, seen: JsonObject, done: Sequence[tuple[Step, Expected]], **known: Any
 ) -> None:
-    """Require what each step of a visit has to give, and what else is known of the visit."""
+    """Require the expected result of each step, and of the visit as a whole."""
     assert "failed" not in seen, seen["failed"]
     actual = {name: seen.get(name) for name in known}
     assert actual == known, (client, actual)

@@ -64,7 +64,7 @@ def main() -> int:
 
 
 def update_golden_output(options: list[str]) -> None:
-    """Generate `generated/` anew if its inputs have changed."""
+    """Generate `generated/` again if its inputs have changed."""
     command = [str(Path(sys.executable).with_name("mcp-gen")), *options]
     compared = subprocess.run([*command, "--check"], cwd=ROOT, capture_output=True, check=False)
     if compared.returncode:
@@ -136,7 +136,7 @@ def checks_of(changed: Sequence[str]) -> list[list[str]]:
 
 
 def select_tests(changed: Sequence[str], seconds: float) -> Selection:
-    """Choose the tests for a change that end in time, and say how they were chosen."""
+    """Choose the tests for a change that end in time, and explain the choice."""
     record = load_record(DEFAULT)
     if record is None:
         print(

@@ -1,1 +1,1 @@
-"""The report about what is derived: its records, what it counts, and the page."""
+"""The report about derived files: its records, counts, and page."""

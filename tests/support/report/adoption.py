@@ -1,4 +1,4 @@
-"""What a revision costs: its files drafted as if it were new, beside the files that it has."""
+"""The cost of a revision: drafts of its files as if it were new, against the real files."""
 
 import shutil
 from collections import Counter
@@ -25,7 +25,7 @@ FILES: Final = ("facts.json", "patches.json", "translation.json", "descriptions.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What the draft of a revision leaves to people, and how its facts fared."""
+    """The decisions that a draft leaves to people, and how its facts fared."""
 
     older: str
     decisions: Mapping[str, int]
@@ -39,16 +39,16 @@ class Cost:
 
 
 def cost(revision: str, older: str) -> Cost:
-    """Draft a revision as if it were new, and compare with what was decided."""
+    """Draft a revision as if it were new, and compare the draft with the decisions."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary) / "schema"
         as_before(revision, folder)
         made = draft(revision, folder)
-    return compared(older, made, revision, read(SCHEMA / revision / "facts.json"))
+    return compare_draft(older, made, revision, read(SCHEMA / revision / "facts.json"))
 
 
-def compared(older: str, made: Draft, revision: str, decided: Json) -> Cost:
-    """Compare a draft with the facts that were decided on."""
+def compare_draft(older: str, made: Draft, revision: str, decided: Json) -> Cost:
+    """Compare a draft with the decided facts."""
     drafted = dict(facts_in(made.after[f"{revision}/facts.json"]))
     known = dict(facts_in(decided))
     kept = sum(at in known and known[at] == value for at, value in drafted.items())
@@ -67,16 +67,16 @@ def decisions(made: Draft) -> Mapping[str, int]:
     A rule of translation is one decision, with its reason and its page.
     """
     found = {
-        (name, *jsonpointer.split(one.pointer)[: 2 if name == "translation.json" else None])
-        for one in made.undecided
-        for name in [Path(one.place).name]
+        (name, *jsonpointer.split(decision.pointer)[: 2 if name == "translation.json" else None])
+        for decision in made.undecided
+        for name in [Path(decision.place).name]
     }
     counted = Counter(name for name, *_ in found)
     return {name: counted[name] for name in FILES}
 
 
 def as_before(revision: str, folder: Path) -> None:
-    """Make a schema folder as it was before a revision had any files but its schema."""
+    """Make a schema folder in which a revision has only its schema."""
     shutil.copytree(SCHEMA, folder)
     pins = read(folder / "pins.json")
     for name in [name for name in pins["revisions"] if name > revision]:
@@ -97,26 +97,33 @@ def as_before(revision: str, folder: Path) -> None:
 
 
 def _forget_texts(folder: Path, kept: list[str]) -> None:
-    """Leave the descriptions that the revisions before use."""
+    """Drop the descriptions that earlier revisions do not use."""
     used = {
-        key for name in kept for key in _described(derive_revision(sources.pinned(name, folder)).ir)
+        key
+        for name in kept
+        for key in _describe_ir(derive_revision(sources.load_pinned(name, folder)).ir)
     }
     texts = read(folder / "descriptions.json")
     for kind in texts.keys() - {"overrides"}:
         texts[kind] = {key: text for key, text in texts[kind].items() if (kind, key) in used}
-    texts["overrides"] = {name: one for name, one in texts["overrides"].items() if name in kept}
+    texts["overrides"] = {
+        name: override for name, override in texts["overrides"].items() if name in kept
+    }
     _write(folder / "descriptions.json", texts)
 
 
-def _described(ir: RevisionIR) -> Iterator[tuple[str, str]]:
-    for one in ir.types:
-        yield "types", one.name
-        for member in one.fields if isinstance(one, ObjectIR) else ():
-            yield "fields", f"{one.name}.{member.wire}"
+def _describe_ir(ir: RevisionIR) -> Iterator[tuple[str, str]]:
+    for type_ in ir.types:
+        yield "types", type_.name
+        for member in type_.fields if isinstance(type_, ObjectIR) else ():
+            yield "fields", f"{type_.name}.{member.wire}"
             yield "fields", f"*.{member.wire}"
-    yield from (("methods", one.method) for one in ir.methods)
-    yield from (("capabilities", ".".join((one.role, *one.path))) for one in ir.capabilities)
-    yield from (("errors", one.name) for one in ir.errors)
+    yield from (("methods", method.method) for method in ir.methods)
+    yield from (
+        ("capabilities", ".".join((capability.role, *capability.path)))
+        for capability in ir.capabilities
+    )
+    yield from (("errors", error.name) for error in ir.errors)
 
 
 def _write(file: Path, content: Json) -> None:

@@ -1,6 +1,6 @@
-"""What a revision is made from: what its schema shows, and what somebody had to read on a page.
+"""The sources of a revision: its schema, and the pages that people read.
 
-What the schema shows is what the draft of facts finds in it when no other revision is known.
+The schema shows those facts that a draft finds without any other revision.
 """
 
 from collections import Counter
@@ -11,15 +11,15 @@ from itertools import pairwise
 from typing import Any, Final
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.instep.drafts.facts import settled
-from mcp_protogen.instep.drafts.method_facts import Shown
+from mcp_protogen.instep.drafts.facts import adapt
+from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.vectors.making import make
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision, normal_form
 from mcp_protogen.pipeline.inputs import rules, sources
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.ir import RevisionIR
-from mcp_protogen.pipeline.plans.tables import pair_tables, unsettled
+from mcp_protogen.pipeline.plans.tables import find_unsettled, pair_tables
 
 from support.report.schema_files import SCHEMA, facts_in, read, sources_in
 
@@ -49,7 +49,7 @@ LAYERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Knowledge:
-    """How many single values the facts of a revision have in a section, and where they are from."""
+    """How many values the facts of a revision have in a section, and their sources."""
 
     values: int = 0
     shown: int = 0
@@ -57,17 +57,17 @@ class Knowledge:
 
 
 @cache
-def derived(revision: str) -> Derived:
+def derive_pinned(revision: str) -> Derived:
     """Derive a pinned revision."""
-    return derive_revision(sources.pinned(revision, SCHEMA))
+    return derive_revision(sources.load_pinned(revision, SCHEMA))
 
 
 def knowledge(revision: str) -> Mapping[str, Knowledge]:
     """Count the values of the facts of a revision, by section."""
-    source = sources.pinned(revision, SCHEMA)
+    source = sources.load_pinned(revision, SCHEMA)
     nothing = replace(source, facts=Facts(revision, {}, ""))
     skeleton, _ = normal_form(nothing)
-    drafted = dict(facts_in(settled({}, Shown(revision, skeleton, source.schema))))
+    drafted = dict(facts_in(adapt({}, SchemaFacts(revision, skeleton, source.schema))))
     values: Counter[str] = Counter()
     shown: Counter[str] = Counter()
     for pointer, value in facts_in(source.facts.document):
@@ -78,12 +78,12 @@ def knowledge(revision: str) -> Mapping[str, Knowledge]:
 
 
 def own_values(revision: str) -> int:
-    """Count the values that a revision states itself, and does not inherit."""
+    """Count the values that a revision states itself instead of inheriting."""
     return sum(1 for _ in facts_in(read(SCHEMA / revision / "facts.json")))
 
 
 def pages(revision: str) -> Counter[str]:
-    """Count how often each page is named as the source of what a revision states itself."""
+    """Count how often each page is the source of a revision's own values."""
     found: Counter[str] = Counter()
     for name in ("facts", "patches", "translation"):
         file = SCHEMA / revision / f"{name}.json"
@@ -101,7 +101,7 @@ def _section(pointer: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """What becomes of the differences between a revision and the one before."""
+    """The outcome of the differences between a revision and the one before."""
 
     older: str
     plans: int
@@ -113,17 +113,17 @@ class Step:
 
 
 def steps() -> Iterator[tuple[str, Step]]:
-    """Yield each revision that has one before it, with its step."""
+    """Yield each revision after the first, with its step."""
     for older, newer in pairwise(REVISIONS):
         known = rules.load(SCHEMA, newer)
         assert known is not None
-        first, second = derived(older).ir, derived(newer).ir
+        first, second = derive_pinned(older).ir, derive_pinned(newer).ir
         tables = pair_tables(first, second, (known,))
         file = read(SCHEMA / newer / "translation.json")
         yield newer, Step(
             older=older,
             plans=len({*tables.up.plans, *tables.down.plans}),
-            undecided=len(unsettled(first, second, ())),
+            undecided=len(find_unsettled(first, second, ())),
             rules=len(file["rules"]) + len(file["errors"]),
         )
 
@@ -131,7 +131,7 @@ def steps() -> Iterator[tuple[str, Step]]:
 def vectors(revision: str) -> tuple[int, int]:
     """Count the valid and the invalid vectors of a revision."""
     made = make(revision).vectors
-    valid = sum(one.valid for one in made)
+    valid = sum(vector.valid for vector in made)
     return valid, len(made) - valid
 
 
@@ -140,12 +140,14 @@ def patches(revision: str) -> int:
     return len(read(SCHEMA / revision / "patches.json")["patches"])
 
 
-def patched(revision: str) -> frozenset[str]:
-    """Return the definitions that are corrected."""
+def patched_definitions(revision: str) -> frozenset[str]:
+    """Return the corrected definitions."""
     entries = read(SCHEMA / revision / "patches.json")["patches"]
     return frozenset(jsonpointer.split(entry["pointer"])[1] for entry in entries)
 
 
 def stubs(ir: RevisionIR) -> int:
-    """Count the handlers and calls of both roles; what is embedded is handled, and not sent."""
-    return sum(len(one.senders) * (1 if one.kind == "embedded" else 2) for one in ir.methods)
+    """Count the handlers and calls of both roles; embedded requests have only handlers."""
+    return sum(
+        len(method.senders) * (1 if method.kind == "embedded" else 2) for method in ir.methods
+    )

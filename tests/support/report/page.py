@@ -38,19 +38,21 @@ _TEMPLATE: Final = Path(__file__).with_name("generated-artifacts.md.jinja")
 def page(folder: Path = records.FOLDER) -> str:
     """Return the page; raise `SystemExit` for a record that is missing."""
     found = {name: records.read(name, folder) for name in records.MADE_BY}
-    known = {one: layers.knowledge(one) for one in REVISIONS}
+    known = {revision: layers.knowledge(revision) for revision in REVISIONS}
     places = found["unclear"]["places"]
-    patches = [one for by_name in unclear.corrected().values() for one in by_name.values()]
+    patches = [
+        pointers for by_name in unclear.patched_pointers().values() for pointers in by_name.values()
+    ]
     values = {
         "revisions": len(REVISIONS),
         "newest": {"revision": REVISIONS[-1], **_all_of(known[REVISIONS[-1]])},
         "places": len(places),
         "patches": sum(map(len, patches)),
         "inputs": _inputs(),
-        "generated": _generated(),
+        "generated": _generated_table(),
         "steps": _steps(),
-        "known": _known(known),
-        "stated": _stated(),
+        "known": _knowledge_table(known),
+        "stated": _statements_table(),
         **_suite(found["conformance"]),
         **_differential(found["differential"]),
         **_targets(found["targets"]),
@@ -60,7 +62,7 @@ def page(folder: Path = records.FOLDER) -> str:
         "mutants": found["mutants"],
         "costs": _costs(),
         **_adoption(found["adoption"]),
-        "unclear": list(unclear.grouped(places)),
+        "unclear": list(unclear.group_places(places)),
         "reasons": table(("reason", "places", "for instance"), unclear.reasons(), "---"),
     }
     environment = Environment(
@@ -71,7 +73,7 @@ def page(folder: Path = records.FOLDER) -> str:
 
 
 def table(head: Row, rows: Iterable[Row], others: str = "---:") -> str:
-    """Return a table of Markdown, whose first column has words; `others` is how others stand."""
+    """Return a Markdown table whose first column has words; `others` aligns the others."""
     lines = (head, ("---", *(others for _ in head[1:])), *rows)
     return "".join(f"| {' | '.join(map(_cell, line))} |\n" for line in lines)
 
@@ -83,27 +85,30 @@ def _cell(value: object) -> str:
 def _inputs() -> str:
     rows = (
         (
-            one,
+            revision,
             f"`{(pin.published.spec_commit or '')[:12]}`",
             f"`{pin.published.sha256[:12]}`",
             len(pin.history) + 1,
         )
-        for one, pin in load_pins(SCHEMA).items()
+        for revision, pin in load_pins(SCHEMA).items()
     )
     return table(("revision", "commit", "sha256 of schema.json", "publications"), rows)
 
 
-def _generated() -> str:
-    irs = [layers.derived(one).ir for one in REVISIONS]
-    made = [layers.vectors(one) for one in REVISIONS]
+def _generated_table() -> str:
+    irs = [layers.derive_pinned(revision).ir for revision in REVISIONS]
+    made = [layers.vectors(revision) for revision in REVISIONS]
     rows: list[Row] = [
         ("types", *(len(ir.types) for ir in irs)),
         ("their members", *map(_members, irs)),
-        ("definitions with patches", *(len(layers.patched(one)) for one in REVISIONS)),
+        (
+            "definitions with patches",
+            *(len(layers.patched_definitions(revision)) for revision in REVISIONS),
+        ),
         ("methods", *(len(ir.methods) for ir in irs)),
         ("stubs", *map(layers.stubs, irs)),
         ("capabilities", *(len(ir.capabilities) for ir in irs)),
-        ("capability gates", *(sum(len(one.requires) for one in ir.methods) for ir in irs)),
+        ("capability gates", *(sum(len(method.requires) for method in ir.methods) for ir in irs)),
         ("error codes", *(len(ir.errors) for ir in irs)),
         ("valid vectors", *(valid for valid, _ in made)),
         ("invalid vectors", *(invalid for _, invalid in made)),
@@ -112,7 +117,7 @@ def _generated() -> str:
 
 
 def _members(ir: RevisionIR) -> int:
-    return sum(len(one.fields) for one in ir.types if isinstance(one, ObjectIR))
+    return sum(len(type_.fields) for type_ in ir.types if isinstance(type_, ObjectIR))
 
 
 def _steps() -> str:
@@ -124,55 +129,47 @@ def _steps() -> str:
     return table(head, rows)
 
 
-def _known(known: Mapping[str, Mapping[str, Knowledge]]) -> str:
+def _knowledge_table(known: Mapping[str, Mapping[str, Knowledge]]) -> str:
     everything = sorted({section for found in known.values() for section in found})
-    rows = [(name, *(_share(one, of) for one in known.values())) for name, of in LAYERS.items()]
-    rows.append(("**all**", *(_share(one, everything) for one in known.values())))
+    rows = [
+        (name, *(_share(knowledge, of) for knowledge in known.values()))
+        for name, of in LAYERS.items()
+    ]
+    rows.append(("**all**", *(_share(knowledge, everything) for knowledge in known.values())))
     return table(("layer", *known), rows)
 
 
 def _share(found: Mapping[str, Knowledge], sections: Iterable[str]) -> str:
-    some = _all_of({one: found[one] for one in sections if one in found})
+    some = _all_of({title: found[title] for title in sections if title in found})
     return f"{some['shown']} of {some['stated']}" if some["stated"] else "–"
 
 
 def _all_of(found: Mapping[str, Knowledge]) -> Json:
     return {
-        "stated": sum(one.values for one in found.values()),
-        "shown": sum(one.shown for one in found.values()),
+        "stated": sum(knowledge.values for knowledge in found.values()),
+        "shown": sum(knowledge.shown for knowledge in found.values()),
     }
 
 
-def _stated() -> str:
+def _statements_table() -> str:
     rows: list[Row] = []
-    for one in REVISIONS:
-        pages = layers.pages(one)
+    for revision in REVISIONS:
+        pages = layers.pages(revision)
         schema = pages.pop("schema.ts", 0)
         often = ", ".join(f"`{name}` {number}" for name, number in pages.most_common(3))
-        counted = (layers.own_values(one), layers.patches(one), schema, len(pages))
-        rows.append((one, *counted, often))
+        counted = (layers.own_values(revision), layers.patches(revision), schema, len(pages))
+        rows.append((revision, *counted, often))
     head = ("revision", "own values", "patches", "entries from schema.ts", "pages", "most named")
     return table(head, rows)
 
 
 def _suite(record: Json) -> Json:
-    ((name, version),) = [one for one in record["suite"].items() if "conformance" in one[0]]
+    ((name, version),) = [entry for entry in record["suite"].items() if "conformance" in entry[0]]
     legs: list[Json] = record["legs"]
-    rows = (
-        (
-            leg["side"] if leg["topic"] is None else f"{leg['side']}, {leg['topic']}",
-            leg["speaks"] or ("its era" if leg["side"] == "client" else "all"),
-            leg["held_to"],
-            f"{leg['passed']} of {leg['possible']}",
-            leg["checks"],
-        )
-        for leg in legs
-    )
     sums = {key: sum(leg[key] for leg in legs) for key in ("passed", "possible", "checks")}
-    impossible = len({one for leg in legs for one in leg["impossible"]})
+    impossible = len({scenario for leg in legs for scenario in leg["impossible"]})
     suite = {"name": name, "version": version, "date": record["date"], "impossible": impossible}
-    head = ("what", "speaks", "held to", "scenarios", "checks")
-    return {"suite": {**suite, **sums}, "legs": table(head, rows)}
+    return {"suite": {**suite, **sums}}
 
 
 def _differential(record: Json) -> Json:
@@ -183,8 +180,8 @@ def _differential(record: Json) -> Json:
         "wanted": "; ".join(why for why, _ in WANTED),
     }
     rows = (
-        (name, len(subjects(name)), one["accepted"], one["refused"])
-        for name, one in verdicts.items()
+        (name, len(subjects(name)), counts["accepted"], counts["refused"])
+        for name, counts in verdicts.items()
     )
     head = ("revision, extensions", "types", "accepted by both", "refused by both")
     return {"differential": said, "verdicts": table(head, rows)}
@@ -202,11 +199,11 @@ def _sdk(record: Json) -> Json:
 def _peers(record: Json) -> Json:
     rows = (
         (
-            f"{one['name']}, `{one['package']}`",
-            one["version"],
-            *(_outcomes(one.get(side, {})) for side in ("client", "server")),
+            f"{peer['name']}, `{peer['package']}`",
+            peer["version"],
+            *(_outcomes(peer.get(side, {})) for side in ("client", "server")),
         )
-        for one in record["peers"]
+        for peer in record["peers"]
     )
     return {"peers": record, "sides": table(("peer", "version", "as client", "as server"), rows)}
 
@@ -218,9 +215,15 @@ def _outcomes(outcomes: Json) -> str:
 def _costs() -> str:
     kinds = (name.removesuffix(".json") for name in FILES)
     rows = (
-        (f"{older} to {newer}", *one.decisions.values(), one.drafted, one.changed, one.added)
+        (
+            f"{older} to {newer}",
+            *cost_of.decisions.values(),
+            cost_of.drafted,
+            cost_of.changed,
+            cost_of.added,
+        )
         for older, newer in pairwise(REVISIONS)
-        for one in [cost(newer, older)]
+        for cost_of in [cost(newer, older)]
     )
     head = ("decisions by step", *kinds, "drafted", "changed", "added")
     return table(head, rows)

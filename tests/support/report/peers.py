@@ -1,4 +1,4 @@
-"""Which foreign peer each test of `tests/peers` talks to, and the version that is installed."""
+"""The foreign peer of each test of `tests/peers`, and its installed version."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _FOLDER: Final = TESTS / "peers"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A program of others: what it is, where its version is pinned, and which tests use it."""
+    """A foreign program: its kind, the place of its pin, and the tests that use it."""
 
     name: str
     package: str
@@ -75,7 +75,7 @@ OURS_ALONE: Final = re.compile(
 
 
 def peer_of(test: str) -> Peer | None:
-    """Return the peer of a test; raise `LookupError` for a test that nobody has assigned."""
+    """Return the peer of a test; raise `LookupError` for an unassigned test."""
     for peer in PEERS:
         if re.search(peer.tests, test):
             return peer
@@ -85,7 +85,7 @@ def peer_of(test: str) -> Peer | None:
 
 
 def side_of(test: str) -> str:
-    """Return what the peer is in a test."""
+    """Return the peer's side in a test."""
     is_client = "foreign_clients" in test or re.search("host_of|client_of_the_sdk|of_ours", test)
     return "client" if is_client else "server"
 
@@ -102,7 +102,7 @@ def version(peer: Peer) -> str:
 
 
 def by_peer(outcomes: Mapping[str, str]) -> Iterator[dict[str, Any]]:
-    """Yield what came of the tests of each peer, as a client and as a server."""
+    """Yield the outcomes of the tests of each peer, as a client and as a server."""
     counted: dict[Peer, dict[str, Counter[str]]] = {peer: {} for peer in PEERS}
     for test, outcome in outcomes.items():
         peer = peer_of(test)

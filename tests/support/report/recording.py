@@ -1,4 +1,4 @@
-"""Runs what the report is about, all of every table, and records what came of it.
+"""Run the tests behind the report, all of every table, and record their outcomes.
 
 PYTHONPATH=tests python -m support.report.recording [differential] [peers] [targets]
 """
@@ -18,14 +18,14 @@ from support.report.records import Json
 
 
 class Recorder:
-    """Keeps what each test came to, and what it counted."""
+    """A recorder of the outcome and the counts of each test."""
 
     def __init__(self) -> None:
         self.outcomes: dict[str, str] = {}
         self.counted: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the outcome of a test; a failure before or after it is one of it."""
+        """Record the outcome of a test; a failure in setup or teardown counts."""
         if report.when == "call" or report.outcome != "passed":
             file, _, test = report.nodeid.partition("::")
             self.outcomes[f"{Path(file).stem}::{test}"] = report.outcome
@@ -35,7 +35,7 @@ class Recorder:
                     self.counted.update(cast(dict[str, int], value))
 
 
-def recorded(tests: Iterable[str]) -> Recorder:
+def record_tests(tests: Iterable[str]) -> Recorder:
     """Run tests, all of every table; raise `SystemExit` if none has run."""
     recorder = Recorder()
     pytest.main([*tests, "--all", "-q", "-n", "2"], plugins=[recorder])
@@ -46,7 +46,7 @@ def recorded(tests: Iterable[str]) -> Recorder:
 
 def differential() -> Json:
     """Compare all types with the schema; verdicts by revision or extension."""
-    done = recorded([str(TESTS / "generated" / "test_differential.py")])
+    done = record_tests([str(TESTS / "generated" / "test_differential.py")])
     verdicts: dict[str, Counter[str]] = {}
     for key, number in sorted(done.counted.items()):
         revision, _, what = key.partition(" ")
@@ -55,14 +55,14 @@ def differential() -> Json:
 
 
 def peers() -> Json:
-    """Talk to all peers; what came of it by peer and side."""
-    done = recorded([str(TESTS / "peers")])
+    """Run the tests of all peers; return the outcomes by peer and side."""
+    done = record_tests([str(TESTS / "peers")])
     return {"tests": dict(Counter(done.outcomes.values())), "peers": [*by_peer(done.outcomes)]}
 
 
 def targets() -> Json:
-    """Hold each target to the schema; what came of its tests."""
-    done = recorded(map(str, sorted((TESTS / "targets").glob("test_*_target.py"))))
+    """Compare each target with the schema; return the outcomes."""
+    done = record_tests(map(str, sorted((TESTS / "targets").glob("test_*_target.py"))))
     found: dict[str, Counter[str]] = {}
     for test, outcome in sorted(done.outcomes.items()):
         name = test.partition("::")[0].removeprefix("test_").removesuffix("_target")
@@ -74,7 +74,7 @@ RUNS: Final = {"differential": differential, "peers": peers, "targets": targets}
 
 
 def main(names: Iterable[str]) -> None:
-    """Run and record what is named, or everything."""
+    """Run and record the named parts, or all."""
     for name in tuple(names) or RUNS:
         records.write(name, RUNS[name]())
 

@@ -1,6 +1,6 @@
-"""Records of runs: JSON files beside the pages, because the report is made from them.
+"""Records of runs: JSON files beside the pages, from which the report is made.
 
-Each is written by the run that it is about, and says on which day that was.
+The run itself writes its record, with the date.
 """
 
 import json
@@ -31,7 +31,7 @@ MADE_BY: Final = {
 
 
 def read(name: str, folder: Path = FOLDER) -> Json:
-    """Return a record; raise `SystemExit`, saying what writes it, if there is none."""
+    """Return a record; raise `SystemExit` with its command if it is missing."""
     file = folder / f"{name}.json"
     if not file.is_file():
         raise SystemExit(f"{file} is missing: it is written by {MADE_BY[name]}")
@@ -40,7 +40,7 @@ def read(name: str, folder: Path = FOLDER) -> Json:
 
 
 def write(name: str, record: Json, folder: Path = FOLDER) -> None:
-    """Write a record of a run of today."""
+    """Write a record of today's run."""
     folder.mkdir(exist_ok=True)
     today = datetime.now(UTC).date().isoformat()
     (folder / f"{name}.json").write_bytes(compact({"date": today, **record}))

@@ -1,4 +1,4 @@
-"""The files in which people decide about revisions, as JSON."""
+"""The JSON files with the decisions of people about revisions."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ Json = dict[str, Any]
 
 SCHEMA: Final = ROOT / "schema"
 
-# What we say about revisions as a whole, where it is from, and in which order a call takes members.
+# Our statements about revisions as a whole, their sources, and the order of arguments.
 _OURS: Final = {"inherits", "projects", "since", "removed", "order", "source"}
 
 
@@ -27,9 +27,9 @@ def read(file: Path) -> Json:
 
 
 def facts_in(document: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Yield each single value of a file of facts, with its pointer; that of a mark is True.
+    """Yield each value of a file of facts with its pointer; the value of a mark is True.
 
-    What is still to be decided is none.
+    Undecided values are left out.
     """
     rest = {name: value for name, value in document.items() if name not in _OURS}
     if not rest and "source" in document:

@@ -20,19 +20,22 @@ KINDS: Final = {
 
 _SPECIFICATION: Final = "https://modelcontextprotocol.io/specification"
 _LEDGERS: Final = {
-    **{one: SCHEMA / one for one in REVISIONS},
-    **{f"extension {one}": SCHEMA / "extensions" / one for one in ("apps", "tasks")},
+    **{revision: SCHEMA / revision for revision in REVISIONS},
+    **{
+        f"extension {extension}": SCHEMA / "extensions" / extension
+        for extension in ("apps", "tasks")
+    },
 }
 
 
-def grouped(places: Iterable[Json]) -> Iterator[tuple[str, list[Json]]]:
+def group_places(places: Iterable[Json]) -> Iterator[tuple[str, list[Json]]]:
     """Yield the places of each kind, under its title, as the page shows them."""
     places = list(places)
     for kind, title in KINDS.items():
-        yield title, [_shown(one) for one in places if one["kind"] == kind]
+        yield title, [_display_place(place) for place in places if place["kind"] == kind]
 
 
-def _shown(place: Json) -> Json:
+def _display_place(place: Json) -> Json:
     tests = (f"`tests/{test}`" for test in place["shown_by"])
     facts = (f"`schema/{fact}`" for fact in place["recorded_in"])
     return {
@@ -55,12 +58,12 @@ def _link(place: str) -> str:
     if not place.startswith(REVISIONS):
         return f"`{place}`"
     page, _, anchor = place.partition("#")
-    # The site leaves out what begins a heading like `_meta`.
+    # The site drops leading underscores of a heading like `_meta`.
     to = f"#{anchor.removeprefix('_')}" if anchor else ""
     return f"[{place}]({_SPECIFICATION}/{page.removesuffix('/index')}{to})"
 
 
-def corrected() -> Mapping[str, Mapping[str, list[str]]]:
+def patched_pointers() -> Mapping[str, Mapping[str, list[str]]]:
     """Return the pointers of all patches, by reason and by revision or extension."""
     found: dict[str, dict[str, list[str]]] = {}
     for name, folder in _LEDGERS.items():
@@ -72,7 +75,7 @@ def corrected() -> Mapping[str, Mapping[str, list[str]]]:
 
 def reasons() -> Iterator[tuple[str, str, str]]:
     """Yield each reason for patches, how many each revision has, and an instance."""
-    for reason, places in corrected().items():
+    for reason, places in patched_pointers().items():
         numbers = ", ".join(f"{name}: {len(pointers)}" for name, pointers in places.items())
         last, *_ = [*places.values()][-1]
         steps = [step for step in jsonpointer.split(last)[1:] if step != "properties"]

@@ -1,4 +1,4 @@
-"""What servers offer: revisions of one era, of the other, and of both."""
+"""Offers of servers: revisions of one era, of the other, and of both."""
 
 from mcp_protogen.runtime.rules.server_negotiation import Offer
 

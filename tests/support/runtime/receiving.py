@@ -1,12 +1,12 @@
-"""What a connection makes of the text of a message, as whoever drives it lets it have one."""
+"""The events of a connection for the text of a message, as its driver takes them."""
 
 from mcp_protogen.runtime.connection import Connection, Event, Refusal
 from mcp_protogen.runtime.core.errors import RemoteError
 from mcp_protogen.runtime.messages import reading
 
 
-def received(connection: Connection, data: bytes | str, now: float = 0.0) -> Event | list[Event]:
-    """Return what came: one event, or a list of them for a batch."""
+def take_events(connection: Connection, data: bytes | str, now: float = 0.0) -> Event | list[Event]:
+    """Return the event of a message, or a list of them for a batch."""
     try:
         message = reading.read(data)
         if not isinstance(message, reading.Batch):

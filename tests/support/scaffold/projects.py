@@ -1,8 +1,8 @@
 """New projects, and environments to run them in.
 
-What projects need is installed once, by `make setup` of one of them in an empty folder: a server
-with both transports needs all that any project does. Each project gets an environment of its own
-that refers to that one, and to the project as an editable installation does.
+Dependencies are installed once, by `make setup` of one project in an empty folder: a server with
+both transports needs all that any project does. Each project gets its own environment, which refers
+to that one, and to the project as an editable installation does.
 """
 
 import json
@@ -34,33 +34,35 @@ from mcp_protogen.scaffold.revisions import default_revisions
 
 from support.folders import TESTS
 from support.generated.package_copy import copied_package
-from support.peers.places import made, run_command
+from support.peers.places import make_once, run_command
 from support.revisions import ERAS, REVISIONS
 
 CONSTRAINTS: Final = TESTS / "scaffold" / "constraints.txt"
-OTHER_REVISIONS: Final = tuple(one for one in REVISIONS if one != default_revisions()[0])
+OTHER_REVISIONS: Final = tuple(
+    revision for revision in REVISIONS if revision != default_revisions()[0]
+)
 ALL_REVISIONS: Final = (default_revisions()[0], *OTHER_REVISIONS)
-# A make that runs these tests tells those below it that they are not the first.
+# Otherwise a make that runs these tests passes its options to inner ones.
 FIRST: Final = {"MAKEFLAGS": "", "MAKELEVEL": ""}
-# What pip ends with after the last of its retries; after any earlier one it may still succeed.
+# The end of pip's output after its last retry; after an earlier one it may still succeed.
 _GAVE_UP: Final = re.compile(r"Retry\(total=0,.* connection broken .*\n\s*error: ", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """A project that can be run."""
+    """A runnable project."""
 
     folder: Path
     choices: ProjectChoices
 
     @property
     def python(self) -> Path:
-        """Its interpreter."""
+        """Return its interpreter."""
         return self.folder / ".venv" / "bin" / "python"
 
     @property
     def package(self) -> str:
-        """What it is imported as."""
+        """Return its import name."""
         return self.choices.name.package
 
 
@@ -71,9 +73,9 @@ def choices(
     name: str = "",
     shared: ProjectEngine | None = None,
 ) -> ProjectChoices:
-    """What is decided on for a project; its code is written in the first of the revisions.
+    """Return the choices for a project; its code is written in the first revision.
 
-    Without a name it has the most awkward one: that of a module of its tests.
+    The default name is the most awkward one: that of a module of its tests.
     """
     named = project_name(name or f"test-{kind}")
     return ProjectChoices(named, kind, transport, revisions[0], tuple(sorted(revisions)), shared)
@@ -85,12 +87,12 @@ def sharing(
     revisions: Sequence[str] = ERAS,
     name: str = "",
 ) -> ProjectChoices:
-    """What is decided on for a server whose workers share something."""
+    """Return the choices for a server whose workers share an engine."""
     return choices(ProjectKind.SERVER, transport, revisions, name, engine)
 
 
 VARIETY: Final = (
-    # What it is when nobody says otherwise.
+    # The default.
     choices(ProjectKind.SERVER, ProjectTransport.STDIO, default_revisions()),
     choices(ProjectKind.SERVER, ProjectTransport.STDIO, ["2024-11-05"]),
     choices(ProjectKind.SERVER, ProjectTransport.STDIO, ["2025-06-18"]),
@@ -109,22 +111,22 @@ VARIETY: Final = (
 """Every kind over every transport, and every revision that a server can be written in."""
 
 
-def described(choices: ProjectChoices) -> str:
-    """What tells one of `VARIETY` from the others."""
+def describe_choices(choices: ProjectChoices) -> str:
+    """Return the distinguishing part of one of `VARIETY`."""
     shared = f"-{choices.shared}" if choices.shared else ""
     return f"{choices.kind}-{choices.transport}-{choices.revision}{shared}"
 
 
-def started(folder: Path, wanted: ProjectChoices) -> Project:
-    """A new project in a new folder, that can be run."""
+def start_project(folder: Path, wanted: ProjectChoices) -> Project:
+    """Write a new project into a new folder, ready to run."""
     project = Project(folder / wanted.name.distribution, wanted)
-    written(project.folder, wanted)
+    write_project(project.folder, wanted)
     set_up(project)
     return project
 
 
-def written(folder: Path, wanted: ProjectChoices) -> None:
-    """Write a project into a folder; its package, of all revisions, is the committed one."""
+def write_project(folder: Path, wanted: ProjectChoices) -> None:
+    """Write a project into a folder, with the committed package of all revisions."""
     for path, content in project_files(wanted).items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -147,7 +149,7 @@ def set_up(project: Project) -> None:
 
 
 def environment(folder: Path, *sources: Path) -> None:
-    """Make a virtual environment in which `sources` can be imported, and what projects need."""
+    """Make a virtual environment that can import `sources` and the dependencies of projects."""
     venv.create(folder, with_pip=False)
     (site,) = folder.glob("lib/python3*/site-packages")
     (site / "project.pth").write_text("".join(f"{path}\n" for path in (*sources, others())))
@@ -160,7 +162,7 @@ def run(
     wanted: int = 0,
     timeout: float = 300,
 ) -> str:
-    """What a command wrote, all of it; it has to end with the exit code that is `wanted`."""
+    """Run a command, expecting the exit code `wanted`; return its output."""
     done = subprocess.run(
         list(map(str, command)),
         cwd=cwd,
@@ -180,7 +182,7 @@ def run(
 def logged_url(
     program: Sequence[str | Path], cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> Generator[tuple["subprocess.Popen[str]", str]]:
-    """A server over HTTP, as the first process of a group, with the URL that is in its log."""
+    """Start a server over HTTP in its own process group; yield it and the URL from its log."""
     with subprocess.Popen(
         program,
         cwd=cwd,
@@ -198,7 +200,7 @@ def logged_url(
 
 
 def answers(url: str, host: str = "") -> int:
-    """The status of a server's answer to its first message, as the host it is called by."""
+    """Return the status of a server's first answer under a host name."""
     place = urlsplit(url)
     hello: dict[str, Any] = {
         "protocolVersion": "2025-11-25",
@@ -218,26 +220,26 @@ def answers(url: str, host: str = "") -> int:
 
 
 def workflow_steps(text: str) -> list[str]:
-    """The commands that a workflow runs, in their order."""
-    # By name: types of it are not installed.
+    """Return the commands of a workflow, in order."""
+    # By name, because its types are not installed.
     yaml: Any = import_module("yaml")
     (job,) = yaml.safe_load(text)["jobs"].values()
     return [step["run"] for step in job["steps"] if "run" in step]
 
 
 def tool(name: str) -> Path:
-    """A program of the environment of what projects need."""
+    """Return a program from the environment of dependencies."""
     return others().parents[2] / "bin" / name
 
 
 @cache
 def others() -> Path:
-    """The `site-packages` of what projects need from others; skips if it cannot be installed."""
+    """Return the `site-packages` of dependencies; skip the test if they cannot be installed."""
     first, *others = ProjectEngine
     wanted = sharing(first, ProjectTransport.BOTH, name="needs-everything")
     files = project_files(wanted)
-    # A project has one engine, and all are tried.
-    engines = '",\n    "'.join(ENGINES[each] for each in (first, *others)).encode()
+    # A project has one engine, but all are tested.
+    engines = '",\n    "'.join(ENGINES[engine] for engine in (first, *others)).encode()
     asking = files["pyproject.toml"].replace(ENGINES[first].encode(), engines)
     files |= {
         "pyproject.toml": asking,
@@ -255,11 +257,11 @@ def others() -> Path:
         try:
             run_command(["env", *settings, *setup])
         except RuntimeError as error:
-            # Where pip reaches no index, nothing can be tried; else it is a fault of the project.
+            # Without an index nothing can be tested; any other failure is a fault of the project.
             assert _GAVE_UP.search(str(error)), error
             raise
 
     asked = {path: files[path] for path in ("pyproject.toml", "Makefile", "constraints.txt")}
-    folder = made("projects", f"{sys.version}{asked}", make)
+    folder = make_once("projects", f"{sys.version}{asked}", make)
     (site,) = folder.glob(".venv/lib/python3*/site-packages")
     return site

@@ -28,10 +28,10 @@ ASKED: JsonObject = {**META, CAPABILITIES: {"elicitation": {}}}
 
 
 @asynccontextmanager
-async def bridged(
+async def serve_bridged(
     theirs: pkg.Opener | Server, server_revisions: Iterable[Revision] | None = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
-    """The client's end of a bridge to a server, which has ended when this has."""
+    """Bridge to a server; yield the client's end."""
     ours, middle = memory_pair()
     opener = theirs if callable(theirs) else in_memory(theirs)
     chosen = pkg.Options(**options)
@@ -48,8 +48,8 @@ async def bridged(
 async def through(
     ours: ClientT, theirs: Accepting | Server, **options: Any
 ) -> AsyncGenerator[ClientT, None]:
-    """A client that speaks to a server through a bridge; both speak their own revision only."""
-    async with bridged(theirs, **options) as hand:
+    """Connect a client to a server through a bridge; both speak only their own revision."""
+    async with serve_bridged(theirs, **options) as hand:
 
         async def open() -> pkg.Transport:
             return hand.transport
@@ -65,19 +65,19 @@ def form(message: str, revision: str = OLD) -> ElicitRequestFormParams:
     return params
 
 
-def called(id: int, name: str = "x", **members: Json) -> JsonObject:
+def call_x(id: int, name: str = "x", **members: Json) -> JsonObject:
     return modern("tools/call", id, name=name, _meta=ASKED, **members)
 
 
-def answered(asked: JsonObject, x: str = "y") -> JsonObject:
-    """What a client sends back to all the questions of a result."""
+def answer_questions(asked: JsonObject, x: str = "y") -> JsonObject:
+    """Return the client's answers to all questions of a result."""
     given = {key: {"action": "accept", "content": {"x": x}} for key in asked["inputRequests"]}
     return {"inputResponses": given, "requestState": asked["requestState"]}
 
 
-async def asked_for(hand: Hand, id: int, **members: Json) -> Json:
-    """Call the tool; the result, which asks for input."""
-    await hand.send(called(id, **members))
+async def call_until_asked(hand: Hand, id: int, **members: Json) -> Json:
+    """Call the tool; return its request for input."""
+    await hand.send(call_x(id, **members))
     result = (await hand.take())["result"]
     assert result["resultType"] == "input_required"
     return result

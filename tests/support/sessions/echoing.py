@@ -1,7 +1,6 @@
-"""Servers and clients that answer each request with what came, and make the calls they are told to.
+"""Servers and clients that echo each request, and make the calls they are told to.
 
-As a program it is such a server on standard input and output: it takes its revision, and a file
-with the results that it answers with.
+As a program it is such a server over stdio; it takes its revision, and a file with its results.
 """
 
 import inspect
@@ -23,12 +22,12 @@ from support.sessions.talking import AnyServer, entry, models, pkg, stub
 Results = Mapping[str, JsonObject]
 """A valid result for each method."""
 
-# What these do is up to the runtime: it answers them itself, or keeps them open.
+# The runtime answers these itself, or keeps them open.
 OF_THE_RUNTIME = ("server/discover", "subscriptions/listen")
 
 
 class Call(NamedTuple):
-    """A call of a stub, and its params as JSON."""
+    """A call of a stub with its params as JSON."""
 
     name: str
     cls: str
@@ -36,29 +35,33 @@ class Call(NamedTuple):
 
 
 def signature_of(function: Callable[..., Any]) -> inspect.Signature | None:
-    """The members of params that a stub takes, and options; None if it takes params as a whole."""
+    """Return the members and options that a stub takes; None if it takes whole params."""
     if "methods" not in function.__code__.co_names:
-        return None  # no stub
+        return None  # without a stub
     signature = inspect.signature(function)
     if signature.parameters.keys() & {"params", "form"}:
         return None
-    own = [one for one in signature.parameters.values() if one.name not in ("as_", "check")]
+    own = [
+        parameter
+        for parameter in signature.parameters.values()
+        if parameter.name not in ("as_", "check")
+    ]
     return signature.replace(parameters=own)
 
 
 def method_of(function: Callable[..., Any]) -> str:
-    """The method of a stub: the first name in what is said of it."""
+    """Return the method of a stub: the first name in its docstring."""
     return (function.__doc__ or "").partition("`")[2].partition("`")[0]
 
 
 def classes_of(spec: CallSpec[Any]) -> list[type[WireModel]]:
-    """The classes of the params that a message may have."""
+    """Return the possible params classes of a message."""
     params = getattr(spec.params, "__value__", spec.params)
-    return [one for one in get_args(params) or [params] if isinstance(one, type)]
+    return [kind for kind in get_args(params) or [params] if isinstance(kind, type)]
 
 
 def members_of(params: Any) -> dict[str, Any]:
-    """The members that params have, but for what a signature does not take."""
+    """Return the members of params except those that a signature leaves out."""
     fields = params.__class__.model_fields
     return {
         name: getattr(params, name)
@@ -68,27 +71,27 @@ def members_of(params: Any) -> dict[str, Any]:
 
 
 def split(signature: inspect.Signature, members: dict[str, Any]) -> tuple[list[Any], Any] | None:
-    """The members by position and by keyword; None if the signature is not for these."""
+    """Return the members by position and by keyword; None if the signature does not fit."""
     parameters = {**signature.parameters}
     needed = {
         name
-        for name, one in parameters.items()
-        if one.default is one.empty and name not in ("self", "options")
+        for name, parameter in parameters.items()
+        if parameter.default is parameter.empty and name not in ("self", "options")
     }
     if members.keys() - parameters.keys() or needed - members.keys():
         return None
     given, leading = dict(members), list[Any]()
-    for name, one in parameters.items():
+    for name, parameter in parameters.items():
         if name == "self":
             continue
-        if one.kind is not one.POSITIONAL_OR_KEYWORD or name not in given:
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or name not in given:
             break
         leading.append(given.pop(name))
     return leading, given
 
 
 async def outcome(peer: Any, call: Call, *, flat: bool) -> JsonObject:
-    """What comes of a call: its result, or the error that it raises."""
+    """Return the result of a call, or the error that it raises."""
     stub = getattr(peer.__class__, call.name)
     whole = getattr(models(peer.TABLE.revision), call.cls).from_wire(call.params)
     signature = signature_of(stub)
@@ -97,7 +100,7 @@ async def outcome(peer: Any, call: Call, *, flat: bool) -> JsonObject:
     try:
         called = stub(peer, *given[0], **given[1]) if flat else _whole(peer, stub, whole)
         if hasattr(called, "__anext__"):
-            return {"result": [one.to_wire() async for one in called]}
+            return {"result": [item.to_wire() async for item in called]}
         result = await called
     except pkg.ProtocolError as error:
         return {"error": f"{type(error).__name__}: {error}"}
@@ -105,7 +108,7 @@ async def outcome(peer: Any, call: Call, *, flat: bool) -> JsonObject:
 
 
 def _whole(peer: Any, stub: Callable[..., Any], params: Any) -> Any:
-    """Send what a stub sends, with params as a whole."""
+    """Send a stub's request with whole params."""
     method = method_of(stub)
     if method.startswith("notifications/"):
         return peer.notify(peer.TABLE.notifications[method], params)
@@ -121,7 +124,7 @@ def _items(page: Any) -> Any:
 
 
 def echoing_server(revision: str, results: Results) -> AnyServer:
-    """A server that answers all requests of a revision; a tool called by a stub calls the stub."""
+    """Return a server that answers all requests of a revision; tools named like stubs call them."""
     heard: list[Any] = []
     base = pkg.load(revision).Server
     members = _echoes(base.REQUESTS, results) | _ears(base.NOTIFICATIONS, heard)
@@ -145,7 +148,7 @@ def echoing_server(revision: str, results: Results) -> AnyServer:
 
 
 def echoing_client(revision: str, results: Results, heard: list[Any]) -> Any:
-    """A client that answers all requests of a revision, and keeps the notifications."""
+    """Return a client that answers all requests of a revision, and records notifications."""
     base = pkg.load(revision).Client
     requests = base.REQUESTS | base.INPUT_REQUESTS
     members = _echoes(requests, results) | _ears(base.NOTIFICATIONS, heard)
@@ -153,12 +156,16 @@ def echoing_client(revision: str, results: Results, heard: list[Any]) -> Any:
 
 
 def _declaring(base: Any, role: str) -> dict[str, Any]:
-    """What makes a class declare all that any message of its revision may need."""
+    """Return the members with which a class declares every capability of its revision."""
     table = base.TABLE
     specs = (*table.requests.values(), *table.input_requests.values())
-    sent = {method: one for method, one in table.notifications.items() if role in one.senders}
-    needs = {need.capability for one in (*specs, *sent.values()) for need in one.requires}
-    declared = declare(one for one in needs if one.role == role)
+    sent = {
+        method: notification
+        for method, notification in table.notifications.items()
+        if role in notification.senders
+    }
+    needs = {need.capability for spec in (*specs, *sent.values()) for need in spec.requires}
+    declared = declare(required for required in needs if required.role == role)
     return {"SENDS": frozenset(sent), "DECLARES": declared}
 
 

@@ -1,6 +1,6 @@
-"""A server that breaks the rules, in the way its first argument names; the standard library alone.
+"""A server that breaks the rules as its first argument says; standard library only.
 
-The second argument is a file that counts how often it was started.
+The second argument is a file that counts the starts.
 """
 
 import json
@@ -39,8 +39,8 @@ def welcome(asked: Message, version: str = OLD) -> None:
     send({"id": asked["id"], "result": result})
 
 
-def probed(asked: Message) -> None:
-    """Something modern was asked of a server that is not."""
+def answer_probe(asked: Message) -> None:
+    """Answer a modern request as an old server."""
     if MODE in ERRORS:
         send({"id": asked["id"], "error": {"code": int(MODE), "message": "no"}})
     elif MODE == "text":
@@ -114,7 +114,7 @@ if MODE == "stubborn":
 if MODE == "wrapper":
     child = os.fork()
     if child == 0:
-        # A child in the same group that nobody told to end.
+        # A child in the same group that is never told to end.
         os.close(0)
         os.close(1)
         os.close(2)
@@ -129,7 +129,7 @@ for line in sys.stdin.buffer:
         call(message)
     elif "_meta" in message.get("params", {}) and "id" in message:
         if MODE == "modern after all" and STARTS == 1:
-            # The first probe is not answered in time.
+            # The first probe times out.
             continue
         if MODE == "hangs":
             time.sleep(600)
@@ -137,6 +137,6 @@ for line in sys.stdin.buffer:
             result: Message = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
             send({"id": message["id"], "result": result})
             continue
-        probed(message)
+        answer_probe(message)
 if MODE == "stubborn":
     time.sleep(600)

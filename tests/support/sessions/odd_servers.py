@@ -1,4 +1,4 @@
-"""HTTP servers that do what a test says, well-behaved or not; written on bare sockets."""
+"""HTTP servers that do as a test says, well-behaved or not; on bare sockets."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias, TypeVar, cast
 
 import pytest
-from mcp_protogen.runtime.http.sse import written
+from mcp_protogen.runtime.http.sse import write_event
 from mcp_revisions.v2025_11_25 import Client
 
 from support.json_types import Json, JsonObject
@@ -17,7 +17,7 @@ from support.revisions import ERAS, OLD, STATELESS
 from support.sessions.talking import (
     client,
     content_of,
-    discovered,
+    discover_result,
     pkg,
     run,
     welcome,
@@ -31,7 +31,7 @@ EVENTS = "text/event-stream"
 
 @dataclass
 class Request:
-    """What a client has sent."""
+    """A request of a client."""
 
     verb: str
     path: str
@@ -40,22 +40,22 @@ class Request:
 
     @property
     def value(self) -> Json:
-        """The message that was posted."""
+        """Return the posted message."""
         return json.loads(self.body)
 
     @property
     def method(self) -> str:
-        """The method of the message; empty for a response and without one."""
+        """Return the method of the message; empty for a response and without one."""
         return self.value.get("method", "") if self.body else ""
 
     @property
     def id(self) -> Json:
-        """The id of the message."""
+        """Return the id of the message."""
         return self.value.get("id")
 
 
 class Reply:
-    """How to answer one request."""
+    """The means to answer one request."""
 
     def __init__(self, reader: StreamReader, writer: StreamWriter) -> None:
         self._reader = reader
@@ -65,7 +65,7 @@ class Reply:
     async def send(
         self, status: int, value: object = None, media: str = JSON, **headers: str | None
     ) -> None:
-        """The whole answer; bytes and text go as they are."""
+        """Send the whole answer; bytes and text stay as they are."""
         body = value if isinstance(value, bytes) else b""
         if value is not None and not isinstance(value, bytes):
             body = json.dumps(value).encode()
@@ -75,7 +75,7 @@ class Reply:
         await self._writer.drain()
 
     async def result(self, request: Request, result: JsonObject, **headers: str | None) -> None:
-        """A result as JSON."""
+        """Send a result as JSON."""
         await self.send(200, answer(request, result), JSON, **headers)
 
     async def stream(self, **headers: str | None) -> None:
@@ -85,20 +85,20 @@ class Reply:
         await self._writer.drain()
 
     async def event(self, value: object = None, **given: Any) -> None:
-        """One event; without a value its data is empty."""
+        """Send one event; without a value its data is empty."""
         data = b"" if value is None else json.dumps(value).encode()
-        await self.raw(written(data, **given))
+        await self.raw(write_event(data, **given))
 
     async def raw(self, data: bytes) -> None:
-        """Bytes as they are."""
+        """Send bytes unchanged."""
         self._writer.write(data)
         await self._writer.drain()
 
     def hang_up(self) -> None:
-        """Close the connection from here."""
+        """Close the connection."""
         self._writer.close()
 
-    async def gone(self) -> None:
+    async def wait_until_gone(self) -> None:
         """Wait until the client closes the connection."""
         self.closing = True
         with suppress(ConnectionError):
@@ -106,7 +106,7 @@ class Reply:
 
     def _head(self, status: int, fields: dict[str, str | None]) -> None:
         lines = [f"HTTP/1.1 {status} Odd"]
-        lines += [f"{name.replace('_', '-')}: {one}" for name, one in fields.items() if one]
+        lines += [f"{name.replace('_', '-')}: {value}" for name, value in fields.items() if value]
         self._writer.write("\r\n".join([*lines, "", ""]).encode())
 
 
@@ -116,7 +116,7 @@ Play: TypeAlias = Callable[[Request, Reply], Awaitable[None]]
 
 @dataclass
 class OddServer:
-    """A server that answers as `play` says, and remembers what it was asked."""
+    """A server that answers by `play`, and records its requests."""
 
     play: Play
     url: str = ""
@@ -124,7 +124,7 @@ class OddServer:
     tasks: set["asyncio.Task[object]"] = field(default_factory=set["asyncio.Task[object]"])
 
     async def serve(self, reader: StreamReader, writer: StreamWriter) -> None:
-        """Answer what comes on one connection."""
+        """Answer the requests of one connection."""
         task = asyncio.current_task()
         assert task is not None
         self.tasks.add(task)
@@ -145,9 +145,13 @@ class OddServer:
             self.tasks.discard(task)
             writer.close()
 
-    def seen(self, verb: str, method: str = "") -> list[Request]:
-        """The requests of a kind."""
-        return [one for one in self.requests if one.verb == verb and one.method == method]
+    def requests_of(self, verb: str, method: str = "") -> list[Request]:
+        """Return the requests of a kind."""
+        return [
+            request
+            for request in self.requests
+            if request.verb == verb and request.method == method
+        ]
 
 
 async def _request(reader: StreamReader) -> Request:
@@ -155,7 +159,7 @@ async def _request(reader: StreamReader) -> Request:
     first, *lines = head.strip().split("\r\n")
     verb, path, _ = first.split(" ")
     headers = {
-        name.lower(): value.strip() for name, _, value in (one.partition(":") for one in lines)
+        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
     }
     body = await reader.readexactly(int(headers.get("content-length", "0")))
     return Request(verb, path, headers, body)
@@ -163,7 +167,7 @@ async def _request(reader: StreamReader) -> Request:
 
 @asynccontextmanager
 async def odd_server(play: Play, path: str = "/mcp") -> AsyncGenerator[OddServer, None]:
-    """A server on a port of its own."""
+    """Run a server on a free port."""
     server = OddServer(play)
     async with await asyncio.start_server(server.serve, "127.0.0.1", 0) as listening:
         server.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}{path}"
@@ -174,7 +178,7 @@ async def odd_server(play: Play, path: str = "/mcp") -> AsyncGenerator[OddServer
 
 
 def answer(request: Request, result: JsonObject) -> JsonObject:
-    """A result as a message."""
+    """Return a result as a message."""
     return {"jsonrpc": "2.0", "id": request.id, "result": result}
 
 
@@ -182,7 +186,7 @@ TEXT: JsonObject = {"content": [{"type": "text", "text": "done"}]}
 
 
 class Handshaking:
-    """Plays a server of the handshake era; `call` answers what comes after the handshake."""
+    """A player of a handshake-era server; `call` answers everything after the handshake."""
 
     def __init__(
         self,
@@ -192,7 +196,7 @@ class Handshaking:
         session: str | None = None,
         version: str = OLD,
     ) -> None:
-        self.call = call or done
+        self.call = call or answer_call
         self.listen = listen
         self.session = session
         self.version = version
@@ -214,27 +218,27 @@ class Handshaking:
 
 
 class Modern:
-    """Plays a server of the stateless era; `call` answers all but `server/discover`."""
+    """A player of a stateless server; `call` answers everything except `server/discover`."""
 
     def __init__(self, call: Play | None = None) -> None:
-        self.call = call or done
+        self.call = call or answer_call
 
     async def __call__(self, request: Request, reply: Reply) -> None:
         if request.verb != "POST":
             await reply.send(405)
         elif request.method == "server/discover":
-            await reply.send(200, discovered(request.id, tools={}))
+            await reply.send(200, discover_result(request.id, tools={}))
         else:
             await self.call(request, reply)
 
 
-async def done(request: Request, reply: Reply) -> None:
-    """Answers any tool call."""
+async def answer_call(request: Request, reply: Reply) -> None:
+    """Answer any tool call."""
     await reply.result(request, complete(request, TEXT))
 
 
 def complete(request: Request, result: JsonObject) -> JsonObject:
-    """A result, with what the stateless era adds to it."""
+    """Return a result with the additions of the stateless era."""
     modern = "mcp-method" in request.headers
     return {**result, "resultType": "complete"} if modern else result
 
@@ -242,7 +246,7 @@ def complete(request: Request, result: JsonObject) -> JsonObject:
 def connecting(
     url: str, *revisions: str, options: JsonObject | None = None, **more: Any
 ) -> AbstractAsyncContextManager[Client]:
-    """A connection of plain clients of these revisions, or else of both eras."""
+    """Connect plain clients of these revisions, by default of both eras."""
     clients = [client(revision) for revision in revisions or ERAS]
     more = {"reconnection": AT_ONCE, **more}
     connected = pkg.connect_http(url, *clients, options=pkg.Options(**(options or {})), **more)
@@ -250,7 +254,7 @@ def connecting(
 
 
 def http_error(status: int) -> pytest.RaisesExc[pkg.HttpError]:
-    """What is raised for a status."""
+    """Return the error for a status."""
 
     def has_status(error: pkg.HttpError) -> bool:
         return bool(error.status == status)
@@ -262,7 +266,7 @@ BOTH = pytest.mark.parametrize("revision", ERAS)
 
 
 def calling(play: Play, revision: str = OLD, **more: Any) -> list[Request]:
-    """Call a tool, which has to be answered as usual; what the server was asked."""
+    """Call a tool, expecting the usual answer; return the requests to the server."""
     seen: list[Request] = []
 
     async def script() -> None:
@@ -279,7 +283,7 @@ def calling(play: Play, revision: str = OLD, **more: Any) -> list[Request]:
 def failing(
     play: Play, raises: pytest.RaisesExc[Raised], revision: str = OLD, **more: Any
 ) -> tuple[Raised, list[Request]]:
-    """Call a tool in vain; the error, and what the server was asked."""
+    """Call a tool, expecting an error; return it with the requests to the server."""
     seen: list[Request] = []
     raised: list[Raised] = []
 
@@ -295,20 +299,20 @@ def failing(
 
 
 def gets(requests: list[Request]) -> list[str | None]:
-    """The ids from which streams were asked for; None for the stream of the server itself."""
-    return [one.headers.get("last-event-id") for one in requests if one.verb == "GET"]
+    """Return the last event ids of stream requests; None for the server's own stream."""
+    return [request.headers.get("last-event-id") for request in requests if request.verb == "GET"]
 
 
 def either(call: Play, revision: str) -> Play:
-    """A server of the era of a revision."""
+    """Return a server of a revision's era."""
     return Modern(call) if revision == STATELESS else Handshaking(call)
 
 
 def over(url: str, ours: Client) -> AbstractAsyncContextManager[Client]:
-    """A connection of this client."""
+    """Connect this client."""
     return pkg.connect_http(url, ours, reconnection=AT_ONCE)
 
 
 def with_roots() -> Client:
-    """A client that may say that its roots have changed."""
+    """Return a client that may announce changes of its roots."""
     return client(OLD, DECLARES={"roots": {"listChanged": True}})

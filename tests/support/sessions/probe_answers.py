@@ -1,7 +1,7 @@
-"""What servers answer to the probe, `server/discover`, and what a client of both eras does then.
+"""Answers of servers to the probe, `server/discover`, and the next step of a client of both eras.
 
-The rows are played by tests, and docs/negotiation.md shows them: `support.docs.diagrams` writes the
-tables there.
+Tests play the rows, and docs/negotiation.md shows them: `support.docs.diagrams` writes the tables
+there.
 """
 
 import re
@@ -24,7 +24,7 @@ GIVES_UP: Final = "reports it"
 
 
 class Row(NamedTuple):
-    """An answer in words, what the client does, and examples of the answer."""
+    """A description of the answer, the client's next step, and examples of the answer."""
 
     answer: str
     does: str
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 
 class Http(NamedTuple):
-    """An HTTP answer; in `body`, the id 0 stands for that of the request."""
+    """An HTTP answer; in `body`, the id 0 stands for the request's id."""
 
     status: int
     body: Any = None
@@ -204,5 +204,5 @@ def table(name: str) -> str:
 
 
 def with_tables(page: str) -> str:
-    """The page with its tables as they ought to be."""
+    """Return the page with current tables."""
     return MARKED.sub(lambda found: found["mark"] + table(found["name"]), page)

@@ -35,7 +35,7 @@ META: JsonObject = {VERSION: STATELESS, CAPABILITIES: {}}
 
 
 def whose(session: Any) -> str | None:
-    """The id of who makes a request."""
+    """Return the principal's id of a request."""
     return None if session.principal is None else str(session.principal.id)
 
 
@@ -45,7 +45,7 @@ def models(revision: str) -> ModuleType:
 
 
 def stub(base: type[T], **members: object) -> T:
-    """An instance of a stub that has these handlers and attributes."""
+    """Return an instance of a stub with these handlers and attributes."""
     return cast(type[T], type("Ours", (base,), members))()
 
 
@@ -60,9 +60,9 @@ def client(revision: str, **members: object) -> Client:
 
 
 def tools(revision: str, call: Tool, **members: object) -> Server:
-    """A server whose tools are all `call`, which gets the session and the params.
+    """Return a server whose tools all run `call` with the session and the params.
 
-    What it gives as text is the text of the result.
+    Text from it becomes the text of the result.
     """
     m = models(revision)
 
@@ -75,19 +75,19 @@ def tools(revision: str, call: Tool, **members: object) -> Server:
     return server(revision, on_call_tool=on_call_tool, **members)
 
 
-def named(revision: str, name: str, **members: object) -> CallToolRequestParams:
-    """The params of a tool call."""
+def call_params(revision: str, name: str, **members: object) -> CallToolRequestParams:
+    """Return the params of a tool call."""
     params: CallToolRequestParams = models(revision).CallToolRequestParams(name=name, **members)
     return params
 
 
 def entry(peer: Any, method: str) -> Any:
-    """The entry of a request of a client or session, also of one that only travels in results."""
+    """Return the table entry of a request, also of one that only travels in results."""
     return peer.TABLE.requests.get(method) or peer.TABLE.input_requests[method]
 
 
 def content_of(result: object) -> Json:
-    """The content of a result, of whichever revision it is."""
+    """Return the content of a result of any revision."""
     return cast(Any, result).content
 
 
@@ -99,18 +99,21 @@ class Hand:
         self._come: list[Json] = []
 
     async def send(self, *messages: object) -> None:
-        """Send messages; bytes go as they are."""
+        """Send messages; bytes stay as they are."""
         await self.transport.send(
-            [one if isinstance(one, bytes) else json.dumps(one).encode() for one in messages]
+            [
+                message if isinstance(message, bytes) else json.dumps(message).encode()
+                for message in messages
+            ]
         )
 
     async def take(self) -> Json:
-        """The next message; None at the end."""
+        """Return the next message; None at the end."""
         while not self._come:
             received = await self.transport.receive()
             if not received:
                 return None
-            self._come += [json.loads(one) for one in received if isinstance(one, bytes)]
+            self._come += [json.loads(data) for data in received if isinstance(data, bytes)]
         return self._come.pop(0)
 
     async def ask(self, method: str, id: object = 1, **params: object) -> Json:
@@ -118,8 +121,8 @@ class Hand:
         await self.send(request(method, id, **params))
         return await self.take()
 
-    async def nothing(self, seconds: float = 0.05) -> bool:
-        """Whether nothing comes for a while."""
+    async def is_silent(self, seconds: float = 0.05) -> bool:
+        """Return whether no message comes for a while."""
         try:
             async with asyncio.timeout(seconds):
                 self._come.insert(0, await self.take())
@@ -157,10 +160,10 @@ INITIALIZED = notification("notifications/initialized")
 
 
 @asynccontextmanager
-async def served(
+async def serve_by_hand(
     servers: Servers, *, revisions: Iterable[Revision] | None = None, **options: Any
 ) -> AsyncGenerator[Hand, None]:
-    """The client's end of a connection to servers, before anything was said."""
+    """Serve; yield the client's end of a connection before any message."""
     ours, theirs = memory_pair()
     chosen = pkg.Options(**options)
     serving = asyncio.create_task(pkg.serve(servers, theirs, revisions=revisions, options=chosen))
@@ -175,8 +178,8 @@ async def served(
 async def shaken(
     servers: Servers, version: str = OLD, **options: Any
 ) -> AsyncGenerator[Hand, None]:
-    """The same after a handshake."""
-    async with served(servers, **options) as hand:
+    """Serve; yield the client's end after a handshake."""
+    async with serve_by_hand(servers, **options) as hand:
         await hand.send(hello(version, elicitation={}, sampling={}, roots={}))
         assert (await hand.take())["result"]["protocolVersion"] == version
         await hand.send(INITIALIZED)
@@ -184,7 +187,7 @@ async def shaken(
 
 
 class Accepting:
-    """Opens connections whose server's ends are played by hand; give it to `connect`."""
+    """An opener of connections whose server ends are played by hand; an argument for `connect`."""
 
     def __init__(self, play: Callable[[Hand], Awaitable[None]]) -> None:
         self.play = play
@@ -211,7 +214,7 @@ def welcome(id: object, version: str = OLD, **capabilities: object) -> JsonObjec
     return {"jsonrpc": "2.0", "id": id, "result": result}
 
 
-def discovered(id: object, *versions: str, **capabilities: object) -> JsonObject:
+def discover_result(id: object, *versions: str, **capabilities: object) -> JsonObject:
     """The result of `server/discover` as JSON."""
     result = {
         "resultType": "complete",

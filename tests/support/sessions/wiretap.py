@@ -1,4 +1,4 @@
-"""A client of one revision at a server of another: its connection, tapped, and played by hand."""
+"""A client of one revision and a server of another: a tapped connection, and one played by hand."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ from support.revisions import OLD, STATELESS
 from support.sessions.talking import (
     Accepting,
     Hand,
-    discovered,
+    discover_result,
     error,
     models,
     notification,
@@ -36,20 +36,20 @@ ClientT = TypeVar("ClientT", Client, stateless.Client)
 
 
 class Wire(list[Json]):
-    """Everything that went over the wire; a tap."""
+    """A tap that records every message."""
 
     def __call__(self, sender: str, data: bytes) -> None:
         self.append(json.loads(data))
 
     def calls(self, method: str) -> list[Json]:
-        """The params of all messages of a method."""
-        return [one.get("params") for one in self if one.get("method") == method]
+        """Return the params of all messages of a method."""
+        return [message.get("params") for message in self if message.get("method") == method]
 
 
 def over(
     ours: ClientT, theirs: Accepting | Server, wire: Wire | None = None, **options: Any
 ) -> AbstractAsyncContextManager[ClientT]:
-    """A connection on which `theirs` speaks its own revision only; all that is to do is ours."""
+    """Connect to `theirs`, which speaks only its own revision, so that our side adapts."""
     opener = theirs if isinstance(theirs, Accepting) else in_memory(theirs, tap=wire)
     return pkg.connect(opener, ours, revisions=pkg.REVISIONS, options=pkg.Options(**options))
 
@@ -57,7 +57,7 @@ def over(
 def noting(
     told: list[Json], of: Callable[[Json], object]
 ) -> Callable[[object, Json], Awaitable[None]]:
-    """A handler that writes down something of what it is told."""
+    """Return a handler that records a part of its params."""
 
     async def note(self: object, params: Json) -> None:
         told.append(of(params))
@@ -70,17 +70,17 @@ def result(id: object, **members: object) -> JsonObject:
 
 
 async def agree(hand: Hand, **capabilities: object) -> None:
-    """Play a server of the stateless era that declares these."""
+    """Play a server of the stateless era with these capabilities."""
     asked = await hand.take()
     if asked["method"] == "initialize":
         supported = {"supported": [STATELESS], "requested": asked["params"]["protocolVersion"]}
         await hand.send(error(asked["id"], -32022, data=supported))
         asked = await hand.take()
-    await hand.send(discovered(asked["id"], **capabilities))
+    await hand.send(discover_result(asked["id"], **capabilities))
 
 
 async def shake(hand: Hand, **capabilities: object) -> None:
-    """Play a server of the handshake era that declares these."""
+    """Play a server of the handshake era with these capabilities."""
     asked = await hand.take()
     if asked["method"] == "server/discover":
         await hand.send(error(asked["id"], -32601))
@@ -90,7 +90,7 @@ async def shake(hand: Hand, **capabilities: object) -> None:
 
 
 async def answer(hand: Hand, method: str, **members: object) -> Json:
-    """Take a request of that method, which is answered; its params."""
+    """Take a request of that method and answer it; return its params."""
     asked = await hand.take()
     assert asked is not None and asked["method"] == method, asked
     await hand.send(result(asked["id"], **members))
@@ -98,22 +98,22 @@ async def answer(hand: Hand, method: str, **members: object) -> Json:
 
 
 async def stream(hand: Hand, *besides: object) -> tuple[int, Json]:
-    """Take a listen request and acknowledge it, with more in the same breath; its id and filter."""
+    """Take a listen request and acknowledge it together with more; return its id and filter."""
     asked = await hand.take()
     assert asked["method"] == LISTEN, asked
     wanted, id = asked["params"]["notifications"], asked["id"]
     told = [notification(UPDATED, uri=uri, _meta={ID: id}) for uri in besides]
-    await hand.send(acknowledged(id, wanted), *told)
+    await hand.send(acknowledgment(id, wanted), *told)
     return id, wanted
 
 
-def acknowledged(id: int, wanted: object) -> JsonObject:
+def acknowledgment(id: int, wanted: object) -> JsonObject:
     name = "notifications/subscriptions/acknowledged"
     return notification(name, _meta={ID: id}, notifications=wanted)
 
 
-async def cancelled(hand: Hand) -> int:
-    """Take a cancellation; the id of what is cancelled."""
+async def take_cancellation(hand: Hand) -> int:
+    """Take a cancellation; return the id of the cancelled request."""
     said = await hand.take()
     assert said["method"] == "notifications/cancelled", said
     id: int = said["params"]["requestId"]
@@ -121,8 +121,8 @@ async def cancelled(hand: Hand) -> int:
 
 
 def questions(*asked: object, **members: object) -> JsonObject:
-    """A result that asks."""
-    inputs = {f"{number}": one for number, one in enumerate(asked)}
+    """Return a result with questions."""
+    inputs = {f"{number}": question for number, question in enumerate(asked)}
     return {"resultType": "input_required", "inputRequests": inputs, **members}
 
 
@@ -131,7 +131,7 @@ def uri(name: str) -> Json:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.001)

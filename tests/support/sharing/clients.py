@@ -1,7 +1,7 @@
-"""Clients of an endpoint of several workers, each of whose requests goes to another one.
+"""Clients of an endpoint with several workers, each of whose requests goes to a different worker.
 
-They come back to streams that broke, ask again what was refused for now, and drop events that they
-have seen. What they cannot explain by the troubles there were, they say to their witness.
+They resume broken streams, repeat requests that were refused for now, and drop events they have
+seen. They report to their witness whatever the known troubles do not explain.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ Step = Sequence[Any]
 
 
 class Lost(Exception):
-    """What became of a request will not be known."""
+    """The outcome of a request will stay unknown."""
 
 
 @dataclass
 class Event:
-    """One event of a stream: its number, and its message, if it has one."""
+    """One event of a stream: its number, and its message, if any."""
 
     stream: str
     number: int
@@ -45,13 +45,13 @@ class Event:
 
 
 async def events_of(reply: Reply) -> AsyncGenerator[Event, None]:
-    """The events of a response; raises `ConnectionError` if it breaks."""
+    """Yield the events of a response; raise `ConnectionError` if it breaks."""
     rest = b""
     async with aclosing(reply.pieces()) as pieces:
         async for piece in pieces:
             *whole, rest = (rest + piece).split(b"\n\n")
-            for one in whole:
-                lines = [line.partition(b":") for line in one.split(b"\n")]
+            for event in whole:
+                lines = [line.partition(b":") for line in event.split(b"\n")]
                 found = {name.decode(): value.strip() for name, _, value in lines if name}
                 if not found:
                     continue
@@ -61,7 +61,7 @@ async def events_of(reply: Reply) -> AsyncGenerator[Event, None]:
 
 
 async def whole(reply: Reply) -> JsonObject:
-    """The body of a response."""
+    """Return the body of a response."""
     async with aclosing(reply.pieces()) as pieces:
         body = b"".join([piece async for piece in pieces])
     return json.loads(body) if body else {}
@@ -69,7 +69,7 @@ async def whole(reply: Reply) -> JsonObject:
 
 @dataclass
 class Publication:
-    """A change of a resource that nobody publishes twice."""
+    """A unique change of a resource."""
 
     uri: str
     begun: float
@@ -79,7 +79,7 @@ class Publication:
 
 @dataclass
 class Answer:
-    """An answer to a question: its place in the order in which all are posted or acknowledged."""
+    """An answer to a question, with its position among all posted or acknowledged ones."""
 
     posted: int
     acknowledged: float = inf
@@ -87,7 +87,7 @@ class Answer:
 
 @dataclass
 class World:
-    """What all clients of a run have in common."""
+    """The shared state of all clients of a run."""
 
     wires: Wires
     workers: int
@@ -128,7 +128,7 @@ class Client:
     # Requests.
 
     def another(self) -> int:
-        """A worker, other than that of the request before."""
+        """Return a different worker from that of the last request."""
         step = 1 + self.world.random.randrange(self.world.workers - 1)
         self._last = (self._last + step) % self.world.workers
         return self._last
@@ -149,10 +149,10 @@ class Client:
         first: int | None = None,
         **more: Any,
     ) -> tuple[Reply, int]:
-        """Send a request until a worker takes it; return the response, and the worker.
+        """Send a request until a worker takes it; return the response and the worker.
 
-        It goes to the worker `first`, if given. Unless it can be asked `again`, raise `Lost` when
-        it may have been taken.
+        Start with the worker `first`, if given. Unless it may be sent `again`, raise `Lost` when a
+        worker may have taken it.
         """
         body, fields = b"" if message is None else json.dumps(message).encode(), self.fields(**more)
         witness, begun = self.witness, self.witness.now
@@ -162,9 +162,11 @@ class Client:
                 async with asyncio.timeout(witness.patience):
                     reply = await self.world.wires.ask(worker, method, fields, body)
             except ConnectionRefusedError:
-                witness.check(witness.excused(begun, worker), f"{self.name}: {worker} is not there")
+                witness.check(
+                    witness.is_excused(begun, worker), f"{self.name}: {worker} is not there"
+                )
             except ConnectionError:
-                witness.check(witness.excused(begun, worker), f"{self.name}: {worker} broke off")
+                witness.check(witness.is_excused(begun, worker), f"{self.name}: {worker} broke off")
                 if not again:
                     raise Lost from None
             except TimeoutError:
@@ -175,20 +177,20 @@ class Client:
                     return reply, worker
                 said = await self.read(reply)
                 witness.say(f"{self.name}: {worker} refuses for now: {said}")
-                witness.check(witness.excused(begun), f"{self.name}: 503 of {worker}: {said}")
+                witness.check(witness.is_excused(begun), f"{self.name}: 503 of {worker}: {said}")
             await asyncio.sleep(witness.lease / 10)
         witness.wrong(f"{self.name}: no worker takes {method} {message}")
         raise Lost
 
     async def read(self, reply: Reply) -> JsonObject:
-        """Read a body as far as it comes."""
+        """Read a body until it ends or breaks."""
         try:
             return await whole(reply)
         except ConnectionError:
             return {}
 
-    def gone(self, status: int, what: str) -> None:
-        """Note that a session is not known any more."""
+    def note_session_gone(self, status: int, what: str) -> None:
+        """Note that a session is unknown."""
         excused = self.over or self.witness.forgotten
         self.witness.check(excused, f"{self.name}: {what} is answered with {status}")
         self.over = True
@@ -203,28 +205,28 @@ class Client:
         await self.tell(INITIALIZED)
 
     async def tell(self, message: JsonObject, first: int | None = None) -> bool:
-        """Post what is not a request, to the worker `first` if given, until it is taken."""
+        """Post a response or notification, to the worker `first` if given, until it is taken."""
         reply, worker = await self.ask("POST", message, first=first)
         await self.read(reply)
         if reply.status == 404:
-            self.gone(404, str(message))
+            self.note_session_gone(404, str(message))
         else:
             self.witness.check(reply.status == 202, f"{self.name}: {reply.status} of {worker}")
         return reply.status == 202
 
     async def simple(self, method: str, **params: object) -> bool:
-        """Send a request whose answer is empty; return whether it is one."""
+        """Send a request with an empty answer; return whether the answer is valid."""
         begun = self.witness.now
         while not self.over:
             self.calls += 1
             reply, worker = await self.ask("POST", request(method, self.calls, **params))
             said = await self.read(reply)
             if reply.status == 404:
-                self.gone(404, method)
+                self.note_session_gone(404, method)
                 return False
             if "result" in said:
                 return True
-            excused = self.witness.excused(begun, worker)
+            excused = self.witness.is_excused(begun, worker)
             self.witness.check(excused, f"{self.name}: {method} gets {reply.status} {said}")
         return False
 
@@ -238,11 +240,11 @@ class Client:
         cancel: bool = False,
         silent: Sequence[int] = (),
     ) -> "Outcome":
-        """Call the tool, and break the response after each so many events."""
+        """Call the tool, and break the response after each number of events."""
         self.calls += 1
         number = f"{self.name}-{self.world.label}.{self.calls}"
         call = _Call(self, number, steps, list(breaks), cancel)
-        call.expected = [one for i, one in enumerate(call.expected) if i not in silent]
+        call.expected = [expected for i, expected in enumerate(call.expected) if i not in silent]
         for index, (name, *given) in enumerate(steps):
             if name == "later":
                 self.later[f"{call.number}/{index}"] = (given[0], self.witness.now, -1)
@@ -251,14 +253,14 @@ class Client:
     async def answer(self, question: JsonObject, asker: int, pause: float) -> None:
         """Answer a question of the worker `asker`: once, twice, or with two answers at once.
 
-        With a pause, it answers after that, and twice: elsewhere, and then where it was asked.
-        Sometimes another client tries to answer before.
+        With a pause, the client waits, and answers twice: elsewhere, and then where it was asked.
+        Sometimes another client tries to answer first.
         """
         text, random = question["params"]["messages"][0]["content"]["text"], self.world.random
         self.asking = asker
-        others = [one for one in self.world.clients if one is not self and not one.over]
+        others = [client for client in self.world.clients if client is not self and not client.over]
         if others and random.random() < 0.3:
-            await others[0].tell(answered(question, "stolen"))
+            await others[0].tell(sampling_answer(question, "stolen"))
         await asyncio.sleep(pause)
         elsewhere = (asker + 1 + random.randrange(self.world.workers - 1)) % self.world.workers
         first = self._give(question, f"answer to {text}", elsewhere if pause else None)
@@ -274,16 +276,16 @@ class Client:
 
     async def _give(self, question: JsonObject, said: str, worker: int | None = None) -> None:
         given = self.answers[said] = Answer(next(self._moments))
-        if await self.tell(answered(question, said), worker):
+        if await self.tell(sampling_answer(question, said), worker):
             given.acknowledged = next(self._moments)
             self.witness.say(f"{self.name}: {said} is acknowledged")
 
     def is_first_answer(self, said: str, text: str) -> bool:
-        """Return whether no other answer was acknowledged before this one was posted."""
+        """Return whether this answer was posted before any other was acknowledged."""
         given = self.answers.get(said)
         return given is not None and all(
-            other.acknowledged > given.posted
-            for name, other in self.answers.items()
+            answer.acknowledged > given.posted
+            for name, answer in self.answers.items()
             if name != said and name.endswith(f"answer to {text}")
         )
 
@@ -295,11 +297,11 @@ class Client:
     async def unsubscribe(self, uri: str) -> None:
         self.subscribed.pop(uri, None)
         await self.simple("resources/unsubscribe", uri=uri)
-        # A subscription meanwhile may have come before.
+        # A concurrent subscription may be older.
         self.subscribed.pop(uri, None)
 
     async def publish(self, uri: str) -> None:
-        """Have the server publish a change."""
+        """Make the server publish a change."""
         begun = self.witness.now
         outcome = await self.call([("publish", uri)])
         if outcome.answered:
@@ -307,23 +309,23 @@ class Client:
             self.world.publications.append(Publication(uri, begun, ended, outcome.worker))
 
     async def choose_level(self, level: str) -> None:
-        """Choose a level, and see that it holds at another worker."""
+        """Set a log level, and check it at another worker."""
         async with self.levels:
             if await self.simple("logging/setLevel", level=level):
                 silent = () if level in ("debug", "info") else (0,)
-                # All else that is said is an error, and heard at any level.
+                # All other entries are errors, which any level lets through.
                 await self.call([("log", "info"), ("log", "error")], silent=silent)
 
     async def cancel(self) -> None:
-        """Give up a call that would take for ever."""
+        """Cancel an endless call."""
         await self.call([("log",), ("sleep", 1000.0)], cancel=True)
 
     async def intrude(self) -> None:
-        """Try to use the session of somebody else."""
-        for other in self.world.clients:
-            if other is not self and other.session:
+        """Try to use another client's session."""
+        for client in self.world.clients:
+            if client is not self and client.session:
                 message = request("tools/call", 1, name="script", arguments={})
-                fields = {**self.fields(), "mcp-session-id": other.session}
+                fields = {**self.fields(), "mcp-session-id": client.session}
                 worker = self.another()
                 with suppress(ConnectionError):
                     reply = await self.world.wires.ask(
@@ -333,7 +335,7 @@ class Client:
                     self.witness.check(reply.status in (404, 503), "somebody else got in")
 
     async def end(self) -> None:
-        """End the session, and see that no worker knows it any more."""
+        """End the session, and check that every worker has forgotten it."""
         if self.over:
             return
         call = asyncio.create_task(self.call([("log",), ("sleep", 1000.0)]))
@@ -347,7 +349,7 @@ class Client:
 
     async def see_it_ended(self) -> None:
         if self.witness.forgotten:
-            # Nobody could be told by whom it is known, which they find out within a lease.
+            # Workers that could not be notified find out within a lease.
             await asyncio.sleep(self.witness.lease)
         begun = self.witness.now
         for worker in range(self.world.workers):
@@ -355,21 +357,21 @@ class Client:
             with suppress(ConnectionError):
                 reply = await self.world.wires.ask(worker, "POST", self.fields(), body)
                 await self.read(reply)
-                excused = reply.status == 503 and self.witness.excused(begun)
+                excused = reply.status == 503 and self.witness.is_excused(begun)
                 self.witness.check(
                     reply.status == 404 or excused, f"{worker} still serves: {reply.status}"
                 )
 
 
-def answered(question: JsonObject, text: str) -> JsonObject:
-    """The client's answer to a request for sampling."""
+def sampling_answer(question: JsonObject, text: str) -> JsonObject:
+    """Return the client's answer to a request for sampling."""
     message = {"role": "assistant", "content": {"type": "text", "text": text}, "model": "m"}
     return {"jsonrpc": "2.0", "id": question["id"], "result": message}
 
 
 @dataclass
 class Outcome:
-    """What became of a call: its answer, or an error, or nothing that will ever be known."""
+    """The outcome of a call: an answer, an error, or unknown for ever."""
 
     worker: int
     result: JsonObject | None = None
@@ -380,12 +382,12 @@ class Outcome:
         return self.result is not None
 
 
-# What a client surely hears of a step.
+# The certain messages of a step.
 _HEARD: Final = ("log", "ask")
 
 
 class _Call:
-    """One call, from its request to its answer, over as many responses as it takes."""
+    """One call, from its request to its answer, over as many responses as needed."""
 
     def __init__(
         self, client: Client, number: str, steps: Sequence[Step], breaks: list[int], cancel: bool
@@ -442,7 +444,7 @@ class _Call:
 
     async def _read(self, reply: Reply) -> None:
         if reply.status == 404:
-            self._client.gone(404, self.number)
+            self._client.note_session_gone(404, self.number)
             raise Lost
         if reply.fields.get("content-type") != EVENTS:
             self._take_in(await self._client.read(reply))
@@ -506,7 +508,7 @@ class _Call:
         assert self._outcome is not None
         if await client.tell(gone):
             noted = await witness.wait_for(f"cancelled {self.number}", witness.patience)
-            excused = client.over or witness.excused(begun, self._outcome.worker)
+            excused = client.over or witness.is_excused(begun, self._outcome.worker)
             witness.check(noted or excused, f"{self.number} was cancelled, and goes on")
 
     def _take_in(self, message: JsonObject) -> None:
@@ -547,7 +549,7 @@ class _Call:
             witness.check(right, f"{number} gets {outcome.result}")
             witness.check(self._heard == self.expected, f"{number} hears only {self._heard}")
         elif self._outcome is not None and not (self._cancel or self._client.over):
-            excused = witness.excused(begun, outcome.worker)
+            excused = witness.is_excused(begun, outcome.worker)
             witness.check(excused, f"{number} fails: {outcome.error}")
 
 

@@ -1,4 +1,4 @@
-"""An engine in memory that fails as tests tell it to, for several applications in one process."""
+"""An engine in memory that fails on command, for several applications in one process."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Sequence
@@ -12,7 +12,7 @@ from support.sharing.parts import Part
 
 
 class Engine:
-    """An engine that can be away, and which can lose what was sent."""
+    """An engine that can be away, and can lose messages."""
 
     def __init__(self) -> None:
         self.memory = pkg.MemoryEngine()
@@ -35,10 +35,10 @@ class Engine:
     def connect(
         self, worker: str, lease: float, receive: Any
     ) -> AbstractAsyncContextManager["Connection"]:
-        return self._connected(worker, lease, receive)
+        return self._connect(worker, lease, receive)
 
     @asynccontextmanager
-    async def _connected(
+    async def _connect(
         self, worker: str, lease: float, receive: Any
     ) -> AsyncGenerator["Connection", None]:
         connection = Connection(self, worker, receive)
@@ -47,21 +47,21 @@ class Engine:
             connection.inner = inner
             yield connection
             if connection.killed:
-                # What is gone needs not be taken out any more.
+                # A worker that is gone needs no removal.
                 self.memory.workers[worker] = connection.take
 
     @property
     def receivers(self) -> list[Callable[[Any], None]]:
-        """What takes in deliveries, of each worker."""
+        """Return the receivers of all workers."""
         return [worker.receive for worker in self.workers]
 
     def lose(self) -> None:
-        """Tell all workers that something may have been lost."""
+        """Tell all workers that messages may be lost."""
         for receive in self.receivers:
             receive(GAP)
 
     def hold(self, call: str) -> asyncio.Event:
-        """Have calls wait until the event is set that is returned."""
+        """Block these calls until the returned event is set."""
         self.held[call] = asyncio.Event()
         return self.held[call]
 
@@ -71,7 +71,7 @@ def shared_by(engine: Any) -> pkg.Shared:
 
 
 class Connection:
-    """Its connection of one worker."""
+    """The connection of one worker to it."""
 
     inner: Any
 
@@ -99,14 +99,14 @@ class Connection:
             self.receive(delivery)
 
     def kill(self) -> None:
-        """Have all others see it as gone, whatever it does."""
+        """Make all others see it as gone."""
         self.killed = True
         del self._engine.memory.workers[self.name]
 
     def revive(self, *, notices: bool = True) -> None:
-        """Have it be there after all; unless it `notices` at once, its lease has lapsed until then.
+        """Bring it back; unless it `notices` at once, its lease has lapsed until then.
 
-        It has noticed when it receives a gap.
+        It notices when it receives a gap.
         """
         self.killed, self.lapsed = False, not notices
         self._engine.memory.workers[self.name] = self.take

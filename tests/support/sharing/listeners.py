@@ -1,4 +1,4 @@
-"""Who listens: the standalone stream of a session, wherever it is read, and listen streams."""
+"""Listeners: the standalone stream of a session, at any worker, and listen streams."""
 
 import asyncio
 import json
@@ -18,8 +18,8 @@ from support.sharing.wires import Reply
 
 
 @dataclass
-class Opened:
-    """One response in which a stream is read, and from when until when."""
+class OpenedStream:
+    """One response of a stream, with its start and end."""
 
     worker: int
     begun: float
@@ -29,12 +29,12 @@ class Opened:
 
 
 class Listener:
-    """Reads the standalone stream of a session, in one response after the other."""
+    """A reader of the standalone stream of a session, one response after the other."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self.witness = client.witness
-        self.responses: list[Opened] = []
+        self.responses: list[OpenedStream] = []
         self.events: dict[int, str] = {}
         """What was heard, by the numbers of events."""
         self.heard: list[tuple[float, str]] = []
@@ -57,13 +57,13 @@ class Listener:
             await asyncio.sleep(self.witness.lease / 50)
 
     async def open(self, *, plain: bool = False) -> None:
-        """Open one more response; the one before ends by that, if it has not."""
+        """Open a new response, which ends the one before."""
         client, more = self.client, dict[str, Any]()
         last = 0 if plain else self._last
         if not plain:
             more["last_event_id"] = f"~.{last}"
         elif self._last:
-            self.unsure |= self.witness.excused(self.witness.now)
+            self.unsure |= self.witness.is_excused(self.witness.now)
         try:
             reply, worker = await client.ask("GET", accept=EVENTS, **more)
         except Lost:
@@ -73,13 +73,13 @@ class Listener:
         if reply.status != 200:
             await client.read(reply)
             if reply.status == 404:
-                client.gone(404, "GET")
+                client.note_session_gone(404, "GET")
             else:
                 excused = self.witness.forgotten or client.over
                 self.witness.check(excused, f"{where}: {reply.status}")
                 client.over = True
             return
-        opened = Opened(worker, self.witness.now)
+        opened = OpenedStream(worker, self.witness.now)
         self.responses.append(opened)
         self._newest = reply
         task = asyncio.create_task(self._read(reply, opened, last))
@@ -87,11 +87,11 @@ class Listener:
         task.add_done_callback(self._reading.discard)
 
     def break_off(self) -> None:
-        """Break the response that was opened last."""
+        """Break the latest response."""
         if self._newest is not None:
             self._newest.break_off()
 
-    async def _read(self, reply: Reply, opened: Opened, last: int) -> None:
+    async def _read(self, reply: Reply, opened: OpenedStream, last: int) -> None:
         try:
             async with aclosing(events_of(reply)) as events:
                 async for event in events:
@@ -107,7 +107,7 @@ class Listener:
             if self._newest is reply:
                 self._newest = None
 
-    def _take_in(self, event: Event, opened: Opened) -> None:
+    def _take_in(self, event: Event, opened: OpenedStream) -> None:
         witness, text = self.witness, json.dumps(event.message)
         number = self.responses.index(opened)
         witness.say(f"{self.client.name} <- {event.id} in {number}: {text}")
@@ -137,61 +137,65 @@ class Listener:
 
     @property
     def said(self) -> list[str]:
-        """What was said when calls were over, each at most once, in its order."""
+        """Return the texts that ended calls have logged, each at most once, in order."""
         messages = [json.loads(self.events[number]) for number in sorted(self.events)]
         return [
-            one["params"]["data"]
-            for one in messages
-            if one is not None and one["method"] == "notifications/message"
+            message["params"]["data"]
+            for message in messages
+            if message is not None and message["method"] == "notifications/message"
         ]
 
     def missing(self) -> list[str]:
-        """What should have come, and has not."""
+        """Yield the messages that are missing."""
         client, witness = self.client, self.witness
         if client.over:
             return []
         said = set(self.said)
         found = [
             f"the end of response {index}"
-            for index, one in enumerate(self.responses[:-1])
-            if one.ended == inf and not witness.excused(one.begun)
+            for index, response in enumerate(self.responses[:-1])
+            if response.ended == inf and not witness.is_excused(response.begun)
         ]
         found += [
             f"{text}/{index}"
             for text, (times, since, worker) in client.later.items()
-            if not (self.unsure or witness.excused(since, worker, *self._at))
+            if not (self.unsure or witness.is_excused(since, worker, *self._at))
             for index in range(times)
             if worker >= 0 and f"{text}/{index}" not in said
         ]
-        for one in client.world.publications:
-            since = client.subscribed.get(one.uri, inf)
-            came = any(when >= one.begun and uri == one.uri for when, uri in self.heard)
-            if since < one.begun and not came and self._promised(one.begun):
-                found.append(one.uri)
+        for publication in client.world.publications:
+            since = client.subscribed.get(publication.uri, inf)
+            came = any(
+                when >= publication.begun and uri == publication.uri for when, uri in self.heard
+            )
+            if since < publication.begun and not came and self._must_arrive(publication.begun):
+                found.append(publication.uri)
         return found
 
     @property
     def _at(self) -> set[int | None]:
-        return {one.worker for one in self.responses}
+        return {response.worker for response in self.responses}
 
-    def _promised(self, begun: float) -> bool:
-        """Whether what was published then has to come."""
+    def _must_arrive(self, begun: float) -> bool:
+        """Return whether a change published then must arrive."""
         witness = self.witness
         stays = any(
-            one.begun < begun and one.ended == inf and not self._killed(one)
-            for one in self.responses
+            response.begun < begun and response.ended == inf and not self._was_killed(response)
+            for response in self.responses
         )
-        has_begun = any(one.begun < begun for one in self.responses)
-        return stays or (has_begun and not self.unsure and not witness.excused(begun))
+        has_begun = any(response.begun < begun for response in self.responses)
+        return stays or (has_begun and not self.unsure and not witness.is_excused(begun))
 
-    def _killed(self, opened: Opened) -> bool:
+    def _was_killed(self, opened: OpenedStream) -> bool:
         return any(
-            one.what == "kill" and one.worker == opened.worker and one.ended >= opened.begun
-            for one in self.witness.troubles
+            trouble.what == "kill"
+            and trouble.worker == opened.worker
+            and trouble.ended >= opened.begun
+            for trouble in self.witness.troubles
         )
 
     def check(self) -> None:
-        """See that all came in order, and each once."""
+        """Check that all messages came in order, and once."""
         said, last = self.said, dict[str, int]()
         self.witness.check(len(set(said)) == len(said), f"{self.client.name} hears twice: {said}")
         for text in said:
@@ -204,12 +208,12 @@ class Listener:
             self._check_once()
 
     def _check_once(self) -> None:
-        """See that changes came once, unless the stream went from worker to worker just then."""
+        """Check that changes came once, except while the stream moved to another worker."""
         most, near = Counter[str](), self.witness.lease / 4
-        for one in self.client.world.publications:
-            begun, ended = one.begun - near, one.ended + near
+        for publication in self.client.world.publications:
+            begun, ended = publication.begun - near, publication.ended + near
             moves = sum(begun <= response.begun <= ended for response in self.responses)
-            most[one.uri] += 1 + moves
+            most[publication.uri] += 1 + moves
         often = Counter(uri for _, uri in self.heard) - most
         self.witness.check(not often, f"{self.client.name} hears too often of {often}")
 
@@ -229,12 +233,12 @@ class ListenStream:
         self.witness = world.witness
         self.name = name
         self.uris = uris
-        self.responses: list[Opened] = []
+        self.responses: list[OpenedStream] = []
         self.heard: list[tuple[float, str]] = []
         self.closing = False
 
     async def listen(self) -> None:
-        """Open a stream, and another one at another worker whenever it ends."""
+        """Open a stream, and a new one at another worker whenever it ends."""
         while not self.closing:
             await self._open()
             await asyncio.sleep(self.witness.lease / 10)
@@ -250,19 +254,19 @@ class ListenStream:
         try:
             reply = await self.world.wires.ask(worker, "POST", fields, body)
             witness.say(f"{self.name} listens at {worker}: {reply.status}")
-            excused = witness.excused(begun)
+            excused = witness.is_excused(begun)
             witness.check(reply.status == 200 or excused, f"listen: {reply.status}")
             await self._read(reply, worker)
         except ConnectionError:
-            witness.check(witness.excused(begun, worker), f"a listen stream at {worker} broke")
+            witness.check(witness.is_excused(begun, worker), f"a listen stream at {worker} broke")
 
     async def _read(self, reply: Reply, worker: int) -> None:
-        opened: Opened | None = None
+        opened: OpenedStream | None = None
         try:
             async with aclosing(events_of(reply)) as events:
                 async for event in events:
                     if opened is None:
-                        opened = Opened(worker, self.witness.now)
+                        opened = OpenedStream(worker, self.witness.now)
                         self.responses.append(opened)
                     elif event.message is not None:
                         self._take_in(event.message)
@@ -280,18 +284,23 @@ class ListenStream:
         self.heard.append((self.witness.now, uri))
 
     def missing(self) -> list[str]:
-        """What should have come, and has not."""
+        """Yield the changes that are missing."""
         return [
-            one.uri
-            for one in self.world.publications
-            if one.uri in self.uris
-            and any(opened.begun < one.begun and opened.ended == inf for opened in self.responses)
-            and not any(when >= one.begun and uri == one.uri for when, uri in self.heard)
+            publication.uri
+            for publication in self.world.publications
+            if publication.uri in self.uris
+            and any(
+                opened.begun < publication.begun and opened.ended == inf
+                for opened in self.responses
+            )
+            and not any(
+                when >= publication.begun and uri == publication.uri for when, uri in self.heard
+            )
         ]
 
     def check(self) -> None:
-        """See that changes came once, if nothing has gone wrong."""
-        most = Counter(one.uri for one in self.world.publications)
+        """Check that changes came once, if there was no trouble."""
+        most = Counter(publication.uri for publication in self.world.publications)
         often = Counter(uri for _, uri in self.heard) - most
         excused = self.witness.troubles or not often
         self.witness.check(excused, f"{self.name} hears too often of {often}")

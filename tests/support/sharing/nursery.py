@@ -1,7 +1,7 @@
-"""Workers as processes, each a fork of one that has imported everything, on a Redis of their own.
+"""Workers as processes, forks of one that has imported everything, with their own Redis.
 
-Run as a program, it is what forks: each line of its standard input is a command, and each line of
-its output is something that has happened in a worker.
+As a program, it is the parent of the forks: each line of standard input is a command, and each line
+of output an event in a worker.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ _MODULE: Final = "support.sharing.nursery"
 
 
 class Processes(Sockets):
-    """Workers on ports of this machine, which can be disturbed, and their Redis."""
+    """Workers on local ports that can be disturbed, and their Redis."""
 
     def __init__(
         self, server: RedisServer, nursery: "subprocess.Popen[bytes]", ports: list[int]
@@ -43,14 +43,14 @@ class Processes(Sockets):
         self._before: Witness | None = None
         self._note: Callable[[str], None] = lambda _: None
 
-    # What workers say.
+    # Messages of workers.
 
     @asynccontextmanager
-    async def heard(self, witness: Witness) -> AsyncGenerator[None, None]:
-        """Have what happens in workers noted."""
+    async def note_events(self, witness: Witness) -> AsyncGenerator[None, None]:
+        """Record the events of workers during the block."""
         before, self._before = self._before, witness
-        # Its consequences would be seen by a witness who does not know of the trouble.
-        while before is not None and before.excused(before.now):
+        # Otherwise a witness sees consequences before it knows of the trouble.
+        while before is not None and before.is_excused(before.now):
             await asyncio.sleep(0.02)
         self._note = witness.note
         assert self._nursery.stdout is not None
@@ -78,10 +78,10 @@ class Processes(Sockets):
         self._nursery.stdin.write(f"{json.dumps(command)}\n".encode())
         self._nursery.stdin.flush()
 
-    # Their lives.
+    # Starting and stopping.
 
     async def begin(self) -> None:
-        """Have all of them there, and ready."""
+        """Start all of them, and wait until they are ready."""
         for place in range(len(self._ports)):
             if place not in self._pids:
                 await self.replace(place)
@@ -131,7 +131,7 @@ class Processes(Sockets):
         self._tell("trouble", 0.0, 0.0)
 
     async def restart(self) -> None:
-        # What is stored is what was acknowledged.
+        # Stored data is acknowledged data.
         self._server.command("CLIENT", "PAUSE", 60_000, "WRITE")
         self._server.stop()
 
@@ -148,7 +148,7 @@ class Processes(Sockets):
 
 @contextmanager
 def nursery(number: int, lease: float) -> Generator[Processes, None, None]:
-    """A place for so many workers; they end with it."""
+    """Start workers for the block."""
     with redis_running() as server:
         ports = [free_port() for _ in range(number)]
         command = [sys.executable, "-m", _MODULE, server.url, str(lease)]
@@ -165,11 +165,11 @@ def nursery(number: int, lease: float) -> Generator[Processes, None, None]:
             process.wait(PATIENCE)
 
 
-# In the program.
+# The program.
 
 
 class _Troubles:
-    """What calls to the engine suffer from, which all workers read from the same memory."""
+    """The disturbances of engine calls, in memory that all workers share."""
 
     def __init__(self) -> None:
         self._memory = mmap.mmap(-1, 16)
@@ -179,13 +179,13 @@ class _Troubles:
         self._memory[:] = struct.pack("dd", *values)
 
     def read(self) -> tuple[float, float]:
-        """The longest delay in seconds, and the part of answers that is lost."""
+        """Return the longest delay in seconds, and the share of lost answers."""
         delay, lost = struct.unpack("dd", self._memory[:])
         return delay, lost
 
 
 class _Disturbed:
-    """An engine whose calls are late, or seem to fail, and at whose calls a worker can die."""
+    """An engine whose calls may be late, seem to fail, or kill the worker."""
 
     def __init__(self, engine: Any, troubles: _Troubles) -> None:
         self.before = self.after = False
@@ -238,7 +238,7 @@ class _Part:
 
 
 def _say(kind: str, *what: object) -> None:
-    # So little is written at once, or not at all.
+    # So short a write is atomic.
     os.write(1, f"{' '.join([kind, *map(str, what)])}\n".encode())
 
 
@@ -265,7 +265,7 @@ async def _serve(
 
 
 async def _watch(place: int, lease: float) -> None:
-    """Say when this process has not been going on for a while."""
+    """Report when this process has been paused."""
     while True:
         before = time.monotonic()
         await asyncio.sleep(lease / 10)
@@ -274,7 +274,7 @@ async def _watch(place: int, lease: float) -> None:
 
 
 def main(url: str, lease: float) -> None:
-    """Do what is said, until nobody says anything any more."""
+    """Carry out commands until the input ends."""
     import_module("uvicorn")
     from mcp_revisions import RedisEngine
 

@@ -1,4 +1,4 @@
-"""Connections to an engine in memory, all of whose calls pass through one method."""
+"""Connections to an engine in memory whose calls all pass through one method."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -9,7 +9,7 @@ class Calls(Protocol):
 
 
 class Part:
-    """What a connection has as `sessions`, `events`, `tasks`, `mail` or `bus`: it passes on."""
+    """A proxy for `sessions`, `events`, `tasks`, `mail` or `bus` of a connection."""
 
     def __init__(self, connection: Calls, name: str) -> None:
         self._connection = connection

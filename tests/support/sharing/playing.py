@@ -1,7 +1,7 @@
-"""Runs of schedules: in one process and no time, or with real processes on a real Redis.
+"""Runs of schedules: in one process without delay, or with real processes on a real Redis.
 
-`python -m support.sharing.playing 7` plays the schedule of seed 7 in one process and prints what
-happens; with `--processes` it is played by processes.
+`python -m support.sharing.playing 7` plays the schedule of seed 7 in one process and prints the
+events; with `--processes` it uses processes.
 """
 
 import asyncio
@@ -39,13 +39,13 @@ async def _simulate(seed: int) -> Witness:
 
 
 def play(seed: int, site: Processes) -> Witness:
-    """Play the schedule of a seed with processes, which live on."""
+    """Play the schedule of a seed with processes, which stay alive."""
     return asyncio.run(_play_with(seed, site))
 
 
 async def _play_with(seed: int, site: Processes) -> Witness:
     witness = Witness(LEASE, _PATIENCE)
-    async with site.heard(witness):
+    async with site.note_events(witness):
         await site.begin()
         await _play(seed, site, witness)
     return witness

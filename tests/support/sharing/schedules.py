@@ -1,4 +1,4 @@
-"""What some clients do and what goes wrong meanwhile, by a seed, and whether it comes out well."""
+"""Random schedules of clients and faults, by a seed, and the check of their outcome."""
 
 import asyncio
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Site(Wires, Protocol):
     async def kill(self, worker: int) -> None: ...
 
     async def replace(self, worker: int) -> None:
-        """Have a new worker in the place of one that was killed."""
+        """Start a new worker in place of a killed one."""
         ...
 
     def stop(self, worker: int) -> None: ...
@@ -31,33 +31,33 @@ class Site(Wires, Protocol):
     def go_on(self, worker: int) -> None: ...
 
     async def away(self) -> None:
-        """Have the engine not answer."""
+        """Make the engine unresponsive."""
         ...
 
     async def back(self) -> None:
-        """Have the engine answer at once again."""
+        """Make the engine answer promptly again."""
         ...
 
     async def restart(self) -> None:
-        """Have the engine begin anew, with all that it keeps."""
+        """Restart the engine with its data."""
         ...
 
     async def lose(self) -> None:
-        """Have the engine begin anew, without anything."""
+        """Restart the engine empty."""
         ...
 
     async def slow(self, seconds: float) -> None:
-        """Have the engine take so long for each call."""
+        """Delay each call of the engine."""
         ...
 
     async def forget(self, part: float) -> None:
-        """Have a part of the calls to the engine made, and not answered."""
+        """Drop the answers to a share of the engine's calls."""
         ...
 
 
 @dataclass(frozen=True)
 class Action:
-    """What a client does after a pause, which is in leases as all times of a schedule."""
+    """An action of a client after a pause, in leases like all times of a schedule."""
 
     pause: float
     name: str
@@ -66,7 +66,7 @@ class Action:
 
 @dataclass(frozen=True)
 class Fault:
-    """What goes wrong at a time, for a while, maybe with one worker."""
+    """A fault at a time, for a while, perhaps of one worker."""
 
     at: float
     name: str
@@ -77,7 +77,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What each client does, in lanes side by side, and what goes wrong."""
+    """The actions of each client, in parallel lanes, and the faults."""
 
     seed: int
     lanes: Sequence[tuple[int, Sequence[Action]]]
@@ -85,7 +85,7 @@ class Schedule:
 
 
 def schedule_of(seed: int) -> Schedule:
-    """The schedule of a seed."""
+    """Return the schedule of a seed."""
     random = Random(seed)
     story = random.choice(_STORIES) if random.random() < 0.3 else None
     faults = [_fault(random) for _ in range(random.choice((0, 1, 1, 2)))]
@@ -101,11 +101,11 @@ def schedule_of(seed: int) -> Schedule:
     return Schedule(seed, lanes, faults)
 
 
-# What seldom comes together by itself.
+# Rare coincidences.
 
 
 def _late_owner(random: Random) -> tuple[list[Action], list[Fault]]:
-    """A worker stops whose client goes on with its standalone stream elsewhere."""
+    """A worker stops whose client resumes its standalone stream elsewhere."""
     later = ("later", 4, random.choice((0.1, 0.3, 0.6)))
     told = [
         Action(random.uniform(0.2, 1.0), "call", ([later], [])),
@@ -116,7 +116,7 @@ def _late_owner(random: Random) -> tuple[list[Action], list[Fault]]:
 
 
 def _late_writer(random: Random) -> tuple[list[Action], list[Fault]]:
-    """A worker stops in a call with which its client goes on elsewhere."""
+    """A worker stops during a call that its client continues elsewhere."""
     pause = ("sleep", random.choice((0.2, 0.5)))
     steps = [("log",), pause, ("log",), pause, ("log",)]
     told = [Action(0.1, "call", (steps, [random.randint(1, 2)]))]
@@ -125,7 +125,7 @@ def _late_writer(random: Random) -> tuple[list[Action], list[Fault]]:
 
 
 def _missed_change(random: Random) -> tuple[list[Action], list[Fault]]:
-    """A change is lost with all that the engine kept before a worker has seen it."""
+    """A change and all other data of the engine are lost before a worker has seen it."""
     uri = f"file:///{random.randrange(3)}"
     told = [Action(random.uniform(0.2, 0.6), "publish", (uri,))]
     faults = [
@@ -145,14 +145,14 @@ def _death_at_an_append(random: Random) -> tuple[list[Action], list[Fault]]:
 
 
 def _late_asker(random: Random) -> tuple[list[Action], list[Fault]]:
-    """A worker stops that has asked something, which is answered elsewhere meanwhile."""
+    """A worker stops after a question that is then answered elsewhere."""
     steps = [("ask", random.uniform(0.5, 2.5)), ("progress",), ("ask",)]
     told = [Action(random.uniform(0, 0.1), "call", (steps, []))]
     return told, [Fault(random.uniform(0.3, 0.5), "stop", random.uniform(1.0, 3.0), "asks 0")]
 
 
 def _late_subscription(random: Random) -> tuple[list[Action], list[Fault]]:
-    """A worker stops whose client subscribes elsewhere, to what changes meanwhile."""
+    """A worker stops whose client then subscribes elsewhere, to resources that change meanwhile."""
     uri = f"file:///{random.randrange(4)}"
     told = [
         Action(random.uniform(0.3, 0.8), "subscribe", (uri,)),
@@ -242,7 +242,7 @@ class Run:
         for fault in self.schedule.faults:
             self.witness.say(str(fault))
         await asyncio.gather(*(client.begin() for client in self.clients))
-        listening = [asyncio.create_task(one.listen()) for one in self._all_streams]
+        listening = [asyncio.create_task(stream.listen()) for stream in self._all_streams]
         doing = [self._do_all(*lane) for lane in self.schedule.lanes]
         going_wrong = [self._go_wrong(fault) for fault in self.schedule.faults]
         try:
@@ -262,7 +262,7 @@ class Run:
                 task.cancel()
             await asyncio.gather(*listening, return_exceptions=True)
 
-    # What clients do.
+    # Actions of clients.
 
     async def _do_all(self, place: int, actions: Sequence[Action]) -> None:
         for action in actions:
@@ -274,7 +274,7 @@ class Run:
         client, listener, given = self.clients[place], self.listeners[place], action.given
         if action.name == "call":
             steps, breaks = given
-            await client.call([self._timed(step) for step in steps], breaks=breaks)
+            await client.call([self._in_seconds(step) for step in steps], breaks=breaks)
         elif action.name == "move":
             await listener.open(plain=given[0])
         elif action.name == "break_off":
@@ -286,18 +286,18 @@ class Run:
         else:
             await getattr(client, action.name)(*given)
 
-    def _timed(self, step: tuple[Any, ...]) -> tuple[Any, ...]:
-        """A step with its times in seconds."""
+    def _in_seconds(self, step: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Return a step with its times in seconds."""
         *kept, last = step
         return (*kept, last * self.witness.lease) if isinstance(last, float) else step
 
-    # What goes wrong.
+    # Faults.
 
     async def _go_wrong(self, fault: Fault) -> None:
         await asyncio.sleep(fault.at * self.witness.lease)
         worker = self._where(fault.worker)
         if worker is None:
-            # There is one engine, which is mended before it breaks again.
+            # The only engine is repaired before its next fault.
             async with self._engine:
                 await self._trouble(fault, None)
         else:
@@ -342,7 +342,7 @@ class Run:
         self.witness.end(trouble)
 
     def dies(self, worker: int) -> None:
-        """Have a worker replaced that is about to die by itself."""
+        """Replace a worker that is about to die."""
         task = asyncio.create_task(self._replace(self.witness.begin("kill", worker)))
         self._replacing.add(task)
         task.add_done_callback(self._replacing.discard)
@@ -351,7 +351,7 @@ class Run:
         await asyncio.sleep(0.7 * self.witness.lease)
         await self._mend(trouble)
 
-    # What has to come out.
+    # Expected outcomes.
 
     @property
     def _all_streams(self) -> list[Listener | ListenStream]:

@@ -1,4 +1,4 @@
-"""A server whose tool does what its caller says, step by step, and says what became of it."""
+"""A server whose tool follows the steps of its caller, and reports their outcomes."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ KEY: Final = b"what all workers seal their states with"
 
 
 def tokens(names: Sequence[str]) -> dict[str, pkg.Principal]:
-    """The tokens of clients, which are their principals, too."""
+    """Return the tokens of clients; the principals have the same names."""
     return {token(name): pkg.Principal(name) for name in names}
 
 
@@ -28,7 +28,7 @@ def token(name: str) -> str:
 
 
 class Script:
-    """The steps of one call; each text that it says begins with the number of the call."""
+    """The steps of one call; its texts begin with the number of the call."""
 
     def __init__(self, ours: Any, session: Any, number: str, hooks: "Hooks") -> None:
         self.answers: list[str] = []
@@ -68,7 +68,7 @@ class Script:
         await self._session.close_stream()
 
     async def later(self, text: str, times: int, pause: float) -> None:
-        """Say something when the call is over, which is on the stream of no request."""
+        """Log after the call, outside any request's stream."""
         self._hooks.start(self._say(text, times, pause))
 
     async def _say(self, text: str, times: int, pause: float) -> None:
@@ -82,7 +82,7 @@ class Script:
 
 
 class Hooks:
-    """What handlers do to the test, and to their worker."""
+    """The effects of handlers on the test and their worker."""
 
     def __init__(self, note: Note, die: Callable[[str], None]) -> None:
         self.note = note
@@ -106,8 +106,8 @@ class Hooks:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-def scripted(hooks: Hooks) -> Any:
-    """A server with such a tool."""
+def scripted_server(hooks: Hooks) -> Any:
+    """Return a server with this tool."""
     m = models(STATELESS)
 
     async def on_call_tool(self: Any, session: Any, params: Any) -> object:
@@ -132,9 +132,9 @@ def scripted(hooks: Hooks) -> Any:
 
 
 def app_of(engine: Any, names: Sequence[str], hooks: Hooks, lease: float) -> pkg.HttpApp:
-    """An application, one of those that share an engine, for clients of these names."""
+    """Return an application that shares an engine, for clients with these names."""
     who = pkg.Authentication(verify=pkg.static_tokens(tokens(names)))
     shared = pkg.Shared(engine=engine, lease=lease)
     options = pkg.Options(state_keys=[KEY], drain=0.2)
     http = pkg.HttpOptions(shared=shared, authentication=who, retry=0.01)
-    return pkg.http_app(scripted(hooks), revisions=pkg.REVISIONS, options=options, http=http)
+    return pkg.http_app(scripted_server(hooks), revisions=pkg.REVISIONS, options=options, http=http)

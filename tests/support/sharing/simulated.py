@@ -1,7 +1,7 @@
-"""Workers in one process, on an engine in its memory, in a time that passes only when all wait.
+"""Workers in one process, on an engine in memory, in a time that passes only when all wait.
 
-So a second takes no time, and what a seed has shown it shows again. What is between the workers and
-their engine takes random moments, and can be cut, slow, or forgetful; workers can stop or be gone.
+A second takes no time, and a seed is reproducible. Calls to the engine take random time, and can be
+cut, slow, or lost; workers can stop or die.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _DELAY: Final = 0.002
 
 
 class _Skipping(selectors.SelectSelector):
-    """A selector that does not wait: it skips the time until something happens."""
+    """A selector that skips the time until the next event."""
 
     now = 0.0
 
@@ -41,7 +41,7 @@ class _Skipping(selectors.SelectSelector):
 
 
 class SkippingLoop(asyncio.SelectorEventLoop):
-    """An event loop whose clock goes on only while nobody has anything to do."""
+    """An event loop whose clock only advances while every task waits."""
 
     def __init__(self) -> None:
         self._skipping = _Skipping()
@@ -52,7 +52,7 @@ class SkippingLoop(asyncio.SelectorEventLoop):
 
 
 class Engine:
-    """An engine that keeps everything in memory, at the end of unreliable wires."""
+    """An engine in memory behind unreliable connections."""
 
     def __init__(self, random: Random, lease: float) -> None:
         self.memory = pkg.MemoryEngine()
@@ -66,10 +66,10 @@ class Engine:
         self.connections: dict[str, Connection] = {}
 
     def connect(self, worker: str, lease: float, receive: Callable[[Any], None]) -> Any:
-        return self._connected(worker, receive)
+        return self._connect(worker, receive)
 
     @asynccontextmanager
-    async def _connected(
+    async def _connect(
         self, worker: str, receive: Callable[[Any], None]
     ) -> AsyncGenerator["Connection", None]:
         connection = self.connections[worker] = Connection(self, worker, receive)
@@ -101,7 +101,7 @@ class Engine:
             connection.leased = -1.0
 
     def miss(self) -> None:
-        """Forget all that is on its way to workers, which they learn when they renew leases."""
+        """Lose all deliveries under way; workers learn of it when they renew leases."""
         for connection in self.connections.values():
             connection.missed = True
             connection.coming.clear()
@@ -112,7 +112,7 @@ def _now() -> float:
 
 
 class Connection:
-    """The connection of one worker; `leased` is when the engine has last heard of it."""
+    """The connection of one worker; `leased` is when the engine last heard of it."""
 
     def __init__(self, engine: Engine, name: str, receive: Callable[[Any], None]) -> None:
         self.engine = engine
@@ -140,7 +140,7 @@ class Connection:
         return not self.dead and _now() - self.renewed < self.engine.lease
 
     async def renew(self) -> None:
-        """Hold the lease, and say when it has lapsed."""
+        """Renew the lease, and report a lapse."""
         while not self.dead:
             await self.going.wait()
             asked = _now()
@@ -149,20 +149,20 @@ class Connection:
                 late = _now() - self.leased >= self.engine.lease or not self.current
                 if self.missed or late:
                     self.missed = False
-                    # An engine may go on with what comes next.
+                    # An engine may continue with the next call.
                     self.coming.clear()
                     self._receive(GAP)
                 self.leased, self.renewed = _now(), asked
             await asyncio.sleep(self.engine.lease / 3)
 
     def take(self, delivery: Any) -> None:
-        """Have something on its way to the worker."""
+        """Queue a delivery for the worker."""
         if not self.dead:
             self.coming.append(delivery)
             self._more.set()
 
     async def pump(self) -> None:
-        """Deliver what is on its way, in its order."""
+        """Deliver in order."""
         while True:
             await self._more.wait()
             await self._wander()
@@ -174,7 +174,7 @@ class Connection:
                 self._receive(self.coming.popleft())
 
     async def _wander(self) -> None:
-        """Be on the way; a worker that goes on after a stop does not know yet what came."""
+        """Delay a delivery; after a stop, a worker first has to catch up."""
         moment = self.engine.random.uniform(0, self.engine.delay)
         await asyncio.sleep(moment)
         while not self.going.is_set():
@@ -186,13 +186,13 @@ class Connection:
             async with asyncio.timeout(_TIMEOUT), self._line:
                 await self._wander()
                 await self._reach()
-                outcome = await self._made(part, method, given, named)
+                outcome = await self._call_memory(part, method, given, named)
                 if self.engine.random.random() < self.engine.forgetful:
                     await asyncio.sleep(_TIMEOUT)
             await self._wander()
             await self._reach()
         except TimeoutError:
-            # The clock of a stopped worker has not gone on.
+            # The clock of a stopped worker stood still.
             await self.going.wait()
             raise pkg.EngineUnavailable("it does not answer in time") from None
         return outcome
@@ -204,14 +204,14 @@ class Connection:
         while self.engine.away:
             await asyncio.sleep(0.01)
 
-    async def _made(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
+    async def _call_memory(self, part: str, method: str, given: Sequence[Any], named: Any) -> Any:
         engine = self.engine
         if method == "alive":
             return frozenset(worker for worker in given[0] if engine.alive(worker))
         gone = frozenset[str]()
         if method == "send":
             gone = frozenset(worker for worker, _ in given[0] if not engine.alive(worker))
-            given = [[one for one in given[0] if one[0] not in gone]]
+            given = [[letter for letter in given[0] if letter[0] not in gone]]
         self.before(method)
         await self._reach()
         memory = MemoryConnection(engine.memory)
@@ -248,7 +248,7 @@ class Reply:
         self._more.set()
 
     def reset(self) -> None:
-        """Break, because the worker is gone, or has failed."""
+        """Break, because the worker died or failed."""
         self.broken = not self.over
         self.begun.set()
         self._more.set()
@@ -270,7 +270,7 @@ class Reply:
 
 
 class Worker:
-    """One application, and whether it goes on."""
+    """One application, and whether it runs."""
 
     def __init__(self, app: Any, hooks: Hooks) -> None:
         self.app = app
@@ -283,7 +283,7 @@ class Worker:
 
     async def ask(self, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         if self.dead:
-            raise ConnectionRefusedError("nobody is there")
+            raise ConnectionRefusedError("no worker is there")
         headers = [(b"host", b"localhost"), (b"content-length", b"%d" % len(body))]
         headers += [(name.encode(), value.encode()) for name, value in fields.items()]
         scope = {"type": "http", "method": method, "path": "/mcp", "headers": headers}
@@ -324,7 +324,7 @@ class Worker:
             self.connection.going.set()
 
     def kill(self) -> None:
-        """Have nothing come from it any more."""
+        """Silence it for ever."""
         self.dead = True
         if self.connection is not None:
             self.connection.dead = True
@@ -342,16 +342,16 @@ class Worker:
 
 
 class Simulated:
-    """The workers of an endpoint, some of which are gone, and their engine."""
+    """The workers of an endpoint, dead ones included, and their engine."""
 
     def __init__(self, random: Random, number: int, names: Sequence[str], witness: Witness) -> None:
         self.engine = Engine(random, witness.lease)
         self._names = names
         self._witness = witness
         self._all: list[Worker] = []
-        self.workers = [self._made(place) for place in range(number)]
+        self.workers = [self._make_worker(place) for place in range(number)]
 
-    def _made(self, place: int) -> Worker:
+    def _make_worker(self, place: int) -> Worker:
         def note(what: str) -> None:
             if not worker.dead:
                 self._witness.note(what)
@@ -370,14 +370,14 @@ class Simulated:
     async def ask(self, worker: int, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
         return await self.workers[worker].ask(method, fields, body)
 
-    # Troubles.
+    # Faults.
 
     async def kill(self, worker: int) -> None:
         self.workers[worker].kill()
 
     async def replace(self, worker: int) -> None:
         self.workers[worker].kill()
-        self.workers[worker] = self._made(worker)
+        self.workers[worker] = self._make_worker(worker)
 
     def stop(self, worker: int) -> None:
         self.workers[worker].stop()
@@ -414,7 +414,7 @@ class Simulated:
 
 
 class _Watched:
-    """The engine, of whose connection a worker knows."""
+    """An engine that tells a worker of its connection."""
 
     def __init__(self, engine: Engine, worker: Worker) -> None:
         self._engine = engine
@@ -432,7 +432,7 @@ class _Watched:
 
 
 def arm(worker: Worker, when: str) -> None:
-    """Have a worker die at a moment: now, or before or after the next events are stored."""
+    """Kill a worker now, or before or after it next stores events."""
     connection = worker.connection
     assert connection is not None
 

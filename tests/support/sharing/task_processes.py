@@ -1,4 +1,4 @@
-"""Workers as processes that run tasks, which are killed, and stopped for a while."""
+"""Workers as processes that run tasks, and are killed or paused."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 
 from support.http.serving import app_of
 from support.ports import free_port
-from support.sharing.task_workers import named
+from support.sharing.task_workers import describe_principal
 from support.tasks.principals import WHO
 
 LEASE: Final = 1.5
@@ -35,33 +35,33 @@ _FORKS: Final = get_context("forkserver")
 
 
 class Enduring(TasksServer, Toolkit, mcp.Server):
-    """Tools that go on once there is a file, and say which processes have worked."""
+    """Tools that wait for a file, and name the processes that worked."""
 
     @tool(task=True, idempotent=True)
     async def again(self, session: mcp.Session, path: str) -> str:
         """Be run again."""
-        return await _worked(session, path)
+        return await _work(session, path)
 
     @tool(task=True)
     async def only(self, session: mcp.Session, path: str) -> str:
         """Be run by one process only."""
-        return await _worked(session, path)
+        return await _work(session, path)
 
     @tool(task=True, idempotent=True)
     async def asking(self, session: mcp.Session, path: str) -> str:
         """Ask twice."""
         answers = [await session.ask(message, bool) for message in ("Sure?", "Really?")]
-        said = (isinstance(one, Accepted) and one.value for one in answers)
+        said = (isinstance(answer, Accepted) and answer.value for answer in answers)
         return " ".join(map(str, [*said, os.getpid()]))
 
 
-async def _worked(session: mcp.Session, path: str) -> str:
+async def _work(session: mcp.Session, path: str) -> str:
     session.require_scopes("tasks")
     first = await session.once("pid", os.getpid)
     Path(f"{path}-{first}").touch()
     while not Path(path).exists():
         await asyncio.sleep(0.02)
-    return f"{first} {os.getpid()} {named(session)}"
+    return f"{first} {os.getpid()} {describe_principal(session)}"
 
 
 def _serve(url: str, port: int) -> None:
@@ -110,7 +110,7 @@ class Worker:
 
 @contextmanager
 def task_processes(url: str, number: int) -> Generator[Sequence[Worker], None, None]:
-    """So many workers on the engine at a URL."""
+    """Start workers on the engine at a URL."""
     _FORKS.set_forkserver_preload([__name__, "uvicorn", "redis.asyncio", "psycopg"])
     workers = [Worker(url) for _ in range(number)]
     try:

@@ -1,4 +1,4 @@
-"""Stores of tasks of each kind, and a task to keep in them."""
+"""Task stores of each kind, and a task for them."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -20,10 +20,10 @@ _numbers = count()
 
 
 @asynccontextmanager
-async def opened(
+async def open_stores(
     kind: str, request: pytest.FixtureRequest
 ) -> AsyncGenerator[list[TaskStore], None]:
-    """Two stores of a kind that keep the same tasks, as two workers have them."""
+    """Open two stores with the same tasks, as two workers do."""
     if kind == "memory":
         yield [MemoryTaskStore()] * 2
         return
@@ -42,7 +42,7 @@ async def opened(
 
 
 def _drop(_: object) -> None:
-    """Take in what comes, which is nothing."""
+    """Ignore all deliveries."""
 
 
 def a_task(id: str = "task", **members: Any) -> Task:

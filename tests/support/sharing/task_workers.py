@@ -1,4 +1,4 @@
-"""Several workers behind a forwarder whose tools are tasks, and the engines that they share."""
+"""Several workers with tasks behind a forwarder, and their shared engines."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -23,7 +23,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksServer
 
 from support.http import behind
 from support.http.forwarding import Forwarder
-from support.http.serving import app_of, booted
+from support.http.serving import app_of, run_app
 from support.tasks.principals import WHO
 
 ENGINES: Final = ("memory", "redis", "postgres")
@@ -32,7 +32,7 @@ _numbers = count()
 
 
 def engine_of(kind: str, request: pytest.FixtureRequest) -> Any:
-    """An engine of the package, of a kind, with a place of its own."""
+    """Return an engine of a kind with its own namespace."""
     if kind == "memory":
         return MemoryEngine()
     url, place = request.getfixturevalue(f"{kind}_server").url, f"of-tasks-{next(_numbers)}"
@@ -42,7 +42,7 @@ def engine_of(kind: str, request: pytest.FixtureRequest) -> Any:
 
 
 class Work(TasksServer, Toolkit, mcp.Server):
-    """Tools that are tasks, of all workers of one process."""
+    """Task tools of all workers of one process."""
 
     def __init__(self) -> None:
         self.go_on = asyncio.Event()
@@ -53,7 +53,7 @@ class Work(TasksServer, Toolkit, mcp.Server):
     async def sure(self, session: mcp.Session) -> str:
         """Ask its caller twice."""
         answers = [await session.ask(message, bool) for message in ("Sure?", "Really?")]
-        return f"{named(session)}: {answers == [Accepted(True)] * 2}"
+        return f"{describe_principal(session)}: {answers == [Accepted(True)] * 2}"
 
     @tool(task=True)
     async def slow(self, session: mcp.Session) -> str:
@@ -68,8 +68,8 @@ class Work(TasksServer, Toolkit, mcp.Server):
         return "done"
 
 
-def named(session: mcp.Session) -> str:
-    """Who somebody is, and what they may do."""
+def describe_principal(session: mcp.Session) -> str:
+    """Describe a principal and its scopes."""
     principal = session.principal
     return "nobody" if principal is None else f"{principal.id} {sorted(principal.scopes)}"
 
@@ -78,7 +78,7 @@ def named(session: mcp.Session) -> str:
 async def task_workers(
     server: Any, engine: Any, options: TaskOptions | None = None, **chosen: Any
 ) -> AsyncGenerator[Forwarder, None]:
-    """Workers of one server, each request to another one than the last."""
+    """Run workers of one server; each request goes to a different worker from the last."""
     given = {
         "tasks": options or TaskOptions(poll_interval=0.01),
         "authentication": WHO,
@@ -86,5 +86,5 @@ async def task_workers(
         **chosen,
     }
     make = partial(app_of, server, REVISIONS)
-    async with behind.workers(make, booted, given, engine) as (_, forwarder):
+    async with behind.workers(make, run_app, given, engine) as (_, forwarder):
         yield forwarder

@@ -1,4 +1,4 @@
-"""What reaches the workers of an endpoint, one by one: over sockets, or in the same process."""
+"""The connections to the workers of an endpoint: by sockets, or in the same process."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class Reply(Protocol):
-    """A response whose head has come."""
+    """A response after its head."""
 
     @property
     def status(self) -> int: ...
@@ -15,27 +15,27 @@ class Reply(Protocol):
     def fields(self) -> Mapping[str, str]: ...
 
     def pieces(self) -> AsyncGenerator[bytes, None]:
-        """The body as it comes; raises `ConnectionError` if it breaks before its end."""
+        """Yield the body; raise `ConnectionError` if it breaks before its end."""
         ...
 
     def break_off(self) -> None:
-        """Be gone without a word."""
+        """Disappear at once."""
         ...
 
 
 class Wires(Protocol):
-    """The way to each worker."""
+    """The connections to each worker."""
 
     async def ask(self, worker: int, method: str, fields: Mapping[str, str], body: bytes) -> Reply:
-        """Send a request; raise `ConnectionRefusedError` if it has reached nobody.
+        """Send a request; raise `ConnectionRefusedError` if it reached no worker.
 
-        Raise another `ConnectionError` if nobody knows what became of it.
+        Raise another `ConnectionError` if the outcome is unknown.
         """
         ...
 
 
 class SocketReply:
-    """A response over a connection of its own."""
+    """A response over its own connection."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.status = 0
@@ -78,7 +78,7 @@ class SocketReply:
 
 
 class Sockets:
-    """Workers at ports of this machine."""
+    """Workers on local ports."""
 
     def __init__(self, ports: list[int]) -> None:
         self._ports = ports

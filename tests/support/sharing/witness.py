@@ -1,4 +1,4 @@
-"""What clients and workers have seen in one run, and what of it must not be."""
+"""The observations of clients and workers in one run, and the violations among them."""
 
 import asyncio
 from collections import defaultdict
@@ -9,7 +9,7 @@ from math import inf
 
 @dataclass
 class Trouble:
-    """A fault of one worker, or of the engine, from a time to another one."""
+    """A fault of one worker, or of the engine, with its start and end."""
 
     what: str
     worker: int | None
@@ -19,7 +19,7 @@ class Trouble:
 
 @dataclass
 class Witness:
-    """What has happened, and what is wrong with it."""
+    """The history of a run, and its faults."""
 
     lease: float
     patience: float
@@ -44,7 +44,7 @@ class Witness:
         self._said.append(f"{self.now - self._begun:7.3f} {text}")
 
     def wrong(self, text: str) -> None:
-        """Something is as it must not be."""
+        """Record a violation."""
         self.say(f"WRONG {text}")
         self.faults.append(text)
 
@@ -52,7 +52,7 @@ class Witness:
         if not true:
             self.wrong(text)
 
-    # What handlers have noted.
+    # The notes of handlers.
 
     def note(self, what: str) -> None:
         self.say(what)
@@ -63,7 +63,7 @@ class Witness:
         elif kind == "stalls":
             self.end(self.begin(kind, int(where)))
 
-    def noted(self, what: str) -> asyncio.Event:
+    def event_for(self, what: str) -> asyncio.Event:
         return self._noted[what]
 
     async def wait_for(self, what: str, seconds: float) -> bool:
@@ -75,7 +75,7 @@ class Witness:
         return True
 
     async def until(self, true: Callable[[], object]) -> bool:
-        """Wait until something is true, within our patience."""
+        """Wait for a condition, within our patience."""
         end = self.now + self.patience
         while not true():
             if self.now > end:
@@ -83,7 +83,7 @@ class Witness:
             await asyncio.sleep(self.lease / 20)
         return True
 
-    # What excuses failures.
+    # Excuses for failures.
 
     def begin(self, what: str, worker: int | None) -> Trouble:
         self.say(f"-- {what} {'' if worker is None else worker}")
@@ -95,15 +95,15 @@ class Witness:
         self.say(f"-- end of {trouble.what}")
         trouble.ended = self.now
 
-    def excused(self, since: float, *workers: int | None) -> bool:
-        """Whether there has been trouble since then, with the engine or one of these workers.
+    def is_excused(self, since: float, *workers: int | None) -> bool:
+        """Return whether the engine or one of these workers has been in trouble since then.
 
-        It has consequences for as long as leases that have lapsed meanwhile.
+        Trouble has consequences for as long as a lease lasts.
         """
         return any(
-            one.ended + 2 * self.lease >= since
-            and (one.worker is None or not workers or one.worker in workers)
-            for one in self.troubles
+            trouble.ended + 2 * self.lease >= since
+            and (trouble.worker is None or not workers or trouble.worker in workers)
+            for trouble in self.troubles
         )
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Engines that tests connect workers to, each of which keeps what the workers hear."""
+"""Engines for workers of tests, and records of deliveries."""
 
 import asyncio
 import time
@@ -24,17 +24,17 @@ PATIENCE = 30.0
 
 @dataclass
 class SharedEngine:
-    """One kind of engine, with a place of its own at a server; or the memory, without one."""
+    """One kind of engine with its own namespace; or the memory."""
 
     kind: str
     make: Callable[..., Engine]
     server: EngineServer | None = None
 
     def engine(self, *, url: str | None = None, **options: Any) -> Engine:
-        """An engine in that place, maybe by another way to the server."""
+        """Return an engine in that namespace, perhaps through a proxy."""
         if self.server is None:
             return self.make(**options)
-        # What takes so long was not merely busy.
+        # Longer than a busy machine takes.
         return self.make(url or self.server.url, **{"timeout": PATIENCE, **options})
 
     @property
@@ -45,7 +45,7 @@ class SharedEngine:
 
 @dataclass
 class Worker:
-    """A worker, by its name, with what it has heard."""
+    """A worker by name, with its deliveries."""
 
     name: str
     connection: EngineConnection
@@ -53,11 +53,11 @@ class Worker:
 
     @property
     def letters(self) -> list[bytes]:
-        return [one.content for one in self.heard if isinstance(one, Letter)]
+        return [message.content for message in self.heard if isinstance(message, Letter)]
 
     @property
     def changes(self) -> list[bytes]:
-        return [one.content for one in self.heard if isinstance(one, Change)]
+        return [message.content for message in self.heard if isinstance(message, Change)]
 
     @property
     def gaps(self) -> int:
@@ -66,7 +66,7 @@ class Worker:
 
 @asynccontextmanager
 async def working(engine: Engine, *names: str, lease: float = 10.0) -> "AsyncGenerator[Any, None]":
-    """Connect workers; yields one, or a list of several."""
+    """Connect workers; yield one, or a list of several."""
     async with AsyncExitStack() as stack:
         workers = list[Worker]()
         for name in names:
@@ -77,15 +77,15 @@ async def working(engine: Engine, *names: str, lease: float = 10.0) -> "AsyncGen
 
 
 async def until(true: Callable[[], object]) -> None:
-    """Wait until something is true."""
+    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < end, "it has not come true"
         await asyncio.sleep(0.01)
 
 
-async def answered(connection: EngineConnection) -> None:
-    """Return when the engine is there, or there again."""
+async def wait_for_engine(connection: EngineConnection) -> None:
+    """Wait until the engine answers."""
     end = time.monotonic() + PATIENCE
     while True:
         try:

@@ -5,12 +5,12 @@ from pathlib import Path
 
 
 def skill(name: str, more: str = "", body: str = "Do this.\n") -> str:
-    """The `SKILL.md` of a skill."""
+    """Return the text of a `SKILL.md`."""
     return f"---\nname: {name}\ndescription: What {name} is for.\n{more}---\n{body}"
 
 
-def written(folder: Path, files: Mapping[str, str | bytes]) -> Path:
-    """The folder, with files by their paths in it."""
+def write_files(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    """Write files into the folder, by their paths."""
     for path, content in files.items():
         file = folder / path
         file.parent.mkdir(parents=True, exist_ok=True)

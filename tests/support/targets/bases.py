@@ -4,7 +4,7 @@ import msgspec
 
 
 class Named(msgspec.Struct):
-    """Says what it is called."""
+    """A type with a name."""
 
     def kind(self) -> str:
         """The name of its class."""

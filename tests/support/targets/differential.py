@@ -1,7 +1,7 @@
-"""What the types of a target accept, held against what `jsonschema` says of the schema.
+"""The verdicts of a target's types, against those of `jsonschema`.
 
-A target may differ from the schema on purpose. Each `Difference` changes the schema so that it says
-what the target does. All together have to explain every sample, and none of them may be idle.
+A target may differ from the schema on purpose. Each `Difference` changes the schema in the same
+way. Together they must explain every sample, and each must be needed.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
@@ -37,12 +37,12 @@ SETTINGS = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 _NO_FRACTION = "x-no-fraction"
-_exceptions: Any = import_module("jsonschema.exceptions")  # comes with types in part
+_exceptions: Any = import_module("jsonschema.exceptions")  # has types in part
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Why types differ from the schema on purpose, and the change that makes it say so."""
+    """The reason why types differ from the schema, and the change of the schema that models it."""
 
     reason: str
     change: Callable[[Json], None]
@@ -50,7 +50,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A value for a type, and the place of the type in the schema."""
+    """A value for a type, and the type's place in the schema."""
 
     name: str
     pointer: str
@@ -60,7 +60,7 @@ class Sample:
 
 
 def objects(document: Json) -> Iterator[Json]:
-    """All schemas in a document that are objects."""
+    """Yield all object schemas in a document."""
     for _, schema in list(jsonpointer.walk(document["$defs"], "/$defs")):
         if is_object(schema):
             yield schema
@@ -89,7 +89,7 @@ EXACT_INTEGERS = Difference("1.0 is a number with a fraction to Python", _exact_
 
 @cache
 def samples(revision: str) -> tuple[Sample, ...]:
-    """Values that the schema of a revision accepts, and small changes of them, for each type."""
+    """Return valid values for each type of a revision, and small changes of them."""
     found: tuple[Sample, ...] = once(f"samples {revision}", lambda: _samples(revision))
     return found
 
@@ -102,20 +102,20 @@ def _samples(revision: str) -> tuple[Sample, ...]:
         found.append(Sample(subject.name, subject.pointer, value, valid))
 
     for subject in oracle.subjects(revision).values():
-        least = oracle.required(revision, subject)
+        least = oracle.smallest_request(revision, subject)
         for member in least if is_object(least) else ():
             without = Edit((member,), DROP).of(least)
             add(subject, without)
     usual, whole = (
-        Instances(oracle.patched(revision), complete=complete) for complete in (False, True)
+        Instances(oracle.patch_snapshot(revision), complete=complete) for complete in (False, True)
     )
 
     def collect(subject: oracle.Subject, value: Any, seed: int, everything: bool) -> None:
         changes = list(edits(value, depth=1 if everything else 4))
         few = tables.count(50, len(changes)) if everything else 8
         changes = Random(seed).sample(changes, min(few, len(changes)))
-        for one in (value, *(change.of(value) for change in changes)):
-            add(subject, one)
+        for sample in (value, *(change.of(value) for change in changes)):
+            add(subject, sample)
 
     for subject in oracle.subjects(revision).values():
         for strategies, everything in ((usual, False), (whole, True)):
@@ -127,27 +127,29 @@ def _samples(revision: str) -> tuple[Sample, ...]:
 
 
 def require_agreement(accepts: Accepts, differences: Sequence[Difference]) -> None:
-    """Require that types and schemas of revisions agree but for the differences.
+    """Require that types agree with the schemas of revisions, except for the differences.
 
-    Raise `AssertionError` for the first sample without a reason, or for an idle reason.
+    Raise `AssertionError` for the first unexplained sample, or for an unused difference.
     """
     used: set[Difference] = set()
     for revision in COMPARED:
         with tables.case(revision):
-            verdicts = [accepts(f"{revision} {one.name}", one.value) for one in samples(revision)]
-            used |= explained(revision, verdicts, differences, used)
-    assert used == set(differences), {one.reason for one in set(differences) - used}
+            verdicts = [
+                accepts(f"{revision} {sample.name}", sample.value) for sample in samples(revision)
+            ]
+            used |= explain_differences(revision, verdicts, differences, used)
+    assert used == set(differences), {difference.reason for difference in set(differences) - used}
 
 
-def explained(
+def explain_differences(
     revision: str,
     verdicts: Iterable[bool],
     differences: Sequence[Difference],
     known: Set[Difference] = frozenset(),
 ) -> set[Difference]:
-    """Return the differences that verdicts on `samples` need, besides those that are `known` to be.
+    """Return the differences that explain the verdicts on `samples`, beyond those `known` already.
 
-    Raise `AssertionError` for the first verdict that they do not explain.
+    Raise `AssertionError` for the first unexplained verdict.
     """
     used: set[Difference] = set()
     for sample, verdict in zip(samples(revision), verdicts, strict=True):
@@ -157,10 +159,10 @@ def explained(
         said = "accepted" if verdict else "refused"
         agreed = _says(revision, tuple(differences), sample.pointer, value) == verdict
         assert agreed, f"{name} {said} {value!r:.300}"
-        for one in set(differences) - known - used:
-            others = tuple(other for other in differences if other is not one)
+        for difference in set(differences) - known - used:
+            others = tuple(second for second in differences if second is not difference)
             if _says(revision, others, sample.pointer, value) != verdict:
-                used.add(one)
+                used.add(difference)
     return used
 
 
@@ -171,16 +173,16 @@ def _says(revision: str, differences: tuple[Difference, ...], pointer: str, valu
 
 @cache
 def _document(revision: str, differences: tuple[Difference, ...]) -> Json:
-    document = deepcopy(oracle.patched(revision))
-    for one in differences:
-        one.change(document)
+    document = deepcopy(oracle.patch_snapshot(revision))
+    for difference in differences:
+        difference.change(document)
     return document
 
 
 @cache
 def _validator(revision: str, differences: tuple[Difference, ...], pointer: str) -> Any:
     document = _document(revision, differences)
-    # Changes may wrap what a pointer leads to, but never a definition or the object of a member.
+    # Changes may wrap the schema at a pointer, but not a definition or the object of a member.
     schema = _at(document, pointer)
 
     def no_fraction(_: Any, __: Any, value: object, ___: Json) -> Iterator[object]:
@@ -196,7 +198,7 @@ def _validator(revision: str, differences: tuple[Difference, ...], pointer: str)
 
 
 def _at(document: Json, pointer: str) -> Json:
-    """What a pointer of the published schema leads to, through arms for null."""
+    """Return the schema at a published pointer, through alternatives for null."""
     schema: Any = document
     for step in pointer.split("/")[1:]:
         key = step.replace("~1", "/").replace("~0", "~")

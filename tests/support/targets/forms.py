@@ -1,18 +1,18 @@
-"""Types in forms that no published schema has, as targets for Python make them."""
+"""Types in forms that published schemas lack, as Python targets make them."""
 
 from mcp_protogen.pipeline.emit.layout import target_files
 from mcp_protogen.pipeline.package import GeneratedFile
 from mcp_protogen.pipeline.target import TargetOptions
-from mcp_protogen.pipeline.target_registry import target_named
+from mcp_protogen.pipeline.target_registry import find_target
 
 from support.generated.made_up_forms import FORMS
 from support.unit import schemas
 
 
 def module_of_forms(target: str, path: str) -> GeneratedFile:
-    """The module with all of them."""
+    """Return the module with all of them."""
     document = schemas.schema()
     document["$defs"] |= FORMS
-    (made,) = target_named(target).files((schemas.read(document).ir,), TargetOptions(target))
+    (made,) = find_target(target).files((schemas.read(document).ir,), TargetOptions(target))
     (file,) = target_files([made._replace(path=path)], target)
     return file

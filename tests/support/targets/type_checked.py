@@ -1,4 +1,4 @@
-"""Programs that use what targets make: type checkers accept them but for lines marked as wrong."""
+"""Programs that use the modules of targets, with the lines that type checkers must refuse."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""Modules in TypeScript, with programs beside them that `tsc` checks and Node runs."""
+"""TypeScript modules, with programs beside them that `tsc` checks and Node runs."""
 
 import json
 import re
@@ -14,13 +14,13 @@ from mcp_protogen.pipeline.target import LAYERS, TargetOptions
 
 from support.conformance.kit import kit
 from support.peers.places import Command, node_modules
-from support.targets import made
+from support.targets import target_modules
 
 RENAMED: Final = {"Annotated": "AnnotatedObject"}
 """Types whose names Python itself has."""
 PROGRAMS: Final = Path(__file__).parent / "programs"
 
-# What a careful project asks for, and what Node wants of programs that it strips of types.
+# The settings of a careful project, and those Node needs for stripping types.
 _FLAGS: Final = (
     *("--strict", "--noUncheckedIndexedAccess", "--exactOptionalPropertyTypes"),
     *("--noUnusedLocals", "--noUnusedParameters", "--noImplicitReturns", "--isolatedModules"),
@@ -36,13 +36,13 @@ RESOLUTIONS: Final = {
 
 @cache
 def project(layout: Literal["single", "package"] = "single") -> Path:
-    """A folder with all layers of all revisions, and the programs of tests beside them."""
-    return prepare(made.folder(TargetOptions("typescript", LAYERS, layout)))
+    """Return a folder with all layers of all revisions, and the programs of tests."""
+    return prepare(target_modules.folder(TargetOptions("typescript", LAYERS, layout)))
 
 
 @cache
 def compile_project(layout: Literal["single", "package"] = "single") -> Path:
-    """The same, with JavaScript beside each module."""
+    """Return the same folder, with JavaScript beside each module."""
     folder = project(layout)
     assert _tsc(folder, *modules(folder), *RESOLUTIONS["nodenext"]) == []
     return folder
@@ -55,21 +55,21 @@ def modules(folder: Path) -> list[str]:
 
 
 def prepare(folder: Path) -> Path:
-    """Make a folder with modules a package, with the programs of tests."""
+    """Make a folder of modules a package, with the programs of tests."""
     (folder / "package.json").write_text('{"type": "module"}\n')
     for program in PROGRAMS.iterdir():
         shutil.copy(program, folder)
     return folder
 
 
-def written(folder: Path, name: str, text: str) -> str:
+def write_program(folder: Path, name: str, text: str) -> str:
     """Write a program beside modules, and return its name."""
     (folder / name).write_text(text, encoding="utf-8")
     return name
 
 
 def complaints(folder: Path, *files: str, resolution: str = "nodenext") -> list[str]:
-    """What `tsc` has against files and what they import; a line for each error, with its place."""
+    """Return a line for each error of `tsc` in files and their imports, with its place."""
     return _tsc(folder, *files, "--noEmit", *RESOLUTIONS[resolution])
 
 
@@ -84,7 +84,7 @@ def _tsc(folder: Path, *arguments: str) -> list[str]:
 
 
 def run(folder: Path, program: str, *arguments: str | Path) -> str:
-    """What a program prints; Node runs its types away by itself."""
+    """Run a program with Node, which strips its types; return the output."""
     command: Command = [kit().node, "--disable-warning=ExperimentalWarning", program, *arguments]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -92,7 +92,7 @@ def run(folder: Path, program: str, *arguments: str | Path) -> str:
 
 
 def faults(revision: str, samples: Iterable[tuple[str, Any]], folder: Path) -> list[list[str]]:
-    """The places of the faults in each sample, a type and a value; none if it is valid."""
+    """Return the places of the faults in each sample, a type and a value; none if it is valid."""
     file = folder / f"{revision}.json"
     file.write_text(json.dumps(list(samples), allow_nan=False), encoding="utf-8")
     found: list[list[str]] = json.loads(

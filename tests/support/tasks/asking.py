@@ -1,4 +1,4 @@
-"""A client of tasks, played by hand: what it sends, and what it waits for."""
+"""The requests and waits of a client of tasks, played by hand."""
 
 from typing import Any, Final
 
@@ -17,12 +17,12 @@ DECLARED: Final[JsonObject] = {
 
 
 async def call(hand: Hand, name: str, *, meta: JsonObject = DECLARED, **arguments: Any) -> Json:
-    """The answer to a call of a tool."""
+    """Call a tool; return the answer."""
     return await hand.ask("tools/call", "call", name=name, arguments=arguments, _meta=meta)
 
 
-async def begun(hand: Hand, name: str, **arguments: Any) -> str:
-    """The id of the task that a call becomes."""
+async def begin_task(hand: Hand, name: str, **arguments: Any) -> str:
+    """Call a tool; return the id of its task."""
     result = (await call(hand, name, **arguments))["result"]
     assert result["resultType"] == "task", result
     id: str = result["taskId"]
@@ -30,12 +30,12 @@ async def begun(hand: Hand, name: str, **arguments: Any) -> str:
 
 
 async def got(hand: Hand, id: str, **members: object) -> Json:
-    """The answer to `tasks/get`."""
+    """Return the answer to `tasks/get`."""
     return await hand.ask("tasks/get", "get", taskId=id, _meta=DECLARED, **members)
 
 
 async def until(hand: Hand, id: str, status: str) -> dict[str, Any]:
-    """The task, once it has a status."""
+    """Wait until the task has a status; return it."""
     while True:
         answer = await got(hand, id)
         assert "result" in answer, answer
@@ -44,13 +44,13 @@ async def until(hand: Hand, id: str, status: str) -> dict[str, Any]:
             return found
 
 
-async def told(hand: Hand, id: str, **answers: object) -> Json:
-    """The answer to `tasks/update`."""
+async def answer_task(hand: Hand, id: str, **answers: object) -> Json:
+    """Return the answer to `tasks/update`."""
     return await hand.ask(
         "tasks/update", "update", taskId=id, inputResponses=answers, _meta=DECLARED
     )
 
 
-async def cancelled(hand: Hand, id: str) -> Json:
-    """The answer to `tasks/cancel`."""
+async def cancel_task(hand: Hand, id: str) -> Json:
+    """Return the answer to `tasks/cancel`."""
     return await hand.ask("tasks/cancel", "cancel", taskId=id, _meta=DECLARED)

@@ -1,4 +1,4 @@
-"""Clients with tasks, of each form, and servers that play what they are told to."""
+"""Clients with tasks, in each form, and servers that follow a script."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,7 +12,7 @@ from mcp_revisions.v2026_07_28.ext.tasks import TasksClient
 
 from support.json_types import Json, JsonObject
 from support.revisions import OLD, STATELESS
-from support.sessions.talking import Accepting, Hand, discovered, error, pkg, request, welcome
+from support.sessions.talking import Accepting, Hand, discover_result, error, pkg, request, welcome
 
 DECLARED: JsonObject = {"extensions": {TASKS_EXTENSION: {}}}
 
@@ -26,7 +26,7 @@ class Before(TaskCalls, v2025_11_25.Client):
 
 
 class Clock:
-    """A clock that goes on only where somebody waits; `waits` are the seconds asked for."""
+    """A clock that only advances while a task waits; `waits` are the requested seconds."""
 
     def __init__(self) -> None:
         self.at = 1000.0
@@ -53,23 +53,23 @@ class Clock:
         return PollTiming(now=self, epoch=self, wait=self.wait)
 
 
-def timed(client: Any, clock: Clock) -> Any:
-    """A client whose tasks go by a clock."""
+def set_clock(client: Any, clock: Clock) -> Any:
+    """Make a client's tasks use a clock; return the client."""
     caller = client.__mcp_runtime__.caller
     assert isinstance(caller, TaskCaller)
     caller.timing = clock.timing
     return client
 
 
-def detailed(id: str, status: str = "working", **members: Any) -> JsonObject:
-    """A task as the extension writes it."""
+def task_details(id: str, status: str = "working", **members: Any) -> JsonObject:
+    """Return a task in the form of the extension."""
     times = {"createdAt": "2026-11-01T00:00:00Z", "lastUpdatedAt": "2026-11-01T00:00:00Z"}
     return {"taskId": id, "status": status, "ttlMs": None, "pollIntervalMs": 5000} | times | members
 
 
-def created(id: str, **members: Any) -> JsonObject:
-    """The result that says that a call has become a task of the extension."""
-    return {"resultType": "task", **detailed(id, **members)}
+def task_created(id: str, **members: Any) -> JsonObject:
+    """Return the result by which a call becomes a task of the extension."""
+    return {"resultType": "task", **task_details(id, **members)}
 
 
 def text(said: str, **members: Any) -> JsonObject:
@@ -78,16 +78,16 @@ def text(said: str, **members: Any) -> JsonObject:
 
 
 def core_task(id: str, status: str = "working", **members: Any) -> JsonObject:
-    """A task as 2025-11-25 writes it."""
+    """Return a task in the form of 2025-11-25."""
     times = {"createdAt": "2026-11-01T00:00:00Z", "lastUpdatedAt": "2026-11-01T00:00:00Z"}
     return {"taskId": id, "status": status, "ttl": None} | times | members
 
 
-class Played:
-    """A server that answers each method with the next of its answers, the last again and again.
+class ScriptedServer:
+    """A server that answers each method with its next answer, and repeats the last.
 
-    An answer is a result; an error of JSON-RPC as `{"error": …}`; a coroutine function that
-    gets the hand and the message, and returns either; or None for no answer.
+    An answer is a result; a JSON-RPC error as `{"error": …}`; a coroutine function of the hand and
+    the message that returns either; or None for silence.
     """
 
     def __init__(self, revision: str, **answers: Any) -> None:
@@ -104,13 +104,17 @@ class Played:
             self.capabilities["extensions"] = {TASKS_EXTENSION: {}}
 
     def methods(self) -> list[str]:
-        """What came, but for how connections begin."""
+        """Return the received methods after the opening of the connection."""
         opening = {"server/discover", "initialize", "notifications/initialized"}
-        return [one["method"] for one in self.came if one.get("method") not in opening | {None}]
+        return [
+            message["method"]
+            for message in self.came
+            if message.get("method") not in opening | {None}
+        ]
 
     def params(self, method: str) -> list[Json]:
-        """The params of each message of a method."""
-        return [one["params"] for one in self.came if one.get("method") == method]
+        """Return the params of each message of a method."""
+        return [message["params"] for message in self.came if message.get("method") == method]
 
     async def play(self, hand: Hand) -> None:
         self.hand = hand
@@ -122,7 +126,7 @@ class Played:
     async def _answer(self, hand: Hand, message: JsonObject) -> None:
         method, id = message["method"], message["id"]
         if method == "server/discover":
-            await hand.send(discovered(id, **self.capabilities))
+            await hand.send(discover_result(id, **self.capabilities))
             return
         if method == "initialize":
             supported = {"supported": [STATELESS], "requested": OLD}
@@ -147,19 +151,19 @@ class Played:
 
 
 @asynccontextmanager
-async def calling(client: Any, played: Played) -> AsyncGenerator[Any, None]:
-    """A client that is connected to a server that is played."""
+async def calling(client: Any, played: ScriptedServer) -> AsyncGenerator[Any, None]:
+    """Connect a client to a scripted server."""
     async with pkg.connect(Accepting(played.play), client) as ours:
         yield ours
 
 
-def asked(message: str) -> JsonObject:
-    """A question for input."""
+def form_question(message: str) -> JsonObject:
+    """Return a question for input."""
     schema = {"type": "object", "properties": {"age": {"type": "integer"}}}
     params = {"message": message, "requestedSchema": schema}
     return {"method": "elicitation/create", "params": params}
 
 
 def elicit(id: int, message: str) -> JsonObject:
-    """A question for input as a request of the handshake era."""
-    return request("elicitation/create", id, **asked(message)["params"])
+    """Return a question for input as a request of the handshake era."""
+    return request("elicitation/create", id, **form_question(message)["params"])

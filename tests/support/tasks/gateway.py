@@ -1,6 +1,6 @@
 """Servers whose tools are tasks, clients that call them, and bridges between the two.
 
-Of each there is one of 2025-11-25, and one of 2026-07-28 with the extension.
+Each exists for 2025-11-25, and for 2026-07-28 with the extension.
 """
 
 from asyncio import Event
@@ -15,7 +15,7 @@ from mcp_revisions import v2026_07_28 as stateless
 from mcp_revisions.v2026_07_28.ext.tasks import TasksClient, TasksServer
 
 from support.revisions import OLD, STATELESS
-from support.sessions.bridging import bridged
+from support.sessions.bridging import serve_bridged
 from support.sessions.talking import entry, pkg
 
 OPTIONS: Final[dict[str, Any]] = {
@@ -55,8 +55,8 @@ class Tools(Toolkit):
     async def sure(self, session: SessionBase) -> str:
         """Ask the user, twice."""
         asks: Any = session
-        answers = [await asks.ask(one, bool) for one in ("Sure?", "Quite?")]
-        return " ".join(str(one == Accepted(True)) for one in answers)
+        answers = [await asks.ask(question, bool) for question in ("Sure?", "Quite?")]
+        return " ".join(str(answer == Accepted(True)) for answer in answers)
 
     @tool(task=True)
     async def say(self, session: SessionBase) -> str:
@@ -99,7 +99,7 @@ SERVERS: Final[dict[str, Any]] = {OLD: OfHandshake, STATELESS: OfStateless}
 
 
 class Answers:
-    """What clients answer, and what they were asked."""
+    """The answers of clients, and a record of the questions."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
@@ -108,7 +108,7 @@ class Answers:
         self.asked.append(params)
         return {"action": "accept", "content": {"value": True}}
 
-    def said(self, params: Any) -> Any:
+    def sample(self, params: Any) -> Any:
         self.asked.append(params)
         return {"role": "assistant", "content": {"type": "text", "text": "It"}, "model": "m"}
 
@@ -124,7 +124,7 @@ class FromHandshake(Answers, TaskCalls, handshake.Client):
     async def on_create_message(
         self, params: handshake.models.CreateMessageRequestParams
     ) -> handshake.models.CreateMessageResult:
-        return handshake.models.CreateMessageResult.from_wire(self.said(params))
+        return handshake.models.CreateMessageResult.from_wire(self.sample(params))
 
 
 class FromStateless(Answers, TasksClient, TaskCalls, stateless.Client):
@@ -138,16 +138,16 @@ class FromStateless(Answers, TasksClient, TaskCalls, stateless.Client):
     async def on_create_message(
         self, params: stateless.models.CreateMessageRequestParams
     ) -> stateless.models.CreateMessageResult:
-        return stateless.models.CreateMessageResult.from_wire(self.said(params))
+        return stateless.models.CreateMessageResult.from_wire(self.sample(params))
 
 
 CLIENTS: Final[dict[str, Any]] = {OLD: FromHandshake, STATELESS: FromStateless}
 
 
 @asynccontextmanager
-async def joined(client: Any, server: Any, **options: Any) -> AsyncGenerator[Any, None]:
-    """A client that is connected to a server by a bridge; each speaks its own revision."""
-    async with bridged(server, **{**OPTIONS, **options}) as hand:
+async def connect_bridged(client: Any, server: Any, **options: Any) -> AsyncGenerator[Any, None]:
+    """Connect a client to a server by a bridge; each speaks its own revision."""
+    async with serve_bridged(server, **{**OPTIONS, **options}) as hand:
 
         async def open() -> pkg.Transport:
             return hand.transport

@@ -1,4 +1,4 @@
-"""Servers all of whose tools may be tasks, without what runs them."""
+"""Servers whose tools may all be tasks, without the code that runs them."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,18 +17,18 @@ WORKING: Final[JsonObject] = {"taskId": "t1", "status": "working", **TIMES}
 
 
 class TaskRuntime(ServerRuntime):
-    """The runtime's part of a server all of whose tools may be tasks."""
+    """The runtime's part of a server whose tools may all be tasks."""
 
     def wire_feature(self) -> ServersTasks:
         return ServersTasks(lambda tool: {"plain": None}.get(tool, "optional"))
 
-    def bound(self, revision: str) -> Mapping[str, Any]:
-        return {**super().bound(revision), "tasks/get": _found}
+    def handlers_for(self, revision: str) -> Mapping[str, Any]:
+        return {**super().handlers_for(revision), "tasks/get": _find_task}
 
 
-async def _found(session: Any, params: Any) -> Any:
+async def _find_task(session: Any, params: Any) -> Any:
     spec = session.__mcp_runtime__.spoken.wire.requests["tasks/get"]
-    by_name = {one.__name__: one for one in spec.results}
+    by_name = {result.__name__: result for result in spec.results}
     task = {**WORKING, "taskId": params.task_id}
     if "GetTaskResult" in by_name:
         return by_name["GetTaskResult"].from_wire({**task, "ttl": None})
@@ -39,17 +39,17 @@ async def _found(session: Any, params: Any) -> Any:
 async def create(session: Any, params: Any) -> Any:
     """Answer any call with a task, in the form of the wire."""
     wire = session.__mcp_runtime__.spoken.wire
-    cls = wire.claimed("tools/call", "task")
+    cls = wire.claimed_class("tools/call", "task")
     if cls is not None:
         return cls.from_wire({"resultType": "task", **WORKING, "ttlMs": None})
     if "task" not in session.__mcp_runtime__.raw:
         return "plain"
-    by_name = {one.__name__: one for one in wire.requests["tools/call"].results}
+    by_name = {result.__name__: result for result in wire.requests["tools/call"].results}
     return by_name["CreateTaskResult"].from_wire({"task": {**WORKING, "ttl": None}})
 
 
 def with_tasks(revision: str) -> Json:
-    """The members of a server class that has tasks."""
+    """Return the members of a server class with tasks."""
     m = models(revision)
 
     async def on_list_tools(self: object, session: Json, params: Json) -> Json:

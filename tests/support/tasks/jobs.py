@@ -1,4 +1,4 @@
-"""A server of functions that are tasks, and somebody who calls them and is asked."""
+"""A server of task functions, and a client that calls them and is asked."""
 
 import json
 from asyncio import Event
@@ -67,8 +67,8 @@ class Jobs(Toolkit, Server):
         return " ".join(names)
 
 
-class Person(Client):
-    """A client that says its name, or refuses."""
+class AnsweringClient(Client):
+    """A client that answers with its name, or refuses."""
 
     def __init__(self) -> None:
         self.asked: list[Any] = []
@@ -82,7 +82,7 @@ class Person(Client):
 
 
 def keeping(tapped: Tapped) -> Any:
-    """What shows a test each message."""
+    """Return a tap that records each message."""
 
     def keep(sender: str, message: bytes) -> None:
         tapped.append((sender, json.loads(message)))
@@ -90,20 +90,20 @@ def keeping(tapped: Tapped) -> Any:
     return keep
 
 
-async def created(client: Client, name: str, **options: Any) -> m.CreateTaskResult:
-    """What a call of a tool as a task is answered with."""
+async def create_job(client: Client, name: str, **options: Any) -> m.CreateTaskResult:
+    """Call a tool as a task; return the answer."""
     answer = await client.call_as_task(name, options.pop("arguments", {}), **TASK, **options)
     assert isinstance(answer, m.CreateTaskResult)
     return answer
 
 
-async def begun(client: Client, name: str, **options: Any) -> m.Task:
-    """The task that a call of a tool has become."""
-    return (await created(client, name, **options)).task
+async def begin_task(client: Client, name: str, **options: Any) -> m.Task:
+    """Call a tool as a task; return the task."""
+    return (await create_job(client, name, **options)).task
 
 
 def text_of(result: WireModel) -> str:
-    """The text of the result of a tool, or of what a task gives as one."""
+    """Return the text of a tool's result, or of a task's payload."""
     block = m.CallToolResult.from_wire(result.to_wire()).content[0]
     assert isinstance(block, m.TextContent)
     return block.text

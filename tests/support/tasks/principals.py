@@ -1,4 +1,4 @@
-"""Two principals who have tasks over HTTP, each with a scope of their own."""
+"""Two principals with tasks over HTTP, each with a scope."""
 
 from typing import Any, Final
 
@@ -14,5 +14,5 @@ WHO: Final = Authentication(
 
 
 def of(name: str) -> Any:
-    """The fields that say who somebody is."""
+    """Return the header fields that identify a principal."""
     return {"Authorization": f"Bearer {name * 6}"}

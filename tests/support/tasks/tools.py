@@ -40,7 +40,7 @@ SERVERS: Final[dict[str, Any]] = {OLD: OfHandshake, STATELESS: OfStateless}
 
 
 class FromHandshake(TaskCalls, handshake.Client):
-    """A client of 2025-11-25, which says yes."""
+    """A client of 2025-11-25 that answers yes."""
 
     async def on_elicit(
         self, params: handshake.models.ElicitRequestParams
@@ -49,7 +49,7 @@ class FromHandshake(TaskCalls, handshake.Client):
 
 
 class FromStateless(TasksClient, stateless.Client):
-    """A client of 2026-07-28, which says yes."""
+    """A client of 2026-07-28 that answers yes."""
 
     async def on_elicit(
         self, params: stateless.models.ElicitRequestParams

@@ -1,4 +1,4 @@
-"""Toolkits for tests: server classes of any revision, and somebody who asks them."""
+"""Toolkits for tests: server classes of any revision, and their callers."""
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -25,7 +25,7 @@ from support.revisions import HANDSHAKE, OLD
 from support.sessions.talking import Hand, Servers, modern
 from support.sessions.talking import pkg as pkg
 from support.sessions.talking import run as run
-from support.sessions.talking import served as served
+from support.sessions.talking import serve_by_hand as serve_by_hand
 from support.sessions.talking import shaken as shaken
 
 mcp = v2025_11_25
@@ -38,12 +38,12 @@ class Kit(Toolkit, mcp.Server):
 
 
 def kit(revision: str = OLD, /, **members: object) -> type[Kit]:
-    """A class of a revision with these members, most of which are marked."""
+    """Make a class of a revision with these members, most of them marked."""
     return cast(type[Kit], type("Kit", (Toolkit, pkg.load(revision).Server), members))
 
 
 def text_of(result: Json) -> str:
-    """The text of a result's only block."""
+    """Return the text of a result's only block."""
     (block,) = result["content"]
     assert block["type"] == "text"
     return str(block["text"])
@@ -53,26 +53,26 @@ def text_of(result: Json) -> str:
 async def asking(
     server: Servers, revision: str = OLD, *, bridged: bool = False, **options: Any
 ) -> AsyncGenerator[Ask, None]:
-    """Asks a server in a revision; gives the result, or raises the error as `Refused`."""
+    """Yield a function that asks a server in a revision, and raises errors as `Refused`."""
     revisions = pkg.REVISIONS if bridged else None
     connected = (
         shaken(server, revision, revisions=revisions, **options)
         if revision in HANDSHAKE
-        else served(server, revisions=revisions, **options)
+        else serve_by_hand(server, revisions=revisions, **options)
     )
     async with connected as hand:
 
         async def ask(method: str, **params: object) -> Json:
             ask.id += 1  # type: ignore[attr-defined]
             id = ask.id  # type: ignore[attr-defined]
-            return outcome(await asked(hand, revision, method, id, **params))
+            return outcome(await send_request(hand, revision, method, id, **params))
 
         ask.id = 0  # type: ignore[attr-defined]
         yield ask
 
 
-async def asked(hand: Hand, revision: str, method: str, id: int, **params: object) -> Json:
-    """The next message after a request."""
+async def send_request(hand: Hand, revision: str, method: str, id: int, **params: object) -> Json:
+    """Send a request; return the next message."""
     if revision in HANDSHAKE:
         return await hand.ask(method, id, **params)
     await hand.send(modern(method, id, revision, **params))
@@ -80,7 +80,7 @@ async def asked(hand: Hand, revision: str, method: str, id: int, **params: objec
 
 
 class Refused(Exception):
-    """An error that a server answered with."""
+    """An error response of a server."""
 
     def __init__(self, error: JsonObject) -> None:
         super().__init__(error["message"])
@@ -90,14 +90,14 @@ class Refused(Exception):
 
 
 def outcome(message: JsonObject) -> Json:
-    """The result in an answer; raises `Refused`."""
+    """Return the result of an answer; raise `Refused`."""
     if "error" in message:
         raise Refused(message["error"])
     return message["result"]
 
 
 def answers(server: Servers, revision: str, *requests: tuple[str, JsonObject]) -> list[Json]:
-    """What a server answers to requests: results, and `Refused` where it refuses."""
+    """Return the answers of a server to requests: results, or `Refused`."""
     found: list[Json] = []
 
     async def script() -> None:
@@ -113,12 +113,12 @@ def answers(server: Servers, revision: str, *requests: tuple[str, JsonObject]) -
 
 
 def call(server: Servers, name: str, revision: str = OLD, /, **arguments: object) -> Json:
-    """What a server answers to the call of a tool."""
+    """Return the answer of a server to a tool call."""
     (answer,) = answers(server, revision, ("tools/call", {"name": name, "arguments": arguments}))
     return answer
 
 
 def listed_tools(server: Servers, revision: str = OLD) -> JsonObject:
-    """The tools of a server, by name, as it lists them."""
+    """Return the listed tools of a server, by name."""
     (answer,) = answers(server, revision, ("tools/list", {}))
     return {tool["name"]: tool for tool in answer["tools"]}

@@ -1,4 +1,4 @@
-"""Servers that others mount, and clients that hear of what changes."""
+"""Servers that others mount, and clients that record changes."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -8,14 +8,14 @@ from typing import Any, cast
 from mcp_revisions import v2025_11_25
 
 from support.folders import GENERATED
-from support.http.serving import booted
+from support.http.serving import run_app
 from support.revisions import HANDSHAKE, REVISIONS
 from support.sessions.talking import client, pkg
 from support.sessions.wiretap import until as until
 
 mcp = v2025_11_25
 
-ASKING = tuple(one for one in REVISIONS if hasattr(pkg.load(one).Session, "elicit"))
+ASKING = tuple(revision for revision in REVISIONS if hasattr(pkg.load(revision).Session, "elicit"))
 """The revisions in which a server can ask the user."""
 
 PROGRAM = """
@@ -35,13 +35,13 @@ def app(revision: str, name: str = "above", **options: Any) -> mcp.App:
 
 
 def only(server: Any) -> Any:
-    """A server that speaks its own revision and no other."""
+    """Return a server that speaks only its own revision."""
     server.REVISIONS = (revision_of(server),)
     return server
 
 
 def weather(revision: str, **options: Any) -> Any:
-    """An app with one item of each kind, which reports, asks, grows and tells of changes."""
+    """Return an app with an item of each kind, which reports, asks, grows and publishes changes."""
     made = app(revision, "weather", **options)
     session_type: type[Any] = pkg.load(revision).Session
 
@@ -62,7 +62,7 @@ def weather(revision: str, **options: Any) -> Any:
     for function in (forecast, age):
         function.__annotations__["session"] = session_type
     made.tool(forecast)
-    # Not by `ASKING`: a process of its own may know of fewer revisions.
+    # Not from `ASKING`: another process may know fewer revisions.
     if hasattr(session_type, "elicit"):
         made.tool(age)
     made.tool(touch)
@@ -83,14 +83,14 @@ def weather(revision: str, **options: Any) -> Any:
 
 
 def mounting(revision: str, own: str) -> Any:
-    """An app in which the weather is mounted."""
+    """Return an app in which the weather is mounted."""
     above = app(revision)
     above.mount("weather", weather(own))
     return above
 
 
 class Hearing:
-    """A client, and what it has heard."""
+    """A client with a record of its notifications."""
 
     def __init__(self, revision: str) -> None:
         self.heard: list[str] = []
@@ -120,14 +120,14 @@ class Hearing:
         self.client: Any = client(revision, **handlers)
 
     async def hears(self, *expected: str) -> None:
-        """Wait until it has heard this, in any order, and forget it."""
+        """Wait for these notifications in any order, and forget them."""
         await until(lambda: len(self.heard) >= len(expected))
         assert sorted(self.heard) == sorted(expected)
         self.heard.clear()
 
     @asynccontextmanager
     async def hearing(self, *uris: str) -> AsyncGenerator[Any, None]:
-        """Hear of all lists and of these resources."""
+        """Listen for changes of all lists and of these resources."""
         if self.revision in HANDSHAKE:
             for uri in uris:
                 await self.client.subscribe(uri)
@@ -162,7 +162,7 @@ class Waiting:
             self.ended.set()
 
     async def is_cancelled_by(self, one: Any, name: str) -> None:
-        """Call it and give it up, which it has to hear of."""
+        """Call it, cancel the call, and wait until it notices."""
         calling = asyncio.create_task(one.call_tool(name, {}))
         await self.begun.wait()
         calling.cancel()
@@ -172,8 +172,8 @@ class Waiting:
 Wire = Callable[[Any, Any], AbstractAsyncContextManager[Any]]
 
 
-async def left(server: Any, number: int) -> None:
-    """Wait until a server has so many connections."""
+async def wait_for_connections(server: Any, number: int) -> None:
+    """Wait until a server has this number of connections."""
     await until(lambda: len(server.sessions) == number)
 
 
@@ -181,7 +181,7 @@ async def left(server: Any, number: int) -> None:
 async def over_http(one: Any, server: Any, **headers: str) -> AsyncGenerator[Any, None]:
     """Connect a client to an app over HTTP."""
     served = server.http()
-    async with booted(served) as port:
+    async with run_app(served) as port:
         try:
             opener = pkg.open_http(f"http://127.0.0.1:{port}/mcp", headers=headers)
             async with pkg.connect(opener, one, revisions=(revision_of(one),)) as connected:
@@ -200,7 +200,7 @@ def in_memory(one: Any, server: Any) -> AbstractAsyncContextManager[Any]:
 
 
 def program(make: str) -> str:
-    """The text of a program that runs a server, such as `mounting('2025-11-25', '2025-11-25')`."""
+    """Return a program that runs a server, such as `mounting('2025-11-25', '2025-11-25')`."""
     path = str(GENERATED)
     tests = str(GENERATED.parent / "tests")
     return PROGRAM.format(path=path, make=make).replace(
@@ -209,7 +209,7 @@ def program(make: str) -> str:
 
 
 async def names_of(one: Any) -> dict[str, list[str]]:
-    """The names and URIs that a client is shown."""
+    """Return the names and URIs that a client sees."""
     return {
         "tools": [item.name async for item in one.iter_tools()],
         "prompts": [item.name async for item in one.iter_prompts()],
@@ -219,6 +219,6 @@ async def names_of(one: Any) -> dict[str, list[str]]:
 
 
 async def text_of(one: Any, name: str, **arguments: Any) -> str:
-    """The text of what a tool answers."""
+    """Return the text of a tool's answer."""
     called = await one.call_tool(name, arguments)
     return "".join(block.text for block in called.content)

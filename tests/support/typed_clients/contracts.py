@@ -1,4 +1,4 @@
-"""Contracts of servers as data, the modules that are made of them, and their types, imported."""
+"""Contracts of servers as data, the modules made from them, and their imported types."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Any, Final
 from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.clients.contract import Contract, contract
 from mcp_protogen.servers.clients.lock import ClientLock
-from mcp_protogen.servers.clients.making import made
+from mcp_protogen.servers.clients.making import build_module
 from mcp_protogen.servers.clients.package import PackageTasks
 
 from support.generated.golden_package import PACKAGE
@@ -65,19 +65,21 @@ def text_of(
     tasks: PackageTasks = PackageTasks.NONE,
     **others: Any,
 ) -> str:
-    """Return the module for a server with these tools, and what else `contract_of` takes."""
+    """Return the module for a server with these tools and arguments of `contract_of`."""
     lock = lock_for(contract_of(*tools, **others), methods, tasks)
-    return made(lock, Path("weather_client.py"))[0].decode()
+    return build_module(lock, Path("weather_client.py"))[0].decode()
 
 
 def problems_of(*tools: Json, tasks: PackageTasks = PackageTasks.NONE, **others: Any) -> list[str]:
-    """Return what is said about these tools."""
-    found = made(lock_for(contract_of(*tools, **others), None, tasks), Path("weather_client.py"))[1]
+    """Return the problems of these tools."""
+    found = build_module(
+        lock_for(contract_of(*tools, **others), None, tasks), Path("weather_client.py")
+    )[1]
     return [problem.message for problem in found]
 
 
 def module_of(*tools: Json, **others: Any) -> Any:
-    """Return the module for what `text_of` takes, imported."""
+    """Import the module for the arguments of `text_of`."""
     module = ModuleType("weather_client")
     sys.modules[module.__name__] = module  # where Pydantic looks up the names of annotations
     source = text_of(*tools, **others)
@@ -87,7 +89,7 @@ def module_of(*tools: Json, **others: Any) -> Any:
 
 @cache
 def usual_module() -> Any:
-    """Return the module for the usual tools, which nobody may change."""
+    """Return the module for the usual tools; callers must not change it."""
     return module_of(*USUAL)
 
 

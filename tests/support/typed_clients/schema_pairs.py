@@ -1,4 +1,4 @@
-"""Pairs of schemas of which the second is often a small change of the first, for Hypothesis."""
+"""Pairs of schemas for Hypothesis; the second is often a small change of the first."""
 
 from collections.abc import Callable, Iterator
 from random import Random
@@ -27,7 +27,7 @@ _FIXED: Final[tuple[Json, ...]] = (
 )
 
 
-def _tagged(names: str, member: str, required: list[str]) -> Json:
+def _tagged_object(names: str, member: str, required: list[str]) -> Json:
     kind: Json = {"enum": [*names]} if len(names) > 1 else {"const": names}
     return {
         "type": "object",
@@ -40,10 +40,10 @@ def _range(kind: str, low: int, high: int) -> Json:
     return {"type": kind, "minimum": low, "maximum": high}
 
 
-# Unions whose alternatives may accept together what none of them accepts alone.
+# Unions may accept together what none of their alternatives accepts alone.
 _ARMS: Final[tuple[st.SearchStrategy[Json], ...]] = (
     st.builds(
-        _tagged,
+        _tagged_object,
         st.sampled_from(["x", "y", "z", "xy", "yz"]),
         st.sampled_from(["integer", "string"]),
         st.sampled_from([["a"], ["a"], [], ["a", "b"]]),
@@ -72,10 +72,10 @@ _NODES: Final = st.sampled_from((_NODE, {**_NODE, "required": ["b"]}))
 
 
 def _with(kind: str, **keywords: st.SearchStrategy[Any]) -> st.SearchStrategy[Json]:
-    """Return schemas of a type, with those keywords that have a value."""
+    """Return schemas of a type with some optional keywords."""
 
     def schema(given: Json) -> Json:
-        return {"type": kind, **{key: one for key, one in given.items() if one is not None}}
+        return {"type": kind, **{key: value for key, value in given.items() if value is not None}}
 
     return st.fixed_dictionaries(keywords).map(schema)
 
@@ -119,36 +119,36 @@ _SCHEMAS: Final = st.recursive(_SCALARS, _around, max_leaves=6)
 
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[Json, Json]:
-    """Draw two schemas, each with the definition that it may refer to."""
+    """Draw two schemas, each with its definition."""
     if draw(st.booleans()):
         before, after = draw(_UNIONS), draw(_UNIONS)
     else:
         before = draw(_SCHEMAS)
-        after = _changed(draw, before)
+        after = _change_schema(draw, before)
     nodes = draw(_NODES)
     other = draw(_NODES) if draw(st.booleans()) else nodes
     return {**before, "$defs": {"N": nodes}}, {**after, "$defs": {"N": other}}
 
 
-def _changed(draw: st.DrawFn, schema: Json) -> Json:
+def _change_schema(draw: st.DrawFn, schema: Json) -> Json:
     """Return a schema with one small change, or another schema."""
     how = draw(st.integers(0, 5))
     members: Json = schema.get("properties", {})
     if how == 0 and schema:
         gone = draw(st.sampled_from(sorted(schema)))
-        return {key: one for key, one in schema.items() if key != gone}
+        return {key: value for key, value in schema.items() if key != gone}
     if how == 1 and members:
         name = draw(st.sampled_from(sorted(members)))
-        return {**schema, "properties": {**members, name: _changed(draw, members[name])}}
+        return {**schema, "properties": {**members, name: _change_schema(draw, members[name])}}
     if how == 2:
         return {"anyOf": [schema, draw(_SCALARS)]}
     if how == 3 and is_object(schema.get("items")):
-        return {**schema, "items": _changed(draw, schema["items"])}
+        return {**schema, "items": _change_schema(draw, schema["items"])}
     return draw(st.sampled_from([{"allOf": [schema]}, {"oneOf": [schema]}, schema]) | _SCHEMAS)
 
 
-def closed(schema: Any) -> Any:
-    """Return what a typed caller sends: no members but declared ones, unless others are meant."""
+def close_schema(schema: Any) -> Any:
+    """Return the schema of a typed caller: only declared members, unless others are meant."""
 
     def change(one: Json) -> Json:
         declares = one.get("properties") or one.get("patternProperties")
@@ -157,8 +157,8 @@ def closed(schema: Any) -> Any:
     return _changed_inside(schema, change)
 
 
-def opened(schema: Any) -> Any:
-    """Return what a model reads, which ignores members and takes any alternative that fits."""
+def open_schema(schema: Any) -> Any:
+    """Return the schema of a model's values: other members are ignored, any alternative may fit."""
 
     def change(one: Json) -> Json:
         open_one = {key: v for key, v in one.items() if (key, v) != ("additionalProperties", False)}
@@ -170,13 +170,13 @@ def opened(schema: Any) -> Any:
 
 
 def samples(schema: Json, random: Random, number: int) -> Iterator[Any]:
-    """Yield values that a schema may accept; most of them it does."""
+    """Yield values that a schema mostly accepts."""
     for _ in range(number):
         yield _sample(schema, schema, random)
 
 
 def _sample(schema: Any, document: Json, random: Random) -> Any:
-    """Return a value that is right for a part of a schema, and perhaps for all of it."""
+    """Return a value that is valid for a part of a schema, perhaps for all of it."""
     if not is_object(schema) or not schema.keys() - {"$defs"}:
         return random.choice(_ANYTHING)
     if "$ref" in schema:
@@ -185,7 +185,7 @@ def _sample(schema: Any, document: Json, random: Random) -> Any:
         if key in schema:
             return _sample(random.choice(schema[key]), document, random)
     if "allOf" in schema:
-        parts = [_sample(one, document, random) for one in schema["allOf"]]
+        parts = [_sample(subschema, document, random) for subschema in schema["allOf"]]
         merged: Json = {}
         for part in parts:
             merged |= part if is_object(part) else {}
@@ -197,7 +197,7 @@ def _sample(schema: Any, document: Json, random: Random) -> Any:
     if kind == "object":
         return _object(schema, document, random)
     if kind == "array":
-        first = [_sample(one, document, random) for one in schema.get("prefixItems", ())]
+        first = [_sample(item, document, random) for item in schema.get("prefixItems", ())]
         items = schema.get("items", True)
         more = [_sample(items, document, random) for _ in range(random.randrange(3))]
         return (
@@ -205,7 +205,9 @@ def _sample(schema: Any, document: Json, random: Random) -> Any:
             if first and random.random() < 0.2
             else first + more
         )
-    return random.choice([one for one in _ANYTHING if _is(kind, one)] or _ANYTHING)
+    return random.choice(
+        [candidate for candidate in _ANYTHING if _is(kind, candidate)] or _ANYTHING
+    )
 
 
 def _object(schema: Json, document: Json, random: Random) -> Json:
@@ -233,13 +235,13 @@ def _is(kind: str, value: Any) -> bool:
 
 def _changed_inside(schema: Any, change: Callable[[Json], Json]) -> Any:
     if is_array(schema):
-        return [_changed_inside(one, change) for one in schema]
+        return [_changed_inside(item, change) for item in schema]
     if not is_object(schema):
         return schema
     done: Json = {}
-    for key, one in schema.items():
+    for key, part in schema.items():
         if key in ("properties", "patternProperties", "$defs"):
-            done[key] = {name: _changed_inside(value, change) for name, value in one.items()}
+            done[key] = {name: _changed_inside(value, change) for name, value in part.items()}
         else:
-            done[key] = one if key in ("const", "enum") else _changed_inside(one, change)
+            done[key] = part if key in ("const", "enum") else _changed_inside(part, change)
     return change(done)

@@ -11,7 +11,7 @@ from mcp_revisions import ToolError, http_app
 from mcp_revisions import v2026_07_28 as mcp
 from pydantic import BaseModel
 
-from support.http.serving import booted
+from support.http.serving import run_app
 
 
 class Forecast(BaseModel):
@@ -22,7 +22,7 @@ class Forecast(BaseModel):
 
 
 def new_server() -> mcp.App:
-    """Return the server, which keeps nothing."""
+    """Return the stateless server."""
     app = mcp.App("weather", version="1")
 
     @app.tool
@@ -52,12 +52,12 @@ def new_server() -> mcp.App:
 
 @contextmanager
 def over_http() -> Generator[str, None, None]:
-    """The URL of the server, which runs in a thread: commands have event loops of their own."""
+    """Serve in a thread, since commands have their own event loops; yield the URL."""
     begun: Future[tuple[str, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
 
     async def serve() -> None:
         app, end = http_app(new_server()), asyncio.Event()
-        async with booted(app) as port:
+        async with run_app(app) as port:
             begun.set_result((f"http://127.0.0.1:{port}/mcp", asyncio.get_running_loop(), end))
             await end.wait()
             await app.close()

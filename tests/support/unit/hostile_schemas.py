@@ -1,4 +1,4 @@
-"""Schemas that would make a careless generator multiply or go round: made from a seed."""
+"""Schemas that would make a careless generator explode or loop, made from a seed."""
 
 import sys
 from collections.abc import Callable, Generator, Mapping
@@ -20,12 +20,12 @@ _CALLS_FOR_VALUE: Final = 1_000
 
 
 class TooMuchWork(AssertionError):
-    """Raised in code that calls more functions than the size of its input explains."""
+    """The code calls more functions than the size of its input explains."""
 
 
 @contextmanager
 def bounded_work(document: Json) -> Generator[None, None, None]:
-    """Raise `TooMuchWork` if what is done for a document takes more calls than its size allows."""
+    """Raise `TooMuchWork` if the work for a document takes more calls than its size allows."""
     left = _CALLS + _CALLS_FOR_VALUE * sum(1 for _ in jsonpointer.walk(document))
 
     def count(_: FrameType, event: str, __: object) -> None:
@@ -76,13 +76,13 @@ def _unions_of_messages(random: Random) -> Json:
 
 
 def _intersections(random: Random) -> Json:
-    """Objects whose members are intersections of such objects."""
+    """Return objects whose members are intersections of such objects."""
     count = random.choice((4, 9, 30))
     found: Json = {}
     for number in range(count):
         members = {
-            f"m{other}": {"allOf": [ref(f"D{other}"), record(**{f"z{number}x{other}": STRING})]}
-            for other in random.sample(range(count), random.randrange(1, count))
+            f"m{name}": {"allOf": [ref(f"D{name}"), record(**{f"z{number}x{name}": STRING})]}
+            for name in random.sample(range(count), random.randrange(1, count))
         }
         found[f"D{number}"] = record(**members)
     return found
@@ -157,7 +157,7 @@ def _capabilities(random: Random) -> Json:
 
 
 def _dense(random: Random) -> Json:
-    """Objects and unions each of which names many others."""
+    """Return objects and unions that each name many others."""
     names = [f"N{number}" for number in range(random.choice((5, 20, 40)))]
     found: Json = {}
     for name in names:
@@ -165,7 +165,7 @@ def _dense(random: Random) -> Json:
         if random.random() < 0.2:
             found[name] = {"type": "array", "items": union(*others)}
         else:
-            found[name] = record(**{f"m{other}": ref(other) for other in others}, u=union(*others))
+            found[name] = record(**{f"m{link}": ref(link) for link in others}, u=union(*others))
     return found
 
 

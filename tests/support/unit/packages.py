@@ -55,7 +55,7 @@ def put(made: Package, folder: Path, *, force: bool = False) -> PublishResult:
 
 
 def contents(folder: Path) -> dict[str, bytes | None]:
-    """Everything below a folder, hidden files too; None stands for a folder."""
+    """Return everything below a folder, hidden files too; None stands for a folder."""
     return {
         path.relative_to(folder).as_posix(): None if path.is_dir() else path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -1,4 +1,4 @@
-"""A tiny protocol with every form that an MCP schema uses, to mutate in tests.
+"""A tiny protocol with every form of an MCP schema, for tests to change.
 
 `schema()` and `facts()` agree with each other and pass the whole pipeline without a warning; both
 are made anew on each call.
@@ -55,7 +55,7 @@ def union(*arms: str) -> Json:
 
 
 def message(method: str, params: Json | None = None) -> Json:
-    """A request or notification; its params are required where they are given."""
+    """Return a request or notification; its params are required if given."""
     if params is None:
         return record(("method",), method={"const": method}, params=ref("RequestParams"))
     return record(("method", "params"), method={"const": method}, params=params)
@@ -65,7 +65,7 @@ def schema() -> Json:
     """The published schema of the tiny protocol."""
     definitions = {**_messages(), **_capabilities(), **_values()}
     document = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$defs": definitions}
-    # The pieces stand in several places, and tests change what they get.
+    # The parts occur in several places, and tests change their copies.
     separate: Json = json.loads(json.dumps(document))
     return separate
 
@@ -180,32 +180,32 @@ def _method(name: str, senders: list[str], params: str, results: list[str]) -> J
     }
 
 
-def given(document: Any, name: str = "tiny.json") -> GivenFile:
-    """A published schema as the user hands it over."""
+def schema_file(document: Any, name: str = "tiny.json") -> GivenFile:
+    """Return a published schema in the form of user input."""
     return GivenFile(name, json.dumps(document).encode())
 
 
-def derive(document: Json, stated: Json | None = None, ledger: tuple[Json, ...] = ()) -> Derived:
-    """What the schema and its facts mean, without running the writers."""
+def derive(document: Json, stated: Json | None = None, patches: tuple[Json, ...] = ()) -> Derived:
+    """Derive the revision of the schema and its facts, without running the writers."""
     source = RevisionSource(
         schema=snapshot_of(document, "tiny.json"),
-        ledger=ledger,
+        patches=patches,
         facts=Facts(REVISION, stated or facts(), REVISION),
         descriptions=Descriptions({}),
         place="tiny.json",
-        ledger_place="patches.json",
+        patches_place="patches.json",
         facts_place="facts.json",
     )
     return derive_revision(source)
 
 
 def make(document: Any, revision: str = "draft") -> Package:
-    """The package that a user's own schema leads to, its facts inherited from a known revision."""
-    return generate(GenerationOptions((revision,), {revision: given(document)}))
+    """Return the package for a user's own schema, with facts inherited from a known revision."""
+    return generate(GenerationOptions((revision,), {revision: schema_file(document)}))
 
 
 def make_models(document: Any, revision: str = "draft") -> Package:
-    """The models of `make` and the runtime alone, which takes a fraction of the time."""
+    """Return only the models of `make` and the runtime, in a fraction of the time."""
     found = read(document, revision)
     _, module = layout.models_modules(
         found.ir, [models_source(found.ir)], Renderer(templates_folder())
@@ -227,13 +227,15 @@ def text_of(package: Package, path: str) -> str:
 
 
 def read(document: Any, revision: str = "draft") -> Derived:
-    """What a user's own schema means: everything that `make` does before it writes."""
-    source = sources.load(revision, GenerationOptions((revision,), {revision: given(document)}))
+    """Derive the revision of a user's own schema, as `make` does before it writes."""
+    source = sources.load(
+        revision, GenerationOptions((revision,), {revision: schema_file(document)})
+    )
     return derive_revision(source)
 
 
 def problems_of(document: Any, revision: str = "draft") -> tuple[Problem, ...]:
-    """The problems for which a schema is refused; fails if it is not."""
+    """Return the problems for which a schema is refused; fail if it is accepted."""
     try:
         read(document, revision)
     except ProblemError as error:
@@ -242,19 +244,19 @@ def problems_of(document: Any, revision: str = "draft") -> tuple[Problem, ...]:
 
 
 def errors_of(document: Any, revision: str = "draft") -> list[Problem]:
-    """The errors among the problems for which a schema is refused."""
+    """Return the errors for which a schema is refused; fail if it is accepted."""
     found = problems_of(document, revision)
     return [problem for problem in found if problem.level is Level.ERROR]
 
 
 def validator(document: Json) -> Any:
-    """Whatever says whether a value is valid under a schema, by `is_valid` and `iter_errors`."""
+    """A validator with `is_valid` and `iter_errors`."""
     return Draft202012Validator(document)
 
 
 @contextmanager
-def imported(package: Package, folder: Path, name: str) -> Generator[ModuleType, None, None]:
-    """The package `name` written into `folder` and imported, until the context ends."""
+def import_package(package: Package, folder: Path, name: str) -> Generator[ModuleType, None, None]:
+    """Write the package `name` into `folder` and import it until the context ends."""
     for file in package.files:
         path = folder / name / file.path
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""A specification of our own making: a folder, a clone or a server, and pins that fit it."""
+"""A made-up specification: a folder, a clone or a server, and fitting pins."""
 
 import json
 import os
@@ -22,7 +22,7 @@ OLDER, NEWEST = NEIGHBOURS[-1]
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """A folder laid out as the specification, and a schema folder that is pinned to it."""
+    """A folder with the layout of the specification, and a schema folder pinned to it."""
 
     folder: Path
     schema: Path
@@ -36,7 +36,7 @@ class Spec:
         return content
 
     def edit(self, revision: str, change: Callable[[Json], None], to: str | None = None) -> bytes:
-        """Change the file of a revision, or make one of another name from it."""
+        """Change the file of a revision, or copy it under another name."""
         document = json.loads(self.path(revision).read_bytes())
         change(document)
         return self.write(to or revision, json.dumps(document).encode())
@@ -45,19 +45,19 @@ class Spec:
         return sha256(self.path(revision).read_bytes()).hexdigest()
 
 
-def reworded(document: Json) -> None:
-    """Changes nothing but prose."""
+def reword(document: Json) -> None:
+    """Change only prose."""
     document["$defs"]["Tool"]["description"] = "Something new to say."
 
 
 def with_an_owner(document: Json) -> None:
-    """Tools have an owner, always."""
+    """Add a required owner to tools."""
     document["$defs"]["Tool"]["properties"]["owner"] = {"type": "string"}
     document["$defs"]["Tool"]["required"].append("owner")
 
 
 def with_things(document: Json) -> None:
-    """There is a method more."""
+    """Add a method."""
     request = json.loads(json.dumps(document["$defs"]["ListToolsRequest"]))
     request["properties"]["method"]["const"] = "things/list"
     document["$defs"]["ListThingsRequest"] = request
@@ -65,7 +65,7 @@ def with_things(document: Json) -> None:
 
 
 def git(folder: Path, *arguments: str, day: str = "2031-05-06") -> str:
-    """Run git as nobody in particular."""
+    """Run git without a personal configuration."""
     environment = {name: value for name, value in os.environ.items() if name[:4] != "GIT_"} | {
         "GIT_AUTHOR_DATE": f"{day}T12:00:00Z",
         "GIT_COMMITTER_DATE": f"{day}T12:00:00Z",
@@ -79,8 +79,8 @@ def git(folder: Path, *arguments: str, day: str = "2031-05-06") -> str:
     return done.stdout.decode().strip()
 
 
-def committed(folder: Path, day: str = "2031-05-06") -> str:
-    """Make the folder a clone if it is none, and commit what is in it; returns the commit."""
+def commit_folder(folder: Path, day: str = "2031-05-06") -> str:
+    """Make the folder a git repository if needed, and commit everything; return the commit."""
     if not (folder / ".git").exists():
         git(folder, "init", "--quiet")
     git(folder, "add", "--all")
@@ -90,7 +90,7 @@ def committed(folder: Path, day: str = "2031-05-06") -> str:
 
 @dataclass
 class Site:
-    """A web server over a table of pages; remembers what it was asked and what it answered."""
+    """A web server over a table of pages that records requests and answers."""
 
     url: str
     pages: dict[str, bytes]
@@ -106,7 +106,7 @@ class Site:
 
 @contextmanager
 def serving(pages: Mapping[str, bytes]) -> Generator[Site, None, None]:
-    """A site on this machine until the end of the block."""
+    """Serve a site on this machine until the end of the block."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -148,7 +148,7 @@ def serving(pages: Mapping[str, bytes]) -> Generator[Site, None, None]:
 
 @contextmanager
 def proxy() -> Generator[tuple[str, list[str]], None, None]:
-    """A proxy on this machine, with the URLs it was asked for; it refuses every tunnel."""
+    """Run a proxy that records the requested URLs and refuses every tunnel."""
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -178,6 +178,6 @@ def proxy() -> Generator[tuple[str, list[str]], None, None]:
 
 
 def pages_of(spec: Spec, below: str = "") -> dict[str, bytes]:
-    """The files of a specification, as a server would have them."""
+    """Return the files of a specification as pages of a server."""
     files = (file for file in spec.folder.glob("schema/*/schema.json"))
     return {f"{below}/{file.relative_to(spec.folder)}": file.read_bytes() for file in files}

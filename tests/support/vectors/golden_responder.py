@@ -1,6 +1,6 @@
-"""A responder made of the committed package: types by its models, messages by its tables.
+"""A responder with the committed package: types by its models, messages by its tables.
 
-With `apart` it is without the envelope of messages, and with `apart told` it says so.
+With `apart` it omits the envelope of messages, and with `apart told` it declares so.
 """
 
 import json
@@ -16,14 +16,14 @@ from mcp_revisions import load
 
 Json = dict[str, Any]
 
-# Python's own name would be hidden by the first revision's.
+# The first revision would hide Python's own name.
 RENAMED = {"Annotated": "AnnotatedObject"}
 APART, TOLD = "apart" in sys.argv, "told" in sys.argv
 INSIDE = ("params", "result")
 
 
 class Responder:
-    """Reads and writes values of one revision, or of an extension in it."""
+    """A reader and writer of values of one revision, or of an extension in it."""
 
     def __init__(self, revision: str, extension: str | None) -> None:
         loaded: Any = load(revision)
@@ -43,7 +43,7 @@ class Responder:
             read = _inside(read, asked)
         try:
             written = read(asked["value"])
-        except Exception as error:  # whatever a model raises is its way to refuse
+        except Exception as error:  # any exception of a model is a refusal
             return {"id": asked["id"], "verdict": "refused", "error": str(error).split("\n")[0]}
         return {"id": asked["id"], "verdict": "accepted", "value": written}
 
@@ -86,7 +86,7 @@ class Responder:
 
 
 def _inside(read: Callable[[Any], Any], asked: Json) -> Callable[[Any], Any]:
-    """A reader of the same, whatever the envelope is like."""
+    """Return a reader without the envelope."""
     right = {"jsonrpc": "2.0"}
     right |= {"id": "request-1"} if asked["kind"] != "notification" else {}
     right |= {"method": asked["method"]} if asked["kind"] != "result" else {}
@@ -109,13 +109,13 @@ def _plain(typed: Any) -> Any:
 
 
 def lines() -> Iterator[Json]:
-    """What is asked."""
+    """Yield the requests."""
     for line in sys.stdin:
         yield json.loads(line)
 
 
 def main() -> None:
-    """Answer until there are no more questions."""
+    """Answer until the input ends."""
     responder: Responder | None = None
     for asked in lines():
         if responder is None:

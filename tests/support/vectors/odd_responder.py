@@ -1,6 +1,6 @@
-"""A responder that goes wrong in the way its first argument says, over the vector that it names.
+"""A responder that fails as its first argument says, at the vector of the second.
 
-With `hello` in place of a vector it goes wrong at once, with `vectors` over every vector.
+With `hello` in place of a vector it fails at once, with `vectors` at every vector.
 """
 
 import json
@@ -14,7 +14,7 @@ WAY, WHERE = sys.argv[1:3]
 
 
 def misbehave(id: str) -> None:
-    """Do what was asked for; only what keeps the conversation going returns."""
+    """Misbehave as requested; return only if the conversation can continue."""
     match WAY:
         case "hang":
             print("thinking about it", file=sys.stderr, flush=True)
@@ -38,7 +38,7 @@ def misbehave(id: str) -> None:
             name = "\x1b[31mred\nand more" + "e" * 1000
             print(json.dumps({"responder": 1, "name": name}), flush=True)
         case "hang-and-tell":
-            with open("told", "w") as told:  # a fifo: opening it waits for who reads
+            with open("told", "w") as told:  # a fifo: opening it waits for a reader
                 told.write(str(os.getpid()))
             time.sleep(600)
         case "stop-reading":

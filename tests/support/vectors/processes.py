@@ -1,4 +1,4 @@
-"""Whether a process is still there."""
+"""Checks whether a process still exists."""
 
 import os
 import select
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def is_running(pid: int) -> bool:
-    """Whether there is such a process, other than one that has ended and was not waited for."""
+    """Return whether a process exists, except as a zombie."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except FileNotFoundError:
@@ -15,7 +15,7 @@ def is_running(pid: int) -> bool:
 
 
 def ends(pid: int, seconds: float = 30.0) -> bool:
-    """Whether a process, perhaps just killed, is gone or goes in that time."""
+    """Return whether a process ends in time."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -1,7 +1,7 @@
-"""What a schema asks vectors to show, and what values show of it: read off the schema itself.
+"""The facts that vectors must show of a schema, and those that values show: read from the schema.
 
-Nothing here is shared with the code that makes vectors. A fact is a tuple: what it is, and the
-pointer in the schema that it is about.
+This shares no code with the generator of vectors. A fact is a tuple: its kind, and its pointer in
+the schema.
 """
 
 import re
@@ -39,7 +39,7 @@ _LISTS = ("allOf", "anyOf", "oneOf")
 
 
 class Document:
-    """A patched schema, asked place by place; all of it is shown, or the definitions `names`."""
+    """A patched schema, read place by place; `names` restricts it to some definitions."""
 
     def __init__(self, schema: Json, names: Iterable[str] | None = None) -> None:
         self.schema = schema
@@ -55,12 +55,12 @@ class Document:
 
     @cached_property
     def right(self) -> set[Fact]:
-        """Everything that some right value has to show."""
+        """Yield every fact that a valid value must show."""
         return {fact for name in self.names for fact in self._right(f"/$defs/{name}")}
 
     @cached_property
     def wrong(self) -> set[Fact]:
-        """Every keyword that some wrong value has to violate."""
+        """Yield every keyword that an invalid value must violate."""
         return {fact for name in self.names for fact in self._wrong(f"/$defs/{name}")}
 
     def _right(self, pointer: str) -> Iterator[Fact]:
@@ -75,7 +75,7 @@ class Document:
         for keyword in ("anyOf", "oneOf", "enum"):
             for index in range(len(schema.get(keyword, ()))):
                 yield ("alternative", f"{pointer}/{keyword}/{index}")
-        # Of undeclared members that may be anything it is enough that there are some.
+        # One undeclared member is enough where any is allowed.
         if "type" in schema or not pointer.endswith("/additionalProperties"):
             for kind in _kinds(schema):
                 yield ("kind", pointer, kind)
@@ -99,15 +99,15 @@ class Document:
         for inner in _inner(schema, pointer):
             yield from self._wrong(inner)
 
-    def shown(self, pointer: str, value: Any) -> Iterator[Fact]:
-        """What a right value shows of the schema at a pointer."""
+    def facts_of(self, pointer: str, value: Any) -> Iterator[Fact]:
+        """Yield the facts of the schema at a pointer that a valid value shows."""
         schema = jsonpointer.get(self.schema, pointer)
         if schema is True:
             return
         if pointer.count("/") == 2:
             yield ("definition", pointer)
         if "$ref" in schema:
-            yield from self.shown(schema["$ref"].removeprefix("#"), value)
+            yield from self.facts_of(schema["$ref"].removeprefix("#"), value)
         for index, constant in enumerate(schema.get("enum", ())):
             if constant == value:
                 yield ("alternative", f"{pointer}/enum/{index}")
@@ -118,18 +118,18 @@ class Document:
             if schema[keyword] == (len(value) if keyword.endswith("Items") else value):
                 yield ("met", f"{pointer}/{keyword}")
         for number in range(len(schema.get("allOf", ()))):
-            yield from self.shown(f"{pointer}/allOf/{number}", value)
+            yield from self.facts_of(f"{pointer}/allOf/{number}", value)
         for keyword in ("anyOf", "oneOf"):
             for index in range(len(schema.get(keyword, ()))):
                 arm = f"{pointer}/{keyword}/{index}"
                 if self.accepts(arm, value):
                     yield ("alternative", arm)
-                    yield from self.shown(arm, value)
+                    yield from self.facts_of(arm, value)
         if isinstance(value, dict):
             yield from self._members(schema, pointer, value)  # pyright: ignore
         if isinstance(value, list) and "items" in schema:
             for item in value:  # pyright: ignore[reportUnknownVariableType]
-                yield from self.shown(f"{pointer}/items", item)
+                yield from self.facts_of(f"{pointer}/items", item)
 
     def _members(self, schema: Json, pointer: str, value: Json) -> Iterator[Fact]:
         declared = schema.get("properties", {})
@@ -137,17 +137,17 @@ class Document:
             member = f"{pointer}/properties/{jsonpointer.escape(name)}"
             if name in value:
                 yield ("present", member)
-                yield from self.shown(member, value[name])
+                yield from self.facts_of(member, value[name])
             else:
                 yield ("absent", member)
         if value.keys() - declared.keys():
             yield ("undeclared", pointer)
         if isinstance(schema.get("additionalProperties"), dict):
             for name in value.keys() - declared.keys():
-                yield from self.shown(f"{pointer}/additionalProperties", value[name])
+                yield from self.facts_of(f"{pointer}/additionalProperties", value[name])
 
     def violations(self, schema: Json, value: Any) -> Iterator[tuple[Fact, str]]:
-        """What a wrong value violates, alternatives included, each with the place at fault."""
+        """Yield the violations of an invalid value, in alternatives too, with their places."""
         validator: Any = Draft202012Validator({**self.schema, **schema})
         for error in validator.iter_errors(value):
             yield from self._of_error(error, schema)
@@ -168,7 +168,7 @@ class Document:
             yield from self._of_error(inner, schema)
 
     def _canonical(self, path: Any, schema: Json) -> str:
-        """A path of keywords as the pointer into the document, references followed."""
+        """Return a path of keywords as a pointer into the document, following references."""
         here, pointer = {**self.schema, **schema}, ""
         for token in path:
             while "$ref" in here and token not in here:  # jsonschema leaves them out of paths
@@ -179,9 +179,9 @@ class Document:
         return pointer
 
     def uses(self, name: str) -> Iterator[str]:
-        """The definitions with required members that members and items of another one refer to.
+        """Return the definitions with required members that another definition refers to.
 
-        Alternatives are left out: what is wrong for one of them may be right for another.
+        Without alternatives: a value that is wrong for one may be right for another.
         """
         for pointer in self._below(f"/$defs/{name}"):
             target = jsonpointer.get(self.schema, pointer).get("$ref", "").removeprefix("#")
@@ -196,13 +196,13 @@ class Document:
 
 
 def is_of_kind(value: Any, kind: str) -> bool:
-    """Whether JSON Schema calls a value so."""
+    """Return whether a value has a type of JSON Schema."""
     validator: Any = Draft202012Validator({"type": kind})
     return bool(validator.is_valid(value))
 
 
 def _kinds(schema: Json) -> tuple[str, ...]:
-    """Every kind of value that may stand where several may, or where any may."""
+    """Return every possible type of a value in a place."""
     if not schema.keys() - {"default", "description", "title"}:
         return _KINDS
     stated = schema.get("type")

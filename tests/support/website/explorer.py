@@ -1,4 +1,4 @@
-"""The explorer, made once in a run, and its judge as it is served, under Node."""
+"""The explorer, made once in a run, and its judge, run by Node as served."""
 
 import atexit
 import json
@@ -17,33 +17,33 @@ from website.explorer import write
 from website.scripts import libraries
 
 from support.made_once import once, vectors_once
-from support.missing import untested
+from support.missing import skip_untested
 
 Json = dict[str, Any]
 _PROGRAM: Final = Path(__file__).with_name("judging.cjs")
 
 
-def installed(shown: str) -> Path:
-    """The libraries of the site; skips what they would show where they cannot be installed."""
+def require_libraries(shown: str) -> Path:
+    """Return the libraries of the site; skip the test if they cannot be installed."""
     if shutil.which("node") is None or shutil.which("npm") is None:
-        untested("node and npm", shown)
+        skip_untested("node and npm", shown)
     try:
         return libraries()
     except RuntimeError as error:
-        untested("what could not be installed", f"{shown} ({str(error).splitlines()[-1]})")
+        skip_untested("what could not be installed", f"{shown} ({str(error).splitlines()[-1]})")
 
 
 def explorer(shown: str = "the protocol explorer") -> Path:
     """The folder of the explorer."""
-    installed(shown)
-    folder: str = once("the explorer", _made)
+    require_libraries(shown)
+    folder: str = once("the explorer", _make_explorer)
     return Path(folder)
 
 
-def _made() -> str:
+def _make_explorer() -> str:
     folder = Path(os.environ["MADE_ONCE"]) / "explorer"
     with pytest.MonkeyPatch.context() as patch:
-        # Probes are looked for among vectors that many tests need; there, in those of some types.
+        # Probes come from vectors that many tests need; here, from those of some types.
         patch.setattr("website.explorer.findings.make", _vectors)
         write(folder)
     return str(folder)
@@ -56,15 +56,15 @@ def _vectors(
 
 
 def data(name: str) -> Any:
-    """The value in one file of data, which is a call with its name and its text."""
+    """Return the value in one file of data, which is a call with its name and its text."""
     script = (explorer() / "data" / f"{name}.js").read_text(encoding="utf-8")
     start = f"mcpExplorer.receive({json.dumps(name)}, "
     assert script.startswith(start) and script.endswith(");\n")
     return json.loads(json.loads(script[len(start) : -3]))
 
 
-def judged(cases: Iterable[Json]) -> list[Json]:
-    """What the judge says of each case; `judging.cjs` has their form."""
+def judge_cases(cases: Iterable[Json]) -> list[Json]:
+    """Return the judge's verdict on each case; `judging.cjs` has the form."""
     return [_answer(json.dumps(case, allow_nan=False)) for case in cases]
 
 
@@ -79,7 +79,7 @@ def _answer(case: str) -> Json:
 
 @cache
 def _judge() -> subprocess.Popen[str]:
-    """The process of the judge, one for all tests; it ends with them."""
+    """Start the judge, one process for all tests of this process."""
     command = (shutil.which("node") or "", str(_PROGRAM), str(explorer()))
     pipe = subprocess.PIPE
     judge = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, encoding="utf-8")

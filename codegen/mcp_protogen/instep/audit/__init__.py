@@ -1,1 +1,1 @@
-"""The comparison of an SDK with a revision: what is missing, what is wrong, and what it does."""
+"""The comparison of an SDK with a revision: missing types, wrong types, and its behaviour."""

@@ -1,4 +1,4 @@
-"""The page of an audit, from what a user names to the findings."""
+"""The page of an audit: the user's request in, the findings out."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -16,7 +16,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """What is audited, by the names that the user gave; None where none was given.
+    """The request for an audit, in the user's words; None where the user gave nothing.
 
     `python` is an interpreter that can import the target.
     """
@@ -31,7 +31,7 @@ def audit_page(
 ) -> FindingsPage:
     """Audit a target, and return the page of the findings.
 
-    Raise `ProblemError` as `audit` does, and for options or a baseline that are wrong.
+    Raise `ProblemError` as `audit` does, and for wrong options or a wrong baseline.
     """
     findings.check({*SEVERITIES, *OF_VECTORS})
     found = audit(find(request.target, request.python), request.revision, options)

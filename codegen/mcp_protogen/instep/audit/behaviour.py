@@ -1,7 +1,7 @@
-"""The reactions of a target to vectors of a revision, except what its types have shown already.
+"""The reactions of a target to vectors, without the faults that its types show already.
 
-The item of a finding has to stay the same from run to run, because baselines know it by that. So it
-is made of the schema's terms alone, and never of the texts of a vector.
+The item of a finding must stay the same from run to run, because baselines identify findings by it.
+So it has only terms of the schema, never texts of a vector.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,7 +10,7 @@ from typing import Any
 
 from mcp_protogen.base.jsonpointer import get, split
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.printable import listed
+from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.instep.audit.known import KnownGaps
 from mcp_protogen.instep.vectors.envelope import envelope_of, is_envelope
 from mcp_protogen.instep.vectors.making import make
@@ -45,7 +45,7 @@ _Group = dict[str, list[VectorResult]]
 
 @dataclass(slots=True)
 class _Sorted:
-    """Answers by what is wrong with them.
+    """Answers, sorted by their faults.
 
     `lenient` are grouped by mistake, `accepted` by place and keyword, `needed` by the required
     member whose null is lost; `rest` are those for the usual findings of vectors. `dropped` are the
@@ -64,17 +64,19 @@ class _Sorted:
 def behaviour(
     command: Sequence[str], known: KnownGaps, timeout: float
 ) -> tuple[ReportedChange, ...]:
-    """Return the findings of running all vectors of what is audited against a responder."""
+    """Return the findings of running all vectors against a responder."""
     wanted = known.wanted
     outcome = run_vectors(command, make(wanted.ir.id, None, wanted.extension), timeout=timeout)
-    found = _Sorted(dropped=_dropped(outcome), refused=_refused(outcome))
+    found = _Sorted(dropped=_find_dropped_members(outcome), refused=_find_refusals(outcome))
     for result in outcome.results:
         _sort(result, known, found)
     ordinary = [c for c in _findings(outcome, found.rest) if c.code not in _SHOWN_BY_TYPES]
     lost = [change for results in found.needed.values() for change in _findings(outcome, results)]
     return (
         *(
-            _accepted(mistake, results, [_place(result.vector, known, found) for result in results])
+            _merge_accepted(
+                mistake, results, [_place(result.vector, known, found) for result in results]
+            )
             for mistake, results in found.lenient.items()
         ),
         *(
@@ -82,7 +84,7 @@ def behaviour(
             for item, results in found.accepted.items()
             for change in _findings(outcome, results)
         ),
-        *(_required(change) for change in lost),
+        *(_null_loss(change) for change in lost),
         *(replace(c, item="null") if c.code == "loses-null" else c for c in ordinary),
     )
 
@@ -111,8 +113,8 @@ def _sort(result: VectorResult, known: KnownGaps, found: _Sorted) -> None:
     found.rest.append(_only(result, *ordinary))
 
 
-def _refused(outcome: VectorRun) -> frozenset[tuple[str, str]]:
-    """Return what is refused in the values of a definition, and never accepted there."""
+def _find_refusals(outcome: VectorRun) -> frozenset[tuple[str, str]]:
+    """Return the mistakes that a definition always refuses in values of its own."""
     alone = [
         result
         for result in outcome.results
@@ -140,7 +142,7 @@ def _place(vector: Vector, known: KnownGaps, found: _Sorted) -> str:
     return place_in(subject, vector.pointer)
 
 
-def _dropped(outcome: VectorRun) -> frozenset[tuple[str, str]]:
+def _find_dropped_members(outcome: VectorRun) -> frozenset[tuple[str, str]]:
     return frozenset(
         (str(result.vector.subject), loss.pointer)
         for result in outcome.results
@@ -158,7 +160,7 @@ def _only(result: VectorResult, *losses: RoundTripLoss) -> VectorResult:
 
 
 def _mistake(vector: Vector, schema: dict[str, Any]) -> str:
-    """Return the mistake of a lenient reader that does not depend on the place, or nothing.
+    """Return the mistake of a lenient reader, which is the same at every place; or nothing.
 
     `X | None = None` is the usual way in Python to make a member optional, and many libraries read
     numbers from strings.
@@ -168,7 +170,7 @@ def _mistake(vector: Vector, schema: dict[str, Any]) -> str:
     if vector.code != "type":
         return ""
     said: Any = get(schema, vector.rule)
-    # Whether null is allowed, too, makes no difference to the mistake.
+    # The mistake is the same whether or not null is allowed.
     wanted = sorted(set(said) - {"null"}) if is_array(said) else [str(said)]
     return f"{_TYPES[type(get(vector.value, vector.pointer))]} for {' or '.join(wanted)}"
 
@@ -177,7 +179,7 @@ def _is_member(pointer: str) -> bool:
     return bool(pointer) and not pointer.rsplit("/", 1)[-1].isdigit()
 
 
-def _required(change: ReportedChange) -> ReportedChange:
+def _null_loss(change: ReportedChange) -> ReportedChange:
     """Return the finding for a null that is lost from a required member."""
     row = SEVERITIES["loses-member"]
     message = "left out if it is null, although it is required"
@@ -185,7 +187,7 @@ def _required(change: ReportedChange) -> ReportedChange:
     return replace(change, code="loses-member", message=message, severity=severity, why=row.why)
 
 
-def _accepted(
+def _merge_accepted(
     mistake: str, results: Sequence[VectorResult], places: Iterable[str]
 ) -> ReportedChange:
     """Return one finding for a mistake that is accepted in many places."""
@@ -198,7 +200,7 @@ def _accepted(
         message="accepted",
         severity=row.levels(BOTH),
         before="refused",
-        after=f"accepted in {listed(others, _SHOWN)} ({number}, {results[0].vector.id})",
+        after=f"accepted in {summarize_list(others, _SHOWN)} ({number}, {results[0].vector.id})",
         why=row.why,
         places=tuple(others) if len(others) > 1 else (),
     )

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from mcp_protogen.base.printable import listed
+from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.instep.audit.description import Description, TargetType
 from mcp_protogen.instep.audit.differences import TypeWalk
 from mcp_protogen.instep.audit.fitting import AuditedTarget
-from mcp_protogen.instep.audit.names import folded, named_revisions, revision_in
+from mcp_protogen.instep.audit.names import find_revisions, fold, revision_in
 from mcp_protogen.instep.audit.other_revisions import OtherRevisions
 from mcp_protogen.instep.audit.severities import AuditFinding
 from mcp_protogen.pipeline.derive.recursion import names_in
@@ -30,7 +30,7 @@ def coverage(walk: TypeWalk) -> Iterator[AuditFinding]:
     yield from _methods_missing(audited)
     yield from _undeclared_members(audited, placed)
     if audited.wanted.extension:
-        return  # what it does not have is the revision's, or of another extension
+        return  # the rest belongs to the revision, or to another extension
     yield from _types_extra(audited, other_revisions, walk.used | set(placed.values()))
     yield from _methods_extra(audited, other_revisions)
     yield from _error_codes(audited)
@@ -60,7 +60,7 @@ def _types_extra(
     """Yield classes in modules of the protocol that nothing matches or uses."""
     target = audited.target
     used = {match.key for match in audited.matching.matches.values()} | holding
-    used |= _referred(target, used)
+    used |= _reachable_types(target, used)
     bases = {base for key in used for base in target.types[key].bases}
     for module, types in sorted(_by_module(target, audited.matching.modules).items()):
         if sum(type_.key in used for type_ in types) < _SPEAKING * len(types):
@@ -76,7 +76,7 @@ def _types_extra(
             yield AuditFinding("type-extra", item, f"is defined in {module}", "", "", after)
 
 
-def _referred(target: Description, keys: set[str]) -> set[str]:
+def _reachable_types(target: Description, keys: set[str]) -> set[str]:
     """Return the types that the members of some types name, directly or indirectly."""
     found: set[str] = set()
     waiting = list(keys)
@@ -111,7 +111,7 @@ def _methods_missing(audited: AuditedTarget) -> Iterator[AuditFinding]:
             typed.update(dict.fromkeys(values, type_.title))
     known = target.methods | typed.keys()
     in_table = _in_tables(target, wanted.ir.id)
-    audits = [one for one in wanted.ir.methods if wanted.audits(one.method)]
+    audits = [method for method in wanted.ir.methods if wanted.audits(method.method)]
     for kind, methods in groupby(sorted(audits, key=_kind), _kind):
         every = list(methods)
         # Tables with few methods of a kind are not a list of that kind.
@@ -131,7 +131,7 @@ def _kind(method: MethodIR) -> str:
 
 
 def _in_tables(target: Description, revision: str) -> frozenset[str]:
-    """Return the methods in tables that name the revision, or else in those that name none."""
+    """Return the methods in tables that name the revision; without such, in tables without one."""
     rows = [(revision_in(table.module), row) for table in target.tables for row in table.rows]
     named = [row for own, row in rows if revision in (own, *row)]
     neutral = [row for own, row in rows if not any(map(revision_in, (own or "", *row)))]
@@ -160,7 +160,7 @@ def _error_codes(audited: AuditedTarget) -> Iterator[AuditFinding]:
     for error in audited.wanted.ir.errors:
         if error.emit == "never":
             continue
-        under_name = [value for name, value in codes if name == folded(error.name)]
+        under_name = [value for name, value in codes if name == fold(error.name)]
         if error.code in (value for _, value in codes):
             continue
         wrong = next((value for value in under_name if value in _BETWEEN), None)
@@ -176,9 +176,9 @@ def _error_codes(audited: AuditedTarget) -> Iterator[AuditFinding]:
 
 
 def _codes(target: Description) -> list[tuple[str, Any]]:
-    found = [(folded(constant.name), constant.value) for constant in target.constants]
+    found = [(fold(constant.name), constant.value) for constant in target.constants]
     for type_ in target.types.values():
-        found += [(folded(label), value) for label, value in type_.labels.items()]
+        found += [(fold(label), value) for label, value in type_.labels.items()]
         found += [("", value) for value in type_.constants().get("code", frozenset())]
     return found
 
@@ -195,13 +195,13 @@ def _undeclared_members(
         found = [name for name, key in reached.items() if audited.target.types[key].extra == extra]
         if found:
             said = "refused" if extra == "forbid" else "dropped"
-            after = f"{said} by {listed(sorted(found), _SHOWN)}"
+            after = f"{said} by {summarize_list(sorted(found), _SHOWN)}"
             yield AuditFinding(code, "undeclared members", f"are {said}", "", "kept", after)
 
 
 def _revision(audited: AuditedTarget) -> Iterator[AuditFinding]:
     revision = audited.wanted.ir.id
-    named = named_revisions(audited.target)
+    named = find_revisions(audited.target)
     if named and revision not in named:
         others = ", ".join(sorted(named))
         yield AuditFinding(

@@ -1,10 +1,10 @@
-"""The types with which a target reads the values of a revision, by their matches."""
+"""The types of a target that read the values of a revision, found by the matches."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mcp_protogen.instep.audit.description import Description
-from mcp_protogen.instep.audit.expected import Expected
+from mcp_protogen.instep.audit.expected import ExpectedTypes
 from mcp_protogen.instep.audit.fitting import members_of
 from mcp_protogen.instep.audit.matching import Matching
 from mcp_protogen.instep.audit.member_types import leaves
@@ -14,7 +14,7 @@ from mcp_protogen.pipeline.ir import OTHER, MethodIR, Ref
 
 @dataclass(frozen=True, slots=True)
 class Decoder:
-    """The types of the target with which one kind of value is read.
+    """The types of the target that read one kind of value.
 
     If the target has separate types for the envelope of JSON-RPC, `envelope` are those types, and
     `inside` is the member that `keys` read; it is empty if that is everything except the envelope.
@@ -27,11 +27,11 @@ class Decoder:
 
 @dataclass(frozen=True, slots=True)
 class Decoders:
-    """The types with which all values of a revision are read.
+    """The types of the target that read all values of a revision.
 
-    Definitions are by name, messages by the keys of the probe. `written` is what is left out of
-    written values: none (members that are None), unset or all (nothing is left out). `envelopes`
-    says whether the target reads envelopes of messages.
+    Definitions are by name, messages by the keys of the probe. `written` says which members are
+    left out when values are written: none (members that are None), unset or all (nothing is left
+    out). `envelopes` says whether the target reads envelopes of messages.
     """
 
     types: Mapping[str, Decoder]
@@ -41,9 +41,9 @@ class Decoders:
 
 
 def decoders_of(
-    wanted: Expected, target: Description, matching: Matching, written: str = "none"
+    wanted: ExpectedTypes, target: Description, matching: Matching, written: str = "none"
 ) -> Decoders:
-    """Return the types with which a target reads the values of a revision."""
+    """Return the types of the target that read the values of a revision."""
     types: dict[str, Decoder] = {}
     for name, wire_name in wanted.wire_names.items():
         keys = _keys(name, matching)
@@ -60,14 +60,14 @@ def decoders_of(
     return Decoders(types, messages, written, _knows_envelopes(wanted, target, matching))
 
 
-def _knows_envelopes(wanted: Expected, target: Description, matching: Matching) -> bool:
+def _knows_envelopes(wanted: ExpectedTypes, target: Description, matching: Matching) -> bool:
     """Return whether the target has types of envelopes, or messages that include them."""
     keys = (key for name in wanted.messages for key in _keys(name, matching))
     around = any(_envelope(kind, matching) for kind in ENVELOPES)
     return around or any(_has_envelope(target, key) for key in keys)
 
 
-def _is_read(name: str, wanted: Expected) -> bool:
+def _is_read(name: str, wanted: ExpectedTypes) -> bool:
     """Return whether values are read as this type.
 
     Values of a base are read as one of its subtypes, and the answers to a method as its messages.
@@ -77,8 +77,8 @@ def _is_read(name: str, wanted: Expected) -> bool:
     return name in wanted.senders or wanted.resolve(name) is not None
 
 
-def _kind(name: str, wanted: Expected) -> str:
-    """Return the kind of a message with its envelope, or of a union of such messages; or empty."""
+def _kind(name: str, wanted: ExpectedTypes) -> str:
+    """Return the kind of a message with its envelope, or of a union of such; else empty."""
     kinds = {
         str(method.message): method.kind
         for method in wanted.ir.methods

@@ -75,7 +75,7 @@ class TargetConstant:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedModule:
     """A module that could not be imported; `kind` is not-found, exits or fails."""
 
     module: str
@@ -105,7 +105,7 @@ class Description:
     constants: tuple[TargetConstant, ...]
     methods: frozenset[str]
     tables: tuple[TargetTable, ...]
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedModule, ...]
     through: tuple[str, ...] = ()
 
     def is_exchanged(self, module: str) -> bool:
@@ -128,14 +128,14 @@ def of_document(document: Json) -> Description:
         constants=tuple(TargetConstant(**entry) for entry in document["constants"]),
         methods=frozenset(document["methods"]),
         tables=tuple(map(_table, document["tables"])),
-        skipped=skipped(document),
+        skipped=read_skipped(document),
         through=tuple(document["through"]),
     )
 
 
-def skipped(document: Json) -> tuple[Skipped, ...]:
+def read_skipped(document: Json) -> tuple[SkippedModule, ...]:
     """Return the modules that could not be imported; known even if none could."""
-    return tuple(Skipped(**entry) for entry in document["skipped"])
+    return tuple(SkippedModule(**entry) for entry in document["skipped"])
 
 
 def _table(entry: Json) -> TargetTable:

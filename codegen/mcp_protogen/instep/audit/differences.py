@@ -167,7 +167,7 @@ class TypeWalk:
     def _shapes(self, ours: TypeExpr, theirs: TypeExpr, place: "_ComparedPlace") -> None:
         result = fit(ours, theirs, self.audited)
         self.used.update(result.used)
-        self._untyped(result, place)
+        self._report_untyped(result, place)
         self._values(result, place)
         if result.disjoint and not result.values_missing:
             after = text(theirs)
@@ -176,10 +176,10 @@ class TypeWalk:
         self._arms(result, place)
         for name, key in result.objects:
             self._below(name, key, place)
-        for inside, other, step in result.inside:
-            self._shapes(inside, other, place.inside(step))
+        for inside, counterpart, step in result.inside:
+            self._shapes(inside, counterpart, place.inside(step))
 
-    def _untyped(self, result: ShapeFit, place: "_ComparedPlace") -> None:
+    def _report_untyped(self, result: ShapeFit, place: "_ComparedPlace") -> None:
         # An envelope is read before its content is known.
         if not result.untyped or place.item.startswith(ENVELOPE_PREFIX):
             return

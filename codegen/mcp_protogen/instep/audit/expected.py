@@ -11,7 +11,7 @@ from mcp_protogen.instep.audit.member_types import leaves
 from mcp_protogen.instep.vectors.envelope import ENVELOPE_PREFIX
 from mcp_protogen.instep.vectors.vector import title
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended import extended
+from mcp_protogen.pipeline.derive.extended_revision import extend_revision
 from mcp_protogen.pipeline.derive.recursion import names_in, uses
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, sources
@@ -41,12 +41,13 @@ ENVELOPE_MEMBERS = frozenset(("jsonrpc", "id"))
 
 
 @dataclass(frozen=True)
-class Expected:
+class ExpectedTypes:
     """One revision: its IR, and the schema's own name for each type that has one there.
 
     `json_schemas` are members that hold a JSON Schema, for which the IR only says that they are
     objects. `patched` are the places where the published schema was corrected, and `schema` is the
-    result. With an `extension` in it, only `own`, its types and methods, are audited.
+    result. With an `extension`, the audit covers only `own`, the types and methods of the
+    extension.
     """
 
     ir: RevisionIR
@@ -63,7 +64,7 @@ class Expected:
 
     @property
     def title(self) -> str:
-        """Return the name of what a target is compared with."""
+        """Return the name of the revision or extension."""
         return title(self.ir.id, self.extension)
 
     @cached_property
@@ -89,8 +90,8 @@ class Expected:
     def spelled_out(self) -> Mapping[str, Senders]:
         """The definitions of single answers or errors, or of values of a `_meta` key.
 
-        Those of an extension that are in no message of it are such values, or its settings. All
-        these are sent in members that hold anything: an SDK can do without these types.
+        Those of an extension that are in no message of it are such values, or its settings. Members
+        that hold anything carry them, so an SDK can do without these types.
         """
         emitters: dict[object, Senders] = {}
         for error in self.ir.errors:
@@ -153,7 +154,7 @@ class Expected:
         return f"{pointer.rsplit('/properties/', 1)[0]}/required" in self.patched
 
     def below(self, names: Iterable[str]) -> frozenset[str]:
-        """Return these types and all that their values may contain."""
+        """Return these types and the types of everything inside their values."""
         found: dict[str, Senders] = {}
         for name in names:
             self._spread(name, BOTH, found)
@@ -199,22 +200,22 @@ class Expected:
             self._spread(below, roles, found)
 
 
-def expected(revision: str, extension: str = "") -> Expected:
+def load_expected(revision: str, extension: str = "") -> ExpectedTypes:
     """Return the expectations of a pinned revision, or of an extension in it.
 
-    Raise `ProblemError` for what is not pinned.
+    Raise `ProblemError` if it is not pinned.
     """
     source = sources.load(revision, GenerationOptions((revision,)))
     own: frozenset[str] = frozenset()
     if extension:
-        made = extended(extensions.load(extension, schema_folder()), source)
+        made = extend_revision(extensions.load(extension, schema_folder()), source)
         source, derived = made.source, made.derived
         core = {type_.name for type_ in made.core.types}
         own = made.methods | {type_.name for type_ in derived.ir.types if type_.name not in core}
     else:
         derived = derive_revision(source)
     named = {type_name(name): name for name in source.schema["$defs"]}
-    patched = frozenset(patch["pointer"] for patch in source.ledger)
-    schema = source.patched()
+    patched = frozenset(patch["pointer"] for patch in source.patches)
+    schema = source.apply_patches()
     json_schemas = source.facts.json_schemas
-    return Expected(derived.ir, named, json_schemas, patched, schema, extension, own)
+    return ExpectedTypes(derived.ir, named, json_schemas, patched, schema, extension, own)

@@ -1,7 +1,7 @@
 """The check whether a type of the target can hold the values of a type of the schema.
 
 Both sides are split into alternatives. An alternative of the schema is accepted by one of the
-target that is the same or looser; the rest on either side is the difference. A looser type is no
+target that is the same or looser; the rest on either side is the difference. A looser type is not a
 difference: an SDK may have `str` for a URI, or a plain dictionary for an object.
 """
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mcp_protogen.instep.audit.description import Description
-from mcp_protogen.instep.audit.expected import Expected
+from mcp_protogen.instep.audit.expected import ExpectedTypes
 from mcp_protogen.instep.audit.matching import Matching
 from mcp_protogen.instep.audit.member_types import NULL, kind_of, leaves
 from mcp_protogen.pipeline.ir import Anything, ListOf, LiteralOf, MapOf, Ref, Scalar, TypeExpr
@@ -22,7 +22,7 @@ _TAKES: Mapping[str, frozenset[str]] = {"number": frozenset({"number", "integer"
 class AuditedTarget:
     """The revision, the target, and the matches between their types."""
 
-    wanted: Expected
+    wanted: ExpectedTypes
     target: Description
     matching: Matching
 
@@ -67,7 +67,7 @@ def fit(ours: TypeExpr, theirs: TypeExpr, audited: AuditedTarget) -> ShapeFit:
         return result
     used: set[TypeExpr] = set()
     for leaf in wanted:
-        takers = [other for other in found if _takes(leaf, other, audited)]
+        takers = [candidate for candidate in found if _takes(leaf, candidate, audited)]
         if isinstance(leaf, Anything) and _is_all_json(found):
             continue
         used.update(takers)
@@ -113,8 +113,8 @@ def _takes(ours: TypeExpr, theirs: TypeExpr, audited: AuditedTarget) -> bool:
 def stands_for(name: str, key: str, audited: AuditedTarget) -> bool:
     """Return whether a class of the target can stand for an object of the schema.
 
-    It is the match, or a base or subclass of that; or else it shares members with the object and
-    has no other constants.
+    That is the match, its bases and subclasses, and any class that shares members with the object
+    and has no other constants.
     """
     matched = audited.matching.key(name)
     theirs = audited.target.types[key]
@@ -133,7 +133,7 @@ def stands_for(name: str, key: str, audited: AuditedTarget) -> bool:
     return required <= wires if required else not wires.isdisjoint(fields)
 
 
-def members_of(name: str, wanted: Expected) -> dict[str, bool]:
+def members_of(name: str, wanted: ExpectedTypes) -> dict[str, bool]:
     """Return the members of an object of the schema, and whether they are required."""
     type_ = wanted.types[name]
     return {field.wire: field.required for field in getattr(type_, "fields", ())}
@@ -142,7 +142,7 @@ def members_of(name: str, wanted: Expected) -> dict[str, bool]:
 def _look_inside(
     ours: TypeExpr, takers: list[TypeExpr], result: ShapeFit, audited: AuditedTarget
 ) -> None:
-    """Note what has to be compared further, where it is clear what belongs together."""
+    """Note the pairs to compare further, where the pairing is clear."""
     for theirs in takers:
         match ours, theirs:
             case (ListOf(item), ListOf(other)):
@@ -192,5 +192,5 @@ def _is_part(theirs: TypeExpr, wanted: tuple[TypeExpr, ...]) -> bool:
 
 
 def _catches(theirs: TypeExpr, audited: AuditedTarget) -> bool:
-    """Return whether an arm accepts what no other arm names: a class without constants."""
+    """Return whether an arm accepts values that no other arm names: a class without constants."""
     return isinstance(theirs, Ref) and not audited.target.types[theirs.name].constants()

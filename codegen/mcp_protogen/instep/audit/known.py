@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mcp_protogen.base.jsonpointer import split
-from mcp_protogen.instep.audit.expected import Expected
+from mcp_protogen.instep.audit.expected import ExpectedTypes
 from mcp_protogen.instep.audit.fitting import members_of
 from mcp_protogen.instep.audit.severities import AuditFinding
 from mcp_protogen.instep.vectors.envelope import ENVELOPE_PREFIX
@@ -31,7 +31,7 @@ _ENVELOPE_CONTENTS = tuple(
 
 @dataclass(frozen=True, slots=True)
 class KnownGaps:
-    """The facts that are known before anything is tried.
+    """The facts that are known before the first trial.
 
     `unseen` are places whose values are not checked: a type, and the steps from there. `choices`
     are subjects whose alternatives have their own vectors, and `refusing` those of them that lack
@@ -41,7 +41,7 @@ class KnownGaps:
     unseen: tuple[Steps, ...]
     choices: frozenset[str]
     refusing: frozenset[str]
-    wanted: Expected
+    wanted: ExpectedTypes
 
     def leniency(self, vector: Vector) -> bool:
         """Return whether accepting an invalid value is known already."""
@@ -76,8 +76,8 @@ class KnownGaps:
                 yield from self.wanted.trail(str(name), steps[1:])
 
 
-def known_gaps(
-    found: Sequence[AuditFinding], choices: frozenset[str], wanted: Expected
+def find_gaps(
+    found: Sequence[AuditFinding], choices: frozenset[str], wanted: ExpectedTypes
 ) -> KnownGaps:
     """Return the facts about vectors that follow from findings and from choices of results."""
     unions = {

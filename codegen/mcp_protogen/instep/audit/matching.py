@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from mcp_protogen.instep.audit.description import Description, TargetType
-from mcp_protogen.instep.audit.expected import ENVELOPE_MEMBERS, Expected
+from mcp_protogen.instep.audit.expected import ENVELOPE_MEMBERS, ExpectedTypes
 from mcp_protogen.instep.audit.mapping import NO_MAPPING, Mapped
 from mcp_protogen.instep.audit.member_types import kinds, leaves
-from mcp_protogen.instep.audit.names import folded, revision_in
+from mcp_protogen.instep.audit.names import fold, revision_in
 from mcp_protogen.pipeline.ir import AliasIR, LiteralOf, ObjectIR, Ref, TypeExpr, TypeIR
 
 _ALIKE = 0.75
-"""The part of all members, or values, that two types with different names have to share."""
+"""The part of all members, or values, that two types with different names must share."""
 _FEWEST = 2
-"""The number that they have to share: one alone, such as `name`, proves nothing."""
+"""The number that they must share: one alone, such as `name`, proves nothing."""
 _HOLDING = 0.25
 """The part of their common members that must have the same JSON type; the others may be wrong."""
 
@@ -63,7 +63,7 @@ class Matching:
         return match.key if match else None
 
 
-def match(wanted: Expected, target: Description, mapped: Mapped = NO_MAPPING) -> Matching:
+def match(wanted: ExpectedTypes, target: Description, mapped: Mapped = NO_MAPPING) -> Matching:
     """Match the types of a revision with those of a target."""
     exchanged = [module for module in target.modules if target.is_exchanged(module)]
     modules = modules_of_revision(exchanged, wanted.ir.id)
@@ -85,7 +85,7 @@ def match(wanted: Expected, target: Description, mapped: Mapped = NO_MAPPING) ->
 
 
 def modules_of_revision(modules: Collection[str], revision: str) -> frozenset[str]:
-    """Return the modules of this revision: those that name it, or else all.
+    """Return the modules that name this revision; without such, all modules.
 
     Modules that name another revision are left out, unless all do.
     """
@@ -100,7 +100,7 @@ def modules_of_revision(modules: Collection[str], revision: str) -> frozenset[st
 class _Pool:
     """The types of a target that can stand for something."""
 
-    wanted: Expected
+    wanted: ExpectedTypes
     target: Description
     modules: frozenset[str]
 
@@ -110,8 +110,8 @@ class _Pool:
         exact = self._best(type_, lambda candidate: any(n in candidate.names for n in names))
         if exact is not None:
             return exact
-        wanted = {folded(name) for name in names if name}
-        return self._best(type_, lambda c: any(folded(n) in wanted for n in c.names))
+        wanted = {fold(name) for name in names if name}
+        return self._best(type_, lambda c: any(fold(n) in wanted for n in c.names))
 
     def by_shape(self, type_: TypeIR, taken: set[str]) -> str | None:
         """Return the type with the same constant, members or values, if there is exactly one."""
@@ -121,7 +121,7 @@ class _Pool:
             same = [c for c in free if c.members and self._likeness(type_, c) == 1]
             return same[0].key if len(same) == 1 else None
         if name not in self.wanted.senders or name not in self.wanted.wire_names:
-            return None  # nobody needs it, or the schema has no name for it
+            return None  # it is not needed, or the schema has no name for it
         if name in self.wanted.messages:
             alike = [c for c in free if self._is_message(name, c)]
         else:
@@ -136,15 +136,15 @@ class _Pool:
         best = self.target.types[match.key]
         wires = {member.wire for member in best.members}
         return tuple(
-            other.key
-            for other in self.target.types.values()
-            if other.key not in taken
+            candidate.key
+            for candidate in self.target.types.values()
+            if candidate.key not in taken
             and wires
-            and other.module == best.module
-            and not other.generic
-            and other.names[0].startswith(best.names[0])
-            and wires <= {member.wire for member in other.members}
-            and other.constants().keys() <= best.constants().keys()
+            and candidate.module == best.module
+            and not candidate.generic
+            and candidate.names[0].startswith(best.names[0])
+            and wires <= {member.wire for member in candidate.members}
+            and candidate.constants().keys() <= best.constants().keys()
         )
 
     def _best(self, type_: TypeIR, fits: Callable[[TargetType], bool]) -> str | None:
@@ -205,10 +205,10 @@ class _Pool:
         )
 
     def _is_other(self, type_: TypeIR, candidate: TargetType) -> bool:
-        """Return whether a candidate is something else in spite of its name.
+        """Return whether a candidate has the name of a type but is another one.
 
-        It has other constants, or none of the schema's members, or several of them but nearly all
-        with other JSON types.
+        It has other constants, none of the schema's members, or several of them with mostly other
+        JSON types.
         """
         if isinstance(type_, AliasIR) or not isinstance(type_, ObjectIR):
             return False
@@ -220,11 +220,11 @@ class _Pool:
         wanted, found = self._traits(type_), _traits(candidate)
         if bool(wanted) and bool(found) and not wanted & found:
             return True
-        shared = list(self._shared(type_, candidate))
+        shared = list(self._common_fits(type_, candidate))
         return len(shared) >= _FEWEST and sum(shared) < _HOLDING * len(shared)
 
-    def _shared(self, type_: ObjectIR, candidate: TargetType) -> Iterator[bool]:
-        """Yield for each common member whether it can hold what the schema has there."""
+    def _common_fits(self, type_: ObjectIR, candidate: TargetType) -> Iterator[bool]:
+        """Yield for each common member whether its type can hold the values of the schema."""
         found = {member.wire: member.type for member in candidate.members}
         for field in type_.fields:
             if field.wire in found:

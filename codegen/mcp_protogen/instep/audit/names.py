@@ -22,7 +22,7 @@ def revision_in(module: str) -> str | None:
     return "-".join(found.groups()) if found else None
 
 
-def folded(name: str) -> str:
+def fold(name: str) -> str:
     """Return a name without case and separators, so that `URL_ELICITATION` is `UrlElicitation`."""
     return _SEPARATORS.sub("", name).lower()
 
@@ -39,14 +39,14 @@ def on_the_wire(type_: TargetType, wire_names: Mapping[str, str]) -> TargetType:
         (
             member
             if member.wire in known
-            else replace(member, wire=wire_names.get(folded(member.wire), member.wire))
+            else replace(member, wire=wire_names.get(fold(member.wire), member.wire))
         )
         for member in type_.members
     )
     return replace(type_, members=members)
 
 
-def named_revisions(target: Description) -> frozenset[str]:
+def find_revisions(target: Description) -> frozenset[str]:
     """Return the pinned revisions that constants or module names of the target contain."""
     named = {text for constant in target.constants for text in _texts(constant.value)}
     named |= {revision_in(module) or "" for module in target.modules}
@@ -66,10 +66,10 @@ def claimed_revision(target: Description) -> str:
     latest = {
         text
         for constant in target.constants
-        if _LATEST in folded(constant.name)
+        if _LATEST in fold(constant.name)
         for text in _texts(constant.value)
     }
-    return max(latest & pins or named_revisions(target) or pins)
+    return max(latest & pins or find_revisions(target) or pins)
 
 
 def _texts(value: Any) -> Iterator[str]:

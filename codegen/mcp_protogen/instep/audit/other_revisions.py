@@ -1,6 +1,6 @@
 """The other revisions that have something: an SDK often has one class for all of them.
 
-Or it is of an extension, which is audited by itself.
+The same holds for extensions, which are audited separately.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -36,7 +36,7 @@ class OtherRevisions:
 
     def is_of_extension(self, *names: str) -> bool:
         """Return whether an extension of the target has one of these types or methods."""
-        found = (_definitions(one, EXTENSION) for one in self._extensions)
+        found = (_definitions(extension, EXTENSION) for extension in self._extensions)
         return any(not {*schema, *_constants(schema)}.isdisjoint(names) for schema in found)
 
     def types(self, name: str) -> list[str]:
@@ -69,19 +69,20 @@ def extensions_of(target: Description, revision: str) -> tuple[str, ...]:
     texts = {constant.value for constant in target.constants if isinstance(constant.value, str)}
     typed = (type_.constants().get("method", ()) for type_ in target.types.values())
     methods = target.methods.union(*typed)
-    old = set[str]().union(*(_constants(_definitions(one, REVISION)) for one in load_pins()))
+    old = set[str]().union(*(_constants(_definitions(name, REVISION)) for name in load_pins()))
     return tuple(
-        one.name
-        for one in pinned_extensions()
-        if revision in one.revisions
+        extension.name
+        for extension in pinned_extensions()
+        if revision in extension.revisions
         and (
-            one.identifier in texts or methods & _constants(_definitions(one.name, EXTENSION)) - old
+            extension.identifier in texts
+            or methods & _constants(_definitions(extension.name, EXTENSION)) - old
         )
     )
 
 
-def known_messages() -> Mapping[str, str]:
-    """Return the method of each message of all that is pinned, by definition name."""
+def methods_by_message() -> Mapping[str, str]:
+    """Return the method of each message in all pinned schemas, by definition name."""
     further = [(name, EXTENSION) for name in extension_names()]
     return {
         name: method

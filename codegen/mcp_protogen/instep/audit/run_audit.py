@@ -12,13 +12,17 @@ from mcp_protogen.instep.audit.coverage import coverage
 from mcp_protogen.instep.audit.decoders import decoders_of
 from mcp_protogen.instep.audit.description import Description
 from mcp_protogen.instep.audit.differences import TypeWalk
-from mcp_protogen.instep.audit.expected import Expected, expected
+from mcp_protogen.instep.audit.expected import ExpectedTypes, load_expected
 from mcp_protogen.instep.audit.fitting import AuditedTarget
 from mcp_protogen.instep.audit.mapping import NO_MAPPING, read_mapping
 from mcp_protogen.instep.audit.matching import How, Matching, match
-from mcp_protogen.instep.audit.names import claimed_revision, folded, on_the_wire
-from mcp_protogen.instep.audit.other_revisions import OtherRevisions, extensions_of, known_messages
-from mcp_protogen.instep.audit.severities import rated
+from mcp_protogen.instep.audit.names import claimed_revision, fold, on_the_wire
+from mcp_protogen.instep.audit.other_revisions import (
+    OtherRevisions,
+    extensions_of,
+    methods_by_message,
+)
+from mcp_protogen.instep.audit.severities import rate
 from mcp_protogen.instep.audit.target import PATIENCE, AuditTarget, describe, find, responder
 from mcp_protogen.pipeline.inputs.named_extensions import extended_revision
 from mcp_protogen.pipeline.inputs.pins import load_pins, pin_of
@@ -33,7 +37,7 @@ _ABOUT_VALUES = frozenset({"loses-null", "loses-member", "adds-member", "changes
 class AuditOptions:
     """The choices of a user: a mapping file, whether to try vectors, and how values are written.
 
-    With an `extension`, that is audited and not the revision that it extends.
+    With an `extension`, the audit covers that, and not the revision that it extends.
     """
 
     extension: str = ""
@@ -44,7 +48,7 @@ class AuditOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class MatchedType:
     """A type of the schema and its match: how that was found, or why it is left out.
 
     `type` is the schema's name; `target` and `how` are empty if there is no match.
@@ -61,20 +65,20 @@ class Audit:
     """The findings, all matches, and a summary of these on one line."""
 
     comparison: Comparison
-    matched: tuple[Matched, ...]
+    matched: tuple[MatchedType, ...]
     summary: str
     revision: str
     extension: str = ""
 
 
 def audit(target: AuditTarget, revision: str | None, options: AuditOptions | None = None) -> Audit:
-    """Compare a target with a pinned revision; if none is named, with the one that it claims.
+    """Compare a target with a pinned revision, by default the one that it claims.
 
     Raise `ProblemError` for a target that cannot be imported or asked, a revision that is not
     pinned, and an unusable mapping file.
     """
     options = options or AuditOptions()
-    description, wanted, matching = matched(
+    description, wanted, matching = match_target(
         target, revision, options.extension, mapping=options.mapping, timeout=options.timeout
     )
     revision = wanted.ir.id
@@ -83,20 +87,20 @@ def audit(target: AuditTarget, revision: str | None, options: AuditOptions | Non
     walk = TypeWalk(audited, OtherRevisions(revision, known_extensions))
     walk.types()
     found = [*walk.findings, *coverage(walk)]
-    changes: list[ReportedChange] = [rated(finding) for finding in found]
+    changes: list[ReportedChange] = [rate(finding) for finding in found]
     if options.vectors:
         # Slow to import, and not always needed.
         from mcp_protogen.instep.audit.behaviour import behaviour
-        from mcp_protogen.instep.audit.known import known_gaps
+        from mcp_protogen.instep.audit.known import find_gaps
 
         reading = decoders_of(wanted, description, matching, options.written)
         choices = frozenset(name for name, e in reading.messages.items() if len(e.keys) > 1)
-        known = known_gaps(found, choices, wanted)
+        known = find_gaps(found, choices, wanted)
         command = responder(target, description, reading)
         with _about(target):
             changes += behaviour(command, known, options.timeout)
-    changes = [_marked(change, wanted) for change in changes]
-    listed = _listed(audited, walk.by_place)
+    changes = [_note_patch(change, wanted) for change in changes]
+    listed = _list_matches(audited, walk.by_place)
     notes = (*_notes(target, description), *_further(target, known_extensions))
     comparison = Comparison(wanted.title, description.name, tuple(changes), notes)
     return Audit(comparison, listed, _summary(listed, wanted), revision, wanted.extension)
@@ -104,7 +108,7 @@ def audit(target: AuditTarget, revision: str | None, options: AuditOptions | Non
 
 @contextmanager
 def _about(target: AuditTarget) -> Generator[None, None, None]:
-    """Put the name of the target into problems with the responder, in place of our command."""
+    """Replace our command by the name of the target in problems with the responder."""
     try:
         yield
     except ProblemError as error:
@@ -112,14 +116,14 @@ def _about(target: AuditTarget) -> Generator[None, None, None]:
         raise ProblemError(*problems) from None
 
 
-def matched(
+def match_target(
     target: AuditTarget,
     revision: str | None,
     extension: str = "",
     *,
     mapping: Path | None = None,
     timeout: float = PATIENCE,
-) -> tuple[Description, Expected, Matching]:
+) -> tuple[Description, ExpectedTypes, Matching]:
     """Return the description of a target, a revision, and the matches between them.
 
     An extension is in the newest revision that it extends, if none is named.
@@ -128,8 +132,8 @@ def matched(
         pin_of(revision, load_pins())  # before something slow
     if extension:
         revision = extended_revision(extension, revision)
-    described = describe(target, known_messages(), timeout)
-    wanted = expected(revision or claimed_revision(described), extension)
+    described = describe(target, methods_by_message(), timeout)
+    wanted = load_expected(revision or claimed_revision(described), extension)
     wire_names = _wire_names(wanted)
     types = {key: on_the_wire(type_, wire_names) for key, type_ in described.types.items()}
     description = replace(described, types=types)
@@ -137,37 +141,37 @@ def matched(
     return description, wanted, match(wanted, description, mapped)
 
 
-def _wire_names(wanted: Expected) -> Mapping[str, str]:
+def _wire_names(wanted: ExpectedTypes) -> Mapping[str, str]:
     objects = [type_ for type_ in wanted.ir.types if isinstance(type_, ObjectIR)]
     wires = sorted({field.wire for type_ in objects for field in type_.fields})
-    return {folded(wire): wire for wire in wires}
+    return {fold(wire): wire for wire in wires}
 
 
-def _marked(change: ReportedChange, wanted: Expected) -> ReportedChange:
+def _note_patch(change: ReportedChange, wanted: ExpectedTypes) -> ReportedChange:
     """Return a change with a note if the schema was patched there."""
     if not wanted.is_patched(change.pointer) or change.code in _ABOUT_VALUES:
         return change
     return replace(change, before=f"{change.before} (by a patch)")
 
 
-def _listed(audited: AuditedTarget, placed: Mapping[str, str]) -> tuple[Matched, ...]:
-    found: list[Matched] = []
+def _list_matches(audited: AuditedTarget, placed: Mapping[str, str]) -> tuple[MatchedType, ...]:
+    found: list[MatchedType] = []
     names = {*audited.wanted.wire_names, *audited.matching.matches, *placed}
     for name in sorted(filter(audited.wanted.audits, names)):
         shown = audited.wanted.wire_names.get(name, name)
         match_ = audited.matching.matches.get(name)
         if match_ is not None:
             title = audited.target.types[match_.key].title
-            found.append(Matched(shown, title, match_.how))
+            found.append(MatchedType(shown, title, match_.how))
         elif name in placed:
             title = audited.target.types[placed[name]].title
-            found.append(Matched(shown, title, How.PLACE))
+            found.append(MatchedType(shown, title, How.PLACE))
         else:
-            found.append(Matched(shown, reason=audited.matching.left_out.get(name, "")))
+            found.append(MatchedType(shown, reason=audited.matching.left_out.get(name, "")))
     return tuple(found)
 
 
-def _summary(listed: tuple[Matched, ...], wanted: Expected) -> str:
+def _summary(listed: tuple[MatchedType, ...], wanted: ExpectedTypes) -> str:
     """Return a summary such as `92 of 101 types matched: 88 by name, 4 by shape`."""
     named = {wire for name, wire in wanted.wire_names.items() if wanted.audits(name)}
     counts: Counter[Any] = Counter(row.how for row in listed if row.type in named and row.how)
@@ -188,7 +192,7 @@ def _notes(target: AuditTarget, description: Description) -> Iterator[Problem]:
 
 def _further(target: AuditTarget, extensions: Sequence[str]) -> Iterator[Problem]:
     for name in extensions:
-        message = f"it has the extension {name}, which is audited by itself"
+        message = f"it has the extension {name}, which is audited separately"
         hint = f"audit it: --extension {name}"
         yield Problem("has-extension", message, target.name, hint=hint, level=Level.WARNING)
 
@@ -201,5 +205,5 @@ def responder_command(
     Raise `ProblemError` for a target that cannot be audited.
     """
     found = find(target, python)
-    description, wanted, matching = matched(found, revision, extension)
+    description, wanted, matching = match_target(found, revision, extension)
     return responder(found, description, decoders_of(wanted, description, matching))

@@ -1,6 +1,6 @@
 """The findings of an audit, and the severities of each kind, by the table in `severities.md`.
 
-The findings that vectors show have a table of their own.
+The findings from vectors have a separate table.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ SEVERITIES = severity_table(Path(__file__).with_suffix(".md"))
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """One difference between the schema and a target, which is not judged yet.
+    """One difference between the schema and a target, without severities.
 
     `place` is the place of a part of a type: the type and the steps from there, `*` for any item or
     key. `senders` are the roles that send values of its type.
@@ -31,7 +31,7 @@ class AuditFinding:
     place: tuple[str, ...] = ()
 
 
-def rated(finding: AuditFinding) -> ReportedChange:
+def rate(finding: AuditFinding) -> ReportedChange:
     """Return the finding with its severities."""
     row = SEVERITIES[finding.code]
     return ReportedChange(

@@ -1,7 +1,7 @@
 """Targets: finding one, and asking it in a separate process.
 
 A target is an importable module or package, or a folder of Python sources. Its own interpreter
-imports it, never ours; the result is always a description or one problem.
+imports it, never ours; the result is a description or one problem.
 """
 
 import asyncio
@@ -18,10 +18,15 @@ from pathlib import Path
 from shutil import which
 from typing import IO, Any
 
-from mcp_protogen.base.printable import counted
+from mcp_protogen.base.printable import pluralize
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.audit.decoders import Decoders
-from mcp_protogen.instep.audit.description import Description, Skipped, of_document, skipped
+from mcp_protogen.instep.audit.description import (
+    Description,
+    SkippedModule,
+    of_document,
+    read_skipped,
+)
 from mcp_protogen.instep.vectors.program import kill_group, run
 
 PATIENCE = 60.0
@@ -30,7 +35,7 @@ PATIENCE = 60.0
 _OURS = "the Python that runs mcp-gen"
 _PROBE = Path(__file__).resolve().parent / "probe" / "run.py"
 _DOTTED = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*")
-# Names beside the modules of a project that are not part of it.
+# Modules in the folder of a project that are not part of it.
 _BESIDE = frozenset({"setup", "conftest", "noxfile", "tests", "test", "docs", "examples", "build"})
 
 
@@ -108,16 +113,16 @@ def describe(
     """
     methods = sorted(set(messages.values()))
     job = {**target.job(), "methods": methods, "messages": sorted(messages)}
-    command = [*_command(target, "describe"), _packed(job)]
+    command = [*_command(target, "describe"), _pack(job)]
     code, out, said = run(_run(target, command, timeout))
     try:
         document = json.loads(out)
     except ValueError:
-        raise _died(target.name, code, said) from None
+        raise _exit_error(target.name, code, said) from None
     if "types" not in document:
-        raise _not_importable(target.name, target.interpreter, skipped(document))
+        raise _not_importable(target.name, target.interpreter, read_skipped(document))
     if not document["types"]:
-        raise _nothing_found(target.name, document["modules"])
+        raise _no_types_error(target.name, document["modules"])
     return of_document(document)
 
 
@@ -159,7 +164,7 @@ def _command(target: AuditTarget, part: str) -> list[str]:
     return [target.python, "-B", "-X", "utf8", str(_PROBE), part]
 
 
-def _packed(job: Mapping[str, Any]) -> str:
+def _pack(job: Mapping[str, Any]) -> str:
     """Return a job as one short word, because some systems limit commands to 32,000 characters."""
     return base64.urlsafe_b64encode(zlib.compress(json.dumps(job).encode())).decode()
 
@@ -167,16 +172,15 @@ def _packed(job: Mapping[str, Any]) -> str:
 def responder(target: AuditTarget, described: Description, reading: Decoders) -> Sequence[str]:
     """Return the command of a responder for a target as it was described.
 
-    Everything that it has to know is in the command, so that it can be started again and leaves no
-    file.
+    The command carries everything it needs, so that it can be started again and leaves no file.
     """
     modules = [name for name in target.modules if name in described.modules]
     modules += described.through
     job = {**target.job(), "modules": modules, "name": described.name, **asdict(reading)}
-    return [*_command(target, "respond"), _packed(job)]
+    return [*_command(target, "respond"), _pack(job)]
 
 
-def _not_importable(name: str, python: str, skipped: Sequence[Skipped]) -> ProblemError:
+def _not_importable(name: str, python: str, skipped: Sequence[SkippedModule]) -> ProblemError:
     """Return the error if no named module can be imported, with the reason of the first."""
     first = skipped[0]
     if first.kind == "not-found":
@@ -187,14 +191,14 @@ def _not_importable(name: str, python: str, skipped: Sequence[Skipped]) -> Probl
         hint = "importing must not end the process; name a module that only defines types"
         message = f"importing {first.module} ends the process: {first.error}"
         return ProblemError(Problem("target-exits", message, name, hint=hint))
-    hint = f"it has to be importable for {python}; name another interpreter with --python"
+    hint = f"{python} must be able to import it; name another interpreter with --python"
     message = f"importing {first.module} fails: {first.error}"
     return ProblemError(Problem("target-fails", message, name, hint=hint))
 
 
-def _nothing_found(name: str, modules: Sequence[str]) -> ProblemError:
+def _no_types_error(name: str, modules: Sequence[str]) -> ProblemError:
     """Return the error if the modules hold no types."""
-    message = f"no models, dataclasses or typed dictionaries in {counted(len(modules), 'module')}"
+    message = f"no models, dataclasses or typed dictionaries in {pluralize(len(modules), 'module')}"
     hint = "name the module that holds the protocol's types, such as mcp.types"
     return ProblemError(Problem("nothing-to-audit", message, name, hint=hint))
 
@@ -207,7 +211,7 @@ def _hangs(name: str, timeout: float) -> ProblemError:
     )
 
 
-def _died(name: str, code: int, said: str) -> ProblemError:
+def _exit_error(name: str, code: int, said: str) -> ProblemError:
     """Return the error if the process ended, by itself or by a signal, before its description."""
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     last = f"; its last output: {lines[-1][:300]}" if lines else ""

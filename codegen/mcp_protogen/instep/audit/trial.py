@@ -1,14 +1,14 @@
-"""A trial of an implementation with test vectors, from what a user names to the findings."""
+"""A trial of an implementation with test vectors: the user's request in, the findings out."""
 
 import shlex
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.audit.run_audit import responder_command
-from mcp_protogen.instep.vectors.making import make, wanted
+from mcp_protogen.instep.vectors.making import make, select_sources
 from mcp_protogen.instep.vectors.named_vectors import NamedVectors
 from mcp_protogen.instep.vectors.outcome import VectorRun
 from mcp_protogen.instep.vectors.outcome_changes import comparison
@@ -21,7 +21,7 @@ from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 @dataclass(frozen=True, slots=True)
 class TriedProgram:
-    """The implementation that is tried: a name in Python, or a command; `timeout` in seconds."""
+    """The implementation to try: a name in Python, or a command; `timeout` in seconds."""
 
     name: str | None
     command: str | None
@@ -47,16 +47,16 @@ class TriedProgram:
 def trial_page(
     named: NamedVectors, choice: VectorFilter, program: TriedProgram, view: View
 ) -> FindingsPage:
-    """Try an implementation with vectors, and return the page of what it did wrong."""
+    """Try an implementation with vectors, and return the page of its faults."""
     options = named.options(usual=True)
-    (revision, extension), *more = wanted(options)
+    (revision, extension), *more = select_sources(options)
     if more:
-        message = "an implementation is tried with one revision or extension at a time"
+        message = "name one revision or extension: each run tries an implementation with one"
         raise ProblemError(Problem("conflicting-options", message))
     chosen = choice.of(make(revision, options, extension))
     outcome = run_vectors(program.words(revision, extension), chosen, timeout=program.timeout)
     page = FindingOptions("finding").sort(comparison(outcome)).page(view)
-    closing = f"{one_line(_counts(outcome))}\n" if view.form == PageFormat.TEXT else ""
+    closing = f"{safe_line(_counts(outcome))}\n" if view.form == PageFormat.TEXT else ""
     return replace(page, text=page.text + closing)
 
 

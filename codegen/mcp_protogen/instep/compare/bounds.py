@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.instep.compare.plain_schemas import essence, plain
 from mcp_protogen.instep.compare.readable_schema import EMBEDDED
-from mcp_protogen.instep.compare.spelling import spelled
+from mcp_protogen.instep.compare.spelling import spell
 from mcp_protogen.pipeline.normalise.intersection import same
 
 Json = dict[str, Any]
@@ -72,7 +72,7 @@ def _by_kind(schema: Json) -> Mapping[str, list[tuple[str, Json]]]:
     """Return the alternatives other than null by their kind, with the steps that lead to them."""
     found: dict[str, list[tuple[str, Json]]] = defaultdict(list)
     for steps, arm in _alternatives(schema, ""):
-        if (kind := spelled(arm)) != "null":
+        if (kind := spell(arm)) != "null":
             found[kind].append((steps, arm))
     return found
 
@@ -95,12 +95,12 @@ def _arms(
     was, now = [_restrictions(arm) for _, arm in before], [_restrictions(arm) for _, arm in after]
     old = [arm for (_, arm), key in zip(before, was, strict=True) if key not in now]
     new = [pair for pair, key in zip(after, now, strict=True) if key not in was]
-    for arm, (steps, other) in zip(old, new, strict=False):
-        yield from _own(arm, other, label, at + steps)
+    for arm, (steps, counterpart) in zip(old, new, strict=False):
+        yield from _own(arm, counterpart, label, at + steps)
         for keyword in ("items", "additionalProperties"):
             was_inside, now_inside = (
-                one[keyword] if is_object(one.get(keyword)) else dict[str, Any]()
-                for one in (arm, other)
+                schema[keyword] if is_object(schema.get(keyword)) else dict[str, Any]()
+                for schema in (arm, counterpart)
             )
             inside = f"{at}{steps}/{keyword}"
             yield from bound_pairs(was_inside, now_inside, f"{label}{keyword}/", inside)
@@ -134,7 +134,7 @@ def _bounds(schema: Json) -> Iterator[tuple[str, Bound]]:
             yield bound.keyword, bound
         elif keyword == "additionalProperties":
             if value is False or schema.get("properties"):
-                text = value if value is False else spelled(value)
+                text = value if value is False else spell(value)
                 yield keyword, Bound(keyword, text, text)
         elif keyword in _STRICT:
             closed, sign = _STRICT[keyword]

@@ -9,28 +9,28 @@ from mcp_protogen.instep.compare.known_values import changes as known_values
 from mcp_protogen.instep.compare.moved_parts import moved_part
 from mcp_protogen.instep.compare.revisions import ComparedRevision
 from mcp_protogen.pipeline.reports.change import Comparison, ReportedChange
-from mcp_protogen.pipeline.reports.severities import Difference, rated
+from mcp_protogen.pipeline.reports.severities import Difference, rate
 
 
 def compare_revisions(before: ComparedRevision, after: ComparedRevision) -> Comparison:
     """Return everything that differs between two sides, the worst first.
 
-    Between an extension and another revision, it is what is about the extension.
+    Between an extension and another revision, only differences about the extension count.
     """
     types = Types(before, after)
     features = Features(types)
     # A schema and its facts may say the same, for example that a member is deprecated.
-    found = map(rated, dict.fromkeys(_found(types)))
-    changes = tuple(sorted(features.marked(found), key=_order))
+    found = map(rate, dict.fromkeys(_find_changes(types)))
+    changes = tuple(sorted(features.add_features(found), key=_order))
     notes = tuple(dict.fromkeys((*before.notes, *after.notes)))
     whole = Comparison(
         before.title, after.title, changes, notes, came=features.came, went=features.went
     )
     part = moved_part((before, after))
-    return part.narrowed(whole) if part else whole
+    return part.narrow(whole) if part else whole
 
 
-def _found(types: Types) -> Iterator[Difference]:
+def _find_changes(types: Types) -> Iterator[Difference]:
     before, after = types.before, types.after
     yield from methods.changes(before, after)
     yield from definitions.changes(types)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from mcp_protogen.instep.compare.compare_revisions import compare_revisions
 from mcp_protogen.instep.compare.matrix import matrix_of
 from mcp_protogen.instep.compare.moved_parts import moved_part
-from mcp_protogen.instep.compare.naming import named_revisions
+from mcp_protogen.instep.compare.naming import load_sides
 from mcp_protogen.instep.compare.revisions import ComparedRevision, compared_pin
 from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.reports.change import Matrix, Severity
@@ -35,7 +35,7 @@ def comparison_page(
     """Compare two revisions, and return the page of the differences; raise `ProblemError`."""
     findings.check(severities())
     names = request.before, request.after
-    before, after = named_revisions(names, request.source, as_published=request.as_published)
+    before, after = load_sides(names, request.source, as_published=request.as_published)
     result = findings.sort(compare_revisions(before, after))
     matrix = _matrix(before, after) if view.form == PageFormat.HTML else None
     page = result.save() or result.page(view, matrix=matrix)

@@ -27,30 +27,30 @@ class _Error:
 
 
 def changes(types: Types) -> Iterator[Difference]:
-    """Yield everything that differs between the error codes of two sides."""
+    """Yield the differences between the error codes of two sides."""
     was, now = _errors(types.before), _errors(types.after)
     moved: set[int] = set()
-    for name, old, new in _renumbered(types):
+    for name, old, new in _find_renumbered(types):
         moved |= {old.code, new.code}
         pointer = jsonpointer.join("$defs", name, *new.pointer)
         yield Difference(
             "error-renumbered", name, pointer, str(old.code), str(new.code), _who(new, now)
         )
-    yield from _replaced(types)
+    yield from _resource_code_change(types)
     for code in sorted({*was, *now}):
         before, after = was.get(code), now.get(code)
         if before and after:
-            yield from _compared(before, after)
+            yield from _compare(before, after)
         elif code in moved:
             continue
         elif after:
-            yield _found("added", after, "", f"sent by {after.emit}")
+            yield _difference("added", after, "", f"sent by {after.emit}")
         elif before:
-            yield _found("removed", before, f"sent by {before.emit}", "")
+            yield _difference("removed", before, f"sent by {before.emit}", "")
 
 
 def _errors(revision: ComparedRevision) -> Mapping[int, _Error]:
-    """Return the errors by code: as facts state them, or else as a type has them.
+    """Return the errors by code: from facts, or from a type if facts have none.
 
     Without a fact, either side may answer with the code.
     """
@@ -64,7 +64,7 @@ def _errors(revision: ComparedRevision) -> Mapping[int, _Error]:
     return found
 
 
-def _renumbered(types: Types) -> Iterator[tuple[str, ErrorCode, ErrorCode]]:
+def _find_renumbered(types: Types) -> Iterator[tuple[str, ErrorCode, ErrorCode]]:
     """Yield the types of errors whose code has changed, by their new names."""
     for name, schema in types.before.definitions.items():
         called = types.renamed.get(name, name)
@@ -73,7 +73,7 @@ def _renumbered(types: Types) -> Iterator[tuple[str, ErrorCode, ErrorCode]]:
             yield called, old, new
 
 
-def _replaced(types: Types) -> Iterator[Difference]:
+def _resource_code_change(types: Types) -> Iterator[Difference]:
     """Yield the change of the code for a resource that does not exist."""
     was, now = (side.ir.rules.resource_not_found for side in (types.before, types.after))
     if was != now:
@@ -85,18 +85,18 @@ def _who(error: ErrorCode, errors: Mapping[int, _Error]) -> Senders:
     return EMITTERS[errors[error.code].emit]
 
 
-def _compared(old: _Error, new: _Error) -> Iterator[Difference]:
+def _compare(old: _Error, new: _Error) -> Iterator[Difference]:
     if not (old.stated and new.stated):
         return
     if old.emit != new.emit and new.emit == "never":
-        yield _found("forbidden", old, f"sent by {old.emit}", "sent by nobody")
+        yield _difference("forbidden", old, f"sent by {old.emit}", "sent by nobody")
         return
     if old.emit != new.emit:
-        yield _found("sender-changed", new, f"sent by {old.emit}", f"sent by {new.emit}")
+        yield _difference("sender-changed", new, f"sent by {old.emit}", f"sent by {new.emit}")
     if old.data != new.data:
-        yield _found("data-changed", new, old.data, new.data)
+        yield _difference("data-changed", new, old.data, new.data)
 
 
-def _found(change: str, error: _Error, before: str, after: str) -> Difference:
+def _difference(change: str, error: _Error, before: str, after: str) -> Difference:
     item = f"{error.code} {error.name}"
     return Difference(f"error-{change}", item, "", before, after, EMITTERS[error.emit])

@@ -1,4 +1,4 @@
-"""An extension as one side of a comparison: the revision that it extends, with it in it."""
+"""An extension as one side of a comparison: the revision that it extends, with its types."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
@@ -9,18 +9,18 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.instep.compare.plain_schemas import reworded
+from mcp_protogen.instep.compare.plain_schemas import reword
 from mcp_protogen.instep.compare.revisions import (
     ComparedRevision,
     ExtensionPart,
     as_given,
     compared_source,
-    untried,
+    without_tried_facts,
 )
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive import skeleton
-from mcp_protogen.pipeline.derive.extended import extended
-from mcp_protogen.pipeline.inputs import extensions, ledger, sources
+from mcp_protogen.pipeline.derive.extended_revision import extend_revision
+from mcp_protogen.pipeline.inputs import extensions, patch_fit, sources
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.ir import ObjectIR
@@ -28,7 +28,7 @@ from mcp_protogen.pipeline.normalise.extension_definitions import own_definition
 
 Json = dict[str, Any]
 
-# The types that an entry of the facts needs, by the member of the facts that has it.
+# The types that an entry of the facts needs, by member of the facts.
 _NEEDS: Mapping[str, Callable[[Any, Any], Iterable[str]]] = {
     "methods": lambda _, fact: (fact["message"], *fact.get("results", ())),
     "claims": lambda _, fact: (fact["type"],),
@@ -51,10 +51,10 @@ def compared_extension(
     core = sources.load(revision, GenerationOptions((revision,)))
     if given is not None:
         known = extensions.load(name, schema_folder()).schema
-        extension = replace(extension, schema=reworded(extension.schema, known))
+        extension = replace(extension, schema=reword(extension.schema, known))
         extension, notes = fitting(extension, core)
         core, _ = as_given(core)
-    made = extended(extension, untried(core))
+    made = extend_revision(extension, without_tried_facts(core))
     schema = made.source.schema
     if as_published:
         added = own_definitions(extension.schema, core.schema, extension.place)
@@ -62,16 +62,16 @@ def compared_extension(
     whole = {**core.facts.document, **made.source.facts.document}
     source = replace(made.source, facts=replace(core.facts, document=whole))
     side = compared_source(source, made.derived, schema, title=title or name)
-    said = {(one.place, one.pointer) for one in notes}
+    said = {(note.place, note.pointer) for note in notes}
     mine = (
-        one
-        for one in side.notes
-        if one.place in (extension.place, extension.facts_place)
-        and (one.place, one.pointer) not in said
+        note
+        for note in side.notes
+        if note.place in (extension.place, extension.facts_place)
+        and (note.place, note.pointer) not in said
     )
     part = ExtensionPart(name, extension.identifier, revision, made.methods, made.types)
     # Facts of extensions do not say which of their types are open; their schemas do.
-    own = {str(one.name) for one in side.ir.types if isinstance(one, ObjectIR) and one.open}
+    own = {str(type_.name) for type_ in side.ir.types if isinstance(type_, ObjectIR) and type_.open}
     opened = side.open_types | (own & made.types)
     return replace(side, notes=(*notes, *mine), open_types=opened, extension=part)
 
@@ -79,29 +79,29 @@ def compared_extension(
 def fitting(
     extension: ExtensionSource, core: RevisionSource
 ) -> tuple[ExtensionSource, tuple[Problem, ...]]:
-    """Return an extension as it is read if its schema is not the pinned one, with notes."""
+    """Return an extension adapted to a schema other than the pinned one, with notes."""
     types: Json = extension.schema.get("$defs", {})
-    mended = ledger.mended(
-        extension.schema, extension.ledger, extension.ledger_place, core.schema["$defs"]
+    mended = patch_fit.apply_fitting(
+        extension.schema, extension.patches, extension.patches_place, core.schema["$defs"]
     )
     note = partial(_note, extension.facts_place)
     facts, notes = dict(extension.facts), [*mended.notes]
     for member, needs in _NEEDS.items():
         stated: Any = facts.get(member, {})
         rows: dict[Any, Any] = dict(stated if is_object(stated) else enumerate(stated))
-        needed = ((key, type_) for key, one in rows.items() for type_ in needs(key, one))
+        needed = ((key, type_) for key, fact in rows.items() for type_ in needs(key, fact))
         gone = {key: type_ for key, type_ in needed if type_ not in types}
         notes += (
-            note(f"{member} name {type_}, which is gone", member, key)
+            note(f"{member} name {type_}, which the schema does not have", member, key)
             for key, type_ in gone.items()
         )
-        kept = {key: one for key, one in rows.items() if key not in gone}
+        kept = {key: fact for key, fact in rows.items() if key not in gone}
         facts[member] = kept if is_object(stated) else [*kept.values()]
     if "types" in facts:
         named: list[str] = facts["types"]["names"]
         facts["types"] = {**facts["types"], "names": [name for name in named if name in types]}
         notes += (
-            note(f"types name {name}, which is gone", "types", "names", index)
+            note(f"types name {name}, which the schema does not have", "types", "names", index)
             for index, name in enumerate(named)
             if name not in types
         )
@@ -109,9 +109,9 @@ def fitting(
     known = {fact["message"] for fact in facts["methods"].values()}
     for type_, method in skeleton.messages(types):
         if type_ not in known and type_ not in core.schema["$defs"]:
-            message = f"{method} has no facts, so that {type_} is compared as a type alone"
+            message = f"{method} has no facts: {type_} is compared only as a type"
             notes.append(note(message, "methods", method))
-    return replace(extension, ledger=mended.entries, facts=facts), tuple(notes)
+    return replace(extension, patches=mended.entries, facts=facts), tuple(notes)
 
 
 def _note(place: str, message: str, *steps: str | int) -> Problem:

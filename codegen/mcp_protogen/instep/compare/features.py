@@ -1,8 +1,8 @@
 """The feature of the protocol that a change belongs to, by methods, capabilities and types.
 
 A feature is the common part of method names before the first `/`, with the capability that belongs
-to them and the types that no other feature sends. A type that several features share is a feature
-of its own.
+to them and the types that no other feature sends. A type that several features share is a separate
+feature.
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from functools import cached_property
 
 from mcp_protogen.instep.compare.definitions import Types
 from mcp_protogen.instep.compare.revisions import ComparedRevision
-from mcp_protogen.instep.compare.traffic import envelopes, error_code, reached
+from mcp_protogen.instep.compare.traffic import envelopes, error_code, find_reachable
 from mcp_protogen.pipeline.derive.model_modules import BASE, feature_of
 from mcp_protogen.pipeline.reports.change import Category, ReportedChange
 
@@ -26,7 +26,7 @@ _BY_CATEGORY: Mapping[Category, str] = {
     Category.TRANSPORT: "transports",
 }
 _OF_TYPES = frozenset({Category.TYPE, Category.FIELD, Category.UNION, Category.ENUM})
-# A member that changes in the same way in so many types, of several features, is one feature.
+# A member that changes alike in so many types, of several features, is one feature.
 _ALIKE = 3
 
 
@@ -48,8 +48,8 @@ class Features:
         was, now = map(self._present, self._revisions)
         return tuple(sorted(was - now))
 
-    def marked(self, changes: Iterable[ReportedChange]) -> Iterator[ReportedChange]:
-        """Yield the changes with the feature of each."""
+    def add_features(self, changes: Iterable[ReportedChange]) -> Iterator[ReportedChange]:
+        """Yield the changes, each with its feature."""
         found = [(change, self._of(change)) for change in changes]
         alike: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for change, feature in found:
@@ -73,10 +73,14 @@ class Features:
     @cached_property
     def _by_method(self) -> Mapping[str, str]:
         methods = [method for revision in self._revisions for method in revision.ir.methods]
-        found = {one.method: feature_of(one) for one in methods}
+        found = {method.method: feature_of(method) for method in methods}
         numbers = Counter(found.values())
-        declared = {one.path[0] for revision in self._revisions for one in revision.ir.capabilities}
-        gated = {one.method for one in methods if one.requires}
+        declared = {
+            capability.path[0]
+            for revision in self._revisions
+            for capability in revision.ir.capabilities
+        }
+        gated = {method.method for method in methods if method.requires}
         # A single method without a capability is best called by its own name.
         return {
             method: method if numbers[name] == 1 and name not in declared | {BASE} else name
@@ -91,13 +95,16 @@ class Features:
             self._by_method[method.method]
             for revision in self._revisions
             for method in revision.ir.methods
-            if any(one.path[0] == name for one in method.requires)
+            if any(requirement.path[0] == name for requirement in method.requires)
         }
         return gated.pop() if len(gated) == 1 else name
 
     def _present(self, revision: ComparedRevision) -> frozenset[str]:
-        methods = (self._by_method[one.method] for one in revision.ir.methods)
-        paths = (self._of_capability(".".join(one.path)) for one in revision.ir.capabilities)
+        methods = (self._by_method[method.method] for method in revision.ir.methods)
+        paths = (
+            self._of_capability(".".join(capability.path))
+            for capability in revision.ir.capabilities
+        )
         return frozenset((*methods, *paths))
 
     def _of_type(self, name: str) -> str:
@@ -125,7 +132,7 @@ class Features:
     def _holding(self, revision: ComparedRevision) -> Mapping[str, frozenset[str]]:
         found: dict[str, set[str]] = defaultdict(set)
         for method in revision.ir.methods:
-            for name in reached(revision.definitions, (method.message, *method.results)):
+            for name in find_reachable(revision.definitions, (method.message, *method.results)):
                 found[name].add(self._by_method[method.method])
         return {name: frozenset(features) for name, features in found.items()}
 

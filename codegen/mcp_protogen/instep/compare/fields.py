@@ -36,7 +36,7 @@ class MemberPair:
 
     @property
     def pointer(self) -> str:
-        """The place of the member in the schema after, or else before."""
+        """The place of the member in the schema after; if it is not there, in the one before."""
         member = self.after or self.before
         return member.pointer if member else ""
 
@@ -52,7 +52,7 @@ class MovedMembers:
         """Return whether a removed member can still be reached through named types."""
         return _leads_on(self.after, pair.names[1], pair.before)
 
-    def had_before(self, pair: MemberPair) -> bool:
+    def was_reachable(self, pair: MemberPair) -> bool:
         """Return whether an added member could already be reached through named types."""
         return _leads_on(self.before, pair.names[0], pair.after)
 
@@ -78,7 +78,7 @@ def _step(definitions: Json, schema: Json, step: str) -> Json | None:
 def changes(
     pair: MemberPair, values: Values, moved: MovedMembers, who: Senders
 ) -> Iterator[Difference]:
-    """Yield everything that differs; `who` sends the type that has the member.
+    """Yield the differences; `who` sends the type that has the member.
 
     If both sides have the member in the same alternatives, these are compared one by one; a change
     of the member as a whole is not repeated for them.
@@ -151,7 +151,7 @@ def _came_or_went(pair: MemberPair, moved: MovedMembers, who: Senders) -> Differ
     at = (pair.path, pair.pointer)
     if pair.after is not None:
         after = _strictest(pair.after, pair.known)
-        if moved.had_before(pair):
+        if moved.was_reachable(pair):
             return Difference("field-moved-out-of-type", *at, "", after.text, who)
         need = "required" if after.required else "optional"
         code = f"field-added-{'inside' if pair.inside else need}"
@@ -190,7 +190,7 @@ def _type_change(before: Member, after: Member, values: Values) -> str | None:
         case Relation.OTHER:
             return "field-type-changed"
         case Relation.SAME:
-            was, now = values.declared(before.schema, after.schema)
+            was, now = values.member_names(before.schema, after.schema)
             if was == now:
                 return "field-type-renamed"
             return "field-type-specified" if was < now else "field-type-generalised"
@@ -200,7 +200,7 @@ def bounds(pair: MemberPair, who: Senders) -> Iterator[Difference]:
     """Yield the differences between the constraints of two members, or of two types."""
     assert pair.before is not None and pair.after is not None
     for label, was, now, at in bound_pairs(pair.before.schema, pair.after.schema):
-        before, after = (_shown(label, bound) for bound in (was, now))
+        before, after = (_bound_text(label, bound) for bound in (was, now))
         code = (
             "field-default-changed"
             if label.endswith("default")
@@ -210,8 +210,8 @@ def bounds(pair: MemberPair, who: Senders) -> Iterator[Difference]:
             yield Difference(code, pair.path, pair.pointer + at, before, after, who)
 
 
-def _shown(label: str, bound: Bound | None) -> str:
-    """Return a constraint as text; a default is not one, and is shown alone."""
+def _bound_text(label: str, bound: Bound | None) -> str:
+    """Return a constraint as text; a default is not a constraint, and is shown alone."""
     if bound is None:
         return ""
     value = on_one_line(bound.value)
@@ -239,7 +239,7 @@ _RESTRICTIONS = (
 
 
 def bound_change(keyword: str, was: Any, now: Any) -> str | None:
-    """Return the code of a change of one constraint; None if there is none.
+    """Return the code of a change of one constraint; None without a change.
 
     `keyword` begins with `items/` if it is about the items of a list.
     """
@@ -248,7 +248,7 @@ def bound_change(keyword: str, was: Any, now: Any) -> str | None:
     name = keyword.rpartition("/")[2]
     if name not in _RESTRICTIONS:
         return "field-format-changed"
-    # With an alternative more, more is allowed; an object that is not closed has any other members.
+    # One more alternative allows more; an object that is not closed has any other members.
     gives_room = name == CHOICE
     if now is False or (now if gives_room else was) is None:
         return "bound-tightened"

@@ -29,25 +29,25 @@ def _field(types: Types, owner: str, was: FieldIR, now: FieldIR) -> Iterator[Dif
         found.append((f"field-{'' if now.deprecated else 'un'}deprecated", "", ""))
     if found:
         item, pointer, holder = _place(types, owner, now.wire)
-        who = types.sent_by(holder, holder)
+        who = types.senders_of(holder, holder)
         yield from (Difference(code, item, pointer, gone, new, who) for code, gone, new in found)
 
 
 def _values(was: FieldIR, now: FieldIR) -> Iterator[tuple[str, str, str]]:
     for value in now.known_values:
         if value not in was.known_values:
-            yield _known_value("added", "", value)
+            yield _value_change("added", "", value)
     for value in was.known_values:
         if value not in now.known_values:
-            yield _known_value("removed", value, "")
+            yield _value_change("removed", value, "")
 
 
-def _known_value(change: str, before: str, after: str) -> tuple[str, str, str]:
+def _value_change(change: str, before: str, after: str) -> tuple[str, str, str]:
     return f"known-value-{change}", before, after
 
 
 def _place(types: Types, owner: str, wire: str) -> tuple[str, str, str]:
-    """Return a member as it is on the wire: its path, its pointer, and its definition.
+    """Return a member of the wire: its path, its pointer, and its definition.
 
     `owner` may be an object without a name in the schema; it is then named after its place.
     """

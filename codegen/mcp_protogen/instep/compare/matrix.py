@@ -4,9 +4,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mcp_protogen.base.canonical import digest
-from mcp_protogen.base.printable import counted
+from mcp_protogen.base.printable import pluralize
 from mcp_protogen.instep.compare.revisions import ComparedRevision
-from mcp_protogen.instep.compare.spelling import spelled
+from mcp_protogen.instep.compare.spelling import spell
 from mcp_protogen.pipeline.ir import MethodIR
 from mcp_protogen.pipeline.reports.change import Category, Matrix, MatrixCell, MatrixRow
 
@@ -30,7 +30,9 @@ def _rows(category: Category, columns: Iterable[dict[str, MatrixCell]]) -> Itera
 
 
 def _methods(revision: ComparedRevision) -> dict[str, MatrixCell]:
-    return {one.method: _cell(_of_method(one), _content(one)) for one in revision.ir.methods}
+    return {
+        method.method: _cell(_of_method(method), _content(method)) for method in revision.ir.methods
+    }
 
 
 def _of_method(method: MethodIR) -> str:
@@ -41,8 +43,14 @@ def _of_method(method: MethodIR) -> str:
 def _content(method: MethodIR) -> list[Any]:
     """Return the meaning of a method, without its sources."""
     gates = [
-        [one.role, list(one.path), one.level, one.sender, [str(case) for case in one.when]]
-        for one in method.requires
+        [
+            requirement.role,
+            list(requirement.path),
+            requirement.level,
+            requirement.sender,
+            [str(case) for case in requirement.when],
+        ]
+        for requirement in method.requires
     ]
     return [
         *(method.kind, list(method.senders), method.params_required, list(method.results)),
@@ -57,10 +65,10 @@ def _types(revision: ComparedRevision) -> dict[str, MatrixCell]:
 def _of_type(schema: dict[str, Any]) -> str:
     members = schema.get("properties", {})
     if members:
-        return counted(len(members), "member")
+        return pluralize(len(members), "member")
     if "anyOf" in schema and all("$ref" in arm for arm in schema["anyOf"]):
         return f"one of {len(schema['anyOf'])}"
-    return spelled(schema)
+    return spell(schema)
 
 
 def _cell(detail: str, content: Any) -> MatrixCell:

@@ -12,7 +12,7 @@ from typing import Any
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.instep.compare.plain_schemas import essence
-from mcp_protogen.instep.compare.spelling import spelled, value_text
+from mcp_protogen.instep.compare.spelling import spell, value_text
 from mcp_protogen.pipeline.normalise.references import target
 
 Json = dict[str, Any]
@@ -22,7 +22,7 @@ Json = dict[str, Any]
 class Member:
     """One member, at the path `steps`; `pointer` leads to it in the schema.
 
-    Inside alternatives, `arms` has it as each of them has it, None where one does not.
+    Inside alternatives, `arms` has the member of each of them, None where one lacks it.
     """
 
     steps: tuple[str, ...]
@@ -51,7 +51,7 @@ class Member:
     @property
     def type(self) -> str:
         """The type as short text, without null."""
-        return spelled(self.schema)
+        return spell(self.schema)
 
     @property
     def nullable(self) -> bool:
@@ -83,14 +83,14 @@ def members(definitions: Json, name: str, *, message: bool) -> Mapping[str, Memb
     """Return the members of a named type by path; for a `message`, only those of its params."""
     walk = _Walk(definitions)
     start = jsonpointer.join("$defs", name)
-    schema = named(definitions[name], definitions)
+    schema = resolve_name(definitions[name], definitions)
     if not message:
         return _by_path(walk.inside((name,), schema, start))
     params: Json = schema.get("properties", {}).get("params", {})
     return _by_path(walk.through_names((name, "params"), params, f"{start}/properties/params"))
 
 
-def named(schema: Json, definitions: Json) -> Json:
+def resolve_name(schema: Json, definitions: Json) -> Json:
     """Return the schema behind a chain of names."""
     met: set[str] = set()
     while "$ref" in schema and (name := target(schema["$ref"])) not in met:
@@ -126,7 +126,7 @@ class _Walk:
             inner: Any = schema.get(keyword)
             if is_object(inner):
                 yield from self.inside((*steps, mark), inner, f"{pointer}/{keyword}")
-        yield from _merged(
+        yield from _merge_arms(
             {key: [*self.inside(steps, arm, pointer + at)] for key, at, arm in _keyed_arms(schema)}
         )
 
@@ -137,7 +137,7 @@ class _Walk:
             at = jsonpointer.join("$defs", name)
             yield from self.through_names(steps, self._definitions[name], at)
         elif "anyOf" in schema:
-            yield from _merged(
+            yield from _merge_arms(
                 {
                     key: [*self.through_names(steps, arm, pointer + at)]
                     for key, at, arm in _keyed_arms(schema)
@@ -156,15 +156,17 @@ def _keyed_arms(schema: Json) -> Iterator[tuple[str, str, Json]]:
         yield key, f"/anyOf/{number}", arm
 
 
-def _merged(arms: Mapping[str, list[Member]]) -> Iterator[Member]:
-    """Yield the members of alternatives, each once, with all types that it has."""
+def _merge_arms(arms: Mapping[str, list[Member]]) -> Iterator[Member]:
+    """Yield the members of alternatives, each once, with all its types."""
     by_arm = {name: {member.steps: member for member in found} for name, found in arms.items()}
     for steps in dict.fromkeys(member.steps for found in arms.values() for member in found):
         having = {name: members.get(steps) for name, members in by_arm.items()}
         found = [member for member in having.values() if member is not None]
         required = len(found) == len(arms) and all(member.required for member in found)
         schemas = [member.schema for member in found]
-        distinct = [one for at, one in enumerate(schemas) if one not in schemas[:at]]
+        distinct = [
+            candidate for at, candidate in enumerate(schemas) if candidate not in schemas[:at]
+        ]
         schema = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
         yield Member(steps, schema, required, found[0].pointer, having)
 

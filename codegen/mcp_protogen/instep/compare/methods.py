@@ -11,7 +11,7 @@ from mcp_protogen.pipeline.reports.severities import Difference
 
 
 def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
-    """Yield everything that differs between the method tables of two sides."""
+    """Yield the differences between the method tables of two sides."""
     # A phase is a part of a session, so that it can only be compared within one era.
     same_era = before.ir.era == after.ir.era
     demanded = _mandatory(before), _mandatory(after)
@@ -21,18 +21,18 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diffe
         old, new = was.get(name), now.get(name)
         if old is None and new is not None:
             code = "method-added-mandatory" if name in demanded[1] else "method-added"
-            yield _found(code, new, "", _summary(new))
+            yield _difference(code, new, "", _summary(new))
         elif new is None and old is not None:
-            yield _found("method-removed", old, _summary(old), "")
+            yield _difference("method-removed", old, _summary(old), "")
         elif old is not None and new is not None:
-            yield from _compared(old, new)
+            yield from _compare(old, new)
             yield from _gates(old, new, before, after)
             if (name in demanded[0]) != (name in demanded[1]):
                 code = f"method-now-{'mandatory' if name in demanded[1] else 'voluntary'}"
-                yield _found(code, new, "", "")
+                yield _difference(code, new, "", "")
             if same_era and old.phase != new.phase:
-                texts = (_said(old.phase), _said(new.phase))
-                yield _found("method-phase-changed", new, *texts)
+                texts = (_trait_text(old.phase), _trait_text(new.phase))
+                yield _difference("method-phase-changed", new, *texts)
 
 
 def _mandatory(revision: ComparedRevision) -> frozenset[str]:
@@ -41,49 +41,49 @@ def _mandatory(revision: ComparedRevision) -> frozenset[str]:
     return frozenset(name for name, fact in facts if fact.get("mandatory"))
 
 
-def _found(code: str, method: MethodIR, before: str, after: str) -> Difference:
+def _difference(code: str, method: MethodIR, before: str, after: str) -> Difference:
     pointer = jsonpointer.join("$defs", method.message)
     return Difference(code, method.method, pointer, before, after, frozenset(method.senders))
 
 
 def _summary(method: MethodIR) -> str:
     gives = f" -> {' | '.join(method.results)}" if method.results else ""
-    return f"{method.kind}, sent by {_listed(method.senders)}{gives}"
+    return f"{method.kind}, sent by {_join_roles(method.senders)}{gives}"
 
 
-def _compared(old: MethodIR, new: MethodIR) -> Iterator[Difference]:
+def _compare(old: MethodIR, new: MethodIR) -> Iterator[Difference]:
     yield from _direction(old, new)
     if old.kind != new.kind:
-        yield _found("method-kind-changed", new, old.kind, new.kind)
+        yield _difference("method-kind-changed", new, old.kind, new.kind)
     if old.message != new.message:
-        yield _found("method-message-changed", new, old.message, new.message)
+        yield _difference("method-message-changed", new, old.message, new.message)
     yield from _results(old, new)
     if old.params_required != new.params_required:
         code = f"method-params-now-{'required' if new.params_required else 'optional'}"
-        yield _found(code, new, _needed(old), _needed(new))
+        yield _difference(code, new, _need_text(old), _need_text(new))
     # Whether a request can be cancelled follows from its kind.
     implied = {"cancellable"} if old.kind != new.kind else set[str]()
     for trait in sorted({*new.traits} - {*old.traits} - implied):
-        yield _found("method-trait-added", new, "", _said(trait))
+        yield _difference("method-trait-added", new, "", _trait_text(trait))
     for trait in sorted({*old.traits} - {*new.traits} - implied):
-        yield _found("method-trait-removed", new, _said(trait), "")
+        yield _difference("method-trait-removed", new, _trait_text(trait), "")
     if bool(old.deprecated) != bool(new.deprecated):
         code = f"method-{'' if new.deprecated else 'un'}deprecated"
-        yield _found(code, new, "", f"since {new.deprecated}" if new.deprecated else "")
+        yield _difference(code, new, "", f"since {new.deprecated}" if new.deprecated else "")
 
 
 def _direction(old: MethodIR, new: MethodIR) -> Iterator[Difference]:
     was, now = frozenset[Role](old.senders), frozenset[Role](new.senders)
     if was == now:
         return
-    texts = (f"sent by {_listed(old.senders)}", f"sent by {_listed(new.senders)}")
+    texts = (f"sent by {_join_roles(old.senders)}", f"sent by {_join_roles(new.senders)}")
     if was < now:
-        yield _found("method-sender-added", new, *texts)
+        yield _difference("method-sender-added", new, *texts)
     elif now < was:
         pointer = jsonpointer.join("$defs", new.message)
         yield Difference("method-sender-removed", new.method, pointer, *texts, was - now)
     else:
-        yield _found("method-direction-changed", new, *texts)
+        yield _difference("method-direction-changed", new, *texts)
 
 
 def _results(old: MethodIR, new: MethodIR) -> Iterator[Difference]:
@@ -92,7 +92,7 @@ def _results(old: MethodIR, new: MethodIR) -> Iterator[Difference]:
         return
     code = "added" if was < now else "removed" if now < was else "changed"
     texts = (" | ".join(old.results), " | ".join(new.results))
-    yield _found(f"method-result-{code}", new, *texts)
+    yield _difference(f"method-result-{code}", new, *texts)
 
 
 def _gates(
@@ -100,7 +100,7 @@ def _gates(
 ) -> Iterator[Difference]:
     was, now = _by_capability(old), _by_capability(new)
     known = _params(old, before)
-    implied = {one.constant for one in after.ir.capabilities if one.implied}
+    implied = {capability.constant for capability in after.ir.capabilities if capability.implied}
     for name in [*now, *(name for name in was if name not in now)]:
         earlier, later = was.get(name, ()), now.get(name, ())
         # The source of a gate does not matter.
@@ -122,16 +122,18 @@ def _new_gate(
 ) -> str:
     """Return the code of a new gate, given the params that were `known` before.
 
-    A gate that also holds where a member is absent is about messages that were possible before,
-    unless the capability is `implied` by what was declared before.
+    A gate that also holds where a member is absent affects messages that were possible before,
+    unless earlier declarations imply the capability (`implied`).
     """
-    cases = [(one, case) for one in gate for case in one.when]
+    cases = [(requirement, case) for requirement in gate for case in requirement.when]
     if cases and not any(
-        case.member in known or (case.or_absent and one.capability not in implied)
-        for one, case in cases
+        case.member in known or (case.or_absent and requirement.capability not in implied)
+        for requirement, case in cases
     ):
         return "gate-on-new-member"
-    return "gate-added" if any(one.level == "MUST" for one in gate) else "gate-advised"
+    return (
+        "gate-added" if any(requirement.level == "MUST" for requirement in gate) else "gate-advised"
+    )
 
 
 def _params(method: MethodIR, revision: ComparedRevision) -> frozenset[str]:
@@ -149,8 +151,8 @@ def _by_capability(method: MethodIR) -> Mapping[str, tuple[RequirementIR, ...]]:
 
 def _gate(requirements: tuple[RequirementIR, ...]) -> str:
     return "; ".join(
-        f"{one.sender} {one.level} {one.role}:{'.'.join(one.path)}{_when(one.when)}"
-        for one in requirements
+        f"{need.sender} {need.level} {need.role}:{'.'.join(need.path)}{_when(need.when)}"
+        for need in requirements
     )
 
 
@@ -165,13 +167,13 @@ def _condition(condition: ConditionIR) -> str:
     return f"{condition.member} is {' or '.join(condition.one_of)}{absent}"
 
 
-def _needed(method: MethodIR) -> str:
+def _need_text(method: MethodIR) -> str:
     return "params required" if method.params_required else "params optional"
 
 
-def _listed(roles: tuple[str, ...]) -> str:
+def _join_roles(roles: tuple[str, ...]) -> str:
     return " and ".join(roles)
 
 
-def _said(name: str) -> str:
+def _trait_text(name: str) -> str:
     return name.replace("_", " ")

@@ -1,8 +1,8 @@
-"""The part of a comparison that is about an extension, where the other side is of another revision.
+"""The part of a comparison that belongs to an extension, if the other side is another revision.
 
-A feature moves from the core into an extension, or back. What changes with it has its name: the
-methods before the first `/`, types that are called after it, capabilities, members. A first part
-that methods of the revision have, too, such as `resources`, is no name of the extension.
+A feature moves from the core into an extension, or back. The moved parts have its name: methods
+before the first `/`, types named after it, capabilities, members. A first part that methods of the
+revision have, too, such as `resources`, does not count.
 """
 
 import re
@@ -17,7 +17,7 @@ _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 
 
 class MovedPart:
-    """What an extension on one side is about."""
+    """The names that belong to an extension on one side."""
 
     def __init__(self, side: ComparedRevision, part: ExtensionPart) -> None:
         self._own = part.types | part.methods
@@ -28,14 +28,14 @@ class MovedPart:
         names = {part.name, *features - others}
         self._words = names | {name.removesuffix("s") for name in names}
 
-    def narrowed(self, found: Comparison) -> Comparison:
-        """Return a comparison without what is about something else."""
-        changes = tuple(one for one in found.changes if self._concerns(one))
+    def narrow(self, found: Comparison) -> Comparison:
+        """Return only the changes of a comparison that belong to the extension."""
+        changes = tuple(change for change in found.changes if self._concerns(change))
         came, went = (tuple(filter(self._is_named, names)) for names in (found.came, found.went))
         return replace(found, changes=changes, came=came, went=went)
 
     def rows(self, matrix: Matrix) -> Matrix:
-        """Return a matrix without the methods and types of something else."""
+        """Return only the methods and types that belong to the extension."""
         rows = (row for row in matrix.rows if row.name in self._own or self._is_named(row.name))
         return replace(matrix, rows=tuple(rows))
 
@@ -50,9 +50,10 @@ class MovedPart:
 
 
 def moved_part(sides: Iterable[ComparedRevision]) -> MovedPart | None:
-    """Return what a comparison is about, if it is between an extension and something else.
+    """Return the names to compare, between an extension and another revision.
 
-    None if both are the same revision but for the extension: then all that differs is about it.
+    None if both sides are the same revision apart from the extension: then all differences belong
+    to it.
     """
     sides = tuple(sides)
     revisions = {side.extension.revision if side.extension else side.ir.id for side in sides}

@@ -2,9 +2,8 @@
 
 2025-11-25                  the revision as it is pinned
 2025-11-25@1ffe4c55         an earlier publication, by digest or commit, read from a source
-draft.json                  a file, with the facts of the revision whose schema it is, or else of
-                            the other side
-2025-11-25=draft.json       a file, with the facts of the revision that is named
+draft.json                  a file, with the facts of its revision, or of the other side
+2025-11-25=draft.json       a file, with the facts of the named revision
 tasks, tasks@…, tasks=…     the same of an extension
 """
 
@@ -44,8 +43,8 @@ _Pinned = Mapping[Pinnable, Pins]
 
 
 @dataclass(frozen=True, slots=True)
-class _Named:
-    """The meaning of a name: a file, or what is pinned; a file may be of nothing that is known."""
+class _SideChoice:
+    """The meaning of a name: a file or a pin; a file may belong to an unknown revision."""
 
     title: str
     name: str | None
@@ -54,11 +53,11 @@ class _Named:
 
     @property
     def is_no_revision(self) -> bool:
-        """Return whether this is a file of nothing that is known, and without messages."""
+        """Return whether this is an unknown file without messages."""
         return self.name is None and self.given is not None and not has_messages(self.given)
 
 
-def named_revisions(
+def load_sides(
     texts: tuple[str, str], source: str | None, *, as_published: bool = False
 ) -> tuple[ComparedRevision, ComparedRevision]:
     """Return both sides of a comparison, with titles that tell them apart.
@@ -71,48 +70,54 @@ def named_revisions(
     of a file.
     """
     pinned: _Pinned = {REVISION: load_pins(), EXTENSION: load_extension_pins()}
-    found = [_named(text, source, pinned) for text in texts]
+    found = [_parse_side(text, source, pinned) for text in texts]
     if found[0].title == found[1].title and texts[0] != texts[1]:
-        found = [replace(one, title=text) for one, text in zip(found, texts, strict=True)]
+        found = [replace(side, title=text) for side, text in zip(found, texts, strict=True)]
     found = _of_one_extension(found)
-    before, after = (_compared(one, found, as_published=as_published) for one in found)
+    before, after = (_load_side(side, found, as_published=as_published) for side in found)
     return before, after
 
 
-def _of_one_extension(found: list[_Named]) -> list[_Named]:
+def _of_one_extension(found: list[_SideChoice]) -> list[_SideChoice]:
     """Return both sides; a file that cannot be a revision is of the extension on the other side.
 
     Raise `ProblemError` (`conflicting-options`) for two extensions.
     """
-    names = dict.fromkeys(one.name for one in found if one.name and one.kind is EXTENSION)
+    names = dict.fromkeys(side.name for side in found if side.name and side.kind is EXTENSION)
     if len(names) > 1:
         message = f"{' and '.join(names)} are two extensions"
         hint = "compare one with a version of itself, such as NAME=FILE, or with a revision"
         raise ProblemError(Problem("conflicting-options", message, hint=hint))
     return [
-        replace(one, name=name, kind=EXTENSION) if one.is_no_revision else one
-        for one in found
+        replace(side, name=name, kind=EXTENSION) if side.is_no_revision else side
+        for side in found
         for name in names
     ] or found
 
 
-def _compared(one: _Named, found: Sequence[_Named], *, as_published: bool) -> ComparedRevision:
-    """Return one side; a file of no known revision takes the facts of the other side.
+def _load_side(
+    named: _SideChoice, found: Sequence[_SideChoice], *, as_published: bool
+) -> ComparedRevision:
+    """Return one side; a file of an unknown revision takes the facts of the other side.
 
-    If that is no known revision either, those that a package of the first file would have.
+    If that is unknown, too, it takes those that a package of the first file would have.
     """
-    if one.kind is EXTENSION and one.name:
-        return compared_extension(one.name, one.given, title=one.title, as_published=as_published)
-    revisions = [other for other in found if other.kind is REVISION]
-    known = next((name for other in (one, *revisions) if (name := other.name)), None)
-    basis = known or inherited_basis(next(other.given for other in revisions if other.given))
-    side = compared_file(basis, one.given, title=one.title, as_published=as_published)
-    if known is None and one is next(iter(revisions)):
-        side = replace(side, notes=(_borrowed(basis, len(revisions)), *side.notes))
+    if named.kind is EXTENSION and named.name:
+        return compared_extension(
+            named.name, named.given, title=named.title, as_published=as_published
+        )
+    revisions = [candidate for candidate in found if candidate.kind is REVISION]
+    known = next((name for candidate in (named, *revisions) if (name := candidate.name)), None)
+    basis = known or inherited_basis(
+        next(revision.given for revision in revisions if revision.given)
+    )
+    side = compared_file(basis, named.given, title=named.title, as_published=as_published)
+    if known is None and named is next(iter(revisions)):
+        side = replace(side, notes=(_facts_notice(basis, len(revisions)), *side.notes))
     return side
 
 
-def _borrowed(basis: str, files: int) -> Problem:
+def _facts_notice(basis: str, files: int) -> Problem:
     whose = "both files are" if files > 1 else "the file is"
     why = "neither is" if files > 1 else "it is not"
     return Problem(
@@ -123,12 +128,12 @@ def _borrowed(basis: str, files: int) -> Problem:
     )
 
 
-def _named(text: str, source: str | None, pinned: _Pinned) -> _Named:
+def _parse_side(text: str, source: str | None, pinned: _Pinned) -> _SideChoice:
     for kind, pins in pinned.items():
         name, mark, state = text.partition("@")
         known = extension_names() if kind is EXTENSION else pins
         if text in known:
-            return _Named(text, text, kind=kind)
+            return _SideChoice(text, text, kind=kind)
         if mark and name in pins:
             return _publication(name, state, source, pins, kind)
         facts_of, _, place = text.partition("=")
@@ -137,7 +142,7 @@ def _named(text: str, source: str | None, pinned: _Pinned) -> _Named:
     if _is_place(text):
         return _file(text, pinned)
     names = [*pinned[REVISION], *extension_names()]
-    hint = f"to compare anything else, name a file or a URL; {did_you_mean(text, names)}"
+    hint = f"for anything else, name a file or a URL; {did_you_mean(text, names)}"
     if text == "core":
         hint = f"write the revision whose core you mean, such as {max(pinned[REVISION])}"
     raise ProblemError(Problem("unknown-revision", f"no schema is pinned for {text!r}", hint=hint))
@@ -149,38 +154,47 @@ def _is_place(text: str) -> bool:
     return named or (bool(text) and Path(text).exists())
 
 
-def _file(place: str, pinned: _Pinned) -> _Named:
-    from mcp_protogen.pipeline.sources.upstream import given_file
+def _file(place: str, pinned: _Pinned) -> _SideChoice:
+    from mcp_protogen.pipeline.sources.upstream import read_file_or_url
 
-    given = given_file(place)
+    given = read_file_or_url(place)
     known = any(Path(given.name).name in pins for pins in pinned.values())
     title = place if known else Path(given.name).name
     for kind, pins in pinned.items():
         if name := published_as(given, pins):
-            return _Named(title, name, given, kind)
-    return _Named(title, None, given)
+            return _SideChoice(title, name, given, kind)
+    return _SideChoice(title, None, given)
 
 
-def _publication(name: str, state: str, source: str | None, pins: Pins, kind: Pinnable) -> _Named:
-    publication = _known(name, state, pins)
+def _publication(
+    name: str, state: str, source: str | None, pins: Pins, kind: Pinnable
+) -> _SideChoice:
+    publication = _find_publication(name, state, pins)
     title = f"{name}@{publication.sha256[:8]}"
     if publication is pins[name].published:
-        return _Named(title, name, kind=kind)
+        return _SideChoice(title, name, kind=kind)
     if source is None:
         hint = "name a clone of the specification with --source, or the file itself"
         message = f"only the pinned publication of {name} is available here"
         raise ProblemError(Problem("no-source", message, f"{name}@{state}", hint=hint))
-    content = _published(pins[name], publication, source)
-    return _Named(title, name, GivenFile(title, content), kind)
+    content = _read_publication(pins[name], publication, source)
+    return _SideChoice(title, name, GivenFile(title, content), kind)
 
 
-def _known(revision: str, state: str, pins: Pins) -> Publication:
+def _find_publication(revision: str, state: str, pins: Pins) -> Publication:
     pin = pins[revision]
     publications = (*pin.history, pin.published)
-    found = [one for one in publications if len(state) >= _SHORTEST and _is_called(one, state)]
+    found = [
+        publication
+        for publication in publications
+        if len(state) >= _SHORTEST and _is_called(publication, state)
+    ]
     if len(found) == 1:
         return found[0]
-    known = ", ".join(f"{one.sha256[:8]} of {one.date or 'an unknown day'}" for one in publications)
+    known = ", ".join(
+        f"{publication.sha256[:8]} of {publication.date or 'an unknown day'}"
+        for publication in publications
+    )
     message = f"{state!r} is {'more than one' if found else 'no known'} publication of {revision}"
     hint = f"write the beginning of a digest or commit; known: {known}"
     place = f"{revision}@{state}"
@@ -192,9 +206,9 @@ def _is_called(publication: Publication, state: str) -> bool:
     return any(name.startswith(state) for name in names)
 
 
-def _published(pin: Pin, publication: Publication, source: str) -> bytes:
-    """Return the bytes of a publication; raise `ProblemError` if they are other ones."""
-    found = _opened(source, publication.spec_commit, pin.spec_path).read(pin.spec_path)
+def _read_publication(pin: Pin, publication: Publication, source: str) -> bytes:
+    """Return the bytes of a publication; raise `ProblemError` if the source has other bytes."""
+    found = _open_source(source, publication.spec_commit, pin.spec_path).read(pin.spec_path)
     if found is not None and sha256(found.content) == publication.sha256:
         return found.content
     seen = "there is no such file" if found is None else f"found {sha256(found.content)[:12]}"
@@ -203,7 +217,7 @@ def _published(pin: Pin, publication: Publication, source: str) -> bytes:
     raise ProblemError(Problem("unknown-publication", message, source, hint=hint))
 
 
-def _opened(source: str, commit: str | None, path: str) -> "SchemaSource":
+def _open_source(source: str, commit: str | None, path: str) -> "SchemaSource":
     """Return a source that has a file at `path`, at a commit if it has commits."""
     from mcp_protogen.pipeline.sources.opening import open_source
 

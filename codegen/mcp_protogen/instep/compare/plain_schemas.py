@@ -1,4 +1,4 @@
-"""Schemas without the words that change nothing: two that accept the same look the same.
+"""Schemas without redundant keywords: two that accept the same values look the same.
 
 Left out are bounds that every value of the type keeps, and keywords of other types. The rest has
 one form: one type is not a list, and one constant is not an enumeration.
@@ -42,7 +42,7 @@ _LIMITS: Mapping[type, Mapping[str, Callable[[float, float], bool]]] = {
     int: {"exclusiveMaximum": lt, "exclusiveMinimum": gt, "maximum": le, "minimum": ge},
     str: {"maxLength": le, "minLength": ge},
 }
-# False refuses; of anything else, it is a schema that no value satisfies.
+# False refuses everything; so does a schema that no value satisfies.
 _CLOSING = frozenset({"additionalProperties", "unevaluatedItems", "unevaluatedProperties"})
 _NOTHING: Json = {"enum": []}
 _BINDS_NOTHING: Mapping[str, tuple[Any, ...]] = {
@@ -59,7 +59,7 @@ _BINDS_NOTHING: Mapping[str, tuple[Any, ...]] = {
 
 
 def plain(schema: Any) -> Json:
-    """Return a schema of the same values, without what changes nothing."""
+    """Return a schema of the same values, without redundant keywords."""
     if not is_object(schema):
         return {} if schema is not False else dict(_NOTHING)
     done = {key: _inside(key, value) for key, value in schema.items()}
@@ -70,10 +70,10 @@ def plain(schema: Any) -> Json:
 
 def essence(schema: Any) -> bytes:
     """Return the same bytes for schemas that differ only in prose or in the order of a set."""
-    return canonical(_ordered(plain(schema)))
+    return canonical(_normalise(plain(schema)))
 
 
-def reworded(schema: Any, known: Any) -> Any:
+def reword(schema: Any, known: Any) -> Any:
     """Return a schema in the words of a known one, wherever both accept the same."""
     if same(schema, known):
         return known
@@ -85,11 +85,11 @@ def reworded(schema: Any, known: Any) -> Any:
     for key, value in without_lone_arms(schema).items():
         other: Any = known.get(key)
         if key in _MAPS and is_object(value) and is_object(other):
-            value = {name: reworded(one, other.get(name)) for name, one in value.items()}
+            value = {name: reword(inner, other.get(name)) for name, inner in value.items()}
         elif key in _LISTS and is_array(value) and is_array(other) and len(value) == len(other):
-            value = [reworded(one, beside) for one, beside in zip(value, other, strict=True)]
+            value = [reword(item, beside) for item, beside in zip(value, other, strict=True)]
         elif key in _SINGLE:
-            value = reworded(value, other)
+            value = reword(value, other)
         done[key] = value
     return done
 
@@ -104,18 +104,18 @@ def _inside(keyword: str, value: Any) -> Any:
     return value
 
 
-def _ordered(value: Any, keyword: str = "") -> Any:
+def _normalise(value: Any, keyword: str = "") -> Any:
     if keyword in ("const", "default"):
         return value
     if is_object(value):
         is_named = keyword in _MAPS
         return {
-            key: _ordered(inner, "" if is_named else key)
+            key: _normalise(inner, "" if is_named else key)
             for key, inner in value.items()
             if is_named or key not in _PROSE
         }
     if is_array(value):
-        items = [_ordered(inner) for inner in value]
+        items = [_normalise(inner) for inner in value]
         return sorted(items, key=canonical) if keyword in _UNORDERED else items
     return value
 
@@ -217,7 +217,7 @@ def _binding(schema: Json) -> Json:
 
 
 def _demanding(schema: Json) -> Json:
-    """Return a schema that demands each member once, and none that is required anyway."""
+    """Return a schema that requires each member once."""
     done, listed = dict(schema), schema.get("required")
     required = dict.fromkeys(listed if is_array(listed) else ())
     if required:

@@ -26,8 +26,8 @@ def changes(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diffe
 def _pairs(
     before: Iterable[_T], after: Iterable[_T], key: Callable[[_T], str], text: Callable[[_T], str]
 ) -> Iterator[tuple[str, _T | None, _T | None, tuple[str, str]]]:
-    """Yield what differs in its text, by key: before, after, and both texts."""
-    was, now = {key(one): one for one in before}, {key(one): one for one in after}
+    """Yield the items whose texts differ, by key: before, after, and both texts."""
+    was, now = {key(item): item for item in before}, {key(item): item for item in after}
     for name in sorted({*was, *now}):
         old, new = was.get(name), now.get(name)
         texts = ("" if old is None else text(old), "" if new is None else text(new))
@@ -37,40 +37,40 @@ def _pairs(
 
 def _capabilities(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
     both = before.ir.capabilities, after.ir.capabilities
-    for name, old, new, texts in _pairs(*both, _capability, _declared):
+    for name, old, new, texts in _pairs(*both, _capability, _capability_text):
         code = "added" if old is None else "removed" if new is None else "changed"
-        who: Senders = frozenset(one.role for one in (old, new) if one)
+        who: Senders = frozenset(capability.role for capability in (old, new) if capability)
         yield Difference(f"capability-{code}", name, "", *texts, who)
 
 
-def _capability(one: CapabilityIR) -> str:
-    return f"{one.role}:{'.'.join(one.path)}"
+def _capability(capability: CapabilityIR) -> str:
+    return f"{capability.role}:{'.'.join(capability.path)}"
 
 
-def _declared(one: CapabilityIR) -> str:
-    implied = ", implied by an empty object around it" if one.implied else ""
-    return ("a flag that is true" if one.flag else "by presence") + implied
+def _capability_text(capability: CapabilityIR) -> str:
+    implied = ", implied by an empty object around it" if capability.implied else ""
+    return ("a flag that is true" if capability.flag else "by presence") + implied
 
 
 def _meta_keys(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
     both = before.ir.meta_keys, after.ir.meta_keys
-    for key, old, new, texts in _pairs(*both, lambda one: one.key, _written):
+    for key, old, new, texts in _pairs(*both, lambda one: one.key, _key_text):
         code = "changed" if old and new else "removed" if old else "added"
         if new and new.required and not (old and old.required):
             code = "now-required" if old else "added-required"
         yield Difference(f"meta-key-{code}", key, "", *texts, _writers(old, new, before, after))
 
 
-def _written(one: MetaKeyIR) -> str:
-    need = "required" if one.required else "optional"
-    on = ", ".join(one.of) if one.of else f"each {' and '.join(one.on)}"
-    return f"{need} {one.type} of {on}"
+def _key_text(key: MetaKeyIR) -> str:
+    need = "required" if key.required else "optional"
+    on = ", ".join(key.of) if key.of else f"each {' and '.join(key.on)}"
+    return f"{need} {key.type} of {on}"
 
 
 def _writers(
     old: MetaKeyIR | None, new: MetaKeyIR | None, before: ComparedRevision, after: ComparedRevision
 ) -> Senders:
-    """Return the senders of the messages that have a key, now or else before."""
+    """Return the senders of the messages that have a key now; without such, of those before."""
     keys = ((new, after), (old, before))
     return next((found for key, revision in keys if key and (found := _on(key, revision))), NOBODY)
 
@@ -80,7 +80,7 @@ def _on(key: MetaKeyIR, revision: ComparedRevision) -> Senders:
     for method in revision.ir.methods:
         if method.kind in key.on and (not key.of or method.message in key.of):
             found.update(method.senders)
-        results = [one for one in method.results if not key.of or one in key.of]
+        results = [result for result in method.results if not key.of or result in key.of]
         if "result" in key.on and results:
             found.update(answerers(method))
     return frozenset(found)
@@ -95,13 +95,13 @@ def _headers(before: ComparedRevision, after: ComparedRevision) -> Iterator[Diff
         yield Difference(f"header-{code}", name, "", *texts, frozenset({sender}))
 
 
-def _is_demanded(one: Header) -> bool:
-    return one.level == "MUST" and (one.message or not one.when)
+def _is_demanded(header: Header) -> bool:
+    return header.level == "MUST" and (header.message or not header.when)
 
 
-def _demand(one: Header) -> str:
-    case = f"in messages where {one.when}" if one.message else f"if {one.when}"
-    return f"{one.level} {case}" if one.when else one.level
+def _demand(header: Header) -> str:
+    case = f"in messages where {header.when}" if header.message else f"if {header.when}"
+    return f"{header.level} {case}" if header.when else header.level
 
 
 def _transports(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:
@@ -111,15 +111,15 @@ def _transports(before: ComparedRevision, after: ComparedRevision) -> Iterator[D
         yield Difference(code, name, senders=BOTH)
 
 
-def _header(one: Header) -> str:
-    return f"{one.name.lower()}:{one.direction}"
+def _header(header: Header) -> str:
+    return f"{header.name.lower()}:{header.direction}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
     """One rule as text, with its name; the two values of a switch are more and less.
 
-    `senders` are the sides that do what it allows.
+    `senders` are the sides that use it.
     """
 
     name: str
@@ -141,8 +141,8 @@ def _rules_of(revision: ComparedRevision) -> Iterator[_Rule]:
     yield _Rule(f"values of {member}", ", ".join(rules.result_type_values))
     if "absent" in result_type:
         yield _Rule(f"{member} that is absent", f"read as {result_type['absent']}")
-    for one in rules.leniency:
-        yield _Rule(f"{one.member} that is {one.rule}", f"read as {one.value}")
+    for leniency in rules.leniency:
+        yield _Rule(f"{leniency.member} that is {leniency.rule}", f"read as {leniency.value}")
 
 
 def _rules(before: ComparedRevision, after: ComparedRevision) -> Iterator[Difference]:

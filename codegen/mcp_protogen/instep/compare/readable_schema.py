@@ -1,4 +1,4 @@
-"""A patched schema in the form that is compared: complete, but with fewer kinds of keywords.
+"""A patched schema in the form for comparison: complete, but with fewer kinds of keywords.
 
 Derived types do not have everything that a schema says. A new pattern, or a closed object, is a
 difference too, so that everything is kept here. Only references beside other keywords, `oneOf` and
@@ -33,14 +33,14 @@ _ANNOTATIONS = frozenset({"default", "deprecated"})
 def readable(schema: Json, json_schemas: Container[str], place: str) -> Json:
     """Return the definitions of `schema`, without `allOf`.
 
-    Members in `json_schemas` (as `Type.member`) are not examined. Every reference has to lead to a
+    Members in `json_schemas` (as `Type.member`) are not examined. Every reference must lead to a
     definition. Raise `ProblemError` for intersections that are not of objects.
     """
     definitions = {
         name: _ReadableSchemas(json_schemas).schema(value, name)
         for name, value in schema.get("$defs", {}).items()
     }
-    flat, _ = flatten.flattened(definitions, place)
+    flat, _ = flatten.flatten_definitions(definitions, place)
     return {name: plain(schema) for name, schema in flat.items()}
 
 
@@ -95,7 +95,7 @@ class _ReadableSchemas:
     def _items(self, value: Any, path: str) -> Json:
         """Return the items of a list; items by position are read as alternatives."""
         if is_array(value):
-            return {"anyOf": [self.schema(one, path) for one in value]}
+            return {"anyOf": [self.schema(item, path) for item in value]}
         return self.schema(value, path)
 
     def _member(self, value: Any, path: str) -> Json:

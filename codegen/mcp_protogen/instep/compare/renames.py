@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.instep.compare.members import named
+from mcp_protogen.instep.compare.members import resolve_name
 
 Json = dict[str, Any]
 
@@ -42,7 +42,7 @@ def _is_object(schema: Json) -> bool:
 
 
 def _lives_on(name: str, after: Json) -> bool:
-    return name in after and _is_object(named(after[name], after))
+    return name in after and _is_object(resolve_name(after[name], after))
 
 
 def _best(old: str, likeness: Mapping[tuple[str, str], float]) -> str | None:

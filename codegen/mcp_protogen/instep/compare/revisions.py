@@ -1,7 +1,7 @@
 """One side of a comparison: the whole meaning of a revision, read from a pin or a file.
 
-A published file has no facts of its own. It takes the facts of the revision it stands for, and
-those of its patches that fit.
+A published file has no facts. It takes the facts of the revision it stands for, and those of its
+patches that fit.
 """
 
 from dataclasses import dataclass, field, replace
@@ -10,13 +10,13 @@ from typing import Any
 from mcp_protogen.base.canonical import pretty, sha256
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.instep.compare.plain_schemas import reworded
+from mcp_protogen.instep.compare.plain_schemas import reword
 from mcp_protogen.instep.compare.readable_schema import readable, with_deprecations
 from mcp_protogen.pipeline.config import GenerationOptions, GivenFile
 from mcp_protogen.pipeline.derive import methods
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.derive.types import Context
-from mcp_protogen.pipeline.inputs import facts, ledger, sources
+from mcp_protogen.pipeline.inputs import facts, patch_fit, sources
 from mcp_protogen.pipeline.inputs.pins import Pins
 from mcp_protogen.pipeline.inputs.snapshot import structure_in
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
@@ -35,7 +35,7 @@ class Header:
     """An HTTP header of the Streamable HTTP or the older HTTP transport.
 
     `when` is the case it applies to; empty if it always applies. If that is a kind of `message`,
-    each peer sends such messages; a situation may never come up.
+    each peer sends it; other cases may never come up.
     """
 
     name: str
@@ -48,9 +48,9 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class ExtensionPart:
-    """What an extension adds to a revision: methods and types.
+    """The methods and types that an extension adds to a revision.
 
-    `name` is that of the extension, and `identifier` what its sides declare.
+    `identifier` is what both sides declare.
     """
 
     name: str
@@ -64,9 +64,9 @@ class ExtensionPart:
 class ComparedRevision:
     """The meaning of one revision; `title` is the name that the user gave it.
 
-    With an `extension` in it, it stands for that. `definitions` are those of the patched schema,
-    without `allOf` and with inline objects in their places: paths through them are those of the
-    wire. `open_types` take undeclared members by intent. `facts` are as their files have them.
+    With an `extension`, it stands for that. `definitions` are those of the patched schema, without
+    `allOf` and with inline objects in their places: paths through them are those of the wire.
+    `open_types` take undeclared members by intent. `facts` are as their files have them.
     """
 
     title: str
@@ -80,14 +80,14 @@ class ComparedRevision:
 
 
 def compared_pin(revision: str) -> ComparedRevision:
-    """Return a revision as it is pinned; raise `ProblemError` for an unknown one."""
+    """Return a pinned revision; raise `ProblemError` for an unknown one."""
     return compared_file(revision, None)
 
 
 def compared_file(
     revision: str, given: GivenFile | None, *, title: str = "", as_published: bool = False
 ) -> ComparedRevision:
-    """Return a published file that stands for `revision`, or the pinned snapshot if none.
+    """Return a published file as `revision`; without a file, the pinned snapshot.
 
     Patches that do not fit the file are left out and noted, because it may have been corrected
     since. So are facts that the file contradicts. `as_published` leaves out all patches from the
@@ -109,8 +109,8 @@ def compared_as(
     as_published: bool = False,
 ) -> ComparedRevision:
     """Return a source as one side."""
-    mended = source.patched()
-    derived = derive_revision(untried(replace(source, schema=mended, ledger=())))
+    mended = source.apply_patches()
+    derived = derive_revision(without_tried_facts(replace(source, schema=mended, patches=())))
     compared = source.schema if as_published else mended
     return compared_source(source, derived, compared, title=title, notes=notes)
 
@@ -123,8 +123,8 @@ def compared_source(
     title: str,
     notes: tuple[Problem, ...] = (),
 ) -> ComparedRevision:
-    """Return what was derived of an `untried` source as one side; types are those of `schema`."""
-    found = (one for one in derived.warnings if one.code not in _NOT_OF_CONCERN)
+    """Return one side from a source without tried facts; the types are those of `schema`."""
+    found = (warning for warning in derived.warnings if warning.code not in _NOT_OF_CONCERN)
     definitions = readable(schema, source.facts.json_schemas, source.place)
     rules = methods.rules(Context(source.facts, source.descriptions, source.place))
     return ComparedRevision(
@@ -139,21 +139,21 @@ def compared_source(
 
 
 def as_given(source: RevisionSource) -> tuple[RevisionSource, tuple[Problem, ...]]:
-    """Return a source as it is read if its schema is not the pinned one, with notes."""
+    """Return a source adapted to a schema other than the pinned one, with notes."""
     if source.facts.inherited:
         return source, tuple(sources.inherited_notice(source))
     # Patches and methods are found by the words of the pinned schema.
-    known = sources.pinned(source.facts.revision, schema_folder()).schema
-    schema = reworded(source.schema, known)
-    mended = ledger.mended(schema, source.ledger, source.ledger_place)
+    known = sources.load_pinned(source.facts.revision, schema_folder()).schema
+    schema = reword(source.schema, known)
+    mended = patch_fit.apply_fitting(schema, source.patches, source.patches_place)
     # Borrowed facts may contradict the schema: that is a difference, not an error.
     stated = source.facts
     document = facts.as_shown(schema_folder(), stated.document, schema)
     borrowed = replace(stated, revision=f"{stated.revision}-given", document=document)
-    return replace(source, schema=schema, ledger=mended.entries, facts=borrowed), mended.notes
+    return replace(source, schema=schema, patches=mended.entries, facts=borrowed), mended.notes
 
 
-def untried(source: RevisionSource) -> RevisionSource:
+def without_tried_facts(source: RevisionSource) -> RevisionSource:
     """Return a source without facts for senders and readers, which are tried on its schema.
 
     That needs a validator, which is slow to load, and is done whenever a package is generated.
@@ -164,7 +164,7 @@ def untried(source: RevisionSource) -> RevisionSource:
 
 
 def has_messages(given: GivenFile) -> bool:
-    """Return whether a file says what clients send, as schemas of revisions do."""
+    """Return whether a file defines the messages of clients, as schemas of revisions do."""
     schema = structure_in(given.content, given.name)
     return "ClientRequest" in schema.get("$defs", {})
 
@@ -175,7 +175,7 @@ def published_as(given: GivenFile, pins: Pins) -> str | None:
     The file may be an earlier publication, or differ from the pinned one in its prose only.
     """
     digest = sha256(given.content)
-    known = next((name for name, pin in pins.items() if pin.known(digest)), None)
+    known = next((name for name, pin in pins.items() if pin.find_publication(digest)), None)
     if known is not None:
         return known
     structure = sha256(pretty(structure_in(given.content, given.name)))

@@ -11,7 +11,7 @@ Json = dict[str, Any]
 ANY = "any"
 
 
-def spelled(schema: Json) -> str:
+def spell(schema: Json) -> str:
     """Return a schema as text, with the alternatives in alphabetical order and null left out."""
     return "|".join(sorted(_arms(schema) - {"null"})) or "null"
 
@@ -36,10 +36,10 @@ def _arms(schema: Json) -> set[str]:
     if "enum" in schema:
         return {f"enum({'|'.join(sorted(map(value_text, schema['enum'])))})"}
     if "anyOf" in schema:
-        return {arm for one in schema["anyOf"] for arm in _arms(one)}
+        return {arm for inner in schema["anyOf"] for arm in _arms(inner)}
     kind: Any = schema.get("type")
     if is_array(kind):
-        return {arm for one in kind for arm in _arms({**schema, "type": one})}
+        return {arm for type_ in kind for arm in _arms({**schema, "type": type_})}
     if kind == "array":
         return {f"[{_inside(schema.get('items', {}))}]"}
     if kind == "object" or "properties" in schema:

@@ -23,7 +23,9 @@ def senders(revision: ComparedRevision) -> Mapping[str, Senders]:
     for error, roles in _errors(revision):
         starts += [(error, role) for role in roles]
     for role in ROLES:
-        for name in reached(revision.definitions, [name for name, one in starts if one == role]):
+        for name in find_reachable(
+            revision.definitions, [name for name, sender in starts if sender == role]
+        ):
             found.setdefault(name, set()).add(role)
     for name in envelopes(revision.definitions):
         found.setdefault(name, set()).update(ROLES)
@@ -90,7 +92,7 @@ def envelopes(definitions: Json) -> Iterator[str]:
         members = schema.get("properties")
         if members:
             yield here
-        inner = schema if members is None else [members[one] for one in members if one in _OWN]
+        inner = schema if members is None else [members[name] for name in members if name in _OWN]
         names = {*references_in(inner)} - met
         met |= names
         waiting += sorted(names)
@@ -100,7 +102,7 @@ def envelopes(definitions: Json) -> Iterator[str]:
 _OWN = frozenset({"error", "id", "jsonrpc", "method"})
 
 
-def reached(definitions: Json, names: Iterable[str]) -> frozenset[str]:
+def find_reachable(definitions: Json, names: Iterable[str]) -> frozenset[str]:
     """Return the definitions that may occur in some types, at any depth, and these themselves."""
     # Objects without a name in the schema have one in the IR only, which leads nowhere.
     waiting = [name for name in names if name in definitions]

@@ -46,8 +46,8 @@ class Values:
 
     def relation(self, before: Json, after: Json) -> Relation:
         """Return the relation of `after` to `before`, without null on both sides."""
-        was = [one for one in atoms(before, self._before) if not _is_null(one)]
-        now = [one for one in atoms(after, self._after) if not _is_null(one)]
+        was = [atom for atom in atoms(before, self._before) if not _is_null(atom)]
+        now = [atom for atom in atoms(after, self._after) if not _is_null(atom)]
         keeps = _Covering(self._after, self._before, lambda new, old: self._same(old, new))
         adds = _Covering(self._before, self._after, self._same)
         match keeps.all(now, was), adds.all(was, now):
@@ -67,23 +67,23 @@ class Values:
         of two types.
         """
         was, now = atoms(before, self._before), atoms(after, self._after)
-        if not all("$ref" in one for one in (*was, *now)):
+        if not all("$ref" in atom for atom in (*was, *now)):
             return None
-        old = {self._renamed.get(name, name) for name in (target(one["$ref"]) for one in was)}
-        new = {target(one["$ref"]) for one in now}
+        old = {self._renamed.get(name, name) for name in (target(atom["$ref"]) for atom in was)}
+        new = {target(atom["$ref"]) for atom in now}
         if old == new:
             return Relation.SAME
         return Relation.WIDER if old < new else Relation.NARROWER if new < old else Relation.OTHER
 
-    def declared(self, before: Json, after: Json) -> tuple[frozenset[str], frozenset[str]]:
+    def member_names(self, before: Json, after: Json) -> tuple[frozenset[str], frozenset[str]]:
         """Return the members that objects of either schema are known to have.
 
         Types that both schemas name are left out: their differences are reported for them.
         """
         was, now = atoms(before, self._before), atoms(after, self._after)
         pairs = [(old, new) for old in was for new in now if self._is_one(old, new)]
-        kept = ([one for one in was if all(one is not old for old, _ in pairs)], self._before)
-        new = ([one for one in now if all(one is not new for _, new in pairs)], self._after)
+        kept = ([atom for atom in was if all(atom is not old for old, _ in pairs)], self._before)
+        new = ([atom for atom in now if all(atom is not new for _, new in pairs)], self._after)
         return _members(*kept), _members(*new)
 
     def _is_one(self, old: Json, new: Json) -> bool:
@@ -137,14 +137,15 @@ class _Covering:
 
     def all(self, wide: list[Json], narrow: list[Json]) -> bool:
         """Return whether each of `narrow` is accepted by one of `wide`."""
-        return all(any(self._atom(one, other) for one in wide) for other in narrow)
+        return all(
+            any(self._atom(wide_atom, narrow_atom) for wide_atom in wide) for narrow_atom in narrow
+        )
 
     def _schema(self, wide: Json, narrow: Json) -> bool:
         """Return the same for two schemas, either of which may refer to itself.
 
-        A pair that is met again while it is examined is assumed to match; only other parts can
-        contradict that. If one does, everything that was settled under the assumption is dropped,
-        too.
+        A pair that comes again while it is examined is assumed to match; only other parts can
+        contradict that. If one does, all results from under the assumption are dropped, too.
         """
         pair = (id(wide), id(narrow))
         if pair in self._settled:
@@ -154,8 +155,8 @@ class _Covering:
         self._settled[pair] = True
         if self.all(atoms(wide, self._wide), atoms(narrow, self._narrow)):
             return True
-        for other in self._assumed[start:]:
-            del self._settled[other]
+        for assumed in self._assumed[start:]:
+            del self._settled[assumed]
         del self._assumed[start:]
         self._settled[pair] = False
         return False
@@ -165,7 +166,7 @@ class _Covering:
             names = target(wide["$ref"]), target(narrow["$ref"])
             if self._same(*names):
                 return True
-        wide, narrow = _named(wide, self._wide), _named(narrow, self._narrow)
+        wide, narrow = _resolve(wide, self._wide), _resolve(narrow, self._narrow)
         if "enum" in narrow:
             (value,) = narrow["enum"]
             return _accepts(wide, value)
@@ -195,16 +196,16 @@ class _Covering:
             return not further and other_rest is False
         if is_object(other_rest):
             unknown = [ours[name] for name in ours if name not in theirs]
-            if not all(self._schema(one, other_rest) for one in unknown):
+            if not all(self._schema(schema, other_rest) for schema in unknown):
                 return False
         if not is_object(rest):
             return True
         if is_object(other_rest) or not theirs:
             further.append(other_rest if is_object(other_rest) else _ANYTHING)
-        return all(self._schema(rest, one) for one in further)
+        return all(self._schema(rest, schema) for schema in further)
 
 
-def _named(atom: Json, definitions: Json) -> Json:
+def _resolve(atom: Json, definitions: Json) -> Json:
     named: Json = definitions[target(atom["$ref"])] if "$ref" in atom else atom
     return named
 
@@ -237,5 +238,5 @@ def _kinds(value: object) -> tuple[str, ...]:
 
 
 def _members(found: list[Json], definitions: Json) -> frozenset[str]:
-    named = (_named(atom, definitions) for atom in found)
-    return frozenset(name for one in named for name in one.get("properties", ()))
+    named = (_resolve(atom, definitions) for atom in found)
+    return frozenset(name for schema in named for name in schema.get("properties", ()))

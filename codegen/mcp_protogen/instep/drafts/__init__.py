@@ -1,1 +1,1 @@
-"""Drafts of what people have to decide about a new revision."""
+"""Drafts of the decisions that people make about a new revision."""

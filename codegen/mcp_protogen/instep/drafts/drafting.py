@@ -1,7 +1,7 @@
-"""Drafts of the files of a revision: what follows from its schema, and a TODO for the rest.
+"""Drafts of the files of a revision: entries from its schema, and a TODO for the rest.
 
-The functions read a schema folder and return what its files should hold. Entries that are there
-stay as they are; only missing ones are added, so that a second draft adds nothing.
+The functions read a schema folder and return the new content of its files. Existing entries stay as
+they are and only missing ones are added, so that a second draft adds nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,14 +14,14 @@ from mcp_protogen.base.canonical import compact, parse_json
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, raise_errors
 from mcp_protogen.instep.drafts import facts
-from mcp_protogen.instep.drafts.method_facts import Shown
+from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 from mcp_protogen.instep.drafts.translation import RevisionPair, rules_file
 from mcp_protogen.pipeline.derive.revision import derive_revision, normal_form
 from mcp_protogen.pipeline.inputs import patches, sources
 from mcp_protogen.pipeline.inputs.facts import Facts, chain, load
 from mcp_protogen.pipeline.inputs.forms import wrong_form
-from mcp_protogen.pipeline.inputs.ledger import Fit, PatchFit, mended
-from mcp_protogen.pipeline.inputs.patches import ledger_of
+from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit, apply_fitting
+from mcp_protogen.pipeline.inputs.patches import load_patches
 from mcp_protogen.pipeline.inputs.pins import changing, load_pins, pin_of
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
 from mcp_protogen.pipeline.inputs.todo import TODO, todos
@@ -30,7 +30,7 @@ from mcp_protogen.pipeline.ir import FieldIR, LiteralOf, ObjectIR, RevisionIR
 Json = dict[str, Any]
 
 _ENOUGH = 10
-"""A number of rounds after which facts and schema agree: each settles what the last showed."""
+"""A number of rounds after which facts and schema agree; each round may show new facts."""
 _TEXTS = "descriptions.json"
 _HINTS = {
     "reason": "write why, in a sentence",
@@ -55,7 +55,7 @@ class Draft:
 
     @property
     def changed(self) -> Mapping[str, Json]:
-        """The files that are to be written."""
+        """The files to write."""
         return {
             path: content
             for path, content in self.after.items()
@@ -73,29 +73,31 @@ def write(revision: str, folder: Path) -> Draft:
 
 
 def draft(revision: str, folder: Path) -> Draft:
-    """Return what the files of a pinned revision should hold.
+    """Return the draft of the files of a pinned revision.
 
-    Raise `ProblemError` for an unknown revision, for files that do not have their form, and for a
-    schema that no code can be generated for.
+    Raise `ProblemError` for an unknown revision, for files in a wrong form, and for a schema from
+    which no code can be generated.
     """
     files = _Files(folder, revision)
-    source = sources.pinned(revision, folder)
-    source = _settled(source, files)
+    source = sources.load_pinned(revision, folder)
+    source = _settle_source(source, files)
     newer = derive_revision(source)
     rules = files.before(files.rules)
     before_it = max((name for name in load_pins(folder) if name < revision), default=None)
     older: str | None = rules["older"] if rules else before_it
     if older is not None:
-        step = RevisionPair(derive_revision(sources.pinned(older, folder)), newer)
+        step = RevisionPair(derive_revision(sources.load_pinned(older, folder)), newer)
         files.after[files.rules] = rules_file(rules, step)
-    missing = tuple(_undescribed(newer.ir))
+    missing = tuple(_find_undescribed(newer.ir))
     texts = files.before(_TEXTS) or {}
     files.after[_TEXTS] = _with_missing(texts, missing)
     own = (files.facts, files.patches, files.rules)
     pointers = [(path, at) for path in own for at in todos(files.after.get(path))]
     pointers += [(_TEXTS, jsonpointer.join(*key)) for key in missing]
-    contradictions = tuple(one for one in newer.warnings if one.place == source.facts_place)
-    undecided = tuple(_to_decide(*one) for one in pointers)
+    contradictions = tuple(
+        warning for warning in newer.warnings if warning.place == source.facts_place
+    )
+    undecided = tuple(_to_decide(*todo) for todo in pointers)
     return Draft(files.read, files.after, undecided, contradictions)
 
 
@@ -117,7 +119,7 @@ class _Files:
         self.after: dict[str, Json] = {}
 
     def before(self, path: str) -> Json | None:
-        """Return a file, or None if there is none; raise `ProblemError` if its form is wrong."""
+        """Return a file, or None without one; raise `ProblemError` if its form is wrong."""
         if path not in self.read:
             self.read[path] = self._read(path)
         return self.read[path]
@@ -131,7 +133,7 @@ class _Files:
         return document
 
 
-def _settled(source: RevisionSource, files: _Files) -> RevisionSource:
+def _settle_source(source: RevisionSource, files: _Files) -> RevisionSource:
     """Return the source of a revision with its facts and patches as they should be.
 
     A fact that the schema contradicts is a warning here, even if it is inherited.
@@ -140,16 +142,18 @@ def _settled(source: RevisionSource, files: _Files) -> RevisionSource:
     own = files.before(files.facts)
     basis: str | None = own["inherits"] if own else source.facts.basis
     inherited = load(files.folder, basis).document if basis else {}
-    theirs = ledger_of(files.folder, basis) if basis else ()
-    ledger = _ledger_file(files.before(files.patches), source.schema, theirs, source.ledger_place)
-    source = replace(source, ledger=tuple(ledger["patches"]), notes=(), facts_hint="")
+    theirs = load_patches(files.folder, basis) if basis else ()
+    patches_file = _patches_file(
+        files.before(files.patches), source.schema, theirs, source.patches_place
+    )
+    source = replace(source, patches=tuple(patches_file["patches"]), notes=(), facts_hint="")
     file = own or {"inherits": basis}
     gone: list[str] = []
     for _ in range(_ENOUGH):
         stated = merge_patch(inherited, file)
         source = replace(source, facts=Facts(revision, stated, basis or ""))
-        shown = Shown(revision, normal_form(source)[0], source.schema)
-        fuller = facts.filled_in(file, facts.step(stated, facts.settled(stated, shown)))
+        shown = SchemaFacts(revision, normal_form(source)[0], source.schema)
+        fuller = facts.filled_in(file, facts.step(stated, facts.adapt(stated, shown)))
         stated_gone = (name for name, fact in fuller.get("methods", {}).items() if fact is None)
         gone = [name for name in stated_gone if name not in shown.methods]
         if fuller == file:
@@ -158,7 +162,7 @@ def _settled(source: RevisionSource, files: _Files) -> RevisionSource:
     behind = chain(files.folder, basis) if basis else ()
     earlier = {path: files.before(path) or {} for path in map(_below, behind)}
     files.after |= facts.with_removed(earlier, gone, revision)
-    files.after |= {files.facts: file, files.patches: ledger}
+    files.after |= {files.facts: file, files.patches: patches_file}
     return source
 
 
@@ -166,37 +170,39 @@ def _below(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
-def _ledger_file(own: Json | None, schema: Json, before: Sequence[Json], place: str) -> Json:
+def _patches_file(own: Json | None, schema: Json, before: Sequence[Json], place: str) -> Json:
     """Return the file of patches, with those of the revision before that it lacks.
 
-    A patch that fits becomes an entry. One that does not fit is listed in a new file: its subject
-    may be done or gone, or else somebody has to look.
+    A patch that fits becomes an entry. A new file lists those that do not fit: their mistake may be
+    mended or gone, or a person must look at them.
     """
     document = own or {"patches": []}
     entries: list[Json] = document["patches"]
     named = {entry["pointer"] for entry in (*entries, *document.get("left_out", ()))}
     rest = [entry for entry in before if entry["pointer"] not in named]
-    tried = mended(patches.apply(schema, entries, place), rest, place)
+    tried = apply_fitting(patches.apply(schema, entries, place), rest, place)
     done = {**document, "patches": [*entries, *tried.entries]}
-    left_out = [_left_out(one, schema) for one in tried.fits if one.fit is not Fit.FITS]
+    left_out = [
+        _describe_left_out(patch, schema) for patch in tried.fits if patch.fit is not Fit.FITS
+    ]
     return done if own or not left_out else {**done, "left_out": left_out}
 
 
-def _left_out(one: PatchFit, schema: Json) -> Json:
-    return {"pointer": one.pointer, "state": _state(one, schema), "reason": one.reason}
+def _describe_left_out(patch: PatchFit, schema: Json) -> Json:
+    return {"pointer": patch.pointer, "state": _state(patch, schema), "reason": patch.reason}
 
 
-def _state(one: PatchFit, schema: Json) -> str:
-    if one.fit is Fit.DONE:
+def _state(patch: PatchFit, schema: Json) -> str:
+    if patch.fit is Fit.DONE:
         return "done"
     try:
-        jsonpointer.get(schema, jsonpointer.join(*jsonpointer.split(one.pointer)[:2]))
+        jsonpointer.get(schema, jsonpointer.join(*jsonpointer.split(patch.pointer)[:2]))
     except jsonpointer.NothingThere:
         return "gone"
     return TODO
 
 
-# The texts of something that we have not described.
+# Texts that stand for a missing description.
 _NOTHING = ("", "Deprecated.")
 
 
@@ -208,19 +214,21 @@ def _with_missing(texts: Json, keys: Iterable[tuple[str, str]]) -> Json:
     return {kind: dict(sorted(entries.items())) for kind, entries in done.items()}
 
 
-def _undescribed(ir: RevisionIR) -> Iterator[tuple[str, str]]:
-    """Yield what a revision has that people look up and that has no text."""
+def _find_undescribed(ir: RevisionIR) -> Iterator[tuple[str, str]]:
+    """Yield the parts of a revision that people look up and that have no text."""
     lacking = {
-        "methods": (one.method for one in ir.methods if one.doc in _NOTHING),
+        "methods": (method.method for method in ir.methods if method.doc in _NOTHING),
         "capabilities": (
-            ".".join((one.role, *one.path)) for one in ir.capabilities if one.doc in _NOTHING
+            ".".join((capability.role, *capability.path))
+            for capability in ir.capabilities
+            if capability.doc in _NOTHING
         ),
-        "errors": (str(one.name) for one in ir.errors if one.doc in _NOTHING),
-        "types": (str(one.name) for one in ir.types if one.doc in _NOTHING),
+        "errors": (str(error.name) for error in ir.errors if error.doc in _NOTHING),
+        "types": (str(type_.name) for type_ in ir.types if type_.doc in _NOTHING),
         "fields": (
-            f"{one.name}.{member.wire}"
-            for one in ir.types
-            for member in (one.fields if isinstance(one, ObjectIR) else ())
+            f"{type_.name}.{member.wire}"
+            for type_ in ir.types
+            for member in (type_.fields if isinstance(type_, ObjectIR) else ())
             if member.doc in _NOTHING and not _speaks_for_itself(member)
         ),
     }

@@ -1,7 +1,7 @@
 """The facts of a revision, as far as they follow from its schema.
 
 The schema takes precedence over inherited facts, and the revision's own file over the schema. A
-fact that is new, or that no schema shows in full, has `TODO` as its source: somebody has to read a
+fact that is new, or that no schema shows in full, has `TODO` as its source: a person must read a
 page.
 """
 
@@ -11,34 +11,34 @@ from typing import Any
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.instep.drafts import method_facts as methods
 from mcp_protogen.instep.drafts import types
-from mcp_protogen.instep.drafts.method_facts import Shown
+from mcp_protogen.instep.drafts.method_facts import SchemaFacts
 
 Json = dict[str, Any]
 
 
-def settled(stated: Json, shown: Shown) -> Json:
+def adapt(stated: Json, shown: SchemaFacts) -> Json:
     """Return merged facts, changed where the schema shows something else."""
 
-    def said(section: str) -> Json:
+    def facts_of(section: str) -> Json:
         found: Json = stated.get(section, {})
         return found
 
-    capabilities = methods.capabilities(said("capabilities"), shown)
-    errors = methods.errors(said("errors"), shown)
+    capabilities = methods.capabilities(facts_of("capabilities"), shown)
+    errors = methods.errors(facts_of("errors"), shown)
     sections: Json = {
-        "lifecycle": methods.lifecycle(said("lifecycle"), shown),
-        "rules": methods.rules(said("rules"), shown),
-        "methods": methods.methods(said("methods"), capabilities, errors, shown),
+        "lifecycle": methods.lifecycle(facts_of("lifecycle"), shown),
+        "rules": methods.rules(facts_of("rules"), shown),
+        "methods": methods.methods(facts_of("methods"), capabilities, errors, shown),
         "capabilities": capabilities,
         "errors": errors,
-        "meta_keys": types.meta_keys(said("meta_keys"), shown),
-        "types": types.types(said("types"), shown),
-        "content_blocks": types.content_blocks(said("content_blocks"), shown),
-        "unions": types.unions(said("unions"), shown),
-        "enums": types.enums(said("enums"), shown),
-        "open_strings": types.open_strings(said("open_strings"), shown),
-        "leniency": types.leniency(said("leniency"), shown),
-        "producer": types.producer(said("producer"), shown),
+        "meta_keys": types.meta_keys(facts_of("meta_keys"), shown),
+        "types": types.types(facts_of("types"), shown),
+        "content_blocks": types.content_blocks(facts_of("content_blocks"), shown),
+        "unions": types.unions(facts_of("unions"), shown),
+        "enums": types.enums(facts_of("enums"), shown),
+        "open_strings": types.open_strings(facts_of("open_strings"), shown),
+        "leniency": types.leniency(facts_of("leniency"), shown),
+        "producer": types.producer(facts_of("producer"), shown),
     }
     done = stated | {name: found for name, found in sections.items() if found or name in stated}
     if not done.get("content_blocks", True):
@@ -63,7 +63,7 @@ def step(before: Json, after: Json, section: str = "") -> Json:
 
 
 def filled_in(own: Json, additions: Json, section: str = "") -> Json:
-    """Return a file of facts with the additions that it does not have yet."""
+    """Return a file of facts with the missing additions."""
     done = dict(own)
     for name, value in additions.items():
         said = own.get(name)
@@ -75,7 +75,7 @@ def filled_in(own: Json, additions: Json, section: str = "") -> Json:
 
 
 def _is_fact(value: Json, section: str) -> bool:
-    """Return whether an object is stated as a whole, as those with a source are.
+    """Return whether an object is stated as a whole, like every object with a source.
 
     Methods are stated by member.
     """

@@ -24,8 +24,8 @@ _NOTIFIED = "notifications/"
 
 
 @dataclass(frozen=True)
-class Shown:
-    """A normalised schema, beside the snapshot that it was made of."""
+class SchemaFacts:
+    """A normalised schema, and its snapshot."""
 
     revision: str
     skeleton: Skeleton
@@ -38,7 +38,7 @@ class Shown:
 
     @cached_property
     def own(self) -> Sequence[str]:
-        """The types that the snapshot defines itself, without aliases and what is not a type."""
+        """The types that the snapshot itself defines, without aliases."""
         named = self.snapshot["$defs"].items()
         return sorted(
             name
@@ -53,7 +53,7 @@ class Shown:
         for name in self.own:
             schema: Json = self.snapshot["$defs"][name]
             places = {name: schema} | {
-                f"{name}.{key}": one for key, one in _members(schema).items()
+                f"{name}.{key}": member for key, member in _members(schema).items()
             }
             found += (
                 path
@@ -74,21 +74,21 @@ class Shown:
 
     @property
     def server_requests(self) -> bool:
-        """Return whether servers send requests of their own."""
+        """Return whether servers send requests."""
         found = self.methods.values()
-        return any(one.kind == "request" and "server" in one.senders for one in found)
+        return any(method.kind == "request" and "server" in method.senders for method in found)
 
     def has_type(self, name: object) -> bool:
         """Return whether there is a type of that name."""
         return name in self.definitions
 
 
-def lifecycle(stated: Json, shown: Shown) -> Json:
+def lifecycle(stated: Json, shown: SchemaFacts) -> Json:
     """Return the way sessions open, if the methods show it."""
     return stated if shown.era in (None, stated.get("era")) else {"era": shown.era, "source": TODO}
 
 
-def rules(stated: Json, shown: Shown) -> Json:
+def rules(stated: Json, shown: SchemaFacts) -> Json:
     """Return the switches of the message layer that types show."""
     batches = shown.has_type("JSONRPCBatchRequest")
     seen: Json = {
@@ -105,12 +105,12 @@ def rules(stated: Json, shown: Shown) -> Json:
     }
 
 
-def capabilities(stated: Json, shown: Shown) -> Json:
+def capabilities(stated: Json, shown: SchemaFacts) -> Json:
     """Return every capability path, with its facts."""
     return {role: _capabilities(stated.get(role, {}), role, shown) for role in ROLES}
 
 
-def _capabilities(stated: Json, role: Role, shown: Shown) -> Json:
+def _capabilities(stated: Json, role: Role, shown: SchemaFacts) -> Json:
     done: Json = {}
     for path, flag in shown.skeleton.capabilities[role].items():
         dotted = ".".join(path)
@@ -120,7 +120,7 @@ def _capabilities(stated: Json, role: Role, shown: Shown) -> Json:
     return done
 
 
-def methods(stated: Json, declared: Json, errors: Json, shown: Shown) -> Json:
+def methods(stated: Json, declared: Json, errors: Json, shown: SchemaFacts) -> Json:
     """Return every method, with the required capabilities and codes that still exist.
 
     `declared` are the facts about capabilities, and `errors` those about error codes.
@@ -132,7 +132,7 @@ def methods(stated: Json, declared: Json, errors: Json, shown: Shown) -> Json:
 
 
 def _method(
-    method: DerivedMethod, fact: Json | None, declared: Json, errors: Json, shown: Shown
+    method: DerivedMethod, fact: Json | None, declared: Json, errors: Json, shown: SchemaFacts
 ) -> Json:
     known = fact or {}
     plain = "NotificationParams" if method.kind == "notification" else "RequestParams"
@@ -153,7 +153,7 @@ def _method(
         "errors": {} if method.kind == "embedded" else _errors(known.get("errors", {}), errors),
         "since": known.get("since", shown.revision),
     }
-    done |= {"deprecated": _deprecated(method, known, shown), "source": known.get("source", TODO)}
+    done |= {"deprecated": _deprecation(method, known, shown), "source": known.get("source", TODO)}
     if variants := known.get("variants"):
         choices = variant_choices(done, shown.definitions)
         done["variants"] = {call: of for call, of in variants.items() if of in choices}
@@ -161,23 +161,23 @@ def _method(
     return {name: value for name, value in {**known, **done}.items() if name not in empty}
 
 
-def _deprecated(method: DerivedMethod, known: Json, shown: Shown) -> Any:
+def _deprecation(method: DerivedMethod, known: Json, shown: SchemaFacts) -> Any:
     marked = method.message in shown.deprecated
     return known.get("deprecated", shown.revision if marked else None)
 
 
-def _results(method: DerivedMethod, known: Json, shown: Shown) -> list[str]:
+def _results(method: DerivedMethod, known: Json, shown: SchemaFacts) -> list[str]:
     """Return the stated results that still exist, and those that the schema pairs with it."""
     stated = [name for name in known.get("results", ()) if shown.has_type(name)]
     return list(dict.fromkeys((*stated, *method.results)))
 
 
-def _phase(known: Json, shown: Shown) -> str:
+def _phase(known: Json, shown: SchemaFacts) -> str:
     phase: str = known.get("phase", "ready")
     return "any" if shown.era == "stateless" else phase
 
 
-def _traits(method: DerivedMethod, known: Json, shown: Shown) -> list[str]:
+def _traits(method: DerivedMethod, known: Json, shown: SchemaFacts) -> list[str]:
     if method.kind != "request":
         return []
     found = {*derived_traits(method, shown.definitions)}
@@ -203,7 +203,7 @@ def _is_declared(gate: str, declared: Json) -> bool:
 
 
 def _gates(method: DerivedMethod, declared: Json) -> Json:
-    """Return what a new method most likely needs: the capability of the same name.
+    """Return the likely requirements of a new method: the capability of the same name.
 
     The receiver of `things/list` declares `things`; the sender of
     `notifications/things/list_changed` declares `things.listChanged`.
@@ -223,8 +223,8 @@ def _camel(parts: list[str]) -> str:
     return text[:1].lower() + text[1:]
 
 
-def errors(stated: Json, shown: Shown) -> Json:
-    """Return the codes that the schema has types for, and those that are known besides.
+def errors(stated: Json, shown: SchemaFacts) -> Json:
+    """Return the codes with types in the schema, and the other known ones.
 
     A client that receives no requests sends no codes.
     """
@@ -242,14 +242,14 @@ def errors(stated: Json, shown: Shown) -> Json:
     return done
 
 
-def _inherited_error(fact: Json, shown: Shown) -> Json:
+def _inherited_error(fact: Json, shown: SchemaFacts) -> Json:
     if "data" in fact and not shown.has_type(fact["data"]):
         return {"name": fact["name"], "emit": "never", "source": TODO}
     emit = "server" if fact["emit"] == "both" and not shown.server_requests else fact["emit"]
     return {**fact, "emit": emit}
 
 
-def _codes(shown: Shown) -> Iterator[tuple[str, str, str | None]]:
+def _codes(shown: SchemaFacts) -> Iterator[tuple[str, str, str | None]]:
     """Yield the codes that are constants, with their names and the types of their data."""
     for name in shown.own:
         members = _members(shown.definitions[name])

@@ -1,4 +1,4 @@
-"""The rules that a step between two revisions lacks, each with possible choices.
+"""The missing rules of a step between two revisions, each with possible choices.
 
 The choices are found by trying: a choice settles its difference.
 """
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mcp_protogen.base.canonical import canonical
-from mcp_protogen.pipeline.derive import filled
+from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.derive.revision import Derived
 from mcp_protogen.pipeline.inputs.rules import (
     DIRECTIONS,
@@ -20,7 +20,7 @@ from mcp_protogen.pipeline.inputs.rules import (
 )
 from mcp_protogen.pipeline.inputs.todo import CHOICES, TODO
 from mcp_protogen.pipeline.normalise.references import target
-from mcp_protogen.pipeline.plans.tables import unsettled
+from mcp_protogen.pipeline.plans.tables import find_unsettled
 
 Json = dict[str, Any]
 _Open = Mapping[tuple[StepDirection, str], str]
@@ -37,14 +37,14 @@ class RevisionPair:
     newer: Derived
 
     def open(self, translation: Translation) -> _Open:
-        """Return what the rules leave undecided, by direction and place."""
-        return unsettled(self.older.ir, self.newer.ir, (translation,))
+        """Return the undecided differences, by direction and place."""
+        return find_unsettled(self.older.ir, self.newer.ir, (translation,))
 
 
 def rules_file(own: Json | None, step: RevisionPair) -> Json:
     """Return the rules file of the newer revision, with an entry for each undecided difference.
 
-    An entry that nobody has edited is removed once its difference is gone.
+    An unedited entry is removed once its difference is gone.
     """
     newer = step.newer.ir.id
     document = own or {"older": step.older.ir.id, "became": {}, "rules": [], "errors": []}
@@ -57,7 +57,7 @@ def rules_file(own: Json | None, step: RevisionPair) -> Json:
 
 
 def _is_moot(entry: Json, found: _Open) -> bool:
-    """Return whether an entry is an unedited one of ours, and nothing about it is open."""
+    """Return whether an entry is an unedited draft, and its difference is decided."""
     ours = entry["reason"] == TODO and entry["source"] == TODO
     places = list(_open_places(entry))
     return ours and bool(places) and not any(key in found for key in places)
@@ -70,8 +70,8 @@ def _open_places(entry: Json) -> Iterator[tuple[StepDirection, str]]:
 
 
 def _entries(missing: _Open, translation: Translation, step: RevisionPair) -> Iterator[Json]:
-    added = _settled("add", missing, translation, step)
-    kept = _settled("keep", missing, translation, step)
+    added = _find_settled("add", missing, translation, step)
+    kept = _find_settled("keep", missing, translation, step)
     grouped: dict[bytes, Json] = {}
     for (direction, at), what in missing.items():
         there = step.newer if direction == "up" else step.older
@@ -87,7 +87,7 @@ def _entries(missing: _Open, translation: Translation, step: RevisionPair) -> It
     yield from grouped.values()
 
 
-def _settled(
+def _find_settled(
     do: Verb, missing: _Open, translation: Translation, step: RevisionPair
 ) -> set[tuple[StepDirection, str]]:
     """Return the differences that a rule with this verb would settle."""
@@ -109,4 +109,4 @@ def _values(at: str, there: Derived) -> list[Any]:
     while "$ref" in listed:
         listed = definitions[target(listed["$ref"])]
     values = [listed["const"]] if "const" in listed else listed.get("enum", _PLAINEST)
-    return [value for value in values if filled.fits(value, schema, definitions)]
+    return [value for value in values if fillings.fits(value, schema, definitions)]

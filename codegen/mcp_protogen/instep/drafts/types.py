@@ -6,19 +6,19 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.instep.drafts.method_facts import Shown
-from mcp_protogen.pipeline.derive import filled
+from mcp_protogen.instep.drafts.method_facts import SchemaFacts
+from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.todo import TODO
 from mcp_protogen.pipeline.normalise.references import target
 
 Json = dict[str, Any]
 
-# Rules for senders that a schema may come to state itself, with the keyword that does.
+# Rules for senders that later schemas may state, with the keyword for that.
 _STATED_BY = {"max_items": "maxItems", "starts_with": "pattern"}
 
 
-def types(stated: Json, shown: Shown) -> Json:
+def types(stated: Json, shown: SchemaFacts) -> Json:
     """Return the marks of types and members (open, deprecated) that still hold."""
     done = {
         kind: {path: fact for path, fact in entries.items() if _holds(kind, path, shown)}
@@ -31,31 +31,31 @@ def types(stated: Json, shown: Shown) -> Json:
     return done
 
 
-def _holds(kind: str, path: str, shown: Shown) -> bool:
+def _holds(kind: str, path: str, shown: SchemaFacts) -> bool:
     return _is_there(path, shown) and (kind != "open" or _is_extension(path, shown))
 
 
-def _is_extension(name: str, shown: Shown) -> bool:
+def _is_extension(name: str, shown: SchemaFacts) -> bool:
     """Return whether a type may extend `Result`, if it is a result at all."""
     members = shown.definitions.get("Result", {}).get("properties", {}).keys()
     own = shown.definitions[name].get("properties", {}).keys()
     return not name.endswith("Result") or members <= own
 
 
-def _open(shown: Shown) -> Iterator[str]:
+def _open(shown: SchemaFacts) -> Iterator[str]:
     """Yield the types that extend `Result` or `MetaObject`, which accept any further members."""
     for name in shown.own:
         if name.endswith("MetaObject") or (name.endswith("Result") and _is_extension(name, shown)):
             yield name
 
 
-def _is_there(path: str, shown: Shown) -> bool:
+def _is_there(path: str, shown: SchemaFacts) -> bool:
     owner, _, member = path.partition(".")
     schema = shown.definitions.get(owner)
     return schema is not None and (not member or member in schema.get("properties", {}))
 
 
-def content_blocks(stated: Json, shown: Shown) -> Json:
+def content_blocks(stated: Json, shown: SchemaFacts) -> Json:
     """Return the kinds of content that a union of them may have."""
     known = [name for name in stated.get("types", ()) if shown.has_type(name)]
     unions = [arms for arms in (_arms(schema) for schema in shown.definitions.values()) if arms]
@@ -70,8 +70,8 @@ def _is_block(schema: Json) -> bool:
     return "const" in schema.get("properties", {}).get("type", {})
 
 
-def unions(stated: Json, shown: Shown) -> Json:
-    """Return every union that the schema names; new arms come last until somebody orders them."""
+def unions(stated: Json, shown: SchemaFacts) -> Json:
+    """Return every union that the schema names; new arms come last until a person orders them."""
     done: Json = {}
     for name in (*stated, *(name for name in shown.own if name not in stated)):
         schema = shown.definitions.get(name, {})
@@ -91,7 +91,7 @@ def _arms(schema: Json) -> list[str]:
     return named if len(named) == len(arms) else []
 
 
-def enums(stated: Json, shown: Shown) -> Json:
+def enums(stated: Json, shown: SchemaFacts) -> Json:
     """Return every closed set of strings, in the order of a known one with the same strings."""
     known = {frozenset(fact["values"]): fact for fact in stated.values()}
     done: Json = {}
@@ -108,7 +108,7 @@ def enums(stated: Json, shown: Shown) -> Json:
     return done
 
 
-def _enums(shown: Shown) -> Iterator[tuple[str, list[str]]]:
+def _enums(shown: SchemaFacts) -> Iterator[tuple[str, list[str]]]:
     for name, schema in shown.definitions.items():
         places = {name: schema} | {
             f"{name}.{member}": inner for member, inner in schema.get("properties", {}).items()
@@ -119,7 +119,7 @@ def _enums(shown: Shown) -> Iterator[tuple[str, list[str]]]:
                 yield path, values
 
 
-def open_strings(stated: Json, shown: Shown) -> Json:
+def open_strings(stated: Json, shown: SchemaFacts) -> Json:
     """Return the open strings that still exist, also in types that have them now.
 
     A published schema repeats in every type what the types have in common.
@@ -133,25 +133,25 @@ def open_strings(stated: Json, shown: Shown) -> Json:
     return done
 
 
-def _member(owner: str, member: str, shown: Shown) -> Any:
+def _member(owner: str, member: str, shown: SchemaFacts) -> Any:
     return shown.definitions.get(owner, {}).get("properties", {}).get(member)
 
 
-def leniency(stated: Json, shown: Shown) -> Json:
-    """Return the exceptions that receivers still have to make from the schema."""
+def leniency(stated: Json, shown: SchemaFacts) -> Json:
+    """Return the exceptions from the schema that receivers must still make."""
     return {name: fact for name, fact in stated.items() if _is_readable(fact, shown)}
 
 
-def _is_readable(fact: Json, shown: Shown) -> bool:
+def _is_readable(fact: Json, shown: SchemaFacts) -> bool:
     owner, _, member = fact["where"].partition(".")
     schema = _member(owner, member, shown)
-    return schema is not None and filled.fits(fact["value"], schema, shown.definitions)
+    return schema is not None and fillings.fits(fact["value"], schema, shown.definitions)
 
 
-def producer(stated: Json, shown: Shown) -> Json:
-    """Return the extra rules for senders that the schema allows and does not state itself."""
+def producer(stated: Json, shown: SchemaFacts) -> Json:
+    """Return the extra rules for senders that the schema allows but does not state."""
     facts = Facts(shown.revision, {"producer": stated}, shown.revision)
-    unkept = {one.fact for one in filled.unkept(shown.definitions, facts)}
+    unkept = {filling.fact for filling in fillings.impossible_fillings(shown.definitions, facts)}
     return {
         name: fact
         for name, fact in stated.items()
@@ -159,7 +159,7 @@ def producer(stated: Json, shown: Shown) -> Json:
     }
 
 
-def _is_needed(fact: Json, shown: Shown) -> bool:
+def _is_needed(fact: Json, shown: SchemaFacts) -> bool:
     owner, _, member = fact["where"].partition(".")
     schema = shown.definitions.get(owner, {})
     if member not in schema.get("properties", {}):
@@ -170,7 +170,7 @@ def _is_needed(fact: Json, shown: Shown) -> bool:
     return keyword is None or keyword not in schema["properties"][member]
 
 
-def meta_keys(stated: Json, shown: Shown) -> Json:
+def meta_keys(stated: Json, shown: SchemaFacts) -> Json:
     """Return the keys of `_meta` that the schema gives a type."""
     done = {key: fact for key, fact in stated.items() if _is_carried(fact, shown)}
     for key, fact in sorted(_meta_keys(shown).items()):
@@ -178,7 +178,7 @@ def meta_keys(stated: Json, shown: Shown) -> Json:
     return done
 
 
-def _is_carried(fact: Json, shown: Shown) -> bool:
+def _is_carried(fact: Json, shown: SchemaFacts) -> bool:
     named = fact["type"] in shown.definitions or fact["type"][:1].islower()
     return named and all(shown.has_type(carrier) for carrier in fact.get("of", ()))
 
@@ -193,7 +193,7 @@ class _Use:
     required: bool
 
 
-def _meta_keys(shown: Shown) -> Json:
+def _meta_keys(shown: SchemaFacts) -> Json:
     everyone: dict[str, set[str]] = {}
     found: dict[str, list[_Use]] = {}
     for kind, carrier, schema in _with_meta(shown):
@@ -215,7 +215,7 @@ def _meta_key(uses: Sequence[_Use], everyone: Mapping[str, set[str]]) -> Json:
     return fact | {"type": uses[0].type, "required": required, "source": TODO}
 
 
-def _with_meta(shown: Shown) -> Iterator[tuple[str, str, Json]]:
+def _with_meta(shown: SchemaFacts) -> Iterator[tuple[str, str, Json]]:
     """Yield the messages that are sent, by kind and type, with the type of their `_meta`."""
     for method in shown.methods.values():
         if method.kind == "embedded":
@@ -225,7 +225,7 @@ def _with_meta(shown: Shown) -> Iterator[tuple[str, str, Json]]:
         yield from (("result", result, _meta(result, shown)) for result in method.results)
 
 
-def _meta(name: str, shown: Shown) -> Json:
+def _meta(name: str, shown: SchemaFacts) -> Json:
     schema = shown.definitions.get(name, {}).get("properties", {}).get("_meta", {})
     named = shown.definitions.get(target(schema["$ref"]), {}) if "$ref" in schema else schema
     return named if is_object(named) else {}

@@ -1,1 +1,1 @@
-"""Updates from the specification: what has moved at its source, and what that means."""
+"""Updates from the specification: the schemas that have moved at their source, and the effects."""

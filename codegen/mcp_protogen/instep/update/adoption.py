@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mcp_protogen.base.canonical import parse_json, pretty, sha256
 from mcp_protogen.base.names import EXTENSION_HINT, REVISION_HINT, is_extension, is_revision
-from mcp_protogen.base.printable import listed
+from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.base.problems import Problem, ProblemError, raise_errors
 from mcp_protogen.pipeline.inputs import metacheck
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
@@ -45,7 +45,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,40}")
 class Origin:
     """The origin of published bytes, as far as it is known; `date` is written YYYY-MM-DD.
 
-    `repository` is for what is pinned for the first time; the default is the official one.
+    `repository` is for the first pin of a revision or extension; the default is the official one.
     """
 
     spec_path: str | None = None
@@ -111,9 +111,9 @@ def add(
 
 
 def _usual_place(name: str, place: str, kind: Pinnable) -> tuple[str, str]:
-    """Return the repository of a published file and its path there, where nobody has said it."""
+    """Return the usual repository of a published file, and its path there."""
     if kind is EXTENSION:
-        # Each official extension has a repository, and each of these another layout.
+        # Each official extension has its own repository with its own layout.
         return f"{_OWNER}/ext-{name}", place
     return REPOSITORY, f"schema/{name}/schema.json"
 
@@ -126,7 +126,7 @@ def verification(
 ) -> RunReport:
     """Return a report on the snapshot of one revision or extension, or of all of them.
 
-    `against` has the name and the bytes of a published file, and the one is verified against it.
+    `against` has the name and the bytes of a published file, with which the snapshot is compared.
     Raise `ProblemError` for wrong use, an unknown name, or bytes that are not a schema.
     """
     if against and revision is None and extension is None:
@@ -151,30 +151,36 @@ def verification(
 def _verified_revisions(
     name: str | None, other: str | None, against: tuple[str, bytes] | None, folder: Path | None
 ) -> tuple[Verification, ...]:
-    """Return the verification of one revision, or of all unless something else is named."""
+    """Return the verification of one revision, or of all if nothing is named."""
     if name is not None:
         return (verify(name, against, folder),)
     return (
-        () if other is not None else tuple(verify(one, None, folder) for one in load_pins(folder))
+        ()
+        if other is not None
+        else tuple(verify(revision, None, folder) for revision in load_pins(folder))
     )
 
 
 def _verified_extensions(
     name: str | None, other: str | None, against: tuple[str, bytes] | None, folder: Path | None
 ) -> tuple[Verification, ...]:
-    """Return the verification of one extension, or of all unless something else is named."""
+    """Return the verification of one extension, or of all if nothing is named."""
     if name is None and other is not None:
         return ()
     known, place = extension_names(folder), extensions_folder(folder)
     written = {*known} - load_extension_pins(folder).keys()
     return tuple(
-        _of_written(one, against) if one in written else verify(one, against, place, EXTENSION)
-        for one in (known if name is None else [name])
+        (
+            _of_written(extension, against)
+            if extension in written
+            else verify(extension, against, place, EXTENSION)
+        )
+        for extension in (known if name is None else [name])
     )
 
 
 def _of_written(extension: str, against: tuple[str, bytes] | None) -> Verification:
-    """Verify an extension of which no schema is pinned, because its facts have its types."""
+    """Verify an extension without a pinned schema: its facts have its types."""
     message = "no schema is published, so its facts have its types"
     if against is None:
         return Verification(extension, message)
@@ -204,11 +210,13 @@ def verify(
     place, content = against
     structure = structure_in(content, place)
     pointers = tuple(differences(parse_json(snapshot, revision), structure))
-    publication = pin.known(sha256(content))
+    publication = pin.find_publication(sha256(content))
     if publication is pin.published and not pointers:
         return Verification(revision, f"the snapshot is {place} without its prose")
     problem = _mismatch(pin, publication, pointers, place)
-    others = [name for name in pins if name != revision and pins[name].known(sha256(content))]
+    others = [
+        name for name in pins if name != revision and pins[name].find_publication(sha256(content))
+    ]
     if others:
         problem = problem._replace(hint=f"this is a publication of {others[0]}")
     return Verification(revision, f"the snapshot does not stand for {place}", (problem,))
@@ -217,7 +225,7 @@ def verify(
 def _mismatch(
     pin: Pin, publication: Publication | None, pointers: tuple[str, ...], place: str
 ) -> Problem:
-    where = listed(pointers, _SHOWN) if pointers else "only in prose"
+    where = summarize_list(pointers, _SHOWN) if pointers else "only in prose"
     if publication is pin.published:
         message = f"this is the pinned file, but its snapshot differs from it: {where}"
         return Problem("snapshot-differs", message, place)
@@ -233,8 +241,8 @@ def _mismatch(
 
 
 def _next(before: Pin, digest: str, origin: Origin, changed: tuple[str, ...]) -> Publication:
-    """Return the publication to pin: a new one, or a known one with more that is known of it."""
-    known = before.known(digest)
+    """Return the publication to pin: a new one, or a known one with more details."""
+    known = before.find_publication(digest)
     if known is None:
         return Publication(digest, origin.spec_commit, origin.date, changed, origin.note)
     return known._replace(

@@ -19,7 +19,7 @@ from mcp_protogen.pipeline.inputs.pins import REVISION, Pin, Pinnable, Pins, Pub
 from mcp_protogen.pipeline.sources.source import Published, SchemaSource, SourceListing, path_of
 
 DRAFT = "draft"
-"""The specification's name for the revision that is being written."""
+"""The specification's name for the next revision."""
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -29,11 +29,11 @@ class CandidateState(StrEnum):
     SAME = "same"
     """The bytes are those of the pin."""
     MOVED = "moved"
-    """The pinned file has other bytes now, which were never pinned."""
+    """The file has new bytes, which were never pinned."""
     BEHIND = "behind"
     """The bytes are those of an earlier publication, which was pinned before."""
     NEW = "new"
-    """No pin has this revision."""
+    """The revision is not pinned."""
     COPY = "copy"
     """A draft that is not pinned has the bytes of a pinned revision: there is no draft now."""
 
@@ -65,7 +65,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """The result of looking at a source: candidates by revision, and warnings."""
+    """The candidates of a source, and warnings."""
 
     candidates: tuple[Candidate, ...]
     notices: tuple[Problem, ...] = ()
@@ -75,7 +75,7 @@ class Candidates:
 class Wanted:
     """The revisions to look at, or all if none is named; never the `ignored` ones.
 
-    Of another `kind` they are extensions, all of which are named.
+    If `kind` says extensions, all of them are named.
     """
 
     revisions: tuple[str, ...] = ()
@@ -91,12 +91,12 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
     """Return the wanted revisions that `source` has.
 
     Raise `ProblemError`: `unreadable-source`, `unsafe-name`, `unknown-revision`, `not-published`
-    for a named revision that is pinned but missing, `not-a-source` if there is nothing at all.
+    for a named revision that is pinned but missing, `not-a-source` if it has no schema.
     """
     raise_errors(
         problem for revision in wanted.revisions for problem in unsafe(revision, wanted.kind)
     )
-    # The file of an extension is where its pin says, and nowhere else.
+    # The file of an extension can only be where its pin says.
     listing = source.listing() if wanted.kind is REVISION else SourceListing(())
     paths = _paths(pins, listing, wanted)
     # The first unreadable file ends the search, because the server is probably down.
@@ -105,10 +105,10 @@ def look(source: SchemaSource, pins: Pins, wanted: Wanted) -> Candidates:
     absent = [revision for revision in paths if revision not in read]
     _refuse_unknown(source, pins, listing, wanted, absent)
     if not read:
-        raise _nothing(source, paths)
+        raise _no_schema_error(source, paths)
     candidates = (
-        replace(_candidate(name, paths[name], one, pins, source), kind=wanted.kind)
-        for name, one in read.items()
+        replace(_candidate(name, paths[name], published, pins, source), kind=wanted.kind)
+        for name, published in read.items()
     )
     notices = (*listing.notices, *_missing(source, pins, absent), *_unseen(source, listing, wanted))
     return Candidates(tuple(candidates), notices)
@@ -134,9 +134,9 @@ def _candidate(
 ) -> Candidate:
     digest = sha256(published.content)
     pin = pins.get(revision)
-    others = [name for name, one in pins.items() if one.published.sha256 == digest]
+    others = [name for name, known_pin in pins.items() if known_pin.published.sha256 == digest]
     twin = next((name for name in reversed(others) if name != revision), "")
-    known = pin.known(digest) if pin else None
+    known = pin.find_publication(digest) if pin else None
     if pin is None:
         state = CandidateState.COPY if twin and is_draft(revision) else CandidateState.NEW
     elif known is None:
@@ -172,7 +172,7 @@ def _owner(revision: str, pins: Pins) -> str | None:
     return next((name for name in pins if pins[name].spec_path == path_of(revision)), None)
 
 
-def _nothing(source: SchemaSource, paths: Mapping[str, str]) -> ProblemError:
+def _no_schema_error(source: SchemaSource, paths: Mapping[str, str]) -> ProblemError:
     looked = ", ".join([*paths.values()][:3]) or path_of("<revision>")
     message = "there is no published schema here"
     hint = f"it should have {looked}; name the place above the folder schema"
@@ -187,8 +187,8 @@ def _missing(source: SchemaSource, pins: Pins, absent: Sequence[str]) -> Iterato
 
 
 def _unseen(source: SchemaSource, listing: SourceListing, wanted: Wanted) -> Iterator[Problem]:
-    """Yield a warning if new revisions could not be looked for."""
+    """Yield a warning if the search for new revisions failed."""
     if listing.incomplete and not wanted.revisions:
-        message = f"new revisions could not be looked for: {listing.incomplete}"
-        hint = "name a revision to look for it, or a clone of the specification with --source"
+        message = f"cannot search for new revisions: {listing.incomplete}"
+        hint = "name the revisions, or a clone of the specification with --source"
         yield Problem("not-looked-for", message, source.name, hint=hint, level=Level.WARNING)

@@ -1,4 +1,4 @@
-"""The consequences of a published file that has moved, or of a new one."""
+"""The effects of a published file that has moved, or of a new one."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.update.candidates import Candidate
-from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, undecided
+from mcp_protogen.instep.update.undecided import OpenDecisions, SchemaFolder, find_open_decisions
 from mcp_protogen.pipeline.config import GivenFile
 from mcp_protogen.pipeline.inputs import metacheck
-from mcp_protogen.pipeline.inputs.ledger import PatchFit, mended
+from mcp_protogen.pipeline.inputs.patch_fit import PatchFit, apply_fitting
 from mcp_protogen.pipeline.inputs.pins import EXTENSION, nearest_revision, read_snapshot
 from mcp_protogen.pipeline.inputs.snapshot import differences, structure_in
 from mcp_protogen.pipeline.reports.change import Comparison
@@ -19,13 +19,13 @@ _SHORT = 12
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A candidate, and what the user should know before accepting it.
+    """A candidate, and the facts for the decision to accept it.
 
     `basis` is the pinned revision it is compared with: itself, or the nearest one for a new
-    revision. `pointers` are the places in the snapshot that differ from the basis; there are none
-    if only prose differs. `comparison` is None if the file could not be understood;
-    `undecided.wrong` then has the reason. `patches` are those of the basis: a new revision may
-    repeat a mistake that was corrected there.
+    revision. `pointers` are the places in the snapshot that differ from the basis; empty if only
+    prose differs. `comparison` is None if the file could not be understood; `undecided.wrong` then
+    has the reason. `patches` are those of the basis: a new revision may repeat a mistake that was
+    corrected there.
     """
 
     candidate: Candidate
@@ -37,27 +37,27 @@ class Finding:
 
     @property
     def only_prose(self) -> bool:
-        """Return whether nothing but descriptions and the like differs."""
+        """Return whether only descriptions and the like differ."""
         return not self.pointers
 
 
 def examine(candidate: Candidate, schemas: SchemaFolder) -> Finding:
-    """Return everything about one candidate; raise `ProblemError` if its bytes are no schema."""
+    """Return everything about one candidate; raise `ProblemError` for bytes without a schema."""
     place = place_of(candidate)
     structure = structure_in(candidate.published.content, place)
     metacheck.check(structure, place)
     basis = _basis(candidate, schemas)
     snapshot = read_snapshot(basis, schemas.folder, kind=schemas.kind)
     pointers = tuple(differences(parse_json(snapshot, basis), structure))
-    open_questions = undecided(candidate.revision, structure, schemas)
-    comparison, wrong = _compared(candidate, basis, snapshot if pointers else b"")
-    ledger, ledger_place = schemas.ledger(basis)
+    open_questions = find_open_decisions(candidate.revision, structure, schemas)
+    comparison, wrong = _compare(candidate, basis, snapshot if pointers else b"")
+    entries, patches_place = schemas.patches(basis)
     return Finding(
         candidate,
         basis,
         pointers,
         comparison,
-        mended(structure, ledger, ledger_place, schemas.beside(basis)).fits,
+        apply_fitting(structure, entries, patches_place, schemas.beside(basis)).fits,
         replace(open_questions, wrong=_once(open_questions.wrong, wrong)),
     )
 
@@ -77,7 +77,7 @@ def _basis(candidate: Candidate, schemas: SchemaFolder) -> str:
     return nearest
 
 
-def _compared(
+def _compare(
     candidate: Candidate, basis: str, snapshot: bytes
 ) -> tuple[Comparison | None, tuple[Problem, ...]]:
     """Return the comparison of both schemas as published, without our patches.

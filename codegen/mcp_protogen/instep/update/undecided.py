@@ -1,4 +1,4 @@
-"""The open decisions about a schema that was found: facts, and rules of translation.
+"""The open decisions about a found schema: facts, and rules of translation.
 
 This does what generation would do, except writing: the schema is derived with the patches that fit,
 and translated from and to its neighbours among the pinned revisions.
@@ -13,10 +13,10 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.compare.extensions import fitting
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended import extended
+from mcp_protogen.pipeline.derive.extended_revision import extend_revision
 from mcp_protogen.pipeline.derive.revision import derive_revision
 from mcp_protogen.pipeline.inputs import extensions, patches, sources
-from mcp_protogen.pipeline.inputs.ledger import mended
+from mcp_protogen.pipeline.inputs.patch_fit import apply_fitting
 from mcp_protogen.pipeline.inputs.pins import (
     EXTENSION,
     REVISION,
@@ -48,19 +48,19 @@ class SchemaFolder:
         whole = self.folder.parent if self.kind is EXTENSION else self.folder
         return whole if (whole / "descriptions.json").is_file() else schema_folder()
 
-    def ledger(self, name: str) -> tuple[tuple[Json, ...], str]:
-        """Return the ledger of a revision or extension, and the place of its file."""
+    def patches(self, name: str) -> tuple[tuple[Json, ...], str]:
+        """Return the patches of a revision or extension, and the place of its file."""
         if self.kind is EXTENSION:
             folder = extensions_folder(self.facts_folder)
-            return patches.ledger_of(folder, name), extension_place(name, "patches.json")
-        return patches.ledger_of(self.facts_folder, name), f"schema/{name}/patches.json"
+            return patches.load_patches(folder, name), extension_place(name, "patches.json")
+        return patches.load_patches(self.facts_folder, name), f"schema/{name}/patches.json"
 
     def beside(self, name: str) -> Json:
         """Return the definitions that an extension may use; none for a revision."""
         if self.kind is not EXTENSION:
             return {}
         revision = extensions.load(name, self.facts_folder).newest
-        found: Json = sources.pinned(revision, self.facts_folder).schema["$defs"]
+        found: Json = sources.load_pinned(revision, self.facts_folder).schema["$defs"]
         return found
 
 
@@ -72,8 +72,8 @@ class OpenDecisions:
     wrong: tuple[Problem, ...] = ()
 
 
-def undecided(revision: str, structure: Json, schemas: SchemaFolder) -> OpenDecisions:
-    """Return what is open about a published file of a revision, whose snapshot is `structure`."""
+def find_open_decisions(revision: str, structure: Json, schemas: SchemaFolder) -> OpenDecisions:
+    """Return the open decisions about a published file with the snapshot `structure`."""
     if schemas.kind is EXTENSION:
         return _of_extension(revision, structure, schemas)
     try:
@@ -89,21 +89,25 @@ def _of_extension(name: str, structure: Json, schemas: SchemaFolder) -> OpenDeci
     try:
         pinned = extensions.load(name, schemas.facts_folder)
         found = replace(pinned, schema=structure)
-        core = sources.pinned(found.newest, schemas.facts_folder)
+        core = sources.load_pinned(found.newest, schemas.facts_folder)
         fits, notes = fitting(found, core)
-        made = extended(replace(found, ledger=fits.ledger), core)
+        made = extend_revision(replace(found, patches=fits.patches), core)
     except ProblemError as error:
         return OpenDecisions(wrong=error.problems)
-    mine = (one for one in made.derived.warnings if one.place in (found.place, found.facts_place))
-    return OpenDecisions((*(one for one in notes if one.code == "derived-facts"), *mine))
+    mine = (
+        warning
+        for warning in made.derived.warnings
+        if warning.place in (found.place, found.facts_place)
+    )
+    return OpenDecisions((*(note for note in notes if note.code == "derived-facts"), *mine))
 
 
 def _source(revision: str, structure: Json, schemas: SchemaFolder) -> RevisionSource:
     place = f"schema/{revision}/schema.json"
     source = sources.of_snapshot(revision, schemas.facts_folder, structure, place, {})
-    patched = mended(structure, source.ledger, source.ledger_place)
+    patched = apply_fitting(structure, source.patches, source.patches_place)
     hint = f"pin it; mcp-gen schema draft-facts {revision} then writes what follows"
-    return replace(source, schema=patched.schema, ledger=(), notes=(), facts_hint=hint)
+    return replace(source, schema=patched.schema, patches=(), notes=(), facts_hint=hint)
 
 
 def _rules(found: RevisionIR, schemas: SchemaFolder) -> tuple[Problem, ...]:
@@ -111,7 +115,7 @@ def _rules(found: RevisionIR, schemas: SchemaFolder) -> tuple[Problem, ...]:
     problems: list[Problem] = []
     for neighbour in _neighbours(found.id, schemas.pins):
         try:
-            other = _pinned(neighbour, schemas)
+            other = _derive_pinned(neighbour, schemas)
             older, newer = (other, found) if neighbour < found.id else (found, other)
             options = GenerationOptions(revisions=(older.id, newer.id))
             pair_tables(older, newer, between(schemas.facts_folder, older.id, newer.id, options))
@@ -129,6 +133,6 @@ def _neighbours(revision: str, pins: Pins) -> Iterator[str]:
         yield min(after)
 
 
-def _pinned(revision: str, schemas: SchemaFolder) -> RevisionIR:
+def _derive_pinned(revision: str, schemas: SchemaFolder) -> RevisionIR:
     structure = pinned_structure(revision, schemas.folder)
     return derive_revision(_source(revision, structure, schemas)).ir

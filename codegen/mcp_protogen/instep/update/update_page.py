@@ -1,4 +1,4 @@
-"""The page of `mcp-gen update`, from options to what has moved."""
+"""The page of `mcp-gen update`: options in, moved schemas out."""
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.update.pages import UpdateFormat, render
@@ -6,11 +6,11 @@ from mcp_protogen.instep.update.updating import UpdateOptions, update
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 
 _WITH_NOTICES = (UpdateFormat.JSON, UpdateFormat.GITHUB)
-"""The forms of which notices are a part."""
+"""The forms that include notices."""
 
 
 def update_page(options: UpdateOptions, view: View) -> FindingsPage:
-    """Look at published schemas, and return the page of what has moved.
+    """Look at published schemas, and return the page of the moved ones.
 
     A command fails if something has moved and is not accepted. Raise `ProblemError`.
     """

@@ -1,4 +1,4 @@
-"""One look at a source: what has moved, what it means, and what to accept."""
+"""One look at a source: the moved schemas, their effects, and the choice to accept one."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -40,7 +40,7 @@ from mcp_protogen.pipeline.sources.source import SchemaSource
 
 @dataclass(frozen=True, slots=True)
 class UpdateOptions:
-    """The arguments of the user; None or empty where nothing was said."""
+    """The arguments of the user; None or empty where the user gave none."""
 
     wanted: Wanted = field(default_factory=Wanted)
     source: str | None = None
@@ -62,7 +62,7 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class UpdateResult:
-    """The result of a look; `accepted` is the pin as it is now, if one was moved."""
+    """The result of a look; `accepted` is the new pin, if one was moved."""
 
     options: UpdateOptions
     source: SchemaSource
@@ -73,13 +73,13 @@ class UpdateResult:
 
 
 def update(options: UpdateOptions) -> UpdateResult:
-    """Look at a source, and accept a file if that was asked for; write nothing else.
+    """Look at a source, and accept a file if `options` names one; write nothing else.
 
-    If a file is accepted, only that is news, with the work that is left. Raise `ProblemError` with
-    all obstacles; then nothing has changed.
+    An accepted file is the only news, with the remaining work. Raise `ProblemError` with all
+    obstacles, before any change.
     """
     if options.cache is not None and options.cache.exists() and not options.cache.is_dir():
-        message = "the cache has to be a folder"
+        message = "the cache must be a folder"
         raise ProblemError(Problem("bad-cache", message, str(options.cache)))
     folder = options.folder or schema_folder()
     kind, paths = options.wanted.kind, list[str]()
@@ -93,9 +93,9 @@ def update(options: UpdateOptions) -> UpdateResult:
     source = open_source(_wherever(options, pins, folder), options.ref, options.cache, paths)
     found = _look(source, pins, options)
     if options.accept is None:
-        concerned = [one for one in found.candidates if one.state.is_news]
+        concerned = [candidate for candidate in found.candidates if candidate.state.is_news]
     else:
-        concerned = [chosen(found.candidates, options.accept)]
+        concerned = [choose_candidate(found.candidates, options.accept)]
     # A large tree takes long to search, and without news its packages do not matter.
     packages = named if options.packages or not concerned else packages_below(Path())
     news = _news(concerned, SchemaFolder(pins, folder, kind), packages)
@@ -105,7 +105,7 @@ def update(options: UpdateOptions) -> UpdateResult:
 
 
 def _pins_of_extensions(names: Iterable[str], folder: Path) -> Pins:
-    """Return the pins of these extensions alone, because each has a repository of its own."""
+    """Return the pins of these extensions alone, because each has its own repository."""
     pins, known = load_extension_pins(folder), extension_names(folder)
     for name in names:
         if name in known and name not in pins:
@@ -122,7 +122,7 @@ def _look(source: SchemaSource, pins: Pins, options: UpdateOptions) -> Candidate
         if options.source is not None or error.problems[0].hint:
             raise
         hint = "if it cannot be reached, name a clone of the specification with --source"
-        raise ProblemError(*(one._replace(hint=hint) for one in error.problems)) from error
+        raise ProblemError(*(problem._replace(hint=hint) for problem in error.problems)) from error
 
 
 def _news(
@@ -144,7 +144,7 @@ def _news(
 
 
 def _wherever(options: UpdateOptions, pins: Pins, folder: Path) -> str:
-    """Return the source that was named, or the repository that all pins come from."""
+    """Return the named source, or the repository that all pins come from."""
     if options.source == "":
         raise ProblemError(Problem("not-a-source", "--source is empty", "--source"))
     if options.source is not None:
@@ -163,10 +163,10 @@ SHORTEST = 12
 _DIGEST = re.compile(rf"[0-9a-f]{{{SHORTEST},64}}")
 
 
-def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
+def choose_candidate(candidates: Sequence[Candidate], accepted: str) -> Candidate:
     """Return the one candidate whose digest begins with `accepted`.
 
-    A candidate that is already pinned is returned only if there is no other. Raise `ProblemError`:
+    A candidate that is already pinned is returned only if no other matches. Raise `ProblemError`:
     `bad-digest`, or `unknown-candidate` with the existing ones. If the source has changed since the
     digest was shown, nothing matches.
     """
@@ -175,18 +175,20 @@ def chosen(candidates: Sequence[Candidate], accepted: str) -> Candidate:
         hint = f"pass the sha256 that was shown, or at least its first {SHORTEST} digits"
         message = f"{accepted!r:.80} is not a sha256 or the beginning of one"
         raise ProblemError(Problem("bad-digest", message, "--accept", hint=hint))
-    having = [one for one in candidates if one.sha256.startswith(wanted)]
-    # Accepting a pinned file again does no harm, and finishes the work of a killed run.
-    matching = [one for one in having if one.state is not CandidateState.SAME] or having
+    having = [candidate for candidate in candidates if candidate.sha256.startswith(wanted)]
+    # Accepting a pinned file again is harmless, and finishes the work of a killed run.
+    matching = [
+        candidate for candidate in having if candidate.state is not CandidateState.SAME
+    ] or having
     if len(matching) == 1:
         return matching[0]
     if matching:
-        names = ", ".join(one.revision for one in matching)
+        names = ", ".join(candidate.revision for candidate in matching)
         message = f"{wanted} is published for several revisions: {names}"
         hint = "name the revision that you mean"
     else:
         message = f"no file at the source has a sha256 that begins with {wanted}"
-        hint = _offered(candidates)
+        hint = _possible_hint(candidates)
     raise ProblemError(Problem("unknown-candidate", message, "--accept", hint=hint))
 
 
@@ -203,10 +205,10 @@ def accept(candidate: Candidate, note: str, folder: Path | None) -> Pin:
     return add(candidate.revision, content, origin, place_of(candidate), folder, candidate.kind)
 
 
-def _offered(candidates: Sequence[Candidate]) -> str:
+def _possible_hint(candidates: Sequence[Candidate]) -> str:
     offered = [
-        f"{one.revision} {one.sha256[:SHORTEST]}"
-        for one in candidates
-        if one.state is not CandidateState.SAME
+        f"{candidate.revision} {candidate.sha256[:SHORTEST]}"
+        for candidate in candidates
+        if candidate.state is not CandidateState.SAME
     ]
     return f"possible: {', '.join(offered)}" if offered else "nothing has moved there"

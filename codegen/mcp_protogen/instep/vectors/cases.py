@@ -1,4 +1,4 @@
-"""The subject of a vector, before the schema has confirmed it."""
+"""Candidates for vectors, before the schema has confirmed them."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,7 @@
 """The envelope of a message: everything except its params, result or error.
 
-An implementation may have a separate part for it. If a responder says so, faults with envelopes are
-not faults of the tried part.
+An implementation may have a separate part for it. If a responder says so, its envelopes are not
+part of the test.
 """
 
 from collections.abc import Container, Mapping

@@ -30,7 +30,7 @@ class FolderChanges:
 
 
 def compare(folder: Path, files: Mapping[str, bytes]) -> FolderChanges:
-    """Return what writing `files` would change in a folder."""
+    """Return the changes that writing `files` would make in a folder."""
     if folder.exists() and not folder.is_dir():
         raise ProblemError(Problem("not-a-folder", "this is not a folder", str(folder)))
     return _changes(read_tree(folder), files)
@@ -67,7 +67,7 @@ def _refuse_obstacles(
         message = "this folder holds a generated package, which cannot contain vectors"
         yield Problem("foreign-file", message, str(space.named), hint=hint)
     for name in sorted({*changes.created, *changes.changed} & tree.folders):
-        message = "a folder is in place of a file that is needed here"
+        message = "a folder has the name of a file that must be written here"
         yield Problem("foreign-file", message, str(space.named / name))
     for name in changes.changed:
         if not force and not _is_ours(space.target / name):

@@ -16,16 +16,16 @@ from mcp_protogen.base.canonical import canonical, digest
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.instep.vectors.cases import Case
+from mcp_protogen.instep.vectors.invalid_cases import wrong
 from mcp_protogen.instep.vectors.places import Place, PlaceWalk
-from mcp_protogen.instep.vectors.right import right
 from mcp_protogen.instep.vectors.samples import NoSampleError, Samples
 from mcp_protogen.instep.vectors.shapes import Shapes
 from mcp_protogen.instep.vectors.subjects import Topic, topics
 from mcp_protogen.instep.vectors.tolerance import Tolerance, whereabouts
+from mcp_protogen.instep.vectors.valid_cases import right
 from mcp_protogen.instep.vectors.vector import Subject, Vector, VectorSet
-from mcp_protogen.instep.vectors.wrong import wrong
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.derive.extended import ExtendedRevision, extended
+from mcp_protogen.pipeline.derive.extended_revision import ExtendedRevision, extend_revision
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.inputs import extensions, sources
 from mcp_protogen.pipeline.inputs.sources import RevisionSource
@@ -38,8 +38,8 @@ class VectorFault(Exception):
     """Raised if a vector is wrong; a fault of the code that makes it."""
 
 
-def wanted(options: GenerationOptions) -> tuple[tuple[str, str], ...]:
-    """Return what options ask vectors of: revisions, or their extensions; each as both names."""
+def select_sources(options: GenerationOptions) -> tuple[tuple[str, str], ...]:
+    """Return the revisions, or their extensions, that options name; each as a pair of names."""
     if not options.extensions:
         return tuple((revision, "") for revision in options.revisions)
     every = extensions.load_all(options)
@@ -59,17 +59,17 @@ def make(
 ) -> VectorSet:
     """Return the vectors of a revision, or those of an extension in it, of all subjects or of some.
 
-    Raise `ProblemError` for an invalid schema, and for one for which no valid value is known.
+    Raise `ProblemError` for an invalid schema, and for a schema without a known valid value.
     """
     options = options or GenerationOptions((revision,))
     source = sources.load(revision, options)
     of = None
     if extension:
         given = options.extensions.get(extension)
-        of = extended(extensions.load(extension, schema_folder(), given), source)
+        of = extend_revision(extensions.load(extension, schema_folder(), given), source)
         source = of.source
     derived = of.derived if of else derive_revision(source)
-    document = source.patched()
+    document = source.apply_patches()
     chosen = topics(document, derived.ir)
     if of:
         chosen = (topic for topic in chosen if _is_of(topic.subject, of))
@@ -128,7 +128,7 @@ class _VectorMaker:
             for case in right(place, self.samples):
                 vector = self._vector(topic, place, case, valid=True)
                 if not accepts(vector.value):
-                    raise _refused(vector, place)
+                    raise _no_sample_error(vector, place)
                 if _is_new(vector.value, seen):
                     yield vector
         for place in places:
@@ -157,7 +157,7 @@ class _VectorMaker:
         )
 
 
-def _refused(vector: Vector, place: Place) -> NoSampleError:
+def _no_sample_error(vector: Vector, place: Place) -> NoSampleError:
     parts = place.shape.parts or place.node.parts
     message = f"no value is known that the schema accepts as {vector.id}"
     return NoSampleError(message, parts[-1].pointer)
@@ -175,8 +175,8 @@ def _is_new(value: Any, seen: set[bytes]) -> bool:
 def _validity(document: Json, topic: Topic) -> Callable[[Any], bool]:
     """Return a function that says whether a value is valid for a topic.
 
-    It is that of `jsonschema`, which does not know how values were made. Formats are annotations,
-    as the schemas intend.
+    This uses `jsonschema`, which does not depend on the code that makes values. Formats are
+    annotations, as the schemas intend.
     """
     dialect: Any = validator_for(document)
     is_valid: Callable[[Any], bool] = dialect({**document, **topic.schema}).is_valid

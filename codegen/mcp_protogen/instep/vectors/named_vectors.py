@@ -1,4 +1,4 @@
-"""Vectors of what a user names: as text, or in a folder."""
+"""Vectors of revisions and extensions that a user names: as text, or in a folder."""
 
 from dataclasses import dataclass
 from itertools import chain
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.vectors.folder import compare, write
-from mcp_protogen.instep.vectors.making import make, wanted
+from mcp_protogen.instep.vectors.making import make, select_sources
 from mcp_protogen.instep.vectors.vector import VectorFilter
 from mcp_protogen.instep.vectors.writing import document, folder_files, lines
 from mcp_protogen.pipeline.config import GenerationOptions
@@ -14,25 +14,25 @@ from mcp_protogen.pipeline.inputs.pins import load_pins
 from mcp_protogen.pipeline.parts import ALL, NONE
 from mcp_protogen.pipeline.reports.report import Action, FileChange, RunReport, RunStatus
 from mcp_protogen.pipeline.selection import revision_names, select, with_extensions
-from mcp_protogen.pipeline.sources.upstream import given_file
+from mcp_protogen.pipeline.sources.upstream import read_file_or_url
 
 
 @dataclass(frozen=True, slots=True)
 class NamedVectors:
-    """What vectors are asked of, by the names that the user gave."""
+    """The revisions and extensions to make vectors of, as the user named them."""
 
     revisions: tuple[str, ...]
     extensions: tuple[str, ...]
     schema: str | None
 
     def options(self, *, usual: bool = False) -> GenerationOptions:
-        """Return what to make vectors of; with `usual`, the newest revision if nothing is named."""
+        """Return the options; with `usual`, the newest revision if nothing is named."""
         pins = load_pins()
         unsaid = [max(pins)] if usual and self.schema is None else []
         requested = self.revisions or ([ALL] if self.extensions else unsaid)
-        given = given_file(self.schema) if self.schema else None
+        given = read_file_or_url(self.schema) if self.schema else None
         options = select(revision_names(requested, pins), pins, None, given)
-        options = with_extensions(options, self.extensions, None, given_file)
+        options = with_extensions(options, self.extensions, None, read_file_or_url)
         if self.extensions and not options.extensions:
             raise self._without_extensions(options)
         return options
@@ -68,7 +68,7 @@ def folder_report(named: NamedVectors, folder: Path, *, check: bool, force: bool
 def vectors_text(named: NamedVectors, choice: VectorFilter, *, whole: bool) -> str:
     """Return vectors as lines of JSON; with `whole`, as one document."""
     options = named.options()
-    every = wanted(options)
+    every = select_sources(options)
     if whole and len(every) > 1:
         several = "vectors of several revisions or extensions cannot be one document"
         raise _conflict(f"{several}: add --out, or --format jsonl")

@@ -1,4 +1,4 @@
-"""The answers of an implementation to vectors, as values, and what a round trip has changed.
+"""The answers of an implementation to vectors, and the changes by a round trip.
 
 Values are compared as JSON: the order of members does not matter, 1 and 1.0 are the same number,
 and true is not a number.
@@ -20,15 +20,15 @@ class Verdict(StrEnum):
     ACCEPTED = "accepted"
     REFUSED = "refused"
     UNKNOWN = "unknown"
-    """It has no such type or method."""
+    """The implementation has no such type or method."""
     CRASHED = "crashed"
-    """It gave no answer, because it ended at this value."""
+    """The implementation ended at this value."""
     HUNG = "hung"
-    """It gave no answer in time."""
+    """The implementation did not answer in time."""
 
     @property
     def is_failure(self) -> bool:
-        """Return whether there was no answer at all."""
+        """Return whether no answer came."""
         return self in (Verdict.CRASHED, Verdict.HUNG)
 
 
@@ -106,8 +106,8 @@ def losses(before: Any, after: Any, pointer: str = "") -> Iterator[RoundTripLoss
             if name in after:
                 yield from losses(before[name], after[name], f"{pointer}/{escape(name)}")
     elif is_array(before) and is_array(after) and len(before) == len(after):
-        for index, (one, other) in enumerate(zip(before, after, strict=True)):
-            yield from losses(one, other, f"{pointer}/{index}")
+        for index, (old, new) in enumerate(zip(before, after, strict=True)):
+            yield from losses(old, new, f"{pointer}/{index}")
     elif not _same(before, after):
         yield RoundTripLoss(Harm.CHANGED, pointer, before, after)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import on_one_line
-from mcp_protogen.base.printable import listed
+from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.instep.vectors.envelope import is_envelope
 from mcp_protogen.instep.vectors.outcome import (
@@ -47,7 +47,7 @@ def comparison(outcome: VectorRun) -> Comparison:
     Raise `ProblemError` (`nothing-known`) if the implementation knew none of the subjects.
     """
     if all(result.verdict is Verdict.UNKNOWN for result in outcome.results):
-        message = f"it knows no types and no methods of {outcome.revision}"
+        message = f"it has no types or methods of {outcome.revision}"
         hint = "is this the revision that it speaks?"
         raise ProblemError(Problem("nothing-known", message, outcome.target, hint=hint))
     notes = tuple(_unknown(outcome))
@@ -101,14 +101,14 @@ def _faults(results: Sequence[VectorResult]) -> Iterator[_Fault]:
     )
     for result in results:
         if result.verdict.is_failure:
-            yield _failed(result)
+            yield _failure(result)
         if result.verdict_is_wrong:
-            yield refusals.fault(result) if result.vector.valid else _accepted(result)
+            yield refusals.fault(result) if result.vector.valid else _acceptance(result)
         for loss in result.losses:
             yield _lost(result, loss)
 
 
-def _failed(result: VectorResult) -> _Fault:
+def _failure(result: VectorResult) -> _Fault:
     vector, item = result.vector, item_of(result.vector)
     crashed = result.verdict is Verdict.CRASHED
     code = "crashes" if crashed else "hangs"
@@ -153,7 +153,7 @@ class _Refusals:
         return _Fault("refuses-valid", result, item, message, "accepted", after, group)
 
 
-def _accepted(result: VectorResult) -> _Fault:
+def _acceptance(result: VectorResult) -> _Fault:
     vector = result.vector
     code, item = "accepts-invalid", item_of(vector)
     place = _member(vector.pointer) if is_envelope(vector, vector.pointer) else item
@@ -166,8 +166,8 @@ def _lost(result: VectorResult, loss: RoundTripLoss) -> _Fault:
     vector = result.vector
     code, message = _harm(vector, loss)
     item = place_in(str(vector.subject), loss.pointer)
-    before = "absent" if loss.harm is Harm.ADDED else _shown(loss.before)
-    after = "absent" if loss.harm is Harm.LOST else _shown(loss.after)
+    before = "absent" if loss.harm is Harm.ADDED else _short_text(loss.before)
+    after = "absent" if loss.harm is Harm.LOST else _short_text(loss.after)
     group = code if code in ("loses-undeclared", "loses-null") else (code, _member(loss.pointer))
     return _Fault(code, result, item, message, before, after, group)
 
@@ -218,12 +218,12 @@ def _change(faults: Sequence[_Fault]) -> ReportedChange:
 
 
 def _senders(vector: Vector) -> Senders:
-    """Return who sends the value of a vector: either role, if it is not a message."""
+    """Return the senders of the value of a vector: both roles if it is not a message."""
     return frozenset(role for role in ROLES if role == vector.subject.sender) or BOTH
 
 
 def _listing(number: int, places: Sequence[str]) -> str:
-    also = f", also {listed(places[1:], _SHOWN)}" if places[1:] else ""
+    also = f", also {summarize_list(places[1:], _SHOWN)}" if places[1:] else ""
     return f"{number} vectors{also}"
 
 
@@ -236,7 +236,7 @@ def _unknown(outcome: VectorRun) -> Iterator[Problem]:
     )
     if subjects:
         many = "types and messages are" if len(subjects) > 1 else "type or message is"
-        message = f"{len(subjects)} {many} unknown to it: {listed(tuple(subjects), _SHOWN)}"
+        message = f"{len(subjects)} {many} unknown to it: {summarize_list(tuple(subjects), _SHOWN)}"
         yield Problem("unknown-to-target", message, outcome.target, level=Level.WARNING)
 
 
@@ -248,6 +248,6 @@ def place_in(subject: str, pointer: str) -> str:
     return path
 
 
-def _shown(value: Any) -> str:
+def _short_text(value: Any) -> str:
     text = on_one_line(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

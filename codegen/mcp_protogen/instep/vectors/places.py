@@ -26,7 +26,7 @@ class Place:
     `whole` makes a complete value from one for this place. `path` leads there; `label` does too,
     and names arms on the way. `member` is the member that holds the place, and `optional` says
     whether it may be absent. A `closed` place is not followed. `inside` are the definitions on the
-    way here, and `foreign` says whether one of its members holds a JSON Schema of somebody else.
+    way here, and `foreign` says whether one of its members holds a JSON Schema of a user.
     """
 
     node: Node
@@ -64,7 +64,7 @@ class PlaceWalk:
             return
         shape = place.shape
         if shape.arms:
-            for name, arm in named_arms(shape, self.samples.shapes):
+            for name, arm in label_arms(shape, self.samples.shapes):
                 label = f"{place.label}/as-{name}"
                 yield from self._from(replace(self._at(place, arm), label=label, optional=False))
         elif "object" in shape.kinds:
@@ -122,7 +122,7 @@ def _free_key(shape: ResolvedSchema) -> str:
     return name
 
 
-def named_arms(shape: ResolvedSchema, shapes: Shapes) -> Iterator[tuple[str, Node]]:
+def label_arms(shape: ResolvedSchema, shapes: Shapes) -> Iterator[tuple[str, Node]]:
     """Yield the arms of a union with a name each; equal names are numbered."""
     names = [_arm_name(shapes.of(arm), arm) for arm in shape.arms]
     for number, (name, arm) in enumerate(zip(names, shape.arms, strict=True)):

@@ -2,9 +2,9 @@
 
 The end of its standard error is kept. However its use ends, it is stopped afterwards with
 everything that it started in its session. A process in another session may keep the pipes open, and
-is not waited for. That is done, too, before a signal ends this process: Ctrl-C raises an exception,
-so that `finally` blocks run; SIGTERM, with which supervisors and CI end a process, and SIGHUP, that
-of a closed terminal, do not.
+is not waited for. The same happens before a signal ends this process: Ctrl-C raises an exception,
+so that `finally` blocks run; SIGTERM (from supervisors and CI) and SIGHUP (from a closed terminal)
+do not.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 
 _GRACE = 2.0  # seconds to end after the last question, and to print the last output
@@ -77,7 +77,7 @@ class Program(asyncio.SubprocessProtocol):
         """Return the last line it wrote to standard error; empty without one."""
         lines = self._noise.decode(errors="replace").split("\n")
         said = [line.strip() for line in lines if line.strip()]
-        return one_line(said[-1])[:_SHOWN] if said else ""
+        return safe_line(said[-1])[:_SHOWN] if said else ""
 
     async def leave(self) -> None:
         """Close its input, and wait a moment for it to end by itself."""
@@ -138,7 +138,7 @@ def kill_group(pid: int, process: asyncio.subprocess.Process | asyncio.Subproces
 
 
 @asynccontextmanager
-async def started(start: Start) -> AsyncGenerator[Program, None]:
+async def start_program(start: Start) -> AsyncGenerator[Program, None]:
     """Start a program for the time of the block; raise `ProblemError` (`responder-not-started`)."""
     try:
         _, program = await asyncio.get_running_loop().subprocess_exec(
@@ -173,7 +173,7 @@ def run(main: Coroutine[Any, Any, _Value]) -> _Value:
     try:
         return asyncio.run(_cancelled_by(received, main))
     finally:
-        if received:  # the loop is closed: the signal does now what it does by default
+        if received:  # the loop is closed: now the signal has its default effect
             signal.raise_signal(received[0])
 
 

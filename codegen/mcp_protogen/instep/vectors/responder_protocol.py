@@ -1,7 +1,7 @@
-"""The responder protocol: how an implementation in any language is asked about vectors.
+"""The responder protocol: questions about vectors to an implementation in any language.
 
 It has JSON lines, one answer to each line, in order; docs/vectors.md describes it. This module
-knows lines and no processes.
+reads and writes lines, and starts no process.
 """
 
 import json
@@ -10,7 +10,7 @@ from typing import Any, Never
 
 from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.vectors.outcome import ResponderAnswer, Verdict
 from mcp_protogen.instep.vectors.vector import Subject, Vector
@@ -52,25 +52,25 @@ def subject_members(subject: Subject) -> dict[str, str]:
 
 
 def read_hello(line: bytes, place: str) -> Introduction:
-    """Return what the responder says about itself.
+    """Return the introduction of the responder.
 
     Raise `ProblemError`: `bad-answer`, or `responder-refuses` if it gives a reason.
     """
     answer = _object(line, place, "the hello")
     if answer.get("responder") != FORMAT:
-        hint = f'its first line has to be {{"responder": {FORMAT}, "name": "..."}}; {_PRINTS}'
+        hint = f'its first line must be {{"responder": {FORMAT}, "name": "..."}}; {_PRINTS}'
         raise ProblemError(
-            Problem("bad-answer", f"the hello is answered by {_short(line)}", place, hint=hint)
+            Problem("bad-answer", f"the answer to the hello is {_short(line)}", place, hint=hint)
         )
     if "error" in answer:
-        message = f"it cannot be asked: {one_line(str(answer['error'])):.500}"
+        message = f"it refuses vectors: {safe_line(str(answer['error'])):.500}"
         raise ProblemError(Problem("responder-refuses", message, place))
     if answer.get("envelope", APART) != APART:
-        hint = f'it is "{APART}" if the program does not keep the envelope, or else left out'
-        message = f"the hello is answered with the envelope {answer['envelope']!r:.200}"
+        hint = f'write "{APART}" if the program does not keep the envelope; else leave it out'
+        message = f"the answer to the hello has the envelope {answer['envelope']!r:.200}"
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
     name = answer.get("name")
-    called = one_line(name)[:_SHOWN] if isinstance(name, str) and name else place
+    called = safe_line(name)[:_SHOWN] if isinstance(name, str) and name else place
     return Introduction(called, "envelope" in answer)
 
 
@@ -81,13 +81,13 @@ def read_answer(line: bytes, vector: Vector, place: str) -> ResponderAnswer:
         hint = "answer each line with the same id before you read the next one"
         message = f"the answer to {vector.id} has the id {answer.get('id')!r:.200}"
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
-    verdict = next((one for one in ANSWERS if one == answer.get("verdict")), None)
+    verdict = next((candidate for candidate in ANSWERS if candidate == answer.get("verdict")), None)
     if verdict is None:
         hint = f"the verdict is one of {', '.join(ANSWERS)}"
         message = f"the answer to {vector.id} has the verdict {answer.get('verdict')!r:.200}"
         raise ProblemError(Problem("bad-answer", message, place, hint=hint))
     written = (answer["value"],) if verdict is Verdict.ACCEPTED and "value" in answer else ()
-    error = one_line(" ".join(str(answer.get("error", "")).split()))
+    error = safe_line(" ".join(str(answer.get("error", "")).split()))
     return ResponderAnswer(verdict, error[:_SHOWN], written)
 
 
@@ -100,7 +100,7 @@ def _object(line: bytes, place: str, about: str) -> dict[str, Any]:
 
 
 def _refuse(line: bytes, place: str, about: str) -> Never:
-    message = f"{about} is answered by {_short(line)}, which is not a JSON object"
+    message = f"the answer to {about} is {_short(line)}, which is not a JSON object"
     raise ProblemError(Problem("bad-answer", message, place, hint=_PRINTS)) from None
 
 

@@ -1,9 +1,8 @@
 """Questions about vectors to an implementation, which is a separate program.
 
-Each line gets one line as its answer: the program never has more than one question, so that neither
-side can fill a pipe that nobody reads. Each answer has a time limit. If the program ends or is
-silent at a value, that is the finding about this value, and the program is started again for the
-next one.
+Each line gets one line as its answer: the program never has more than one question, so that no pipe
+can fill up. Each answer has a time limit. If the program ends or is silent at a value, this is the
+finding, and the program is started again for the next value.
 """
 
 import asyncio
@@ -15,7 +14,7 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.instep.vectors import responder_protocol as protocol
 from mcp_protogen.instep.vectors.envelope import KEPT_APART, is_envelope
 from mcp_protogen.instep.vectors.outcome import VectorResult, VectorRun, Verdict, losses
-from mcp_protogen.instep.vectors.program import Program, Start, run, started
+from mcp_protogen.instep.vectors.program import Program, Start, run, start_program
 from mcp_protogen.instep.vectors.vector import Vector, VectorSet
 
 _PATIENCE = 10
@@ -39,7 +38,7 @@ async def _run(start: Start, vectors: VectorSet, timeout: float) -> VectorRun:
     results: list[VectorResult] = []
     while said is None or len(results) < len(vectors.vectors):
         try:
-            async with started(start) as program:
+            async with start_program(start) as program:
                 responder = _Responder(program, start.place, timeout)
                 said = await responder.greet(vectors)
                 for vector in vectors.vectors[len(results) :]:
@@ -88,7 +87,7 @@ class _Responder:
     timeout: float
 
     async def greet(self, vectors: VectorSet) -> protocol.Introduction:
-        """Return what the program says about itself; raise `ProblemError` if it does not answer."""
+        """Return the program's introduction; raise `ProblemError` if it does not answer."""
         try:
             line = await self._ask(protocol.hello(vectors.revision, vectors.extension), "the hello")
         except _NoAnswerError as error:
@@ -119,7 +118,7 @@ class _Responder:
             message = f"the answer to {about} is longer than {limit} MiB"
             raise ProblemError(Problem("bad-answer", message, self.place)) from None
         except asyncio.IncompleteReadError:
-            raise await self._ended(about) from None
+            raise await self._end_error(about) from None
 
     def _silent(self, about: str) -> _NoAnswerError:
         how = f"no answer within {self.timeout:g} seconds"
@@ -128,10 +127,10 @@ class _Responder:
         problem = Problem("responder-silent", message, self.place, hint=hint)
         return _NoAnswerError(Verdict.HUNG, how, problem)
 
-    async def _ended(self, about: str) -> _NoAnswerError:
+    async def _end_error(self, about: str) -> _NoAnswerError:
         how = await self.program.ending()
         message = f"it {how} before it answered {about}"
-        hint = self._last_line() or "it has to answer each line until standard input ends"
+        hint = self._last_line() or "it must answer each line until standard input ends"
         problem = Problem("responder-ended", message, self.place, hint=hint)
         line = self.program.last_line()
         return _NoAnswerError(Verdict.CRASHED, f"{how}: {line}" if line else how, problem)

@@ -85,7 +85,7 @@ class NoSampleError(Exception):
 
 
 class _Endless(Exception):
-    """Raised if a value of this place would contain one of its own kind without end."""
+    """Raised if a value of this place would contain itself without end."""
 
 
 @dataclass(frozen=True)
@@ -101,16 +101,16 @@ class Samples:
         Raise `NoSampleError`, like everything that makes values.
         """
         try:
-            return self.made(node, member, None, frozenset())
+            return self.make(node, member, None, frozenset())
         except _Endless:
-            message = "no value is finite: each would contain another of its own kind"
+            message = "no value is finite: each would contain another value of the same type"
             raise NoSampleError(message, self.shapes.of(node).parts[-1].pointer) from None
 
     def full(self, node: Node, member: str = "") -> Any:
         """Return a value with every declared member, and one item in each list and each map."""
-        return self.made(node, member, _DEEPEST, frozenset())
+        return self.make(node, member, _DEEPEST, frozenset())
 
-    def made(self, node: Node, member: str, deep: int | None, above: frozenset[str]) -> Any:
+    def make(self, node: Node, member: str, deep: int | None, above: frozenset[str]) -> Any:
         """Return a value below the definitions `above`; `deep` is explained in `_SampleMaker`."""
         shape = self.shapes.of(node)
         if shape.names & above:
@@ -126,7 +126,7 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class _SampleMaker:
-    """One value that is being made; `deep` is how many more references are filled, or None."""
+    """One value in the making; `deep` is how many more references are filled, or None."""
 
     samples: Samples
     member: str
@@ -167,7 +167,7 @@ class _SampleMaker:
                 return None
 
     def _object(self, shape: ResolvedSchema) -> Any:
-        made = {name: self._inner(self._required(shape, name), name) for name in shape.required}
+        made = {name: self._inner(self._member_node(shape, name), name) for name in shape.required}
         if self.deep is None:
             return made
         for name, node in shape.members.items():
@@ -179,7 +179,7 @@ class _SampleMaker:
         return made
 
     @staticmethod
-    def _required(shape: ResolvedSchema, name: str) -> Node:
+    def _member_node(shape: ResolvedSchema, name: str) -> Node:
         return shape.members.get(name) or shape.others or Node(())
 
     def _array(self, shape: ResolvedSchema) -> Any:
@@ -195,7 +195,7 @@ class _SampleMaker:
             return None
 
     def _inner(self, node: Node, member: str) -> Any:
-        return self.samples.made(node, member, self.deep, self.above)
+        return self.samples.make(node, member, self.deep, self.above)
 
 
 def text(shape: ResolvedSchema, member: str = "", revision: str = "") -> str:
@@ -257,7 +257,7 @@ def _require_short(least: Keyword, of_what: str) -> None:
 
 
 def several(shape: ResolvedSchema, item: Any, count: int) -> list[Any]:
-    """Return that many items, which are all different if they have to be."""
+    """Return that many items, all different if the schema requires that."""
     unique = shape.rule("uniqueItems")
     if unique is None or not unique.value:
         return [item] * count

@@ -42,7 +42,7 @@ class Node:
 
     @property
     def reference(self) -> str | None:
-        """The definition that this place refers to, if there is nothing else in it."""
+        """The definition that this place refers to, if the place holds only a reference."""
         if len(self.parts) == 1 and is_object(schema := self.parts[0].schema):
             target = schema.get("$ref")
             if isinstance(target, str) and len(schema) == 1:
@@ -70,7 +70,7 @@ class ResolvedSchema:
 
     @cached_property
     def arms(self) -> tuple[Node, ...]:
-        """The alternatives, each with what applies to all of them; empty if there are none."""
+        """The alternatives, each with the parts common to all; empty without alternatives."""
         if self._united is None:
             return ()
         part, keyword = self._united
@@ -79,7 +79,7 @@ class ResolvedSchema:
 
     @cached_property
     def common(self) -> Node:
-        """The parts that apply to all alternatives; there may be none."""
+        """The parts that apply to all alternatives; may be empty."""
         if self._united is None:
             return Node(self.parts)
         united, keyword = self._united

@@ -34,20 +34,20 @@ class Tolerance:
             return _LATER_CONTENT
         if self._in_foreign_schema(place, case):
             return _FOREIGN_SCHEMA
-        return self._said(place, case)
+        return self._leniency_note(place, case)
 
     def _is_content(self, place: Place) -> bool:
         names = {name for arm in place.shape.arms for name in self.shapes.of(arm).names}
         return len(names & self.facts.content_kinds) > 1
 
     def _in_foreign_schema(self, place: Place, case: Case) -> bool:
-        """Return whether the fault is inside somebody's JSON Schema, which is any object."""
+        """Return whether the fault is inside a JSON Schema of a user, which may be any object."""
         if not place.foreign:
             return False
         owner = place.member in _schema_members(self.facts)
         return not owner or bool(case.within)
 
-    def _said(self, place: Place, case: Case) -> str:
+    def _leniency_note(self, place: Place, case: Case) -> str:
         member = case.within[-1] if case.within else place.member
         for rule in self.ir.rules.leniency:
             if rule.member == member and _KIND_OF_FAULT[rule.rule] == case.code:

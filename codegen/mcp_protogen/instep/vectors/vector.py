@@ -55,7 +55,7 @@ class Vector:
 class VectorSet:
     """All vectors of a revision, types before methods; `schema` is the digest of their schema.
 
-    With an `extension` they are those of that, as it is in the revision.
+    With an `extension`, they are its vectors in that revision.
     """
 
     revision: str
@@ -65,7 +65,7 @@ class VectorSet:
 
     @property
     def title(self) -> str:
-        """Return the name of what they are of: `2026-07-28`, or `2026-07-28+tasks`."""
+        """Return the revision and extension: `2026-07-28`, or `2026-07-28+tasks`."""
         return title(self.revision, self.extension)
 
 
@@ -75,7 +75,7 @@ def title(revision: str, extension: str) -> str:
 
 
 class Validity(StrEnum):
-    """The part of the vectors that is wanted."""
+    """The kinds of vectors that a user can ask for."""
 
     VALID = "valid"
     INVALID = "invalid"

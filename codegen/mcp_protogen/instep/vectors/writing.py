@@ -9,11 +9,11 @@ from contextlib import ExitStack
 from typing import Any
 
 from mcp_protogen.base.resources import schema_folder
-from mcp_protogen.instep.vectors.making import make, wanted
+from mcp_protogen.instep.vectors.making import make, select_sources
 from mcp_protogen.instep.vectors.responder_protocol import subject_members
 from mcp_protogen.instep.vectors.vector import FORMAT, Vector, VectorSet, title
 from mcp_protogen.pipeline.config import GenerationOptions
-from mcp_protogen.pipeline.emit.parallel import ahead, processors
+from mcp_protogen.pipeline.emit.parallel import prefetch, processors
 
 SCHEMA_NAME = "vectors.schema.json"
 
@@ -57,10 +57,10 @@ def vector_members(vector: Vector) -> dict[str, Any]:
 
 def folder_files(options: GenerationOptions) -> dict[str, bytes]:
     """Return the files of a folder of vectors, by name: vectors and their schema."""
-    every, number = wanted(options), processors()
+    every, number = select_sources(options), processors()
     shares = [every[start::number] for start in range(number)]
     with ExitStack() as stack:
-        made = [stack.enter_context(ahead(_documents(share, options))) for share in shares]
+        made = [stack.enter_context(prefetch(_documents(share, options))) for share in shares]
         files = {f"{name}.json": content for documents in made for name, content in documents}
     return {**files, SCHEMA_NAME: (schema_folder() / "formats" / SCHEMA_NAME).read_bytes()}
 

@@ -1,1 +1,1 @@
-"""From a normalised schema and facts to the intermediate representation, cross-checked."""
+"""The stage from a normalised schema and facts to the checked intermediate representation."""

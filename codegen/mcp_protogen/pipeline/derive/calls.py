@@ -1,10 +1,9 @@
-"""The members of params that a call gives one by one, and what then comes back.
+"""The parameters and results of generated calls, from the members of params.
 
-A call gives the required members first, in the order of the schema or of the facts; after them the
-method's own optional members that the facts name, or else the only one that there is. All other
-members are keywords: those that differ from one call to the next belong together with their names.
-What has another result, or another class of params, is a call of its own, which facts name. Where a
-name would mean two things, a member is left to `request`.
+Positional parameters are the required members, in the order of the schema or of the facts, then the
+method's own optional members that the facts name, or its only one. All other members are keywords.
+A call with another result, or another class of params, gets its own name from the facts. A member
+whose name would be ambiguous is left out; `request` can send it.
 """
 
 from collections import Counter
@@ -30,7 +29,7 @@ from mcp_protogen.pipeline.ir import (
 )
 
 OPTIONS = frozenset({"timeout", "max_timeout", "reset_on_progress", "on_progress"})
-"""The options of a request, which are keywords too."""
+"""The options of a request; they are keywords, too."""
 _OF_BODIES = frozenset({"self", "m", "methods", "OMITTED", "SUPPLIED", "present"})
 _OF_REQUESTS = OPTIONS | _OF_BODIES | {"options"}
 _OF_TOOL_CALLS = _OF_REQUESTS | {"as_", "check", "reader"}
@@ -42,7 +41,7 @@ Types = Mapping[str, TypeIR]
 class CallForm:
     """A call: its name, the class of its params, and their members by position and by keyword.
 
-    Only a call that is made `once` may have another answer than the plain result.
+    Only a call that is made `once` may return something other than the plain result.
     """
 
     name: StubName
@@ -55,17 +54,17 @@ class CallForm:
 def forms_of(ir: RevisionIR) -> list[tuple[CallForm, ...]]:
     """Return the calls of each method, the usual one first.
 
-    There is none if a required member has the name of something else in the call.
+    A method has none if a required member has the name of something else in the call.
     """
     types = {str(type_.name): type_ for type_ in ir.types}
-    shared = _shared(ir.methods, types)
+    shared = _common_members(ir.methods, types)
     return [tuple(_forms(method, types, shared)) for method in ir.methods]
 
 
 def is_tool_result(type_: TypeIR | None) -> bool:
-    """Return whether a type is the result of a tool: content, and a flag that it has failed.
+    """Return whether a type is the result of a tool: it has content and an error flag.
 
-    A block of content may have both too; a constant tells it from other blocks.
+    A content block may have both, too; but it has a constant that identifies its kind.
     """
     if not isinstance(type_, ObjectIR):
         return False
@@ -83,11 +82,11 @@ def is_tool_result(type_: TypeIR | None) -> bool:
 
 
 def _arms(name: str, types: Types) -> list[ObjectIR]:
-    found = recursion.arms_within(name, types, _referred)
+    found = recursion.arms_within(name, types, _target_names)
     return [type_ for type_ in found if isinstance(type_, ObjectIR)]
 
 
-def _referred(type_: TypeIR) -> Iterator[str]:
+def _target_names(type_: TypeIR) -> Iterator[str]:
     if not isinstance(type_, ObjectIR):
         yield from _references((type_.type,) if isinstance(type_, AliasIR) else type_.arms)
 
@@ -100,9 +99,9 @@ def _references(arms: Iterable[TypeExpr]) -> Iterator[str]:
             yield from _references(arm.arms)
 
 
-def _shared(methods: Iterable[MethodIR], types: Types) -> Collection[tuple[str, TypeExpr]]:
-    """Return the optional members that the params of several methods have in common."""
-    owners = {one.params: list(_arms(one.params, types)) for one in methods}
+def _common_members(methods: Iterable[MethodIR], types: Types) -> Collection[tuple[str, TypeExpr]]:
+    """Return the optional members that the params of several methods share."""
+    owners = {method.params: list(_arms(method.params, types)) for method in methods}
     found = Counter(
         member
         for arms in owners.values()
@@ -119,7 +118,7 @@ def _forms(
     for name, of in ((sender(method), usual), *method.variants) if arms else ():
         arm = arms.get(of) or arms[usual]
         fields = [field for field in arm.fields if not is_constant(field)]
-        taken = _taken(method, types)
+        taken = _reserved_names(method, types)
         if any(field.name in taken and is_needed(field) for field in fields):
             if of == usual:
                 return
@@ -133,28 +132,28 @@ def _forms(
         yield CallForm(name, arm.name, positional, keywords, once=bool(asked))
 
 
-def _taken(method: MethodIR, types: Types) -> frozenset[str]:
-    """Return the names that a call of a method has beside its members."""
+def _reserved_names(method: MethodIR, types: Types) -> frozenset[str]:
+    """Return the reserved names in a call of a method."""
     if method.kind == "notification":
         return _OF_BODIES
     return _OF_TOOL_CALLS if is_tool_call(method, types) else _OF_REQUESTS
 
 
 def is_tool_call(method: MethodIR, types: Types) -> bool:
-    """Return whether a client can read the result of a method as a type of its own."""
+    """Return whether a client can read the result of a method as its own type."""
     plain = types.get(next(iter(method.results), ""))
     return method.senders == ("client",) and is_tool_result(plain)
 
 
 def _brings_another_result(field: FieldIR, method: MethodIR, types: Types) -> bool:
-    """Return whether an optional member asks for a result that has the same member: a task."""
+    """Return whether an optional member asks for another result with the same member: a task."""
     return not field.required and any(
         _has(types.get(name), field.wire) for name in method.results[1:]
     )
 
 
 def is_needed(field: FieldIR) -> bool:
-    """Return whether a caller has to give a member."""
+    """Return whether a caller must give a member."""
     return field.required and field.default is None
 
 
@@ -177,12 +176,12 @@ def _positional(
     order = {wire: place for place, wire in enumerate(method.order)}
     fields = sorted(fields, key=lambda one: order.get(one.wire, len(order)))
     optional = [
-        one
-        for one in fields
-        if not one.required and not one.wire.startswith("_") and not _has_one_value(one)
+        field
+        for field in fields
+        if not field.required and not field.wire.startswith("_") and not _has_one_value(field)
     ]
-    stated = [one for one in optional if one.wire in order]
-    own = [one for one in optional if (one.wire, one.type) not in shared]
+    stated = [field for field in optional if field.wire in order]
+    own = [field for field in optional if (field.wire, field.type) not in shared]
     yield from (*filter(is_needed, fields), *(stated or (own if len(own) == 1 else ())))
 
 

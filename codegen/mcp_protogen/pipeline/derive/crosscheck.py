@@ -1,7 +1,7 @@
 """The comparison of facts with the schema: everything that can be derived must agree.
 
-If a revision has its own facts, a contradiction is an error. If its facts are inherited, it is a
-warning, so that somebody decides; the contradicted facts are left out.
+A contradiction is an error if the revision has its own facts. With inherited facts it is a warning,
+and the contradicted facts are left out.
 """
 
 import copy
@@ -11,7 +11,7 @@ from typing import Any
 
 from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.problems import Level, Problem
-from mcp_protogen.pipeline.derive import filled
+from mcp_protogen.pipeline.derive import fillings
 from mcp_protogen.pipeline.derive.skeleton import DerivedMethod, Skeleton
 from mcp_protogen.pipeline.inputs.facts import Facts, era_of
 from mcp_protogen.pipeline.ir import ROLES
@@ -23,9 +23,9 @@ Json = dict[str, Any]
 def compare(
     shown: Skeleton, facts: Facts, place: str, inherited_hint: str = ""
 ) -> tuple[Problem, ...]:
-    """Return all places where facts and a normalised schema contradict each other or are missing.
+    """Return all contradictions between facts and a normalised schema, and all missing facts.
 
-    Inherited facts are in no file that could be corrected; `inherited_hint` says what to do.
+    Inherited facts have no file to correct; `inherited_hint` is for them.
     """
     level = Level.WARNING if facts.inherited else Level.ERROR
     instead = inherited_hint if facts.inherited else ""
@@ -36,7 +36,7 @@ def compare(
 
 
 def without(facts: Facts, problems: Iterable[Problem]) -> Facts:
-    """Return `facts` without each fact that one of the problems is about."""
+    """Return `facts` without those at the places of the problems."""
     document = copy.deepcopy(facts.document)
     # From the end, because removing an item of a list moves those after it.
     for pointer in sorted({problem.pointer for problem in problems}, key=_order, reverse=True):
@@ -113,7 +113,7 @@ def _method(schema: DerivedMethod, fact: Json, pointer: str, facts: Facts) -> It
 
 
 def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]:
-    """Yield further calls that have neither params of their own nor a result of their own."""
+    """Yield a finding for each further call without its own params or result."""
     choices = variant_choices(fact, definitions)
     for call, of in fact.get("variants", {}).items():
         if of not in choices:
@@ -124,17 +124,17 @@ def _variants(fact: Json, pointer: str, definitions: Json) -> Iterator[_Finding]
 
 
 def variant_choices(fact: Json, definitions: Json) -> list[str]:
-    """Return what further calls of a method may be for: classes of params, and members of one."""
+    """Return the subjects of further calls: classes of params, and members of the usual one."""
     arms = _arms(fact["params"], definitions)
-    results = [one for name in fact.get("results", ()) for one in _arms(name, definitions).values()]
-    answered: set[str] = {member for one in results[1:] for member in one.get("required", ())}
+    results = [arm for name in fact.get("results", ()) for arm in _arms(name, definitions).values()]
+    answered: set[str] = {member for result in results[1:] for member in result.get("required", ())}
     usual = next(iter(arms.values()), Json())
     optional: set[str] = {*usual.get("properties", ())} - {*usual.get("required", ())}
     return [*[*arms][1:], *sorted(answered & optional)]
 
 
 def _arms(name: str, definitions: Json) -> Mapping[str, Json]:
-    """Return the definitions that one with a choice leads to, by name, or the only one."""
+    """Return the alternatives of a definition by name, or the definition itself."""
     arms = {arm: definitions[arm] for arm in arms_within(name, definitions)}
     return {arm: schema for arm, schema in arms.items() if "anyOf" not in schema}
 
@@ -151,13 +151,14 @@ def _capabilities(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
                 message = f"the schema has no capability {role}.{path}"
                 yield "facts-disagree", message, pointer, "remove it"
             elif (said[path]["kind"] == "flag") != seen[path]:
-                message = f"{role}.{path} is {'a flag' if seen[path] else 'no flag'} in the schema"
+                kind = "a flag" if seen[path] else "not a flag"
+                message = f"{role}.{path} is {kind} in the schema"
                 yield "facts-disagree", message, pointer, "presence is an object, a flag a boolean"
 
 
 def _types(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
     definitions = shown.definitions
-    for pointer, name in _named(facts.document, shown.methods):
+    for pointer, name in _type_names(facts.document, shown.methods):
         if name not in definitions:
             yield "unknown-type", f"there is no type {name}", pointer, "see $defs of the snapshot"
     for kind in ("json_schemas", "deprecated"):
@@ -169,26 +170,26 @@ def _types(shown: Skeleton, facts: Facts) -> Iterator[_Finding]:
 
 
 def _duties(definitions: Json, facts: Facts) -> Iterator[_Finding]:
-    """Yield duties of senders and receivers beyond the schema that it does not allow."""
+    """Yield a finding for each duty of senders or receivers that the schema forbids."""
     for section in ("leniency", "producer"):
         for key, fact in facts.document.get(section, {}).items():
             yield from _member(definitions, fact["where"], jsonpointer.join(section, key))
     hint = "give a value that the schema allows, or remove the entry with null"
-    for filling in filled.unkept(definitions, facts):
+    for filling in fillings.impossible_fillings(definitions, facts):
         message = f"{filling.member} cannot be filled in: the schema does not allow this value"
         yield "facts-disagree", message, filling.fact, hint
     for key, fact in facts.document.get("leniency", {}).items():
         owner, _, member = fact["where"].partition(".")
         schema = definitions.get(owner, {}).get("properties", {}).get(member)
-        if schema is not None and not filled.fits(fact["value"], schema, definitions):
+        if schema is not None and not fillings.fits(fact["value"], schema, definitions):
             message = f"{member} cannot be read as {fact['value']!r:.80}"
             yield "facts-disagree", message, jsonpointer.join("leniency", key), hint
 
 
-def _named(document: Json, methods: Container[str]) -> Iterator[tuple[str, str]]:
-    """Yield every type that the facts name, with its place.
+def _type_names(document: Json, methods: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yield the type names in the facts, with their places.
 
-    Facts about methods that the schema lacks are skipped.
+    Facts about methods that are not in the schema are skipped.
     """
     for method, fact in document.get("methods", {}).items():
         if method not in methods:
@@ -224,7 +225,7 @@ def _member(definitions: Json, path: str, pointer: str) -> Iterator[_Finding]:
 
 
 def _stray_messages(shown: Skeleton) -> Iterator[_Finding]:
-    """Yield a finding for each message type in no union: its sender would be unknown."""
+    """Yield a finding for each message type outside the unions: its sender would be unknown."""
     for name, method in shown.unsent.items():
         hint = f"add {PREFIX}{name} to a message union with a patch, or, if it is of an"
         hint += " extension, give its method facts"

@@ -1,7 +1,7 @@
-"""One extension from its inputs to its IR: what the core revision has beyond itself with it.
+"""The IR of an extension, from its inputs: its additions to the core revision.
 
-The definitions of an extension are merged into the core schema, and its facts into the facts, so
-that one pipeline reads both; what the core has without it is not the extension's.
+Its definitions are merged into the core schema, and its facts into the facts, so that one pipeline
+reads both. The IR of the core is then subtracted.
 """
 
 import copy
@@ -13,7 +13,7 @@ from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import merge_patch
 from mcp_protogen.base.problems import Problem, ProblemError, raising
 from mcp_protogen.pipeline.derive import recursion, skeleton
-from mcp_protogen.pipeline.derive.inheritance import inheriting
+from mcp_protogen.pipeline.derive.inheritance import add_bases
 from mcp_protogen.pipeline.derive.revision import Derived, derive_revision
 from mcp_protogen.pipeline.inputs import patches
 from mcp_protogen.pipeline.inputs.extensions import ExtensionSource, FactsOfRevision
@@ -38,7 +38,7 @@ from mcp_protogen.pipeline.normalise.references import to
 
 Json = dict[str, Any]
 
-# Facts of an extension that say the same things as those of a revision.
+# Facts of an extension that mean the same as those of a revision.
 _MERGED = ("enums", "errors", "open_strings", "unions")
 # Members of the facts of a method that only extensions have.
 _OF_EXTENSIONS = frozenset({"declared_by", "name", "revisions", "setting"})
@@ -48,8 +48,8 @@ _OF_EXTENSIONS = frozenset({"declared_by", "name", "revisions", "setting"})
 class DerivedExtension:
     """The IR of an extension in one revision, and warnings.
 
-    `merged` are the inputs of the revision with the extension in it, from which `derived` is, and
-    `own` are the definitions there that are the extension's.
+    `merged` are the inputs of the revision with the extension, and `derived` follows from them;
+    `own` are the definitions of the extension in them.
     """
 
     ir: ExtensionIR
@@ -62,46 +62,47 @@ class DerivedExtension:
 def derive_extension(
     extension: ExtensionSource, core: RevisionSource, revision: RevisionIR
 ) -> DerivedExtension:
-    """Return the IR of an extension in a revision, which is `revision` without it.
+    """Return the IR of an extension; `revision` is the revision without it.
 
-    Raise `ProblemError` with everything that is wrong.
+    Raise `ProblemError` with all problems.
     """
-    mended = patches.apply(extension.schema, extension.ledger, extension.ledger_place)
-    own = own_definitions(_needed(mended, extension), core.schema, extension.place)
+    mended = patches.apply(extension.schema, extension.patches, extension.patches_place)
+    own = own_definitions(_select_definitions(mended, extension), core.schema, extension.place)
     held = extension.facts_of(revision.id)
     _refuse_unknown(extension, held, own, revision)
     own = _of_revision(extension, held, own)
-    merged = _merged(extension, held, core, own)
+    merged = _merge_sources(extension, held, core, own)
     derived = derive_revision(merged)
-    types = inheriting(derived.ir.types, own)
+    types = add_bases(derived.ir.types, own)
     _refuse_unfit(extension, held, types, revision)
     facts = extension.facts
     ir = ExtensionIR(
         name=extension.name,
         module=names.extension_module(extension.name),
         identifier=extension.identifier,
-        ir=_beyond(revision, replace(derived.ir, types=types), extension),
+        ir=_additions(revision, replace(derived.ir, types=types), extension),
         core=revision,
         claims=tuple(
-            ClaimIR(one["method"], one["result_type"], names.class_name(one["type"]))
-            for one in held.claims.values()
+            ClaimIR(claim["method"], claim["result_type"], names.class_name(claim["type"]))
+            for claim in held.claims.values()
         ),
         members=tuple(
-            MembersIR(one["method"], names.class_name(one["from"])) for one in held.members.values()
+            MembersIR(member["method"], names.class_name(member["from"]))
+            for member in held.members.values()
         ),
         names={
             method: fact["name"] for method, fact in sorted(held.methods.items()) if "name" in fact
         },
         settings={role: facts["settings"][role] for role in ROLES if _binds(role, extension)},
     )
-    warnings = tuple(one for one in derived.warnings if one.place == extension.place)
+    warnings = tuple(warning for warning in derived.warnings if warning.place == extension.place)
     return DerivedExtension(ir, warnings, merged, derived, frozenset(own))
 
 
-def _needed(schema: Json, extension: ExtensionSource) -> Json:
-    """Return a schema with those of its definitions that the facts name; all, if they name none.
+def _select_definitions(schema: Json, extension: ExtensionSource) -> Json:
+    """Return a schema with only the definitions that the facts name; all, if they name none.
 
-    Raise `ProblemError` (`unknown-type`) for each name that it does not have.
+    Raise `ProblemError` (`unknown-type`) for each unknown name.
     """
     if "types" not in extension.facts:
         return schema
@@ -111,26 +112,29 @@ def _needed(schema: Json, extension: ExtensionSource) -> Json:
     return {**schema, "$defs": {name: definitions[name] for name in wanted}}
 
 
-def _beyond(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:
-    """Return what a revision has with an extension and not without."""
+def _additions(core: RevisionIR, merged: RevisionIR, extension: ExtensionSource) -> RevisionIR:
+    """Return the additions of an extension to a revision."""
     types = {type_.name for type_ in core.types}
     methods = {method.method for method in core.methods}
     codes = {error.code for error in core.errors}
     own = [method for method in merged.methods if method.method not in methods]
     return replace(
         merged,
-        types=tuple(one for one in merged.types if one.name not in types),
-        methods=tuple(_gated(one, extension) for one in own),
+        types=tuple(type_ for type_ in merged.types if type_.name not in types),
+        methods=tuple(_require_extension(method, extension) for method in own),
         capabilities=tuple(
-            one for role in ROLES if _binds(role, extension) for one in _declared(role, extension)
+            capability
+            for role in ROLES
+            if _binds(role, extension)
+            for capability in _declarable_capabilities(role, extension)
         ),
-        errors=tuple(one for one in merged.errors if one.code not in codes),
+        errors=tuple(error for error in merged.errors if error.code not in codes),
         meta_keys=(),
     )
 
 
 def _of_revision(extension: ExtensionSource, held: FactsOfRevision, own: Json) -> Json:
-    """Return the definitions that mean something in a revision, with what they add to the core."""
+    """Return the definitions for a revision, with additions to core types as intersections."""
     elsewhere = {
         fact["message"]
         for method, fact in extension.facts.get("methods", {}).items()
@@ -147,10 +151,10 @@ def _binds(role: Role, extension: ExtensionSource) -> bool:
     return role in extension.facts["settings"]
 
 
-def _merged(
+def _merge_sources(
     extension: ExtensionSource, held: FactsOfRevision, core: RevisionSource, own: Json
 ) -> RevisionSource:
-    schema = core.patched()
+    schema = core.apply_patches()
     definitions: Json = {**schema["$defs"], **copy.deepcopy(own)}
     for fact in held.methods.values():
         for sender in fact["senders"]:
@@ -169,7 +173,7 @@ def _merged(
     return replace(
         core,
         schema={**schema, "$defs": definitions},
-        ledger=(),
+        patches=(),
         own_patches=(),
         facts=replace(core.facts, document=merge_patch(core.facts.document, facts)),
         descriptions=replace(
@@ -189,8 +193,8 @@ def _send(message: str, sender: Role, kind: str, definitions: Json) -> None:
     definitions[union] = {"anyOf": [*arms, to(message)]}
 
 
-def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
-    """Return a method with the sides that have to declare the extension for it."""
+def _require_extension(method: MethodIR, extension: ExtensionSource) -> MethodIR:
+    """Return a method that requires the extension from the sides that must declare it."""
     fact = extension.facts["methods"].get(method.method)
     if fact is None:
         message = f"{method.method} has no facts"
@@ -200,9 +204,9 @@ def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
     # The server first: a client need not declare what the server does not have.
     requires = [
         RequirementIR(
-            capability=one.constant,
+            capability=capability.constant,
             role=role,
-            path=one.path,
+            path=capability.path,
             level="MUST",
             sender=sender,
             when=(),
@@ -211,13 +215,13 @@ def _gated(method: MethodIR, extension: ExtensionSource) -> MethodIR:
         for role in reversed(ROLES)
         if role in fact["declared_by"]
         for sender in method.senders
-        for one in [_capability(role, extension, fact if role != sender else {})]
+        for capability in [_capability(role, extension, fact if role != sender else {})]
     ]
     return replace(method, requires=(*requires, *method.requires))
 
 
-def _declared(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
-    """Yield what a role may declare: the extension, and settings that methods need."""
+def _declarable_capabilities(role: Role, extension: ExtensionSource) -> Iterator[CapabilityIR]:
+    """Yield the capabilities of a role: the extension, and settings that methods need."""
     yield _capability(role, extension, {})
     methods: Mapping[str, Json] = extension.facts.get("methods", {})
     settings = {
@@ -256,7 +260,7 @@ _BOUND = "see revisions, at the top of the file"
 def _refuse_unknown(
     extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
 ) -> Iterator[Problem]:
-    """Raise `ProblemError` for names that mean nothing, and what the revision cannot have."""
+    """Raise `ProblemError` for unknown names, and additions that the revision cannot have."""
     for finding in (
         *_wrong_methods(extension, held, own, revision),
         *_wrong_others(extension, held, own, revision),
@@ -271,8 +275,8 @@ def _refuse_unfit(
     types: tuple[TypeIR, ...],
     revision: RevisionIR,
 ) -> Iterator[Problem]:
-    """Raise `ProblemError` for facts that the `types` of revision and extension contradict."""
-    by_name = {str(one.name): one for one in types}
+    """Raise `ProblemError` for facts that contradict the `types` of revision and extension."""
+    by_name = {str(type_.name): type_ for type_ in types}
     for finding in (*_wrong_names(held, by_name), *_wrong_additions(held, by_name, revision)):
         yield _problem(finding, extension)
 
@@ -281,7 +285,7 @@ def _refuse_unfit(
 def _refuse_missing(
     wanted: Sequence[str], own: Json, extension: ExtensionSource
 ) -> Iterator[Problem]:
-    """Raise `ProblemError` for types that the facts choose, and the schema does not have."""
+    """Raise `ProblemError` for types in the facts that the schema lacks."""
     for index, name in enumerate(wanted):
         if name not in own:
             yield _problem(_no_type(name, f"/types/names/{index}"), extension)
@@ -310,14 +314,14 @@ def _wrong_methods(
     for method, fact in held.methods.items():
         here = jsonpointer.join("methods", method)
         if method in known:
-            hint = "an extension adds methods; what it adds to others are claims and members"
-            yield "facts-disagree", f"{revision.id} has {method}", here, hint
+            hint = "an extension adds only new methods; use claims and members for others"
+            yield "facts-disagree", f"{revision.id} already has {method}", here, hint
         if (
             fact["kind"] == "request"
             and "server" in fact["senders"]
             and not revision.rules.server_requests
         ):
-            # What may be asked inside a result is fixed (2026-07-28, basic/patterns/mrtr).
+            # The questions inside results are fixed (2026-07-28, basic/patterns/mrtr).
             message = f"servers of {revision.id} send no requests"
             hint = "list the revisions that the method is for: revisions"
             yield "facts-disagree", message, f"{here}/senders", hint
@@ -327,10 +331,10 @@ def _wrong_others(
     extension: ExtensionSource, held: FactsOfRevision, own: Json, revision: RevisionIR
 ) -> Iterator[_Finding]:
     known = {method.method for method in revision.methods}
-    core = {str(one.name) for one in revision.types}
+    core = {str(type_.name) for type_ in revision.types}
     codes = {str(error.code) for error in revision.errors}
     for code in sorted(codes & extension.facts.get("errors", {}).keys()):
-        message = f"{revision.id} has the error code {code}"
+        message = f"{revision.id} already has the error code {code}"
         yield "facts-disagree", message, f"/errors/{code}", "an extension adds codes: remove it"
     for kind in ("claims", "members"):
         for index, fact in enumerate(extension.facts.get(kind, ())):
@@ -368,7 +372,7 @@ def _no_method(fact: Json, known: set[str], here: str, revision: RevisionIR) -> 
 
 
 def _wrong_names(held: FactsOfRevision, types: Mapping[str, TypeIR]) -> Iterator[_Finding]:
-    """Yield what is wrong with the members that `Mcp-Name` repeats, and with claimed results."""
+    """Yield faults of the members that `Mcp-Name` repeats, and of claimed results."""
     for method, fact in held.methods.items():
         params, name = types.get(fact["params"]), fact.get("name")
         if name is not None and not any(
@@ -392,12 +396,17 @@ def _wrong_names(held: FactsOfRevision, types: Mapping[str, TypeIR]) -> Iterator
 def _wrong_additions(
     held: FactsOfRevision, types: Mapping[str, TypeIR], revision: RevisionIR
 ) -> Iterator[_Finding]:
-    """Yield what is wrong with members that are added to types of the revision."""
+    """Yield faults of members that are added to types of the revision."""
     methods = {method.method: method for method in revision.methods}
     for here, member in held.members.items():
         method, wanted, own = methods[member["method"]], member["type"], types[member["from"]]
         messages = [str(name) for name in (method.params, *method.results)]
-        inside = [name for one in messages if one in types for name in recursion.uses(types[one])]
+        inside = [
+            name
+            for type_name in messages
+            if type_name in types
+            for name in recursion.uses(types[type_name])
+        ]
         if wanted not in (*messages, *inside):
             message = f"messages of {method.method} do not have {wanted} as a member"
             hint = "name a type of its params or results, or of one of their members"

@@ -1,8 +1,8 @@
-"""Which classes of an extension extend others: the intersections in its schema.
+"""Base classes in extensions: they follow from the intersections in the schema.
 
-An `allOf` of a `$ref` and an object is a subclass of what is referred to, if it has all members of
-that as they are; members that it restricts are its own. A class has one base, the largest: with
-several, the order of members would not be that of any definition.
+An `allOf` of a `$ref` and an object is a subclass of the target if it has all members of the target
+unchanged; restricted members are its own. A class has one base, the largest: with several, members
+would be in no definition's order.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,12 +18,12 @@ from mcp_protogen.pipeline.normalise.references import target
 Json = dict[str, Any]
 
 
-def inheriting(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ...]:
-    """Return `types` with the bases that follow from `definitions`, which need not be all."""
-    by_name: Mapping[str, TypeIR] = {str(one.name): one for one in types}
+def add_bases(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ...]:
+    """Return `types` with the bases that follow from `definitions`, which may be incomplete."""
+    by_name: Mapping[str, TypeIR] = {str(type_.name): type_ for type_ in types}
     joined: dict[str, set[str]] = {}
     for name, schema in definitions.items():
-        for owner, ref in _joined(names.type_name(name), schema):
+        for owner, ref in _intersections(names.type_name(name), schema):
             joined.setdefault(owner, set()).add(ref)
     for owner in list(joined):
         for arm in _objects(owner, by_name):
@@ -31,37 +31,37 @@ def inheriting(types: tuple[TypeIR, ...], definitions: Json) -> tuple[TypeIR, ..
     circular = recursion.circular(types)
     return tuple(
         (
-            _extending(one, sorted(joined[one.name]), by_name)
-            if isinstance(one, ObjectIR) and one.name in joined and one.name not in circular
-            else one
+            _extending(type_, sorted(joined[type_.name]), by_name)
+            if isinstance(type_, ObjectIR) and type_.name in joined and type_.name not in circular
+            else type_
         )
-        for one in types
+        for type_ in types
     )
 
 
-def _joined(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
-    """Yield what intersections refer to, with the name that the type of the place has or gets."""
+def _intersections(owner: str, schema: Any) -> Iterator[tuple[str, str]]:
+    """Yield the targets of intersections, each with the type name of its place."""
     if not is_object(schema):
         return
     parts: list[Any] = schema.get("allOf", [])
     for part in parts:
         if is_object(part) and "$ref" in part:
             yield owner, names.type_name(target(part["$ref"]))
-        yield from _joined(owner, part)
+        yield from _intersections(owner, part)
     for member, inner in schema.get("properties", {}).items():
-        yield from _joined(owner + names.pascal(member), inner)
+        yield from _intersections(owner + names.pascal(member), inner)
     for keyword in ("items", "additionalProperties"):
-        yield from _joined(owner, schema.get(keyword))
+        yield from _intersections(owner, schema.get(keyword))
 
 
 def _objects(name: str, types: Mapping[str, TypeIR]) -> Iterator[ObjectIR]:
-    """Yield the objects that a name stands for, those of unions included."""
-    for type_ in recursion.arms_within(name, types, _referred):
+    """Yield the objects that a name stands for, including those of unions."""
+    for type_ in recursion.arms_within(name, types, _target_names):
         if isinstance(type_, ObjectIR):
             yield type_
 
 
-def _referred(type_: TypeIR) -> Iterator[str]:
+def _target_names(type_: TypeIR) -> Iterator[str]:
     match type_:
         case UnionIR(arms=arms):
             for arm in arms:
@@ -89,9 +89,9 @@ def _extending(type_: ObjectIR, refs: list[str], types: Mapping[str, TypeIR]) ->
 
 
 def _is_kept(field: FieldIR, own: FieldIR | None, types: Mapping[str, TypeIR]) -> bool:
-    """Return whether a member is that of a base; what is said about it may be something else.
+    """Return whether a member is the same in a base, apart from its texts.
 
-    An object that is inline in the base is so here, too, and has the name of this place.
+    An inline object of the base is also inline here, with the name of this place.
     """
     if own is None:
         return False

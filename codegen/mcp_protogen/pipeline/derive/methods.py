@@ -1,7 +1,7 @@
-"""From normalised schema and facts to IR: methods, capabilities, errors, rules.
+"""The IR of methods, capabilities, errors and rules, from a normalised schema and facts.
 
-Everything that the schema has is derived and compared with the facts; a method without facts is
-taken from the schema alone and reported.
+Everything in the schema is derived and compared with the facts; a method without facts is derived
+from the schema alone and reported.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,7 +36,7 @@ Json = dict[str, Any]
 
 
 def rules(context: Context) -> RulesIR:
-    """Return the rules of how messages of the revision are sent."""
+    """Return the rules for sending messages of the revision."""
     stated: Json = context.facts.document["rules"]
     result_type: Json = stated.get("result_type", {})
     headers: Json = context.facts.document.get("headers", {}).get("request", {})
@@ -90,7 +90,7 @@ def _capability(role: Role, path: tuple[str, ...], flag: bool, context: Context)
 
 
 def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
-    """Return the error codes in descending order, so that those of JSON-RPC itself come first."""
+    """Return the error codes in descending order, so that those of JSON-RPC come first."""
     stated: Json = context.facts.document["errors"]
     return tuple(
         ErrorIR(
@@ -106,7 +106,7 @@ def errors(definitions: Json, context: Context) -> tuple[ErrorIR, ...]:
 
 
 def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
-    """Return the keys of `_meta` that have a meaning, by name."""
+    """Return the defined keys of `_meta`, by name."""
     stated: Json = context.facts.document["meta_keys"]
     return tuple(
         MetaKeyIR(
@@ -123,12 +123,15 @@ def meta_keys(context: Context) -> tuple[MetaKeyIR, ...]:
 
 
 def methods(shown: Skeleton, types: Mapping[str, TypeIR], context: Context) -> tuple[MethodIR, ...]:
-    """Return every method of the schema, by wire name; `types` are those of the same schema."""
+    """Return all methods of the schema, by wire name; `types` are the types of this schema."""
     found = [method for _, method in sorted(shown.methods.items())]
-    params = {one.method: _params(one, context, shown.definitions) for one in found}
-    raise_errors(_without_params(one, context.place) for one in found if not params[one.method])
+    params = {method.method: _params(method, context, shown.definitions) for method in found}
+    raise_errors(
+        _without_params(method, context.place) for method in found if not params[method.method]
+    )
     return tuple(
-        _method(one, names.class_name(params[one.method]), shown, types, context) for one in found
+        _method(method, names.class_name(params[method.method]), shown, types, context)
+        for method in found
     )
 
 
@@ -146,7 +149,11 @@ def _method(
     variants: Json = fact.get("variants") or {}
     traits = tuple(fact.get("traits", derived_traits(schema, definitions)))
     stated = [name for name in fact.get("results", schema.results) if name in definitions]
-    results = [one for name in stated or schema.results for one in _alternatives(name, types)]
+    results = [
+        alternative
+        for name in stated or schema.results
+        for alternative in _alternatives(name, types)
+    ]
     return MethodIR(
         method=schema.method,
         kind=schema.kind,
@@ -156,7 +163,7 @@ def _method(
         senders=schema.senders,
         params=params,
         params_required=schema.params_required,
-        params_given=_given(params, schema, types),
+        params_given=_needs_params(params, schema, types),
         order=tuple(fact.get("order") or ()),
         variants=tuple((names.StubName(name), of) for name, of in variants.items()),
         results=tuple(names.class_name(name) for name in dict.fromkeys(results)),
@@ -173,20 +180,20 @@ def _method(
 
 
 def _alternatives(name: str, types: Mapping[str, TypeIR]) -> Iterator[str]:
-    """Yield the classes of a result that may have one of several types."""
-    for type_ in recursion.arms_within(name, types, _referred):
+    """Yield the alternative classes of a result."""
+    for type_ in recursion.arms_within(name, types, _union_members):
         arms = type_.arms if isinstance(type_, UnionIR) else ()
         if not arms or not all(isinstance(arm, Ref) for arm in arms):
             yield str(type_.name)
 
 
-def _referred(type_: TypeIR) -> list[str]:
+def _union_members(type_: TypeIR) -> list[str]:
     arms = type_.arms if isinstance(type_, UnionIR) else ()
     return [arm.name for arm in arms if isinstance(arm, Ref)]
 
 
 def _params(schema: DerivedMethod, context: Context, definitions: Json) -> str:
-    """Return the type of the params; empty if there is none that could be used."""
+    """Return the type of the params; empty without a usable one."""
     fact: Json = context.facts.methods.get(schema.method) or {}
     found = (schema.params, fact.get("params"), _plain_params(schema))
     return next((name for name in found if name in definitions), "")
@@ -203,8 +210,8 @@ def _without_params(schema: DerivedMethod, place: str) -> Problem:
     return Problem("bad-message", message, place, jsonpointer.join("$defs", schema.message), hint)
 
 
-def _given(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
-    """Return whether a caller has to give params, because nobody else fills a required member."""
+def _needs_params(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR]) -> bool:
+    """Return whether a caller must give params, because a required member has no usual value."""
     if not schema.params_required:
         return False
     type_ = types.get(params)
@@ -216,9 +223,9 @@ def _given(params: str, schema: DerivedMethod, types: Mapping[str, TypeIR]) -> b
 def _items(
     results: Sequence[str], types: Mapping[str, TypeIR]
 ) -> tuple[names.FieldName, TypeExpr] | None:
-    """Return the list that every page holds, if there is one such list and a next page.
+    """Return the list in every page; None without exactly one list and a next page.
 
-    If a result may be something other than a page, the caller has to look at it.
+    If a result may be something other than a page, the caller must look at it.
     """
     result = types.get(results[0])
     if len({*results}) > 1 or not isinstance(result, ObjectIR):
@@ -233,7 +240,7 @@ def _items(
 
 
 def derived_traits(schema: DerivedMethod, definitions: Json) -> Iterator[str]:
-    """Yield the traits that params and result of a method show without facts."""
+    """Yield the traits of a method that its params and result show."""
     params = definitions.get(schema.params or "", {}).get("properties", {})
     results = [definitions.get(name, {}).get("properties", {}) for name in schema.results]
     if any("ttlMs" in result for result in results):

@@ -1,32 +1,32 @@
-"""The features of the protocol, and the modules of a revision's models: one for each feature.
+"""The features of the protocol, and a module of models for each feature.
 
-A type that the messages of one feature carry is in its module, and one that several carry in a
-module that these share. What no method carries, such as whole messages, is in a module of its own.
-So modules import from each other in one direction only: a type refers to nothing that is carried
-by fewer features than itself.
+A type in the messages of one feature is in the module of that feature; a type of several features
+is in a shared module; types in no method, such as whole messages, have another module. So modules
+import from each other in one direction only: a type refers only to types of at least as many
+features.
 """
 
 from collections import defaultdict
 from collections.abc import Mapping
 
-from mcp_protogen.base.graph import reached
+from mcp_protogen.base.graph import find_reachable
 from mcp_protogen.base.names import feature_module
 from mcp_protogen.pipeline.derive import recursion
 from mcp_protogen.pipeline.ir import MethodIR, RevisionIR, TypeIR
 
 BASE = "base protocol"
-"""What the methods without a feature belong to."""
+"""The feature of methods without another one."""
 
 _BASE, _MESSAGES, _SHARED = "base", "messages", "shared"
 _ABOUT = {
     _BASE: BASE,
-    _MESSAGES: "whole messages, and what no method carries",
-    _SHARED: "what several features use",
+    _MESSAGES: "whole messages, and types that no method carries",
+    _SHARED: "types that several features use",
 }
 
 
 def feature_of(method: MethodIR) -> str:
-    """Return the first part of a method's name; without one, the capability that it needs."""
+    """Return the first part of a method's name, or the capability that it needs."""
     name = method.method.removeprefix("notifications/")
     if "/" in name:
         return name.partition("/")[0]
@@ -41,7 +41,7 @@ def model_modules(ir: RevisionIR) -> Mapping[str, tuple[TypeIR, ...]]:
     graph = recursion.graph_of(ir.types)
     users: defaultdict[str, list[str]] = defaultdict(list)
     for module, names in carried.items():
-        for name in reached(graph, names):
+        for name in find_reachable(graph, names):
             users[name].append(module)
     found: defaultdict[str, list[TypeIR]] = defaultdict(list)
     for type_ in ir.types:
@@ -51,7 +51,7 @@ def model_modules(ir: RevisionIR) -> Mapping[str, tuple[TypeIR, ...]]:
 
 
 def about(module: str) -> str:
-    """Return what the types of a module have in common."""
+    """Return a phrase about the types of a module."""
     return _ABOUT.get(module, module)
 
 

@@ -1,4 +1,4 @@
-"""Names in generated modules that are not taken from the schema unchanged, and equal ones."""
+"""Names in generated modules that the generator forms, and their collisions."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
@@ -40,7 +40,7 @@ _Named = tuple[str, str]
 
 @raising
 def refuse_collisions(ir: RevisionIR, place: str) -> Iterator[Problem]:
-    """Raise `ProblemError` for every two things with one name; `place` names the schema's file."""
+    """Raise `ProblemError` for each name with two meanings; `place` names the schema's file."""
     for named in (_stubs(ir), _in_methods_module(ir), _in_capabilities_module(ir)):
         uses: defaultdict[str, dict[str, None]] = defaultdict(dict)
         for name, use in named:
@@ -63,7 +63,7 @@ def _stubs(ir: RevisionIR) -> Iterator[_Named]:
 
 def _in_methods_module(ir: RevisionIR) -> Iterator[_Named]:
     yield from ((name, "a table of the module") for name in sorted(METHODS_MODULE))
-    yield from ((method.constant, _shown(method)) for method in ir.methods)
+    yield from ((method.constant, _describe_method(method)) for method in ir.methods)
     yield from ((error.name, f"error {error.code}") for error in ir.errors)
     yield from ((key.constant, f"metadata {key.key}") for key in ir.meta_keys)
 
@@ -74,5 +74,5 @@ def _in_capabilities_module(ir: RevisionIR) -> Iterable[_Named]:
         yield capability.constant, f"capability {path} of the {capability.role}"
 
 
-def _shown(method: MethodIR) -> str:
+def _describe_method(method: MethodIR) -> str:
     return f"method {method.method}"

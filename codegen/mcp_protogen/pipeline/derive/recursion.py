@@ -24,12 +24,12 @@ _Type = TypeVar("_Type")
 
 
 def graph_of(types: Iterable[TypeIR]) -> Graph:
-    """Return the types that each type names."""
+    """Return the graph of types and the types that they name."""
     return {str(type_.name): frozenset(uses(type_)) for type_ in types}
 
 
 def circular(types: Iterable[TypeIR]) -> frozenset[str]:
-    """Return the names of types whose values may contain a value of the same type."""
+    """Return the names of types that may contain themselves."""
     return graph.circular(graph_of(types))
 
 

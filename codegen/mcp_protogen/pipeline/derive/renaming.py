@@ -1,4 +1,4 @@
-"""A revision with the names that a project gives to its types, which a file has."""
+"""Renaming of a revision's types by a file of names in a project."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -26,13 +26,13 @@ from mcp_protogen.pipeline.ir import (
 )
 
 KINDS: Final = ("modules", "types", "members", "open")
-"""What a file may have: the first by revision, the others by revision and by our names."""
+"""The members of a file: the first has names by revision, the others also by our names."""
 
 
 class OwnNames(NamedTuple):
-    """The names of one revision, by ours; `place` is their file.
+    """The user's names for one revision, by our names; `place` is their file.
 
-    `module` is empty if it stays as it is. `members` are keyed by type and member on the wire:
+    `module` is empty to keep ours. `members` are keyed by type and member on the wire:
     "Tool.inputSchema". `open` are the types that keep undeclared members, by their new names; None
     for those that the specification leaves open.
     """
@@ -52,50 +52,51 @@ class OwnNames(NamedTuple):
 def with_own_names(
     ir: RevisionIR, options: GenerationOptions, *, file_names: bool = False
 ) -> RevisionIR:
-    """Return a revision with the names of the user, if there are any; raise as `renamed` does.
+    """Return a revision with the user's names, if any; raise as `renamed` does.
 
-    With `file_names`, modules need not be identifiers. Raise `ProblemError`
-    (`conflicting-options`), too, for a module that has to keep its name.
+    With `file_names`, modules need not be identifiers. Also raise `ProblemError`
+    (`conflicting-options`) for a module that must keep its name.
     """
     own = names_for(ir.id, options)
     if own and own.module and options.target is None:
-        message = "a module can have a name of yours only where a target makes it"
+        message = "modules can be renamed only with --target"
         pointer = own.pointer("modules")
         raise ProblemError(Problem("conflicting-options", message, own.place, pointer))
-    return renamed(ir, own, file_names=file_names) if own else ir
+    return rename_revision(ir, own, file_names=file_names) if own else ir
 
 
-def renamed(ir: RevisionIR, own: OwnNames, *, file_names: bool = False) -> RevisionIR:
+def rename_revision(ir: RevisionIR, own: OwnNames, *, file_names: bool = False) -> RevisionIR:
     """Return a revision with other names; with `file_names`, its module need not be an identifier.
 
-    Types that get one name are one type if they have the same members. Raise `ProblemError`, with
-    pointers into the file: `bad-names`, `unsafe-name`, `name-collision`.
+    Types with one new name become one type if they have the same members. Raise `ProblemError`,
+    with pointers into the file: `bad-names`, `unsafe-name`, `name-collision`.
     """
     raise_errors((*_unknown(ir, own), *_unsafe(ir, own, file_names=file_names)))
     work = _Renaming(own)
-    types = [work.type(one) for one in ir.types]
+    types = [work.type(type_) for type_ in ir.types]
     _refuse_collisions(ir, types, own)
-    merged = {str(one.name): one for one in reversed(types)}
+    merged = {str(type_.name): type_ for type_ in reversed(types)}
     if own.open is not None:
         _refuse_unopenable(merged, own)
-        merged = {name: _opened(one, name in own.open) for name, one in merged.items()}
+        merged = {name: _set_open(type_, name in own.open) for name, type_ in merged.items()}
     return replace(
         ir,
         module=ModuleName(own.module) if own.module else ir.module,
         types=tuple(merged[name] for name in sorted(merged)),
-        methods=tuple(work.method(one, ir) for one in ir.methods),
+        methods=tuple(work.method(method, ir) for method in ir.methods),
         errors=tuple(
-            replace(one, data=work.name(one.data)) if one.data else one for one in ir.errors
+            replace(error, data=work.name(error.data)) if error.data else error
+            for error in ir.errors
         ),
         meta_keys=tuple(
-            replace(one, type=work.name(one.type), of=tuple(map(work.name, one.of)))
-            for one in ir.meta_keys
+            replace(key, type=work.name(key.type), of=tuple(map(work.name, key.of)))
+            for key in ir.meta_keys
         ),
     )
 
 
 class _Renaming:
-    """The names of one revision, as functions on all that has names."""
+    """The renaming of one revision, as functions on types, members and methods."""
 
     def __init__(self, own: OwnNames) -> None:
         self._own = own
@@ -129,11 +130,11 @@ class _Renaming:
             return replace(type_, name=name, type=self.expression(type_.type))
         fields = tuple(
             replace(
-                one,
-                name=self.member(type_.name, one.wire, one.name),
-                type=self.expression(one.type),
+                field,
+                name=self.member(type_.name, field.wire, field.name),
+                type=self.expression(field.type),
             )
-            for one in type_.fields
+            for field in type_.fields
         )
         base = self.name(type_.base) if type_.base else None
         return replace(type_, name=name, fields=fields, base=base)
@@ -154,31 +155,33 @@ class _Renaming:
 
 
 def _fields(ir: RevisionIR, name: str) -> Mapping[str, str]:
-    """Return the members of a type on the wire, by their names in Python."""
-    found = next((one for one in ir.types if one.name == name), None)
-    return {one.name: one.wire for one in found.fields} if isinstance(found, ObjectIR) else {}
+    """Return the wire names of a type's members, by their names in Python."""
+    found = next((type_ for type_ in ir.types if type_.name == name), None)
+    return {field.name: field.wire for field in found.fields} if isinstance(found, ObjectIR) else {}
 
 
 def _unknown(ir: RevisionIR, own: OwnNames) -> Iterator[Problem]:
-    known = {str(one.name) for one in ir.types}
-    members = {f"{one.name}.{wire}" for one in ir.types for wire in _fields(ir, one.name).values()}
+    known = {str(type_.name) for type_ in ir.types}
+    members = {
+        f"{type_.name}.{wire}" for type_ in ir.types for wire in _fields(ir, type_.name).values()
+    }
     for kind, named, there in (("types", own.types, known), ("members", own.members, members)):
         for name in named:
             if name not in there:
                 message = f"{ir.id} has no {kind[:-1]} {name!r:.80}"
                 hint = did_you_mean(name, there, "use the names of a run without --names")
                 yield Problem("bad-names", message, own.place, own.pointer(kind, name), hint)
-    tags = {f"{one.name}.{tag}" for one, tag in _tagged(ir)}
+    tags = {f"{arm.name}.{tag}" for arm, tag in _tagged_arms(ir)}
     for name in own.members:
         if name in tags:
-            message = f"{name} tells the arms of a union apart, and keeps its name"
+            message = f"{name} cannot be renamed: it distinguishes the arms of a union"
             yield Problem("bad-names", message, own.place, own.pointer("members", name))
 
 
-def _tagged(ir: RevisionIR) -> Iterator[tuple[Ref, str]]:
-    for one in ir.types:
-        if isinstance(one, UnionIR) and one.tag is not None:
-            yield from ((arm, one.tag) for arm in one.arms if isinstance(arm, Ref))
+def _tagged_arms(ir: RevisionIR) -> Iterator[tuple[Ref, str]]:
+    for union in ir.types:
+        if isinstance(union, UnionIR) and union.tag is not None:
+            yield from ((arm, union.tag) for arm in union.arms if isinstance(arm, Ref))
 
 
 def _unsafe(ir: RevisionIR, own: OwnNames, *, file_names: bool) -> Iterator[Problem]:
@@ -200,7 +203,7 @@ def _unsafe(ir: RevisionIR, own: OwnNames, *, file_names: bool) -> Iterator[Prob
 
 def _reason(error: UnsafeName, name: str) -> str:
     said = str(error)
-    return "it is no identifier, or it is reserved" if said == name else f"it {said}"
+    return "it is not an identifier, or it is reserved" if said == name else f"it {said}"
 
 
 @raising
@@ -211,7 +214,7 @@ def _refuse_collisions(ir: RevisionIR, types: Sequence[TypeIR], own: OwnNames) -
         if _content(one) != _content(type_):
             message = f"{was} and {before.name} would both be called {type_.name}"
             old = str(before.name) if before.name in own.types else was
-            hint = "only types with the same members can be one"
+            hint = "only types with the same members can be merged"
             yield Problem("name-collision", message, own.place, own.pointer("types", old), hint)
         if isinstance(type_, ObjectIR):
             for name in names.duplicates(field.name for field in type_.fields):
@@ -221,40 +224,40 @@ def _refuse_collisions(ir: RevisionIR, types: Sequence[TypeIR], own: OwnNames) -
 
 
 def _content(type_: TypeIR) -> object:
-    """Return what has to be equal for two types to be one; what is said about them may differ."""
+    """Return the parts of a type that must be equal to merge it with another: all but its texts."""
     if not isinstance(type_, ObjectIR):
         return replace(type_, origin="", doc="", deprecated=False)
-    fields = tuple(replace(one, doc="", known_values=()) for one in type_.fields)
-    return {one.wire: one for one in fields}, type_.any_of_required
+    fields = tuple(replace(field, doc="", known_values=()) for field in type_.fields)
+    return {field.wire: field for field in fields}, type_.any_of_required
 
 
 @raising
 def _refuse_unopenable(types: Mapping[str, TypeIR], own: OwnNames) -> Iterator[Problem]:
-    objects = {name for name, one in types.items() if isinstance(one, ObjectIR)}
+    objects = {name for name, type_ in types.items() if isinstance(type_, ObjectIR)}
     for place, name in enumerate(own.open or ()):
         if name not in objects:
-            message = f"{own.revision} has no object {name!r:.80} that could be open"
+            message = f"{own.revision} has no object type {name!r:.80} to open"
             pointer = own.pointer("open", place)
             yield Problem("bad-names", message, own.place, pointer, did_you_mean(name, objects))
 
 
-def _opened(type_: TypeIR, is_open: bool) -> TypeIR:
+def _set_open(type_: TypeIR, is_open: bool) -> TypeIR:
     return replace(type_, open=is_open) if isinstance(type_, ObjectIR) else type_
 
 
 def names_for(revision: str, options: GenerationOptions) -> OwnNames | None:
-    """Return the names of a revision; None if the file has none for it, or there is no file.
+    """Return the user's names for a revision; None without a file, or without names in it.
 
-    It may have names for all pinned revisions, too. Raise `ProblemError` (`bad-names`, `not-json`)
-    for what is wrong anywhere in it.
+    The file may have names for all pinned revisions. Raise `ProblemError` (`bad-names`, `not-json`)
+    with all problems in it.
     """
     given, known = options.names, {*options.revisions, *load_pins()}
     if given is None:
         return None
     document = parse_json(given.content, given.name)
-    raise_errors(one._replace(place=given.name) for one in _wrong(document, known))
+    raise_errors(problem._replace(place=given.name) for problem in _wrong(document, known))
     found = {kind: document.get(kind, {}).get(revision) for kind in KINDS}
-    if all(one is None for one in found.values()):
+    if all(value is None for value in found.values()):
         return None
     return OwnNames(
         place=given.name,
@@ -268,21 +271,21 @@ def names_for(revision: str, options: GenerationOptions) -> OwnNames | None:
 
 def _wrong(document: Any, known: set[str]) -> Iterator[Problem]:
     if not is_object(document):
-        yield _problem("names are an object", "", f"with the members {', '.join(KINDS)}")
+        yield _problem("names must be an object", "", f"with the members {', '.join(KINDS)}")
         return
     for kind, entries in document.items():
         pointer = jsonpointer.join(kind)
         if kind not in KINDS:
             hint = did_you_mean(kind, KINDS)
-            yield _problem(f"there is no {kind!r:.80} in such a file", pointer, hint)
+            yield _problem(f"a file of names has no member {kind!r:.80}", pointer, hint)
         elif not is_object(entries):
-            yield _problem("this is an object, by revision", pointer)
+            yield _problem("this must be an object, by revision", pointer)
         else:
             for revision, value in entries.items():
                 pointer = jsonpointer.join(kind, revision)
                 if revision not in known:
                     hint = did_you_mean(revision, known)
-                    message = f"{revision!r:.80} is no revision that is generated"
+                    message = f"revision {revision!r:.80} is not generated"
                     yield _problem(message, pointer, hint)
                 else:
                     yield from _wrong_value(kind, value, pointer)
@@ -291,16 +294,16 @@ def _wrong(document: Any, known: set[str]) -> Iterator[Problem]:
 def _wrong_value(kind: str, value: Any, pointer: str) -> Iterator[Problem]:
     if kind == "modules":
         if not isinstance(value, str):
-            yield _problem("the name of a module is a text", pointer)
+            yield _problem("the name of a module must be a string", pointer)
     elif kind == "open":
-        if not is_array(value) or not all(isinstance(one, str) for one in value):
-            yield _problem("open types are an array of names", pointer)
+        if not is_array(value) or not all(isinstance(item, str) for item in value):
+            yield _problem("open types must be an array of names", pointer)
     elif not is_object(value):
-        yield _problem("this is an object, from our names to yours", pointer)
+        yield _problem("this must be an object, from our names to yours", pointer)
     else:
-        for name, one in value.items():
-            if not isinstance(one, str):
-                yield _problem("a name is a text", pointer + jsonpointer.join(name))
+        for name, text in value.items():
+            if not isinstance(text, str):
+                yield _problem("a name must be a string", pointer + jsonpointer.join(name))
 
 
 def _problem(message: str, pointer: str, hint: str = "") -> Problem:

@@ -1,4 +1,4 @@
-"""One revision from its inputs to its IR: patch, normalise, derive."""
+"""The IR of one revision, from its inputs: patch, normalise, derive."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +21,7 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Derived:
-    """The IR of a revision, the normalised schema and facts it is derived from, and warnings."""
+    """The IR of a revision, its normalised schema and facts, and warnings."""
 
     ir: RevisionIR
     schema: Json
@@ -30,19 +30,19 @@ class Derived:
 
 
 def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Derived:
-    """Return the IR of one revision; raise `ProblemError` with everything that is wrong.
+    """Return the IR of one revision; raise `ProblemError` with all problems.
 
     `for_target` is as in `normal_form`.
     """
-    shown, loosened = normal_form(source, for_target=for_target)
-    definitions = shown.definitions
-    found = crosscheck.compare(shown, source.facts, source.facts_place, source.facts_hint)
-    raise_errors(found)
-    facts = crosscheck.without(source.facts, found)
+    skeleton, losses = normal_form(source, for_target=for_target)
+    definitions = skeleton.definitions
+    mismatches = crosscheck.compare(skeleton, source.facts, source.facts_place, source.facts_hint)
+    raise_errors(mismatches)
+    facts = crosscheck.without(source.facts, mismatches)
     context = Context(facts, source.descriptions, source.place)
     types = type_system.types(definitions, context)
     by_name = {str(type_.name): type_ for type_ in types}
-    methods = method_tables.methods(shown, by_name, context)
+    methods = method_tables.methods(skeleton, by_name, context)
     revision = facts.revision
     ir = RevisionIR(
         id=revision,
@@ -51,50 +51,50 @@ def derive_revision(source: RevisionSource, *, for_target: bool = False) -> Deri
         rules=method_tables.rules(context),
         types=types,
         methods=methods,
-        capabilities=method_tables.capabilities(shown, context),
+        capabilities=method_tables.capabilities(skeleton, context),
         errors=method_tables.errors(definitions, context),
         meta_keys=method_tables.meta_keys(context),
     )
     refuse_collisions(ir, source.place)
-    return Derived(ir, shown.schema, facts, (*source.notes, *loosened, *found))
+    return Derived(ir, skeleton.schema, facts, (*source.notes, *losses, *mismatches))
 
 
 def normal_form(
     source: RevisionSource, *, for_target: bool = False
 ) -> tuple[Skeleton, tuple[Problem, ...]]:
-    """Return the patched and normalised schema of a revision, with a warning for each loss.
+    """Return the patched and normalised schema of a revision, with warnings about losses.
 
-    `for_target` keeps the form of the published types: another name of an object stays one, and
-    marks are as `normalise` describes; `x-inline` marks what the schema has no definition for.
-    Raise `ProblemError` if its messages cannot be methods.
+    `for_target` keeps the form of the published types: aliases of objects stay aliases, and marks
+    are as in `normalise`; `x-inline` marks types without a definition in the schema. Raise
+    `ProblemError` if its messages cannot be methods.
     """
-    patched = source.patched()
+    patched = source.apply_patches()
     _require_messages(patched, source.place)
-    whole, origins = references.hoisted(patched)
+    hoisted, origins = references.hoist(patched)
     try:
-        plain, unread = dialect.plain(whole, source.facts.json_schemas, source.place)
+        plain, unread = dialect.plain(hoisted, source.facts.json_schemas, source.place)
         kept = {union for union, _, _ in MESSAGE_UNIONS}
         if for_target:
             kept |= {name for name, schema in plain["$defs"].items() if schema.keys() == {"$ref"}}
-        normalised, loosened = normalise(plain, source.facts, source.place, kept, marks=for_target)
-        shown = skeleton_of(normalised, source.place)
+        normalised, losses = normalise(plain, source.facts, source.place, kept, marks=for_target)
+        skeleton = skeleton_of(normalised, source.place)
     except ProblemError as error:
-        raise ProblemError(*references.placed(error.problems, origins)) from None
+        raise ProblemError(*references.restore_places(error.problems, origins)) from None
     if for_target:
         named = set(map(names.type_name, patched["$defs"]))
-        marked = {
+        definitions = {
             name: schema if name in named else {**schema, "x-inline": True}
-            for name, schema in shown.definitions.items()
+            for name, schema in skeleton.definitions.items()
         }
-        shown = replace(shown, schema={**shown.schema, "$defs": marked})
-    return shown, tuple(references.placed((*unread, *loosened), origins))
+        skeleton = replace(skeleton, schema={**skeleton.schema, "$defs": definitions})
+    return skeleton, tuple(references.restore_places((*unread, *losses), origins))
 
 
 def _require_messages(schema: Json, place: str) -> None:
-    """Raise `ProblemError` if the message unions are missing, as in other schemas."""
+    """Raise `ProblemError` if the message unions are missing."""
     definitions: Json = schema.get("$defs", {})
-    wanted = [union for union, _, kind in MESSAGE_UNIONS if kind != "embedded"]
-    missing = [union for union in wanted if union not in definitions]
+    required = [union for union, _, kind in MESSAGE_UNIONS if kind != "embedded"]
+    missing = [union for union in required if union not in definitions]
     # A revision may have no requests from servers, but always has some from clients.
     if "ClientRequest" in missing or len(missing) > 1:
         raise ProblemError(

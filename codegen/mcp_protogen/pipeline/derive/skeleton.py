@@ -1,7 +1,7 @@
 """The information about methods in the schema itself: constants, direction, params, results.
 
-Facts must agree with it; a method without facts has only this. A message that cannot be read as a
-method is refused: it would leave generated stubs without a type.
+Facts must agree with it; a method without facts has only this. A message that cannot be a method is
+refused: generated stubs would lack a type.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.normalise.references import arms_within, target, to
 
 Json = dict[str, Any]
 
-# The unions of the specification's schema, which show the sender of each message type.
+# The unions of the specification's schema, with the sender of their messages.
 MESSAGE_UNIONS: tuple[tuple[str, Role, MessageKind], ...] = (
     ("ClientRequest", "client", "request"),
     ("ServerRequest", "server", "request"),
@@ -53,9 +53,9 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Skeleton:
-    """A normalised schema, with what it shows: methods by wire name, and capabilities by role.
+    """A normalised schema, with its methods by wire name, and capabilities by role.
 
-    `unsent` are messages that are in none of its unions, with their methods.
+    `unsent` are messages outside its unions, with their methods.
     """
 
     schema: Json
@@ -71,7 +71,7 @@ class Skeleton:
 
 
 def skeleton_of(schema: Json, place: str) -> Skeleton:
-    """Return what a normalised schema shows, with a union for params of several types.
+    """Return the skeleton of a normalised schema, with a union for params of several types.
 
     Raise `ProblemError` for each message that cannot be a method; `place` names the file.
     """
@@ -113,7 +113,7 @@ def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMeth
     messages = list(dict.fromkeys(use.message for use in found))
     params = _params_of(definitions, messages)
     several = len(params) > 1
-    # A message that is also a request stays one if there is no result that could hold it.
+    # A message that is also a request stays a request without a result type that can contain it.
     kind = found[-1 if "InputRequiredResult" in definitions else 0].kind
     return DerivedMethod(
         method=method,
@@ -121,14 +121,16 @@ def _method(definitions: Json, method: str, found: Sequence[Use]) -> DerivedMeth
         kind=kind,
         senders=tuple(sorted({use.sender for use in found}, key=str)),
         params=_choice_name(messages[0]) if several else next(iter(params), None),
-        params_required=all("params" in definitions[one].get("required", ()) for one in messages),
+        params_required=all(
+            "params" in definitions[message].get("required", ()) for message in messages
+        ),
         results=() if kind == "notification" else tuple(_results(definitions, messages)),
     )
 
 
 def _params_of(definitions: Json, messages: Iterable[str]) -> list[str]:
-    params = (definitions[one]["properties"].get("params", {}) for one in messages)
-    return list(dict.fromkeys(target(one["$ref"]) for one in params if "$ref" in one))
+    params = (definitions[message]["properties"].get("params", {}) for message in messages)
+    return list(dict.fromkeys(target(schema["$ref"]) for schema in params if "$ref" in schema))
 
 
 def _choice_name(message: str) -> str:
@@ -146,7 +148,7 @@ def _with_choices(used: Mapping[str, Sequence[Use]], definitions: Json) -> Json:
 
 
 def _results(definitions: Json, messages: Iterable[str]) -> Iterable[str]:
-    """Yield the result types: from a typed response if there is one, else by name."""
+    """Yield the result types: from a typed response, or by name."""
     found = [name for message in messages for name in _results_of(definitions, message)]
     return dict.fromkeys(found or (name for name in ("EmptyResult",) if name in definitions))
 
@@ -158,20 +160,20 @@ def _results_of(definitions: Json, message: str) -> Iterator[str]:
     )
     arms = [response] if "$ref" in response else response.get("anyOf", [])
     if arms:
-        # The plain one first, wherever the schema has it.
+        # The plain result comes first.
         yield from sorted((target(arm["$ref"]) for arm in arms), key=f"{stem}Result".__ne__)
     elif f"{stem}Result" in definitions:
         yield f"{stem}Result"
 
 
 def method_constant(schema: Json) -> str | None:
-    """Return the method that a message type is for, if it is one."""
+    """Return the method of a message type; None for other types."""
     value = schema.get("properties", {}).get("method", {}).get("const")
     return value if isinstance(value, str) else None
 
 
 def messages(definitions: Json) -> Iterator[tuple[str, str]]:
-    """Yield the types that are messages of a schema as it is published, with their methods."""
+    """Yield the message types of a published schema, with their methods."""
     for name, schema in definitions.items():
         parts = (schema, *schema.get("allOf", ())) if is_object(schema) else ()
         for part in filter(is_object, parts):
@@ -181,14 +183,14 @@ def messages(definitions: Json) -> Iterator[tuple[str, str]]:
 
 
 def union_leaves(definitions: Json, name: str) -> list[str]:
-    """Return the objects of a union, in order; empty if there is no such union."""
+    """Return the objects of a union, in order; empty for an unknown union."""
     return [arm for arm in arms_within(name, definitions) if "properties" in definitions[arm]]
 
 
 def capabilities(definitions: Json, role: Role) -> Mapping[tuple[str, ...], bool]:
-    """Return capability paths of one role, with whether each is a flag.
+    """Return the capability paths of one role; the values say whether they are flags.
 
-    A flag counts if it is true, any other capability if it is present.
+    A flag is declared if it is true, any other capability if it is present.
     """
     return dict(_capabilities(definitions, f"{role.capitalize()}Capabilities", ()))
 
@@ -234,36 +236,38 @@ def _unclear_methods(
 
 
 def _endless_capabilities(definitions: Json, place: str) -> Iterator[Problem]:
-    """Yield a problem for each type of capabilities whose paths have no end, or are too many."""
+    """Yield a problem for each type of capabilities with endless or too many paths."""
     members = {name: schema.get("properties", {}) for name, schema in definitions.items()}
     inner = {
-        name: [target(one["$ref"]) for one in members[name].values() if "$ref" in one]
+        name: [target(member["$ref"]) for member in members[name].values() if "$ref" in member]
         for name in members
     }
     hint = "let it be any object: the members of a capability are capabilities, too"
     for owner in (f"{role.capitalize()}Capabilities" for role in ROLES):
-        within = {name: inner[name] for name in graph.reached(inner, [owner])}
+        within = {name: inner[name] for name in graph.find_reachable(inner, [owner])}
         circular = graph.circular(within)
         for name in sorted(circular):
-            message = f"{name} of {owner} has itself as a capability inside of it"
+            message = f"{name} of {owner} contains itself as a capability"
             yield Problem("bad-message", message, place, jsonpointer.join("$defs", name), hint)
         paths: dict[str, int] = {}
         for name in graph.targets_first(within) if not circular else ():
-            paths[name] = len(members[name]) + sum(paths[one] for one in within[name])
+            paths[name] = len(members[name]) + sum(
+                paths[member_name] for member_name in within[name]
+            )
         if paths.get(owner, 0) > _MOST_CAPABILITIES:
             message = f"{owner} has more than {_MOST_CAPABILITIES} capabilities"
             yield Problem("bad-message", message, place, jsonpointer.join("$defs", owner), hint)
 
 
 def _unlike(found: Sequence[Use], definitions: Json) -> str | None:
-    """Return why the messages of a method cannot be alternatives; None if they can."""
+    """Return the reason why the messages of a method cannot be alternatives, or None."""
     messages = {use.message for use in found}
     if len(messages) < 2:
         return None
     if len({use.kind == "notification" for use in found}) > 1:
         return "one is a notification"
     schemas: list[Json] = [
-        definitions[one]["properties"].get("params", {}) for one in sorted(messages)
+        definitions[message]["properties"].get("params", {}) for message in sorted(messages)
     ]
     if all(schema == schemas[0] for schema in schemas):
         return None

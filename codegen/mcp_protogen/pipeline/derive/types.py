@@ -1,4 +1,4 @@
-"""From normalised schema and facts to IR: the types."""
+"""The IR of types, from a normalised schema and facts."""
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,8 +7,8 @@ from typing import Any
 from mcp_protogen.base import jsonpointer, names
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raising
-from mcp_protogen.pipeline.derive.filled import Filling, fillings
-from mcp_protogen.pipeline.inputs.descriptions import Descriptions, documented
+from mcp_protogen.pipeline.derive.fillings import Filling, fillings
+from mcp_protogen.pipeline.inputs.descriptions import Descriptions, add_deprecation
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.ir import (
     NOTHING,
@@ -37,19 +37,19 @@ _CONSTRAINTS = ("minimum", "maximum", "minLength", "maxLength", "minItems", "max
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The data besides the schema that deriving one revision uses."""
+    """The data for deriving one revision besides its schema."""
 
     facts: Facts
     descriptions: Descriptions
     place: str
 
     def doc(self, text: str, deprecated: bool) -> str:
-        """Return a text about a type or member; only ours says whether that is deprecated."""
-        return documented(text, deprecated) if self.descriptions.ours else text
+        """Return a text about a type or member; only our texts mention deprecation."""
+        return add_deprecation(text, deprecated) if self.descriptions.ours else text
 
 
 def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
-    """Return the types of a normalised schema, in name order.
+    """Return the types of a normalised schema, sorted by name.
 
     Raise `ProblemError` for names that cannot be Python names, or that become equal.
     """
@@ -62,7 +62,7 @@ def types(definitions: Json, context: Context) -> tuple[TypeIR, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """The data that all types of one schema are read with."""
+    """The data for reading all types of one schema."""
 
     context: Context
     nulls: Container[str]
@@ -135,7 +135,7 @@ def _type(name: str, schema: Json, around: _Surroundings) -> TypeIR:
 def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR]:
     context = around.context
     required = frozenset(schema.get("required", ()))
-    # They are part of what we say about a member.
+    # They are part of our text about a member.
     known: Mapping[str, tuple[str, ...]] = (
         context.facts.open_strings if context.descriptions.ours else {}
     )
@@ -157,7 +157,7 @@ def _fields(owner: str, schema: Json, around: _Surroundings) -> Iterator[FieldIR
 
 
 def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | Filled:
-    """Return the value of a required member that Python code leaves out: the only or usual one."""
+    """Return the value of a required member that Python code may leave out, or None."""
     for filling in around.filled:
         if filling.member == wire and filling.schema == schema:
             return filling.value
@@ -168,8 +168,12 @@ def _default(wire: str, schema: Json, around: _Surroundings) -> JsonScalar | Fil
 
 
 def nullable_names(definitions: Json) -> frozenset[str]:
-    """Return the definitions that accept null, directly or through others."""
-    aliases = {name: one for name, one in definitions.items() if "properties" not in one}
+    """Return the definitions that accept null, also through other definitions."""
+    aliases = {
+        name: definition
+        for name, definition in definitions.items()
+        if "properties" not in definition
+    }
     found: set[str] = set()
     for name in targets_first(aliases):
         if nullable(expression(aliases[name]), found):

@@ -1,1 +1,1 @@
-"""From the intermediate representation to the text of modules, verified and formatted."""
+"""The stage from the intermediate representation to verified and formatted modules."""

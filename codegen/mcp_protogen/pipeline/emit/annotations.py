@@ -1,4 +1,4 @@
-"""From IR to Python annotations and texts, in a models module and in other modules."""
+"""Python annotations and texts from IR, for models and other modules."""
 
 import ast
 from collections.abc import Iterable, Iterator
@@ -56,17 +56,17 @@ def annotation(expr: TypeExpr) -> str:
             hint = _constants(values)
             return f"Annotated[{hint}, Exact]" if _is_ambiguous(expr) else hint
         case ListOf(item):
-            return _sized(f"list[{annotation(item)}]", item)
+            return _container_annotation(f"list[{annotation(item)}]", item)
         case MapOf(value):
-            return _sized(f"dict[str, {annotation(value)}]", value)
+            return _container_annotation(f"dict[str, {annotation(value)}]", value)
         case OneOf():
             return _either(annotation(arm) for arm in _alternatives(expr))
         case Anything():
             return "Any"
 
 
-def _sized(hint: str, item: TypeExpr) -> str:
-    """Return the annotation of a container, which is empty if there is no valid item."""
+def _container_annotation(hint: str, item: TypeExpr) -> str:
+    """Return the annotation of a container, which must be empty if no item is valid."""
     return f"Annotated[{hint}, Field(max_length=0)]" if item == NOTHING else hint
 
 
@@ -75,7 +75,7 @@ def _constants(values: Iterable[Json]) -> str:
 
 
 def _is_ambiguous(expr: TypeExpr) -> bool:
-    """Return whether Python takes one of the constants for another value: true is 1 to it."""
+    """Return whether a constant equals another JSON value in Python, as 1 equals true."""
     return isinstance(expr, LiteralOf) and any(value in (0, 1) for value in expr.values)
 
 
@@ -104,7 +104,7 @@ def _alternatives(expr: TypeExpr) -> Iterator[TypeExpr]:
 def qualified_annotation(expr: TypeExpr) -> str:
     """Return the annotation of a value after reading, in a module with the models as `m`.
 
-    Constants are annotated with their types only, which need no import.
+    For constants it is only their type, which needs no import.
     """
     match expr:
         case Ref(name):
@@ -124,7 +124,7 @@ def qualified_annotation(expr: TypeExpr) -> str:
 
 
 def base_class(type_: ObjectIR) -> str:
-    """Return what a class of models extends: that of another type, or a class of the runtime."""
+    """Return the base of a class of models: another type, or a class of the runtime."""
     return type_.base or ("ToolResult" if is_tool_result(type_) else "WireModel")
 
 
@@ -169,9 +169,9 @@ def field_annotation(field: FieldIR) -> str:
 
 
 def markers(field: FieldIR) -> list[str]:
-    """Return the markers of a member, which tell the runtime more than its type."""
+    """Return the markers of a member for the runtime."""
     found: list[str] = []
-    # A member that may be anything keeps an explicit null anyway.
+    # A member of any type keeps an explicit null anyway.
     if field.nullable and not field.required and not isinstance(field.type, Anything):
         found.append("Nullable")
     if field.default is None:
@@ -182,7 +182,7 @@ def markers(field: FieldIR) -> list[str]:
 
 
 def default_text(field: FieldIR) -> str | None:
-    """Return the default of a member as an expression; None if it has to be given."""
+    """Return the default of a member as an expression; None if callers must give it."""
     if isinstance(field.default, Filled):
         return "SUPPLIED"
     if field.default is not None:
@@ -191,13 +191,13 @@ def default_text(field: FieldIR) -> str | None:
 
 
 def member_text(field: FieldIR) -> str:
-    """Return the text about a member, with the known values of a string that may have others."""
+    """Return the text about a member, with the known values of an open string."""
     known = ", ".join(f"`{value}`" for value in field.known_values)
     return f"{field.doc}\n\nKnown values: {known}.".strip() if known else field.doc
 
 
 def same(left: str, right: str) -> bool:
-    """Return whether two annotations are the same expression, in spite of layout and quotes."""
+    """Return whether two annotations are the same expression, apart from layout and quotes."""
     return left == right or _normal(left) == _normal(right)
 
 

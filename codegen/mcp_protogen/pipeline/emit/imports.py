@@ -1,4 +1,4 @@
-"""The imports of a module, in the order of isort; what comes from one module is one statement."""
+"""The imports of a module, in the order of isort, with one statement for each module."""
 
 import re
 import sys
@@ -9,12 +9,12 @@ _FROM = re.compile(r"( *)from (\S+) import (.+)")
 _AS = " as "
 
 
-def sorted_imports(source: str) -> str:
-    """Return a module in which each block of imports, one on a line, is sorted."""
-    return _BLOCK.sub(lambda block: _sorted(block[0]), source)
+def sort_imports(source: str) -> str:
+    """Return a module with its blocks of imports sorted; each import is on one line."""
+    return _BLOCK.sub(lambda block: _sort_block(block[0]), source)
 
 
-def _sorted(block: str) -> str:
+def _sort_block(block: str) -> str:
     lines = [line for line in block.split("\n") if line]
     if any("#" in line for line in lines):
         return block
@@ -25,7 +25,7 @@ def _sorted(block: str) -> str:
         if imported := _FROM.fullmatch(line):
             names = imported[3].split(", ")
             for name in names:
-                # One with another name is a statement of its own.
+                # `import … as` is a separate statement.
                 key = f"{imported[2]} {name}" if _AS in name else imported[2]
                 found.setdefault(key, set()).add(name)
         else:
@@ -57,6 +57,6 @@ def _place(key: str) -> tuple[int, str, str]:
 
 
 def _kind(name: str) -> tuple[int, str, str]:
-    """Return where a name goes: constants first, then classes, then all others."""
+    """Return the sort key of a name: constants first, then classes, then all others."""
     kind = 0 if name.isupper() and name[1:] else 1 if name[:1].isupper() else 2
     return (kind, name.lower(), name)

@@ -1,4 +1,4 @@
-"""From IR to modules: the files of a package, and the template of each."""
+"""The files of a package, from IR, and the template of each."""
 
 import ast
 import re
@@ -43,7 +43,7 @@ from mcp_protogen.pipeline.target import TargetFile
 
 _PATH_PART = re.compile(r"(?!\.)[A-Za-z0-9_.-]+(?<!\.)")
 
-# Module of a revision's folder → template; the models are not among them.
+# Templates of the modules of a revision, except its models.
 MODULES: Mapping[str, Template[RevisionContext]] = {
     "__init__": templates.REVISION,
     "app": templates.APP,
@@ -74,10 +74,10 @@ class Module:
 def models_modules(
     ir: RevisionIR, sources: Collection[ModelsSource], renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the modules of a revision's models, verified against its IR, and their package."""
+    """Yield the modules of a revision's models, checked against its IR, and their package."""
     context: ModelsPackageContext = {"ir": ir, "modules": _modules_of(sources)}
     path = f"{models_folder(ir)}/__init__.py"
-    yield _rendered(path, templates.ALL_MODELS, context, renderer)
+    yield _render_module(path, templates.ALL_MODELS, context, renderer)
     yield from _models_modules(models_folder(ir), sources, f"MCP {ir.id}", renderer)
 
 
@@ -89,7 +89,8 @@ def extension_models_modules(
 ) -> Iterator[Module]:
     """Yield the modules of an extension's models, and their package.
 
-    It also has those of its revision, by the modules in `core`, that the extension's methods have.
+    The package also exports the types of the revision in the extension's methods; `core` has their
+    modules.
     """
     context: ExtensionModelsContext = {
         "ir": extension.ir,
@@ -98,7 +99,7 @@ def extension_models_modules(
         "core_modules": views.core_modules(extension, core),
     }
     folder = f"{extension_folder(extension)}/models"
-    yield _rendered(f"{folder}/__init__.py", templates.EXTENSION_MODELS, context, renderer)
+    yield _render_module(f"{folder}/__init__.py", templates.EXTENSION_MODELS, context, renderer)
     yield from _models_modules(folder, sources, extension.identifier, renderer)
 
 
@@ -115,7 +116,7 @@ def _models_modules(
         context: ModelsContext = {"subject": subject, "models": models, "exported": models.exported}
         template = templates.MODELS
         source = renderer.render(template.name, context)
-        tree = formatting.parsed(source, path, template.name)
+        tree = formatting.parse_module(source, path, template.name)
         raise_errors(verify.models(tree, models.types, path))
         yield _module(path, template.name, source, tree, renderer)
 
@@ -133,13 +134,13 @@ def extension_folder(extension: ExtensionIR) -> str:
 def revision_modules(
     ir: RevisionIR, extensions: Iterable[ExtensionIR], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the other modules of a revision, proven against its types and each other."""
+    """Yield the other modules of a revision, checked against its types and each other."""
     context: RevisionContext = {
         **views.revision_messages(ir),
         "runtime": renderer.runtime_in(f"{ir.module}/__init__.py"),
         "roles": [role for role in ROLES if role in selection.modules],
         "stubs": [module for module in ("app", *ROLES) if module in selection.modules],
-        "extensions": sorted(str(one.module) for one in extensions),
+        "extensions": sorted(str(extension.module) for extension in extensions),
         "missing": missing_names(selection),
     }
     sources = {
@@ -150,7 +151,7 @@ def revision_modules(
     trees: dict[str, ast.Module] = {}
     for module, source in sources.items():
         path, template = f"{ir.module}/{module}.py", MODULES[module].name
-        trees[module] = formatting.parsed(source, path, template)
+        trees[module] = formatting.parse_module(source, path, template)
         yield _module(path, template, source, trees[module], renderer)
     raise_errors(verify.members(trees, {type_.name for type_ in ir.types}, ir.module))
 
@@ -158,7 +159,7 @@ def revision_modules(
 def extension_modules(
     extension: ExtensionIR, selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the other modules of an extension, proven against the types that it may name."""
+    """Yield the other modules of an extension, checked against the types that it may name."""
     folder, has_app = extension_folder(extension), "app" in selection.modules
     context: ExtensionContext = {
         **views.extension_messages(extension),
@@ -173,7 +174,7 @@ def extension_modules(
         if module in there:
             path = f"{folder}/{module}.py"
             source = renderer.render(template.name, context)
-            trees[module] = formatting.parsed(source, path, template.name)
+            trees[module] = formatting.parse_module(source, path, template.name)
             yield _module(path, template.name, source, trees[module], renderer)
     types = {type_.name for type_ in (*extension.ir.types, *extension.core.types)}
     raise_errors(verify.members(trees, types, folder))
@@ -186,7 +187,7 @@ class _ClientBase(TypedDict):
 
 
 def _client_base(extension: ExtensionIR, selection: PartSelection) -> _ClientBase:
-    """Return what the client of an extension extends, and the part that it lacks for more."""
+    """Return the base of an extension's client, and a sentence about a missing part."""
     usual = ClientClass("", "client.base", "ClientBase")
     base, lacks = CLIENTS_OF_EXTENSIONS.get(extension.identifier, usual), ""
     if base.part and base.part not in selection.parts:
@@ -199,7 +200,7 @@ def extensions_module(extensions: Collection[ExtensionIR], renderer: Renderer) -
     """Return the package of all extensions of one revision."""
     ir = next(iter(extensions)).ir
     context: ExtensionsContext = {"revision": ir.id}
-    return _rendered(f"{ir.module}/ext/__init__.py", templates.EXTENSIONS, context, renderer)
+    return _render_module(f"{ir.module}/ext/__init__.py", templates.EXTENSIONS, context, renderer)
 
 
 def shared_modules(
@@ -219,17 +220,17 @@ def shared_modules(
                 "toolkit": "app" in selection.modules,
                 "runtime": renderer.runtime_in(path),
             }
-            yield _rendered(path, template, context, renderer)
+            yield _render_module(path, template, context, renderer)
     for pair in pairs:
         path = f"translate/{pair.older.module}__{pair.newer.module}.py"
         tables = views.pair_context(pair, renderer.runtime_in(path))
-        yield _rendered(path, templates.TRANSLATION, tables, renderer)
+        yield _render_module(path, templates.TRANSLATION, tables, renderer)
 
 
 def package_modules(
     revisions: tuple[ListedRevision, ...], selection: PartSelection, renderer: Renderer
 ) -> Iterator[Module]:
-    """Yield the `__init__` of the package, which lists its revisions, and what these import."""
+    """Yield the package's `__init__`, which lists its revisions, and `app.py`."""
     modules = [str(revision.module) for revision in revisions]
     found = (name for _, names in selection.exports for name in names)
     exports = [name for name in found if not name.startswith("__")]
@@ -248,18 +249,18 @@ def package_modules(
         "parts": _parts(modules, selection),
         "missing": {n: how for n, how in missing_names(selection).items() if n not in OF_REVISIONS},
     }
-    yield _rendered("__init__.py", templates.PACKAGE, context, renderer)
+    yield _render_module("__init__.py", templates.PACKAGE, context, renderer)
     if "app" in selection.modules:
         apps: AppsContext = {
             "runtime": runtime,
             "http_server": "http-server" in selection.parts,
             "stdio": "stdio" in selection.parts,
         }
-        yield _rendered("app.py", templates.APPS, apps, renderer)
+        yield _render_module("app.py", templates.APPS, apps, renderer)
 
 
 def _parts(revisions: Sequence[str], selection: PartSelection) -> dict[str, str]:
-    """Return what each module that the runtime asks for is imported from, by its place."""
+    """Return the packages of the modules that the runtime asks for, by their places."""
     modules = ["adapters"] if "translate.adapters" in selection.modules else []
     if "translate" in selection.modules:
         modules += map("__".join, combinations(revisions, 2))
@@ -269,50 +270,47 @@ def _parts(revisions: Sequence[str], selection: PartSelection) -> dict[str, str]
 def fixed_files(
     runtime: Path, copied: Iterable[Path], selection: PartSelection
 ) -> Iterator[GeneratedFile]:
-    """Yield the files that are the same in every package of the same parts.
-
-    These are the typing marker, and the files of the runtime, byte for byte.
-    """
+    """Yield the files that do not depend on revisions: the typing marker and the runtime."""
     yield GeneratedFile("py.typed", b"", "mcp-gen")
     for path in copied:
         relative = path.relative_to(runtime)
         module = ".".join(relative.with_suffix("").parts).removesuffix("__init__").rstrip(".")
-        # What is no module says under which terms the copy is.
+        # Files other than modules: the licence and its notice.
         if path.suffix != ".py" or selection.has_runtime(module):
             name = f"{RUNTIME_FOLDER}/{relative.as_posix()}"
             yield GeneratedFile(name, path.read_bytes(), "runtime")
 
 
 def target_files(files: Iterable[TargetFile], target: str) -> tuple[GeneratedFile, ...]:
-    """Return the files of a target, sorted; modules of Python are parsed, and laid out by black.
+    """Return the files of a target, sorted; Python modules are parsed and formatted by black.
 
-    Raise `ProblemError`: `bad-target` for a path outside the folder, or that two files have.
+    Raise `ProblemError` (`bad-target`) for a path outside the folder, or with two files.
     """
     origin = f"target {target}"
     made: dict[str, GeneratedFile] = {}
     for path, text in files:
         parts = path.split("/")
         if path in made or not all(map(_PATH_PART.fullmatch, parts)):
-            why = "has two files" if path in made else "has a file that cannot be"
-            hint = "its package has to be repaired or updated"
+            why = "has two files" if path in made else "has a file with an invalid path,"
+            hint = "repair or update its package"
             message = f"target {target!r} {why} at {path!r:.80}"
             raise ProblemError(Problem("bad-target", message, hint=hint))
         if path.endswith(".py"):
-            formatting.parsed(text, path, origin)
-            text = formatting.HEAD + formatting.formatted(text, ours=False)
+            formatting.parse_module(text, path, origin)
+            text = formatting.HEAD + formatting.format_module(text, ours=False)
         made[path] = GeneratedFile(path, text.encode(), origin)
     return tuple(made[path] for path in sorted(made))
 
 
-def _rendered(
+def _render_module(
     path: str, template: Template[Context], context: Context, renderer: Renderer
 ) -> Module:
     name = template.name
     source = renderer.render(name, context)
-    return _module(path, name, source, formatting.parsed(source, path, name), renderer)
+    return _module(path, name, source, formatting.parse_module(source, path, name), renderer)
 
 
 def _module(path: str, template: str, source: str, tree: ast.Module, renderer: Renderer) -> Module:
     raise_errors(verify.module(tree, path))
-    text = formatting.HEAD + formatting.formatted(source, ours=not renderer.overridden)
+    text = formatting.HEAD + formatting.format_module(source, ours=not renderer.overridden)
     return Module(path, f"template {template}", text)

@@ -1,4 +1,4 @@
-"""The texts about messages in tables and stubs: what they are for, and what they need."""
+"""The texts about messages in tables and stubs: their purpose and requirements."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -22,7 +22,7 @@ def documentation(method: MethodIR) -> str:
 
 
 def purpose(method: MethodIR) -> str:
-    """Return the text of a stub: what it does, in the imperative, and the name of the method."""
+    """Return the text of a stub: its purpose, in the imperative, and the name of the method."""
     return _with_needs(_purpose(method), method.requires)
 
 
@@ -34,36 +34,42 @@ def _purpose(method: MethodIR, beside: str = "") -> str:
 
 
 def call_text(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> str:
-    """Return the text of a stub that gives members one by one, and what they need."""
+    """Return the text of a stub with separate members, and their requirements."""
     arm = types.get(form.params)
-    fixed = [one for one in arm.fields if is_constant(one)] if isinstance(arm, ObjectIR) else []
-    members = {one.wire: one for one in (*fixed, *form.positional, *form.keywords)}
+    fixed = (
+        [field for field in arm.fields if is_constant(field)] if isinstance(arm, ObjectIR) else []
+    )
+    members = {field.wire: field for field in (*fixed, *form.positional, *form.keywords)}
     of, beside, answer = dict(method.variants).get(form.name), "", ""
     if of is not None and form.once:
         beside = f", with `{of}`"
         others = " or ".join(f"`{name}`" for name in method.results[1:])
         answer = f"\n\nThe answer may also be a {others}."
     elif of is not None:
-        said = [f"`{wire}` {_values(one)}" for wire, one in members.items() if one in fixed]
+        said = [f"`{wire}` {_values(field)}" for wire, field in members.items() if field in fixed]
         beside = f", with {' and '.join(said) or f'`{of}`'}"
-    needs = _needed(method.requires, members)
+    needs = _filter_requirements(method.requires, members)
     return _with_needs(f"{_purpose(method, beside)}{answer}", needs)
 
 
-def _needed(
+def _filter_requirements(
     requires: Iterable[RequirementIR], members: Mapping[str, FieldIR]
 ) -> Iterator[RequirementIR]:
-    """Yield what params of these members may need, under the conditions that depend on values."""
+    """Yield the requirements of params with these members; conditions on values stay."""
     for requirement in requires:
-        held = {one: _held(one, members) for one in requirement.when}
+        held = {
+            condition: _evaluate_condition(condition, members) for condition in requirement.when
+        }
         if True in held.values() or not held:
             yield replace(requirement, when=())
         elif None in held.values():
-            yield replace(requirement, when=tuple(one for one in held if held[one] is None))
+            yield replace(
+                requirement, when=tuple(condition for condition in held if held[condition] is None)
+            )
 
 
-def _held(condition: ConditionIR, members: Mapping[str, FieldIR]) -> bool | None:
-    """Return whether a condition holds for all params of these members, or for none of them."""
+def _evaluate_condition(condition: ConditionIR, members: Mapping[str, FieldIR]) -> bool | None:
+    """Return whether a condition is always or never true for these members; None if it depends."""
     field = members.get(condition.member)
     if field is None:
         return condition.or_absent
@@ -83,7 +89,7 @@ def _values(field: FieldIR) -> str:
 
 
 def handling(method: MethodIR) -> str:
-    """Return the text of a stub that handles a message; a request asks for what the stub does."""
+    """Return the text of a stub that handles a message."""
     handle = f"Handle `{method.method}`."
     if not _says_what_for(method):
         return _with_needs(f"{handle} {method.doc}".rstrip(), method.requires)
@@ -94,17 +100,17 @@ def handling(method: MethodIR) -> str:
 
 
 def _says_what_for(method: MethodIR) -> bool:
-    """Return whether there is a text about a method, and not only that it is deprecated."""
+    """Return whether a method has a text beyond its deprecation."""
     return method.doc not in ("", "Deprecated.")
 
 
 def _with_needs(text: str, requires: Iterable[RequirementIR]) -> str:
-    needs = "\n".join(map(_need, _once(requires)))
+    needs = "\n".join(map(_requirement_text, _once(requires)))
     return f"{text}\n\n{needs}" if needs else text
 
 
 def _once(requires: Iterable[RequirementIR]) -> Iterator[RequirementIR]:
-    """Yield one of the requirements that differ only in their sender."""
+    """Yield the requirements without duplicates that differ only in their sender."""
     seen: set[tuple[tuple[str, ...], tuple[ConditionIR, ...]]] = set()
     for requirement in requires:
         key = (requirement.path, requirement.when)
@@ -113,7 +119,7 @@ def _once(requires: Iterable[RequirementIR]) -> Iterator[RequirementIR]:
             yield requirement
 
 
-def _need(requirement: RequirementIR) -> str:
+def _requirement_text(requirement: RequirementIR) -> str:
     verb = "Needs" if requirement.level == "MUST" else "Should have"
     whose = "" if requirement.sender != requirement.role else " of its sender"
     when = " or ".join(_when(condition) for condition in requirement.when)

@@ -1,8 +1,8 @@
-"""Message models: datamodel-code-generator on the normalised schema, and a check of its result.
+"""Message models, from datamodel-code-generator on an outline of the types.
 
-That tool decides which class has which members, and in which order they are, with two small
-templates of ours. Annotations come from the IR: the tool is shown only which types refer to which.
-The definitions are then divided into modules, whose imports follow from the names that they use.
+The tool decides the members of each class and the order of definitions, with two small templates of
+our own. Annotations come from the IR: the tool gets only references between types. The definitions
+are then divided into modules, whose imports follow from the names that they use.
 """
 
 import ast
@@ -33,7 +33,7 @@ from mcp_protogen.pipeline.normalise.references import to
 
 Json = dict[str, Any]
 
-# The modules of the names that class bodies may use, in the order of import lines.
+# Names that class bodies may use, by module, in the order of import lines.
 _IMPORTS: tuple[tuple[str, frozenset[str]], ...] = (
     (
         "typing",
@@ -52,7 +52,7 @@ _NO_MODULES: Mapping[str, tuple[TypeIR, ...]] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class ModelsSource:
-    """The parts of a module of models: its name, what its types are, imports and definitions."""
+    """The parts of a module of models: its name and subject, types, imports and definitions."""
 
     name: str
     about: str
@@ -74,18 +74,18 @@ def emit(
 ) -> Iterator[ModelsSource]:
     """Yield Python source for the types of `ir` in `modules`, with imports from `runtime`.
 
-    Those of an extension may name the types in `core`, the modules of its revision.
+    An extension may name the types in `core`, the modules of its revision.
     """
-    names = {module: frozenset(str(one.name) for one in modules[module]) for module in modules}
+    names = {module: frozenset(str(type_.name) for type_ in modules[module]) for module in modules}
     beside = [(f".{module}", names[module]) for module in modules]
     beside += [
-        (f"....models.{module}", frozenset(str(one.name) for one in core[module]))
+        (f"....models.{module}", frozenset(str(type_.name) for type_ in core[module]))
         for module in core
     ]
     offered = [*_IMPORTS, (f"{runtime}.core.models", _OF_RUNTIME), *beside]
-    definitions = defined(ir.types, templates)
+    definitions = define_types(ir.types, templates)
     for module, types in modules.items():
-        parts = [one for name, one in definitions.items() if name in names[module]]
+        parts = [definition for name, definition in definitions.items() if name in names[module]]
         used = frozenset[str]().union(*(part.used for part in parts)) - names[module]
         imports = tuple(
             (place, tuple(sorted(used & provided)))
@@ -104,28 +104,28 @@ class Definition:
     used: frozenset[str]
 
 
-def defined(types: Sequence[TypeIR], templates: Path) -> Mapping[str, Definition]:
+def define_types(types: Sequence[TypeIR], templates: Path) -> Mapping[str, Definition]:
     """Return the definition of each type, in order."""
     source = _generate(types, templates / "models")
     body = _definitions(source)
-    lines = _quoted(source, body)
-    hints = {name: [ast.parse(alias_annotation(one))] for name, one in _endless(types).items()}
-    found = [(name, node) for node in body for name in _defined(node)]
+    lines = _quote_annotations(source, body)
+    hints = {name: [ast.parse(alias_annotation(alias))] for name, alias in _endless(types).items()}
+    found = [(name, node) for node in body for name in _definition_names(node)]
     starts = [node.lineno - 1 for _, node in found]
     ends = [*starts[1:], body[-1].end_lineno]
     definitions: dict[str, Definition] = {}
     for (name, node), start, end in zip(found, starts, ends, strict=True):
         text = "\n".join(lines[start:end]).rstrip()
-        definitions[name] = Definition(text, frozenset(_used([node, *hints.get(name, ())])))
+        definitions[name] = Definition(text, frozenset(_names_in([node, *hints.get(name, ())])))
     return definitions
 
 
-def _used(trees: Iterable[ast.AST]) -> Iterator[str]:
+def _names_in(trees: Iterable[ast.AST]) -> Iterator[str]:
     return (node.id for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Name))
 
 
 def load_tool() -> None:
-    """Import datamodel-code-generator, which is slow, with everything that `emit` needs of it."""
+    """Import datamodel-code-generator, which is slow, with the modules that `emit` needs."""
     for module in ("parser.jsonschema", "config", "model.pydantic_v2"):
         import_module(f"datamodel_code_generator.{module}")
 
@@ -166,11 +166,11 @@ def _generate(types: Sequence[TypeIR], templates: Path) -> str:
 
 
 def _skeleton(types: Sequence[TypeIR]) -> Json:
-    """Return the types as datamodel-code-generator should read them.
+    """Return the outline of the types for datamodel-code-generator.
 
     It needs only members, and the references of aliases in cycles. There, classes come before
     aliases, because Python evaluates the right-hand side of an alias at once. All other types are
-    in their final order, and show no references: the tool spends most of its time on them.
+    in their final order and without references, on which the tool spends most of its time.
     """
     graph = recursion.graph_of(types)
     circular = recursion.circular(types)
@@ -189,25 +189,27 @@ def _skeleton(types: Sequence[TypeIR]) -> Json:
 
 
 def _rounds(graph: Graph, circular: Container[str]) -> Mapping[str, float]:
-    """Return the round in which each type is defined.
+    """Return the round of each type's definition.
 
-    Each round takes, in order, the types that refer only to earlier ones. Types that lead to a
-    cycle are never taken.
+    Each round defines, in order, the types that refer only to earlier ones; types that lead to a
+    cycle come last.
     """
     places = {name: place for place, name in enumerate(graph)}
     rounds: dict[str, float] = {}
     for name in targets_first(graph):
-        named = (one for one in graph[name] if one in places and name not in circular)
-        rounds[name] = max((rounds[one] + (places[one] > places[name]) for one in named), default=0)
+        named = (target for target in graph[name] if target in places and name not in circular)
+        rounds[name] = max(
+            (rounds[target] + (places[target] > places[name]) for target in named), default=0
+        )
         if name in circular:
             rounds[name] = inf
     return rounds
 
 
 def _outline(type_: TypeIR, known: Collection[str]) -> Json:
-    """Return a type as the tool reads it; an alias has its references to the types in `known`."""
+    """Return the outline of a type; an alias has its references to the types in `known`."""
     if not isinstance(type_, ObjectIR):
-        return _references(one for one in recursion.uses(type_) if one in known)
+        return _references(name for name in recursion.uses(type_) if name in known)
     return {
         "type": "object",
         "properties": {str(field.name): True for field in type_.own_fields},
@@ -216,7 +218,7 @@ def _outline(type_: TypeIR, known: Collection[str]) -> Json:
 
 
 def _references(names: Iterable[str]) -> Json:
-    # Not `anyOf`: for a reference in it to a later type, the tool searches everything it has read.
+    # Not `anyOf`: a reference in it to a later type makes the tool search everything.
     return {"type": "array", "prefixItems": [to(name) for name in dict.fromkeys(names)]}
 
 
@@ -254,7 +256,7 @@ def _endless(types: Sequence[TypeIR]) -> Mapping[str, UnionIR | AliasIR]:
 
     Pydantic needs a `TypeAliasType` for these, and pyright understands only some of such cycles.
     """
-    aliases = {str(one.name): one for one in types if not isinstance(one, ObjectIR)}
+    aliases = {str(type_.name): type_ for type_ in types if not isinstance(type_, ObjectIR)}
     return {name: aliases[name] for name in sorted(recursion.circular(aliases.values()))}
 
 
@@ -269,18 +271,18 @@ def _definitions(source: str) -> list[ast.stmt]:
     return [node for node in body if not isinstance(node, ast.Import | ast.ImportFrom)]
 
 
-def _quoted(source: str, body: Collection[ast.stmt]) -> list[str]:
-    """Return the lines of a module, with annotations quoted that name a later type or their own."""
-    later = {name for node in body for name in _defined(node)}
+def _quote_annotations(source: str, body: Collection[ast.stmt]) -> list[str]:
+    """Return the lines of a module; annotations with the own or a later type are quoted."""
+    later = {name for node in body for name in _definition_names(node)}
     lines = source.split("\n")
     for node in body:
         for hint in _hints(node):
-            if later & set(_used([hint])):
+            if later & set(_names_in([hint])):
                 line = lines[hint.lineno - 1].encode()  # columns count bytes
                 start, end = hint.col_offset, hint.end_col_offset or 0
                 quoted = text.literal(line[start:end].decode()).encode()
                 lines[hint.lineno - 1] = (line[:start] + quoted + line[end:]).decode()
-        later -= set(_defined(node))
+        later -= set(_definition_names(node))
     return lines
 
 
@@ -290,16 +292,18 @@ def _hints(node: ast.stmt) -> Iterator[ast.expr]:
         case ast.Assign(value=ast.Call(args=[_, value])):
             yield value
         case ast.ClassDef(body=body):
-            yield from (one.annotation for one in body if isinstance(one, ast.AnnAssign))
+            yield from (
+                statement.annotation for statement in body if isinstance(statement, ast.AnnAssign)
+            )
         case _:
             pass
 
 
-def _defined(node: ast.stmt) -> Iterator[str]:
+def _definition_names(node: ast.stmt) -> Iterator[str]:
     match node:
         case ast.ClassDef(name=name) | ast.Assign(targets=[ast.Name(id=name)]):
             yield name
         case ast.If(orelse=[other]):
-            yield from _defined(other)
+            yield from _definition_names(other)
         case _:
             pass

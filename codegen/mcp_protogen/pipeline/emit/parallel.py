@@ -1,4 +1,4 @@
-"""Work that another process does meanwhile."""
+"""Work in a second process."""
 
 import gc
 import os
@@ -14,20 +14,20 @@ T = TypeVar("T")
 
 _PR_SET_PDEATHSIG = 1  # prctl(2)
 _ROOM = 1 << 20
-"""Bytes that a pipe should hold: as many as a system usually allows."""
+"""The wanted capacity of a pipe in bytes: the usual limit of a system."""
 
 
 def processors() -> int:
-    """Return how many processes can work at the same time, as far as forking is safe.
+    """Return the number of processes that can work at the same time; 1 if forking is unsafe.
 
-    Forking is used on Linux, by a program with one thread: a lock that another thread holds would
-    stay locked in the new process. Elsewhere a new process would have to import everything again
-    and would run the caller's main module.
+    Forking is used on Linux, by a program with one thread: a lock of another thread would stay
+    locked in the new process. Elsewhere a new process would import everything again and run the
+    caller's main module.
     """
     if sys.platform != "linux":
         return 1
     try:
-        # Also those that are not Python's.
+        # This also counts threads outside Python.
         threads = len(os.listdir("/proc/self/task"))
     except OSError:
         return 1
@@ -35,10 +35,10 @@ def processors() -> int:
 
 
 @contextmanager
-def ahead(items: Iterator[T]) -> Generator[Iterator[T], None, None]:
-    """Give the same items, which a forked process makes meanwhile.
+def prefetch(items: Iterator[T]) -> Generator[Iterator[T], None, None]:
+    """Give the items of an iterator, which a forked process makes in advance.
 
-    Where that is no gain or not safe, this one makes each of them when it is asked for.
+    If forking is useless or unsafe, this process makes each item on demand.
     """
     if processors() < 2:
         yield items
@@ -51,14 +51,14 @@ def ahead(items: Iterator[T]) -> Generator[Iterator[T], None, None]:
     os.close(writing)
     try:
         with open(reading, "rb") as pipe:
-            yield _received(pipe)
+            yield _receive(pipe)
     finally:
         os.kill(process, signal.SIGKILL)
         os.waitpid(process, 0)
 
 
 def widen(pipe: int) -> None:
-    """Let a pipe hold more, if the system allows it, so that its writer need not wait."""
+    """Raise the capacity of a pipe, if the system allows it, so that its writer need not wait."""
     if sys.platform == "linux":
         import fcntl
 
@@ -67,7 +67,7 @@ def widen(pipe: int) -> None:
 
 
 def _send(items: Iterator[Any], writing: int) -> NoReturn:
-    """Write each item, and then what ended them, in a process that ends with its parent."""
+    """Write each item, and then the end or an error, in a process that ends with its parent."""
     import ctypes
 
     try:
@@ -83,15 +83,15 @@ def _send(items: Iterator[Any], writing: int) -> NoReturn:
                 error.add_note(format_exc())
                 pickle.dump((False, error), pipe)
     finally:
-        os._exit(0)  # all else is its parent's
+        os._exit(0)  # the parent cleans up
 
 
-def _received(pipe: IO[bytes]) -> Iterator[Any]:
+def _receive(pipe: IO[bytes]) -> Iterator[Any]:
     while True:
         try:
             more, item = pickle.load(pipe)
         except EOFError:
-            raise ChildProcessError("a process that generates was ended from outside") from None
+            raise ChildProcessError("a generating process was killed") from None
         if not more:
             break
         yield item

@@ -1,7 +1,7 @@
 """Rendering of templates. A template prints its input and decides nothing.
 
-A folder of templates may be part of somebody else's project, so that templates run in a sandbox:
-they can reach neither Python nor any file outside their folder.
+A folder of templates may belong to an untrusted project, so templates run in a sandbox: they cannot
+reach Python or any file outside their folder.
 """
 
 import re
@@ -34,14 +34,14 @@ class Renderer:
         from mcp_protogen.pipeline.emit.sandbox import sandbox
 
         self.overridden = override is not None
-        """Whether there are templates of the user."""
+        """Whether the user has templates."""
         self._runtime = runtime
         self._environment = sandbox(templates / "package", override)
         filters: dict[str, Any] = self._environment.filters
         filters |= FILTERS
 
     def runtime_in(self, path: str) -> str:
-        """Return what the module at `path` of a package calls the runtime in its imports."""
+        """Return the name of the runtime in the imports of the module at `path`."""
         return self._runtime or "." * (path.count("/") + 1) + RUNTIME_FOLDER
 
     def render(self, template: str, context: Mapping[str, Any]) -> str:
@@ -49,7 +49,7 @@ class Renderer:
         try:
             return self._environment.get_template(template).render(context)
         except Exception as error:
-            # A template can fail in any way; none of them is a fault of this code.
+            # A template can fail in any way, without a fault of this code.
             raise ProblemError(_problem(template, error)) from error
 
 
@@ -66,10 +66,7 @@ def _problem(template: str, error: Exception) -> Problem:
 
 
 def _place(error: Exception) -> tuple[str, int]:
-    """Return the template and line of an error.
-
-    They are those of a syntax error, or of the innermost frame inside a template.
-    """
+    """Return the template and line of a syntax error, or of the innermost frame in a template."""
     line: int | None = getattr(error, "lineno", None)
     place = ("", 1) if line is None else (getattr(error, "name", None) or "", line)
     trace = error.__traceback__

@@ -13,10 +13,10 @@ def row(value: Any) -> str:
     return "".join(map(str, _expression(value)))
 
 
-def laid_out(value: Any, before: str) -> str:
-    """Return the expression on as many lines as needed, with the given text before it.
+def lay_out(value: Any, before: str) -> str:
+    """Return the expression on as many lines as needed, after the text `before`.
 
-    Black has to break one of an unknown form, as one with a name that fills a line.
+    Black must break an expression of unknown form, such as one with a name that fills a line.
     """
     try:
         return "\n".join(lines((Fixed(before), *_expression(value)), 0))
@@ -41,13 +41,13 @@ def _expression(value: Any) -> Item:
 
 
 def _arguments(value: Any) -> Iterator[Item]:
-    for one in fields(value):
-        given = getattr(value, one.name)
-        if given == _usual(one):
+    for field in fields(value):
+        given = getattr(value, field.name)
+        if given == _usual(field):
             continue
         # A field without a default is passed by position.
-        required = one.default is MISSING and one.default_factory is MISSING
-        by_name = () if required and not one.kw_only else (f"{one.name}=",)
+        required = field.default is MISSING and field.default_factory is MISSING
+        by_name = () if required and not field.kw_only else (f"{field.name}=",)
         yield (*by_name, *_expression(given))
 
 
@@ -56,9 +56,9 @@ def _usual(one: Field[Any]) -> Any:
 
 
 def classes_in(value: Any) -> set[str]:
-    """Return the classes that the expression of `row` names."""
+    """Return the classes in the expression of `row`."""
     if is_dataclass(value) and not isinstance(value, type):
-        parts = (getattr(value, one.name) for one in fields(value))
+        parts = (getattr(value, field.name) for field in fields(value))
         return {type(value).__name__}.union(*map(classes_in, parts))
     inner: Iterator[object]
     if isinstance(value, Mapping):

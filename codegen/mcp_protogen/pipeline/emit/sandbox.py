@@ -1,4 +1,4 @@
-"""The environment in which templates run: what they may call, change and include."""
+"""The environment of templates, which limits calls, changes and includes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ _OF_JINJA = {"jinja2.runtime", "jinja2.utils"}  # macros and loops, joiners and 
 
 
 def sandbox(built_in: Path, override: Path | None) -> Environment:
-    """Return an environment in which templates of `override` take precedence over `built_in`."""
+    """Return an environment; templates in `override` take precedence over those in `built_in`."""
     ours = FileSystemLoader(built_in)
     return _Sandbox(
         loader=ours if override is None else ChoiceLoader([_OwnFolder(override), ours]),
@@ -25,20 +25,20 @@ def sandbox(built_in: Path, override: Path | None) -> Environment:
 
 
 class _Sandbox(ImmutableSandboxedEnvironment):
-    """An environment whose templates may call macros, functions of Jinja, and methods of data."""
+    """An environment that allows calls of macros, functions of Jinja, and methods of data."""
 
     def is_safe_callable(self, obj: Any) -> bool:
         """Return whether a template may call something."""
         obj = getattr(obj, "__wrapped__", obj)  # Jinja's own guard around str.format
         owner = getattr(obj, "__self__", None)
-        of_jinja = any(type(one).__module__ in _OF_JINJA for one in (obj, owner))
+        of_jinja = any(type(candidate).__module__ in _OF_JINJA for candidate in (obj, owner))
         of_data = isinstance(obj, BuiltinMethodType) and isinstance(owner, _DATA)
-        known = of_data or of_jinja or any(obj is one for one in self.globals.values())
+        known = of_data or of_jinja or any(obj is value for value in self.globals.values())
         return known and super().is_safe_callable(obj)
 
 
 class _OwnFolder(FileSystemLoader):
-    """A folder of templates from which no link leads out."""
+    """A folder of templates; links out of it are refused."""
 
     def get_source(
         self, environment: Environment, template: str
@@ -46,5 +46,5 @@ class _OwnFolder(FileSystemLoader):
         """Return the text of a template; raise `SecurityError` for one outside the folder."""
         for folder in map(Path, self.searchpath):
             if not (folder / template).resolve().is_relative_to(folder.resolve()):
-                raise SecurityError(f"{template!r} leads out of the folder of templates")
+                raise SecurityError(f"{template!r} is outside the folder of templates")
         return super().get_source(environment, template)

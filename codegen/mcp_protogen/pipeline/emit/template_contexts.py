@@ -1,4 +1,4 @@
-"""What templates get, as types: a class for each kind of module, a member for each variable.
+"""The variables of templates, as types: a class for each kind of module.
 
 They are public: `template_contract` has the version and its rule, docs/templates.md all members.
 """
@@ -17,9 +17,9 @@ from mcp_protogen.pipeline.plans.tables import PairTables
 class Call:
     """A coroutine that sends a message: its name, its parameters, and the params that it makes.
 
-    `given` says whether there are any params; empty if there always are. A call that is made `once`
-    may have any answer. The result of a tool can be read as a type of the caller. One that asks the
-    user by a form may be given a type. `doc` is the text about it.
+    `given` is the condition for params; empty if they are always sent. A call that is made `once`
+    may have any answer. The result of a tool can be read as a type of the caller. A call with a
+    form for the user may take a type. `doc` is its docstring.
     """
 
     name: StubName
@@ -43,7 +43,7 @@ class ListedRevision:
 
 @dataclass(frozen=True, slots=True)
 class TranslationTable:
-    """The table of one direction as Python: its plans, the rest of it, and its docstring."""
+    """The table of one direction as Python: its plans, its other members, and its docstring."""
 
     plans: str
     direction: str
@@ -54,25 +54,25 @@ class Messages(TypedDict):
     """The messages of a revision, or of an extension of it."""
 
     ir: RevisionIR
-    """The revision; for an extension, what it adds to it and nothing else."""
+    """The revision; for an extension, only its additions."""
     methods: tuple[MethodIR, ...]
     """All methods, in the order in which they are printed."""
     calls: Mapping[str, tuple[Call, ...]]
-    """How each message is sent, by method: the usual call first. None takes params as a whole."""
+    """The calls of each method, the usual one first; empty if it takes params as a whole."""
     client_calls: list[MethodIR]
-    """The methods that a client sends, without those that the runtime sends for it."""
+    """The methods that a client sends, except those that the runtime sends for it."""
     client_imports: dict[str, list[str]]
-    """The names that these need, by module: of `typing`, `collections.abc`, or of the runtime."""
+    """The imports of their stubs, by module: `typing`, `collections.abc`, or one of the runtime."""
     server_sends: list[MethodIR]
-    """The methods that a server sends, questions inside of results among them."""
+    """The methods that a server sends, including questions inside results."""
     server_asks: bool
-    """Whether one of these is more than a notification."""
+    """Whether a server sends more than notifications."""
     server_imports: dict[str, list[str]]
-    """The names that these need, by module, likewise."""
+    """The imports of their stubs, by module."""
     server_handles: list[MethodIR]
-    """The methods that a server handles, without those that the runtime answers for it."""
+    """The methods that a server handles, except those that the runtime answers for it."""
     has_conditions: bool
-    """Whether a method needs a capability under a condition only."""
+    """Whether a method needs a capability only under a condition."""
     capabilities_exported: list[str]
     """The public names of the module `capabilities`, sorted."""
     methods_exported: list[str]
@@ -80,7 +80,7 @@ class Messages(TypedDict):
 
 
 class RevisionMessages(Messages):
-    """The messages of a revision, and what the two sides say of themselves."""
+    """The messages of a revision, and the types in which the two sides describe themselves."""
 
     client_capabilities: str
     """The annotation of the capabilities of a client; `WireModel` where a schema has no type."""
@@ -89,14 +89,14 @@ class RevisionMessages(Messages):
     implementation: str
     """The annotation of the name and version of a side; `WireModel` likewise."""
     server_asks_in_results: bool
-    """Whether a server asks a client inside of its results."""
+    """Whether a server asks a client inside its results."""
 
 
 class RevisionContext(RevisionMessages):
-    """What each module of a revision gets, without its models."""
+    """Variables of each module of a revision, except its models."""
 
     runtime: str
-    """What a module of the folder imports the runtime from."""
+    """The import path of the runtime, for modules of the folder."""
     roles: list[Role]
     """The sides for which the package has stubs."""
     stubs: list[str]
@@ -104,7 +104,7 @@ class RevisionContext(RevisionMessages):
     extensions: list[str]
     """The modules of its extensions, sorted."""
     missing: Mapping[str, str]
-    """What brings each public name that this package is generated without."""
+    """How to generate each public name that this package lacks."""
 
 
 class ExtensionMessages(Messages):
@@ -113,7 +113,7 @@ class ExtensionMessages(Messages):
     extension: ExtensionIR
     """The extension: its identifier, claims, members, names and settings."""
     class_name: str
-    """What the names of its classes begin with."""
+    """The prefix of the names of its classes."""
     role_classes: Mapping[Role, list[str]]
     """The classes of each side that the extension binds."""
     server_answers: bool
@@ -125,24 +125,24 @@ class ExtensionMessages(Messages):
 
 
 class ExtensionContext(ExtensionMessages):
-    """What each module of an extension gets, without its models."""
+    """Variables of each module of an extension, except its models."""
 
     runtime: str
-    """What a module of the folder imports the runtime from."""
+    """The import path of the runtime, for modules of the folder."""
     roles: list[Role]
     """The sides that the extension binds and for which the package has stubs."""
     client_base: str
-    """The class that its client extends, with arguments in brackets if it has any."""
+    """The base of its client, with arguments in brackets, if any."""
     client_base_module: str
     """The module of the runtime that has that class."""
     client_lacks: str
-    """What the client would be with a further part of the package, as a sentence; or empty."""
+    """A sentence about the client's base with a further part of the package; or empty."""
     items: str
     """The module of the runtime that makes items of toolkits for it; or empty."""
 
 
 class ModelsPackageContext(TypedDict):
-    """What the package of a revision's models gets."""
+    """Variables of the package of a revision's models."""
 
     ir: RevisionIR
     """The revision."""
@@ -151,37 +151,37 @@ class ModelsPackageContext(TypedDict):
 
 
 class ExtensionModelsContext(ModelsPackageContext):
-    """What the package of an extension's models gets."""
+    """Variables of the package of an extension's models."""
 
     extension: ExtensionIR
     """The extension."""
     core_modules: Mapping[str, list[str]]
-    """The types of the revision that its methods name, by the module of models that has them."""
+    """The types of the revision in its methods, by their module of models."""
 
 
 class ModelsContext(TypedDict):
-    """What a module of models gets."""
+    """Variables of a module of models."""
 
     subject: str
-    """What the models belong to: `MCP 2025-11-25`, or the identifier of an extension."""
+    """The subject of the models: `MCP 2025-11-25`, or the identifier of an extension."""
     models: ModelsSource
-    """The module: what it is about, its imports, and the definitions, which are ready Python."""
+    """The module: its subject, its imports, and its definitions as Python."""
     exported: list[str]
     """The names of its types, sorted."""
 
 
 class ExtensionsContext(TypedDict):
-    """What the package of all extensions of a revision gets."""
+    """Variables of the package of all extensions of a revision."""
 
     revision: str
     """The name of the revision."""
 
 
 class SharedContext(TypedDict):
-    """What modules that all revisions share get."""
+    """Variables of modules that all revisions share."""
 
     runtime: str
-    """What the module imports the runtime from."""
+    """The import path of the runtime."""
     client: bool
     """Whether the package has clients."""
     tasks: bool
@@ -191,7 +191,7 @@ class SharedContext(TypedDict):
 
 
 class TranslationContext(TypedDict):
-    """What the tables of a pair of revisions get."""
+    """Variables of the tables of a pair of revisions."""
 
     pair: PairTables
     """The two revisions, `older` and `newer`, and the tables as values."""
@@ -202,10 +202,10 @@ class TranslationContext(TypedDict):
 
 
 class AppsContext(TypedDict):
-    """What the base of all apps gets."""
+    """Variables of the base of all apps."""
 
     runtime: str
-    """What the module imports the runtime from."""
+    """The import path of the runtime."""
     http_server: bool
     """Whether the package has the part `http-server`."""
     stdio: bool
@@ -213,23 +213,23 @@ class AppsContext(TypedDict):
 
 
 class PackageContext(TypedDict):
-    """What the package itself gets."""
+    """Variables of the package itself."""
 
     revisions: tuple[ListedRevision, ...]
     """The revisions of the package, oldest first."""
     runtime: str
-    """What the module imports the runtime from."""
+    """The import path of the runtime."""
     copied: bool
     """Whether the package has a copy of the runtime."""
     made_for: str
-    """The version of `mcp-gen`, which an installed runtime has to serve."""
+    """The version of `mcp-gen`, which an installed runtime must support."""
     runtime_exports: tuple[tuple[str, tuple[str, ...]], ...]
-    """The names that the package offers of the runtime, by module."""
+    """The exported names of the runtime, by module."""
     package_exported: list[str]
     """The public names of the package."""
     instances: Mapping[str, str]
-    """The names that are made for this package, each with what makes it in the runtime."""
+    """The instances for this package, each with its class in the runtime."""
     parts: Mapping[str, str]
-    """What it imports each module from that not every package has and the runtime asks for."""
+    """The packages of optional modules that the runtime asks for, by their places."""
     missing: Mapping[str, str]
-    """What brings each public name that this package is generated without."""
+    """How to generate each public name that this package lacks."""

@@ -1,7 +1,7 @@
-"""The templates that users may replace: their names, what they print, and what they get.
+"""The templates that users may replace: their names, output and variables.
 
 The contract has a version, `inputs.own_templates.TEMPLATE_CONTRACT`. docs/templates.md is written
-from what is here, and tests hold the templates to it.
+from this module, and tests compare the templates with it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ Context = TypeVar("Context", bound=Mapping[str, object])
 
 @dataclass(frozen=True, slots=True)
 class Template(Generic[Context]):
-    """A template: its name, what it prints, and the type of what it gets."""
+    """A template: its name, its output, and the type of its variables."""
 
     name: str
     prints: str
@@ -38,9 +38,9 @@ class Template(Generic[Context]):
 
 @dataclass(frozen=True, slots=True)
 class Macros:
-    """A template with macros for others: what each prints, by its signature.
+    """A template with macros for others: the output of each, by its signature.
 
-    They use variables of `context`, if there is one: others import them `with context`.
+    They may use variables of `context`: other templates import them `with context`.
     """
 
     name: str
@@ -52,13 +52,13 @@ class Macros:
 APP = Template("app.py.jinja", "`app.py` of a revision: its `App`", RevisionContext)
 CAPABILITIES = Template(
     "capabilities.py.jinja",
-    "`capabilities.py` of a revision: every capability, what needs it, and `check`",
+    "`capabilities.py` of a revision: every capability, requirements, and `check`",
     RevisionContext,
 )
 CLIENT = Template("client.py.jinja", "`client.py` of a revision: its `Client`", RevisionContext)
 METHODS = Template(
     "methods.py.jinja",
-    "`methods.py` of a revision: who sends what with which result, errors, and `TABLE`",
+    "`methods.py` of a revision: methods with senders and results, errors, and `TABLE`",
     RevisionContext,
 )
 REVISION = Template(
@@ -86,7 +86,7 @@ EXTENSION = Template(
 )
 EXTENSION_CAPABILITIES = Template(
     "extension_capabilities.py.jinja",
-    "`capabilities.py` of an extension: how the sides declare it, and what needs that",
+    "`capabilities.py` of an extension: its declarations and requirements",
     ExtensionContext,
 )
 EXTENSION_CLIENT = Template(
@@ -96,7 +96,7 @@ EXTENSION_CLIENT = Template(
 )
 EXTENSION_METHODS = Template(
     "extension_methods.py.jinja",
-    "`methods.py` of an extension: what it adds to the methods, errors, and `EXTENSION`",
+    "`methods.py` of an extension: additions to methods and errors, and `EXTENSION`",
     ExtensionContext,
 )
 EXTENSION_SERVER = Template(
@@ -118,7 +118,7 @@ TRANSLATIONS = Template(
 )
 ADAPTERS = Template(
     "adapters.py.jinja",
-    "`translate/adapters.py`: what connects sides of different revisions",
+    "`translate/adapters.py`: adapters between sides of different revisions",
     SharedContext,
 )
 TRANSLATION = Template(
@@ -131,7 +131,7 @@ APPS = Template(
 )
 PACKAGE = Template(
     "package.py.jinja",
-    "`__init__.py` of the package: `REVISIONS`, `load`, and all that it offers",
+    "`__init__.py` of the package: `REVISIONS`, `load`, and all other exports",
     PackageContext,
 )
 
@@ -169,16 +169,16 @@ MACROS = (
         "the methods of clients, servers and sessions",
         {
             "send(method)": "The coroutine that sends a message.",
-            "iterate(method)": "The iterator over all pages of a list, if the method has any.",
-            "handle(method, session)": "The coroutine to override for a message that comes in.",
+            "iterate(method)": "The iterator over all pages of a list, if the method has pages.",
+            "handle(method, session)": "The coroutine to override for an incoming message.",
             "handlers(name, spec, methods, kind)": "The table of such coroutines of one kind.",
             "ask(method)": "The coroutine that asks the user for a value of a type.",
             "imports(needed, runtime)": "The imports of names by module.",
-            "made_params(call)": "The statements that make params of the members of a call.",
+            "made_params(call)": "The statements that make params from the members of a call.",
             'parameters(call, own, options="**options: Unpack[CallOptions]")': (
                 "The parameters of a call, with some of its own."
             ),
-            "readings(method, call)": "The overloads of a tool call, by what it is read as.",
+            "readings(method, call)": "The overloads of a tool call, by the type of its result.",
         },
         Messages,
     ),
@@ -189,22 +189,22 @@ NAMES: Mapping[str, str] = {
     **{template.name: template.prints for template in TEMPLATES},
     **{macros.name: macros.prints for macros in MACROS},
 }
-"""What each built-in template prints, by its name."""
+"""The output of each built-in template, by name."""
 
 
 def unknown(name: str, place: str = "") -> Problem:
-    """Return the problem of a name that no built-in template has."""
+    """Return the problem of an unknown name of a template."""
     hint = did_you_mean(name, NAMES, "mcp-gen templates lists them")
     return Problem("unknown-template", f"there is no template {name!r:.80}", place, hint=hint)
 
 
 def idle(folder: Path) -> Iterator[Problem]:
-    """Yield a problem for each template of the user that replaces none, and that none names."""
+    """Yield a problem for each template of the user without effect: no other template names it."""
     texts = {
         path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace")
         for path in sorted(folder.rglob("*.jinja"))
         if path.is_file() and not path.is_symlink()
     }
     for name in texts.keys() - NAMES.keys():
-        if not any(name in text for other, text in texts.items() if other != name):
+        if not any(name in text for other_name, text in texts.items() if other_name != name):
             yield unknown(name, str(folder / name))

@@ -1,4 +1,4 @@
-"""Schema text as Python: literals and docstrings are the only two ways it is printed."""
+"""Schema text as Python: it is printed only as literals and docstrings."""
 
 import re
 import textwrap
@@ -35,7 +35,7 @@ def literal(value: Any) -> str:
     if is_array(value):
         return f"[{', '.join(map(literal, value))}]"
     if is_object(value):
-        return f"{{{', '.join(f'{literal(key)}: {literal(one)}' for key, one in value.items())}}}"
+        return f"{{{', '.join(f'{literal(key)}: {literal(item)}' for key, item in value.items())}}}"
     return repr(value)
 
 
@@ -46,7 +46,7 @@ def _is_tuple(value: object) -> TypeGuard[tuple[Any, ...]]:
 def union_of(hints: Iterable[str]) -> str:
     """Return alternatives as one annotation.
 
-    Many are in groups: Python reads `A | B | C` as nested expressions, and not hundreds of them.
+    Many are in groups, because Python nests `A | B | C`, and its parser limits the depth.
     """
     arms = list(hints)
     while len(arms) > _WIDEST:
@@ -73,10 +73,9 @@ def set_of(values: Iterable[str]) -> str:
 def docstring(text: str, indent: int, *, of_member: bool = False) -> str:
     """Return `text` as a docstring literal; later lines are indented by `indent` columns.
 
-    One of a class or function whose text is a single line stays on it, as black wants it; one of a
-    constant, at no indent, or of a member ends on the next line if it is too long.
-    All text stays inside the quotes: backslashes and triple quotes are escaped, and invisible
-    characters are dropped.
+    A single line of text of a class or function stays on one line, as in black; one of a constant,
+    at no indent, or of a member ends on the next line if it is too long. Backslashes and triple
+    quotes are escaped, so that the text stays inside the quotes; invisible characters are dropped.
     """
     clean = re.sub(r"[^\S\n]+", " ", _INVISIBLE.sub("", text)).strip()
     safe = _CLOSING.sub(lambda part: "".join("\\" + char for char in part[0]), clean)
@@ -88,10 +87,10 @@ def docstring(text: str, indent: int, *, of_member: bool = False) -> str:
     lines = [
         line
         for paragraph in safe.split("\n")
-        for line in _wrapped(paragraph.strip(), WIDTH - indent) or [""]
+        for line in _wrap(paragraph.strip(), WIDTH - indent) or [""]
     ]
     if len(lines[0]) + indent + 3 > WIDTH:
-        lines = _wrapped(lines[0], WIDTH - indent - 3) + lines[1:]
+        lines = _wrap(lines[0], WIDTH - indent - 3) + lines[1:]
     if len(lines) == 1 and indent and not of_member:
         return f'"""{first}{lines[0]}{last}"""'
     body = "\n".join(
@@ -100,6 +99,6 @@ def docstring(text: str, indent: int, *, of_member: bool = False) -> str:
     return f'"""{first}{body}\n{margin}"""'
 
 
-def _wrapped(paragraph: str, width: int) -> list[str]:
+def _wrap(paragraph: str, width: int) -> list[str]:
     # A URL stays whole, even if it is longer than a line.
     return textwrap.wrap(paragraph, width, break_long_words=False, break_on_hyphens=False)

@@ -1,4 +1,4 @@
-"""The check that generated modules match the IR; they are read with `ast`, never executed."""
+"""Checks of generated modules against the IR; modules are parsed and never executed."""
 
 import ast
 import builtins
@@ -20,10 +20,7 @@ _REPORT = "report this with the schema that led to it"
 
 
 def module(tree: ast.Module, path: str) -> tuple[Problem, ...]:
-    """Return what is wrong with a module.
-
-    It may be no Python, or have names that are defined twice or used without a definition.
-    """
+    """Return the faults of a module: invalid Python, and names defined twice or not at all."""
     try:
         compile(tree, path, "exec")
     except (SyntaxError, ValueError) as error:
@@ -33,12 +30,12 @@ def module(tree: ast.Module, path: str) -> tuple[Problem, ...]:
 
 def _defects(tree: ast.Module, path: str) -> Iterator[Problem]:
     nodes = list(ast.walk(tree))
-    defined = list(_defined(tree))
-    imported = set(_imported(nodes))
+    defined = list(_definition_names(tree))
+    imported = set(_import_names(nodes))
     for name in names.duplicates(defined):
         yield Problem("bad-output", f"{name} is defined twice", path, hint="report this")
     bound = {*defined, *imported}
-    for name in _listed(tree):
+    for name in _exported_names(tree):
         if name not in bound:
             yield Problem(
                 "bad-output", f"__all__ lists {name}, which is missing", path, hint="report this"
@@ -49,7 +46,7 @@ def _defects(tree: ast.Module, path: str) -> Iterator[Problem]:
 
 
 def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
-    """Yield the names that are bound anywhere in a module, in any scope, but by imports."""
+    """Yield the names that are bound in any scope of a module, except by imports."""
     for node in nodes:
         match node:
             case ast.Name(id=name, ctx=ast.Store()) | ast.arg(arg=name):
@@ -67,20 +64,22 @@ def _bound(nodes: Iterable[ast.AST]) -> Iterator[str]:
 def members(
     trees: Mapping[str, ast.Module], types: Collection[str], folder: str
 ) -> tuple[Problem, ...]:
-    """Return each name that a module of a revision uses but another, or its types, lack."""
+    """Return a problem for each name that a module uses from another one that lacks it."""
     nodes = {name: list(ast.walk(tree)) for name, tree in trees.items()}
-    offered = {name: {*_defined(trees[name]), *_imported(nodes[name])} for name in trees}
+    offered = {
+        name: {*_definition_names(trees[name]), *_import_names(nodes[name])} for name in trees
+    }
     offered["models"] = set(types)
     return tuple(
         Problem("bad-output", f"{module}.{name} is missing", f"{folder}/{user}.py", hint=_REPORT)
         for user, tree in trees.items()
-        for module, name in sorted(set(_taken(tree, nodes[user])))
+        for module, name in sorted(set(_sibling_names(tree, nodes[user])))
         if module in offered and not {name, "__getattr__"} & offered[module]
     )
 
 
-def _taken(tree: ast.Module, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Yield each name that is used from a module of the same folder, with that module."""
+def _sibling_names(tree: ast.Module, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Yield each module of the same folder with each name that is used from it."""
     beside: dict[str, str] = {}
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.level == 1:
@@ -97,7 +96,7 @@ def _taken(tree: ast.Module, nodes: Iterable[ast.AST]) -> Iterator[tuple[str, st
                 pass
 
 
-def _defined(tree: ast.Module) -> Iterator[str]:
+def _definition_names(tree: ast.Module) -> Iterator[str]:
     for node in tree.body:
         match node:
             case (
@@ -114,13 +113,13 @@ def _defined(tree: ast.Module) -> Iterator[str]:
                 pass
 
 
-def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+def _import_names(nodes: Iterable[ast.AST]) -> Iterator[str]:
     for node in nodes:
         if isinstance(node, ast.Import | ast.ImportFrom):
             yield from (alias.asname or alias.name.split(".")[0] for alias in node.names)
 
 
-def _listed(tree: ast.Module) -> list[str]:
+def _exported_names(tree: ast.Module) -> list[str]:
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
@@ -132,10 +131,10 @@ def _listed(tree: ast.Module) -> list[str]:
 
 
 def models(tree: ast.Module, types: Iterable[TypeIR], path: str) -> tuple[Problem, ...]:
-    """Return each difference between types and a module, and each statement out of place."""
+    """Return a problem for each difference from the types, and each unexpected statement."""
     written = dict(_types(tree))
     expected = {str(type_.name): type_ for type_ in types}
-    bases = {base_class(one) for one in expected.values() if isinstance(one, ObjectIR)}
+    bases = {base_class(type_) for type_ in expected.values() if isinstance(type_, ObjectIR)}
     return tuple(
         Problem("bad-output", message, path, hint=_REPORT)
         for message in (
@@ -167,7 +166,7 @@ def _types(tree: ast.Module) -> Iterator[tuple[str, ast.ClassDef | ast.expr]]:
 
 
 def _strangers(tree: ast.Module, bases: Collection[str]) -> Iterator[ast.stmt]:
-    """Yield statements that have no place in a models module, because importing runs them."""
+    """Yield statements that do not belong in a models module, because importing runs them."""
     for node in tree.body:
         match node:
             case ast.ImportFrom() | ast.Expr(value=ast.Constant(value=str())):
@@ -177,7 +176,7 @@ def _strangers(tree: ast.Module, bases: Collection[str]) -> Iterator[ast.stmt]:
                     yield node
             case ast.Assign() if _alias(node):
                 pass
-            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if _is_said_twice(node):
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")) if _is_defined_twice(node):
                 pass
             case ast.ClassDef(bases=[ast.Name(id=base)], keywords=[], decorator_list=[]) if (
                 base in bases
@@ -188,7 +187,7 @@ def _strangers(tree: ast.Module, bases: Collection[str]) -> Iterator[ast.stmt]:
 
 
 def _alias(node: ast.stmt) -> tuple[str, str] | None:
-    """Return the name and the value of an alias, if a statement defines one."""
+    """Return the name and value of the alias that a statement defines, or None."""
     match node:
         case ast.Assign(
             targets=[ast.Name(id=name)],
@@ -209,7 +208,7 @@ def _alias(node: ast.stmt) -> tuple[str, str] | None:
             return None
 
 
-def _is_said_twice(node: ast.If) -> bool:
+def _is_defined_twice(node: ast.If) -> bool:
     """Return whether both branches define one alias: for type checkers and for Pydantic."""
     match node:
         case ast.If(body=[shown], orelse=[run]):
@@ -239,7 +238,7 @@ def _differences(type_: TypeIR, node: ast.ClassDef | ast.expr) -> Iterator[str]:
             if not same(wanted, ast.unparse(node)):
                 yield f"{type_.name} is {ast.unparse(node)}, not {wanted}"
         case _:
-            yield f"{type_.name} is a class where an alias is wanted, or the reverse"
+            yield f"{type_.name} is a class in place of an alias, or the reverse"
 
 
 def _members(type_: ObjectIR, node: ast.ClassDef) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The input of templates: the IR, and filters for phrases that are more than one value."""
+"""The input of templates: the IR, and filters for longer phrases."""
 
 from collections.abc import Callable, Collection, Container, Mapping
 from dataclasses import replace
@@ -47,7 +47,7 @@ from mcp_protogen.runtime.translation.plans import Direction
 
 
 def types(method: MethodIR) -> tuple[str, ...]:
-    """Return the types of the params and of the results, the usual result first."""
+    """Return the types of the params and results, the usual result first."""
     return tuple(f"m.{name}" for name in (method.params, *method.results))
 
 
@@ -57,7 +57,7 @@ def result(method: MethodIR) -> str:
 
 
 def plain_result(method: MethodIR) -> str:
-    """Return the annotation of the final result, after all questions are answered."""
+    """Return the annotation of the final result, after all questions."""
     found = types(method)[1:]
     asks = {"may_require_input", "task_augmentable"} & {*method.traits}
     return union_of(found[:-1] if asks and found[1:] else found)
@@ -75,7 +75,7 @@ def item(method: MethodIR) -> str:
 
 
 def calls(ir: RevisionIR) -> Mapping[str, tuple[Call, ...]]:
-    """Return how each message of a revision is sent, by method."""
+    """Return the calls of a revision, by method."""
     types = {str(type_.name): type_ for type_ in ir.types}
     return {
         method.method: tuple(_call(form, method, types) for form in forms)
@@ -87,7 +87,7 @@ def _call(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> Call
     members = (*form.positional, *form.keywords)
     star = ("*",) if form.keywords else ()
     nullable = tuple(field for field in members if _may_be_null(field))
-    # Where the only member is given, there are params.
+    # If the only member is given, the params are given.
     alone = len(members) == 1 and not method.params_given
     given = [
         f"{field.name}={field.name if alone else _argument(field)}"
@@ -110,7 +110,7 @@ def _call(form: CallForm, method: MethodIR, types: Mapping[str, TypeIR]) -> Call
 
 
 def _may_be_null(field: FieldIR) -> bool:
-    """Return whether None in an optional member is null, and not its absence."""
+    """Return whether None in an optional member means null, and not absence."""
     return not field.required and (field.nullable or isinstance(field.type, Anything))
 
 
@@ -124,7 +124,7 @@ def _parameter(field: FieldIR) -> str:
 
 
 def _argument(field: FieldIR) -> str:
-    """Return what params get for a member; None stands for the usual value of a required one."""
+    """Return the expression for a member; None stands for the usual value of a required one."""
     if is_needed(field) or not field.required:
         return str(field.name)
     usual = "SUPPLIED" if isinstance(field.default, Filled) else literal(field.default)
@@ -165,7 +165,7 @@ def requirement(need: RequirementIR) -> str:
 
 
 def revision_messages(ir: RevisionIR) -> RevisionMessages:
-    """Return what the templates of a revision get of its messages."""
+    """Return the messages of a revision for templates."""
     names = {str(type_.name) for type_ in ir.types}
     classes = {str(type_.name) for type_ in ir.types if isinstance(type_, ObjectIR)}
     made = _messages(ir)
@@ -208,9 +208,9 @@ def _messages(ir: RevisionIR) -> Messages:
 
 
 def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
-    """Return what the templates of an extension get of its messages."""
+    """Return the messages of an extension for templates."""
     own = extension.ir
-    # A call is spelled by its params, which may be of the revision.
+    # The params of a call may be a type of the revision.
     made = _messages(replace(own, types=(*own.types, *extension.core.types)))
     prefix = pascal(extension.name)
     classes = {"client": [f"{prefix}Client"], "server": [f"{prefix}Server", f"{prefix}Session"]}
@@ -223,11 +223,15 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
         "exported": ["EXTENSION", "capabilities", "methods", "models"],
         "methods_exported": sorted(
             {"EXTENSION", "ERRORS", "NOTIFICATIONS", "REQUESTS"}
-            | {str(one.constant) for one in own.methods}
+            | {str(method.constant) for method in own.methods}
             | {str(error.name) for error in own.errors}
         ),
         "capabilities_exported": sorted(
-            {"CAPABILITIES", "REQUIREMENTS", *(str(one.constant) for one in own.capabilities)}
+            {
+                "CAPABILITIES",
+                "REQUIREMENTS",
+                *(str(capability.constant) for capability in own.capabilities),
+            }
         ),
         "uses_models": bool(
             own.methods
@@ -241,9 +245,9 @@ def extension_messages(extension: ExtensionIR) -> ExtensionMessages:
 def core_modules(
     extension: ExtensionIR, core: Mapping[str, tuple[TypeIR, ...]]
 ) -> Mapping[str, list[str]]:
-    """Return the types of the revision that calls of the extension name, by module.
+    """Return the types of the revision in calls of the extension, by module.
 
-    `core` are the modules of the models of its revision.
+    `core` are the modules of the revision's models.
     """
     named: set[str] = {str(error.data) for error in extension.ir.errors if error.data}
     types = {str(type_.name): type_ for type_ in extension.ir.types}
@@ -253,10 +257,10 @@ def core_modules(
         name = str(waiting.pop())
         if name in types and name not in seen:
             seen.add(name)
-            waiting += [ClassName(one) for one in recursion.uses(types[name])]
+            waiting += [ClassName(inner) for inner in recursion.uses(types[name])]
         named.add(name)
     found = {
-        module: sorted(str(one.name) for one in core[module] if str(one.name) in named)
+        module: sorted(str(type_.name) for type_ in core[module] if str(type_.name) in named)
         for module in sorted(core)
     }
     return {module: names for module, names in found.items() if names}
@@ -267,8 +271,10 @@ def _imports(
 ) -> dict[str, list[str]]:
     """Return the names that the stubs of some methods need, by module."""
     sent = [call for method in methods for call in called[method.method]]
-    text = " ".join((*(one for call in sent for one in call.parameters), *(c.params for c in sent)))
-    pages, tools = any(one.items for one in methods), any(call.is_tool_call for call in sent)
+    text = " ".join(
+        (*(parameter for call in sent for parameter in call.parameters), *(c.params for c in sent))
+    )
+    pages, tools = any(method.items for method in methods), any(call.is_tool_call for call in sent)
     asks = any(method.kind != "notification" for method in methods)
     forms = any(call.asks_form for call in sent)
     needed = {
@@ -288,7 +294,7 @@ def _imports(
 
 
 def pair_context(pair: PairTables, runtime: str) -> TranslationContext:
-    """Return what the template of a pair of revisions gets."""
+    """Return the context for the template of a pair of revisions."""
     classes = sorted({"Plan", *rows.classes_in((pair.up, pair.down))})
     return {
         "pair": pair,
@@ -301,8 +307,8 @@ def _table(name: str, direction: Direction) -> TranslationTable:
     """Return the text of one direction: its plans and the rest."""
     whole = replace(direction, plans=cast(Any, Fixed(f"_{name}")))
     return TranslationTable(
-        plans=rows.laid_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
-        direction=rows.laid_out(whole, f"{name}: Final = "),
+        plans=rows.lay_out(direction.plans, f"_{name}: Final[Mapping[str, Plan]] = "),
+        direction=rows.lay_out(whole, f"{name}: Final = "),
         doc=f"From {direction.source} to {direction.target}; what has no plan stays as it is.",
     )
 
@@ -314,22 +320,19 @@ class _SelfDescriptions(TypedDict):
 
 
 def _self_descriptions(classes: Container[str]) -> _SelfDescriptions:
-    """Return the types of the name and the capabilities of each side.
+    """Return the types of the name and capabilities of each side; a schema may lack them."""
 
-    A schema need not have them.
-    """
-
-    def named(name: str) -> str:
+    def annotation_of(name: str) -> str:
         return f"m.{name}" if name in classes else "WireModel"
 
     return {
-        "client_capabilities": named("ClientCapabilities"),
-        "implementation": named("Implementation"),
-        "server_capabilities": named("ServerCapabilities"),
+        "client_capabilities": annotation_of("ClientCapabilities"),
+        "implementation": annotation_of("Implementation"),
+        "server_capabilities": annotation_of("ServerCapabilities"),
     }
 
 
-# The runtime itself agrees on a revision; users do not send or answer these.
+# The runtime negotiates the revision; users do not send or answer these.
 SENT_BY_RUNTIME = frozenset({"initialize", "notifications/initialized"})
 ANSWERED_BY_RUNTIME = frozenset({"initialize"})
 

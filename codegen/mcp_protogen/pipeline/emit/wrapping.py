@@ -1,7 +1,7 @@
-"""Statements that are too long for a line, on several lines as black would put them.
+"""Line breaks in long statements, as black puts them.
 
-Templates print a statement on one line, or on several where black always does so. Only the forms of
-statements that generated modules have are known here; a test compares them with black.
+Templates print a statement on one line, or on several where black always does so. This module knows
+only the statement forms of generated modules; a test compares them with black.
 """
 
 import re
@@ -18,7 +18,7 @@ _SPLIT = re.compile(rf"({_STRING}|[][(){{}},])")
 _QUOTES = frozenset("\"'")
 _LINE_BREAK = re.compile(r"\s*\n\s*")
 _TOO_LONG = re.compile(rf"^.{{{WIDTH + 1},}}$", re.MULTILINE)
-# Black counts columns, of which characters from here on may take none or two.
+# Black counts columns; characters from here on may take none or two.
 _TOO_LONG_OR_UNEVEN = re.compile(rf"{_TOO_LONG.pattern}|[^\0-\u02ff]", re.MULTILINE)
 _FUNCTION = re.compile(r"(async )?def ")
 _IMPORT = re.compile(r"(from \S+ import )(.*)")
@@ -26,12 +26,12 @@ _OR = " | "
 
 
 class UnknownForm(Exception):
-    """Raised for a long statement of a form that is not known here."""
+    """Raised for a long statement of an unknown form."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """An expression that is printed as it is."""
+    """An expression that is printed unchanged."""
 
     text: str
 
@@ -41,7 +41,7 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A string, which is split into several pieces if it does not fit on a line."""
+    """A string, split into pieces if it does not fit on a line."""
 
     value: str
 
@@ -51,10 +51,10 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Something in brackets: what a call or a subscript has, or the items of a display.
+    """Items in brackets: arguments of a call, a subscript, or a display.
 
-    `comma` says that there is one after the last item. `split` groups are on several lines, however
-    short they are, and `text` is the group on a single line.
+    `comma` means a comma after the last item. `split` groups are always on several lines; `text` is
+    the group on a single line.
     """
 
     opening: str
@@ -65,16 +65,16 @@ class Group:
     split: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        inside = ", ".join(map(_joined, self.items)) + ("," if self.comma else "")
+        inside = ", ".join(map(_join, self.items)) + ("," if self.comma else "")
         object.__setattr__(self, "text", f"{self.opening}{inside}{_CLOSING[self.opening]}")
-        split = any(map(_is_split, self.items)) or (self.comma and not self.one_tuple)
+        split = any(map(_is_split, self.items)) or (self.comma and not self.is_one_tuple)
         object.__setattr__(self, "split", split)
 
     def __str__(self) -> str:
         return self.text
 
     @property
-    def one_tuple(self) -> bool:
+    def is_one_tuple(self) -> bool:
         """Return whether it is a tuple of one item, which needs its comma."""
         return self.comma and self.display and self.opening == "(" and len(self.items) == 1
 
@@ -83,7 +83,7 @@ Part: TypeAlias = str | Fixed | Text | Group
 Item: TypeAlias = tuple[Part, ...]
 
 
-def _joined(item: Iterable[Part]) -> str:
+def _join(item: Iterable[Part]) -> str:
     return "".join(map(str, item))
 
 
@@ -91,11 +91,8 @@ def _is_split(item: Iterable[Part]) -> bool:
     return any(isinstance(part, Group) and part.split for part in item)
 
 
-def wrapped(source: str) -> str:
-    """Return a module with each statement that is too long on several lines.
-
-    Raise `UnknownForm` if one of them has a form that is not known here.
-    """
+def wrap_module(source: str) -> str:
+    """Return a module with long statements on several lines; raise `UnknownForm`."""
     pattern = _TOO_LONG if source.isascii() else _TOO_LONG_OR_UNEVEN
     too_long = [found.start() for found in pattern.finditer(source)]
     if not too_long:
@@ -116,7 +113,7 @@ def wrapped(source: str) -> str:
 
 
 def _statements(source: str) -> Iterator[tuple[int, int]]:
-    """Yield where each logical line starts and ends."""
+    """Yield the start and end of each logical line."""
     start = depth = 0
     for token in _TOKEN.finditer(source):
         match token[0]:
@@ -137,10 +134,10 @@ def _statement(text: str, indent: int) -> Iterator[str]:
     if imported := _IMPORT.fullmatch(text):
         names = tuple((name,) for name in imported[2].split(", "))
         return _group_lines((imported[1],), Group("(", names, comma=True), "", indent)
-    statement = _parsed(text)
+    statement = _parse_statement(text)
     if _FUNCTION.match(text):
         return _function(statement, indent)
-    left, value = _assigned(statement)
+    left, value = _split_assignment(statement)
     if len(list(_alternatives(statement))) > 1 or text.startswith("if "):
         raise UnknownForm(text)
     return _assignment(left, value, indent) if value else lines(statement, indent)
@@ -150,16 +147,16 @@ def _function(statement: Item, indent: int) -> Iterator[str]:
     """Yield the head of a function, broken at its parameters."""
     name, parameters, *result = statement
     if not isinstance(parameters, Group) or not parameters.items:
-        raise UnknownForm(_joined(statement))
+        raise UnknownForm(_join(statement))
     for parameter in parameters.items:
-        _fitting(f"{' ' * (indent + 4)}{_joined(parameter)},")
+        _check_width(f"{' ' * (indent + 4)}{_join(parameter)},")
     if len(parameters.items) == 1:
         parameters = Group("(", parameters.items, comma=True)
-    return _group_lines((name,), parameters, _joined(result), indent)
+    return _group_lines((name,), parameters, _join(result), indent)
 
 
-def _assigned(statement: Item) -> tuple[Item, Item]:
-    """Return what is before the value of an assignment, and the value; nothing if it is none."""
+def _split_assignment(statement: Item) -> tuple[Item, Item]:
+    """Split an assignment into target and value; the value of other statements is empty."""
     for place, part in enumerate(statement):
         if isinstance(part, str) and " = " in part:
             before, _, after = part.partition(" = ")
@@ -171,47 +168,47 @@ def _assigned(statement: Item) -> tuple[Item, Item]:
 def _assignment(left: Item, value: Item, indent: int) -> Iterator[str]:
     """Yield an assignment: broken in its value, in its annotation, or with the value in brackets.
 
-    The brackets are for values that would not start on the first line without them, and only if
-    the annotation has brackets itself.
+    Brackets are used if the value would otherwise not start on the first line, and only if the
+    annotation has brackets.
     """
     *before, last = value
     *head, hint, tail = ("", *left)
     breakable = isinstance(last, Group) and bool(last.items)
-    opening = len(_joined((*left, *before))) + indent + 1
+    opening = len(_join((*left, *before))) + indent + 1
     if breakable and (not isinstance(hint, Group) or opening <= WIDTH):
         return lines((*left, *value), indent)
-    if isinstance(hint, Group) and indent + len(_joined(left)) >= WIDTH:
+    if isinstance(hint, Group) and indent + len(_join(left)) >= WIDTH:
         closing = f"{_CLOSING[hint.opening]}{tail}"
         return _around(tuple(head), hint, (closing, *value), indent)
-    annotated = ": " in _joined(left)
-    if not annotated and indent + 4 + len(_joined(value)) > WIDTH:
-        return iter([" " * indent + _joined((*left, *value))])
+    annotated = ": " in _join(left)
+    if not annotated and indent + 4 + len(_join(value)) > WIDTH:
+        return iter([" " * indent + _join((*left, *value))])
     return _group_lines(left, Group("(", (value,), display=True), "", indent)
 
 
 def _around(before: Item, group: Group, after: Item, indent: int) -> Iterator[str]:
-    """Yield a group that is broken, with its closing bracket at the start of what is `after`."""
-    yield _fitting(f"{' ' * indent}{_joined(before)}{group.opening}")
+    """Yield a broken group, with its closing bracket at the start of the item `after`."""
+    yield _check_width(f"{' ' * indent}{_join(before)}{group.opening}")
     yield from _body(group, indent + 4)
     yield from lines(after, indent)
 
 
 def lines(item: Item, indent: int, after: str = "") -> Iterator[str]:
-    """Yield an expression on as many lines as it needs, with the text `after` it."""
-    whole = f"{' ' * indent}{_joined(item)}{after}"
+    """Yield an expression on as many lines as it needs, followed by the text `after`."""
+    whole = f"{' ' * indent}{_join(item)}{after}"
     if len(whole) <= WIDTH and not _is_split(item):
         yield whole
         return
     *before, last = item
     alternatives = list(_alternatives(item))
     if len(alternatives) > 1:
-        for one in alternatives[:-1]:
-            yield from lines(one, indent)
+        for alternative in alternatives[:-1]:
+            yield from lines(alternative, indent)
         yield from lines(alternatives[-1], indent, after)
     elif isinstance(last, Group) and last.items:
         yield from _group_lines(tuple(before), last, after, indent)
     elif isinstance(last, Text):
-        yield from _pieces(last.value, indent, _joined(before), after)
+        yield from _pieces(last.value, indent, _join(before), after)
     elif any(isinstance(part, Group) and part.items for part in item):
         raise UnknownForm(whole)
     else:
@@ -219,20 +216,20 @@ def lines(item: Item, indent: int, after: str = "") -> Iterator[str]:
 
 
 def _group_lines(before: Item, group: Group, after: str, indent: int) -> Iterator[str]:
-    yield _fitting(f"{' ' * indent}{_joined(before)}{group.opening}")
+    yield _check_width(f"{' ' * indent}{_join(before)}{group.opening}")
     yield from _body(group, indent + 4)
-    yield _fitting(f"{' ' * indent}{_CLOSING[group.opening]}{after}")
+    yield _check_width(f"{' ' * indent}{_CLOSING[group.opening]}{after}")
 
 
-def _fitting(line: str) -> str:
-    """Return a line; raise `UnknownForm` if it is too long, so that another place is better."""
+def _check_width(line: str) -> str:
+    """Return a line; raise `UnknownForm` if it is too long."""
     if len(line) > WIDTH:
         raise UnknownForm(line)
     return line
 
 
 def _body(group: Group, indent: int) -> Iterator[str]:
-    """Yield the items of a group: together if they fit and are no display, or else one by one."""
+    """Yield the items of a group: on one line if they fit, unless they are a display."""
     inside = group.text[1:-1]
     alone = len(group.items) == 1 and not group.comma
     if not group.split and not group.display and not alone and indent + len(inside) <= WIDTH:
@@ -243,19 +240,19 @@ def _body(group: Group, indent: int) -> Iterator[str]:
 
 
 def _alternatives(item: Item) -> Iterator[Item]:
-    """Yield an expression cut before each `|` outside of brackets."""
+    """Yield the parts of an expression, cut before each `|` outside brackets."""
     current: list[Part] = []
     for part in item:
         first, *others = part.split(_OR) if isinstance(part, str) else (part,)
         current.append(first)
-        for other in others:
+        for piece in others:
             yield tuple(current)
-            current = [f"| {other}"]
+            current = [f"| {piece}"]
     yield tuple(current)
 
 
 def _pieces(text: str, indent: int, before: str, after: str) -> Iterator[str]:
-    """Yield a string in brackets: whole if it fits now, or else one piece on each line."""
+    """Yield a string in brackets: whole if it fits, else one piece on each line."""
     inner = " " * (indent + 4)
     pieces = [text]
     if len(inner) + len(literal(text)) > WIDTH:
@@ -265,18 +262,18 @@ def _pieces(text: str, indent: int, before: str, after: str) -> Iterator[str]:
                 pieces.append("")
             pieces[-1] += word
     yield f"{' ' * indent}{before}("
-    yield from (_fitting(inner + literal(piece)) for piece in pieces)
+    yield from (_check_width(inner + literal(piece)) for piece in pieces)
     yield f"{' ' * indent}){after}"
 
 
-def _parsed(text: str) -> Item:
+def _parse_statement(text: str) -> Item:
     tokens = filter(None, _SPLIT.split(_LINE_BREAK.sub(" ", text)))
     (statement,), _ = _items(tokens, outermost=True)
     return statement
 
 
 def _items(tokens: Iterator[str], *, outermost: bool = False) -> tuple[list[Item], bool]:
-    """Return the items up to the closing bracket, and whether a comma follows the last one."""
+    """Return the items up to the closing bracket, and whether they end with a comma."""
     items: list[Item] = []
     parts: list[Part] = []
     for token in tokens:
@@ -287,16 +284,16 @@ def _items(tokens: Iterator[str], *, outermost: bool = False) -> tuple[list[Item
         elif token in _CLOSING.values():
             break
         elif token == "," and not outermost:
-            items.append(_stripped(parts))
+            items.append(_strip_parts(parts))
             parts = []
         else:
             parts.append(Fixed(token) if token[0] in _QUOTES else token)
-    last = _stripped(parts)
+    last = _strip_parts(parts)
     return ([*items, last], False) if last else (items, bool(items))
 
 
-def _stripped(parts: list[Part]) -> Item:
-    """Return the parts of an item, without blanks at its ends."""
+def _strip_parts(parts: list[Part]) -> Item:
+    """Return the parts of an item without blanks at its ends."""
     if parts and isinstance(parts[0], str):
         parts[0] = parts[0].lstrip()
     if parts and isinstance(parts[-1], str):

@@ -1,7 +1,7 @@
 """One-line texts for types, members, methods, capabilities and error codes.
 
-Ours come from `schema/descriptions.json`. A schema that the user passes brings its own for types
-and members, which then go first. The user may want those alone, or none at all.
+Ours come from `schema/descriptions.json`. Texts in a schema of the user take precedence for types
+and members. The user may choose only these, or none.
 """
 
 import re
@@ -20,14 +20,14 @@ Json = dict[str, Any]
 _LINK = re.compile(r"\{@link\s+([^}]*)\}")
 _OF_SITE = re.compile(r"\]\((?=/)")
 SITE = "https://modelcontextprotocol.io"
-"""The place of pages that a published schema names by their path alone."""
+"""The site of pages that a published schema names only by path."""
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptions:
     """Texts by kind and key; a missing one is empty.
 
-    `own` are those of a schema that the user passes, and `docstrings` says which are wanted.
+    `own` are texts in a schema of the user; `docstrings` chooses the texts.
     """
 
     texts: Mapping[str, Mapping[str, str]]
@@ -36,7 +36,7 @@ class Descriptions:
 
     @property
     def ours(self) -> bool:
-        """Return whether types and members may have texts of ours."""
+        """Return whether types and members may have our texts."""
         return self.docstrings is Docstrings.OURS
 
     def type(self, name: str) -> str:
@@ -51,9 +51,9 @@ class Descriptions:
         return (self._text("fields", key) or self._text("fields", f"*.{name}")) if self.ours else ""
 
     def method(self, name: str, *, deprecated: bool = False) -> str:
-        """Return the text about a method, which says whether it is deprecated."""
+        """Return the text about a method, with its deprecation."""
         said = deprecated and self.docstrings is not Docstrings.NONE
-        return documented(self._text("methods", name), said)
+        return add_deprecation(self._text("methods", name), said)
 
     def capability(self, role: str, path: tuple[str, ...]) -> str:
         """Return the text about a capability."""
@@ -73,15 +73,15 @@ class Descriptions:
         return "" if text == TODO else text
 
 
-def documented(text: str, deprecated: bool) -> str:
-    """Return a description that says whether its subject is deprecated."""
+def add_deprecation(text: str, deprecated: bool) -> str:
+    """Return a description that mentions a deprecation."""
     if not deprecated or "eprecated" in text:
         return text
     return f"{text} Deprecated.".strip()
 
 
 def load(path: Path, revision: str, own: Mapping[str, str] | None = None) -> Descriptions:
-    """Return the texts for one revision: the common ones, with its overrides."""
+    """Return the texts for one revision: the common ones and its overrides."""
     document: Json = parse_json(path.read_bytes(), str(path))
     overrides: Json = document.pop("overrides", {}).get(revision, {})
     texts = {kind: {**entries, **overrides.get(kind, {})} for kind, entries in document.items()}
@@ -117,16 +117,16 @@ def _extract(name: str, schema: Json) -> Iterator[tuple[str, str]]:
 
 
 def _plain(text: str, definitions: Json) -> str:
-    """Return a text without `{@link …}` marks, whose other links are whole URLs.
+    """Return a text without `{@link …}` marks, and with whole URLs in other links.
 
-    A label that is joined to its target is cut off after the longest type name.
+    A label that is joined to its target begins after the longest type name.
     """
 
-    def shown(link: re.Match[str]) -> str:
+    def link_text(link: re.Match[str]) -> str:
         target, bar, label = link[1].partition("|")
         if bar:
             return label.strip()
         prefix = max((name for name in definitions if target.startswith(name)), key=len, default="")
         return target[len(prefix) :].strip() or target.strip()
 
-    return _OF_SITE.sub(f"]({SITE}", _LINK.sub(shown, text))
+    return _OF_SITE.sub(f"]({SITE}", _LINK.sub(link_text, text))

@@ -1,9 +1,9 @@
 """The inputs of an extension, read and checked: its schema, facts, patches and descriptions.
 
-They are in `schema/extensions/<name>/`, as those of a revision are in its folder. What no schema
-says is in the facts: which roles an extension binds, who has to declare it for a method, which
-results it adds to methods of the revision (2026-07-28, basic/versioning). If no schema is
-published, the facts have the types, too, each with its page.
+They are in `schema/extensions/<name>/`. The facts have the information that schemas lack: the roles
+that an extension binds, the sides that must declare it for a method, and the results that it adds
+to methods of the revision (2026-07-28, basic/versioning). If no schema is published, the facts also
+have the types, each with its page.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ from mcp_protogen.pipeline.inputs.pins import (
     pinned_structure,
 )
 from mcp_protogen.pipeline.inputs.snapshot import DIALECT
-from mcp_protogen.pipeline.inputs.sources import given_schema
+from mcp_protogen.pipeline.inputs.sources import parse_schema
 
 Json = dict[str, Any]
 
@@ -49,15 +49,15 @@ class ExtensionSource:
     name: str
     schema: Json
     facts: Json
-    ledger: tuple[Json, ...]
+    patches: tuple[Json, ...]
     place: str
-    ledger_place: str
+    patches_place: str
     facts_place: str
     own: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @property
     def identifier(self) -> str:
-        """Return the name by which sides declare it."""
+        """The name with which sides declare it."""
         identifier: str = self.facts["identifier"]
         return identifier
 
@@ -72,7 +72,7 @@ class ExtensionSource:
         return max(self.revisions)
 
     def facts_of(self, revision: str) -> "FactsOfRevision":
-        """Return the facts that hold in a revision."""
+        """Return the facts for a revision."""
         methods: Mapping[str, Json] = self.facts.get("methods", {})
         claims, members = (
             {
@@ -97,7 +97,7 @@ def _holds(fact: Json, revision: str) -> bool:
 
 
 def load_all(options: GenerationOptions) -> tuple[ExtensionSource, ...]:
-    """Return the extensions that are asked for, by name; raise `ProblemError` for unusable ones."""
+    """Return the requested extensions, by name; raise `ProblemError` for unusable ones."""
     folder = schema_folder()
     if options.docstrings is Docstrings.SCHEMA:
         _refuse_missing_texts(options, folder)
@@ -108,18 +108,18 @@ def load_all(options: GenerationOptions) -> tuple[ExtensionSource, ...]:
 
 @raising
 def _refuse_missing_texts(options: GenerationOptions, folder: Path) -> Iterator[Problem]:
-    """Raise `ProblemError` for each extension whose text is published but not given."""
+    """Raise `ProblemError` for each extension without the published text that the user wants."""
     for name in sorted(options.extensions):
         if options.extensions[name] is None and pinned_extension(name, folder).pin is not None:
-            message = f"the text of a schema is wanted, but our snapshot of {name} has none"
+            message = f"--docstrings schema needs texts, and our snapshot of {name} has none"
             hint = f"give the published file: --extension {name}=FILE"
             yield Problem("no-published-text", message, hint=hint)
 
 
 def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSource:
-    """Return the inputs of the extension `name`, whose schema may be `given`.
+    """Return the inputs of the extension `name`; `given` replaces its schema.
 
-    Raise `ProblemError` if a file is missing, does not have its form, or is not what its pin says.
+    Raise `ProblemError` if a file is missing, malformed, or does not match its pin.
     """
     home, facts_place = extensions_folder(folder), extension_place(name)
     facts = _read(home / name / "facts.json", facts_place)
@@ -127,12 +127,12 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
     own: Mapping[str, str] = {}
     if given is not None:
         schema_place = given.name
-        structure, own = given_schema(given)
-        # Generated members have the order of their names, as those of what is pinned.
+        structure, own = parse_schema(given)
+        # Generated members are sorted by name, as in snapshots.
         schema = parse_json(pretty(structure), given.name)
     elif TYPES in facts:
         schema_place = facts_place
-        schema = written_schema(facts)
+        schema = schema_in_facts(facts)
         metacheck.check(schema, schema_place)
     else:
         schema_place = extension_place(name, "schema.json")
@@ -141,20 +141,20 @@ def load(name: str, folder: Path, given: GivenFile | None = None) -> ExtensionSo
         name=name,
         schema=schema,
         facts=facts,
-        ledger=patches.ledger_of(home, name),
+        patches=patches.load_patches(home, name),
         place=schema_place,
-        ledger_place=extension_place(name, "patches.json"),
+        patches_place=extension_place(name, "patches.json"),
         facts_place=facts_place,
         own=own,
     )
 
 
-def written_schema(facts: Json) -> Json:
-    """Return the schema that the facts of an extension have, because none is published."""
+def schema_in_facts(facts: Json) -> Json:
+    """Return the schema in the facts of an extension without a published schema."""
     written: Mapping[str, Json] = facts[TYPES]
     types = {
-        name: {keyword: value for keyword, value in one.items() if keyword != "source"}
-        for name, one in written.items()
+        name: {keyword: value for keyword, value in schema.items() if keyword != "source"}
+        for name, schema in written.items()
     }
     return {"$schema": DIALECT, TYPES: types}
 
@@ -163,7 +163,7 @@ def _read(file: Path, place: str) -> Json:
     try:
         document = parse_json(file.read_bytes(), place)
     except FileNotFoundError:
-        hint = "see schema/extensions for those that there are"
+        hint = "see schema/extensions for the available ones"
         problem = Problem("missing-facts", "this file does not exist", place, hint=hint)
         raise ProblemError(problem) from None
     return document if is_object(document) else {}

@@ -1,13 +1,12 @@
-"""The facts that no schema has: direction, required capabilities, codes, traits, order.
+"""Facts that schemas lack: direction, required capabilities, codes, traits, order.
 
 Each fact names its source page. The `facts.json` of a revision is a JSON Merge Patch (RFC 7396)
 over that of the revision it inherits, so that a fact of several revisions is written once.
 
-A schema without facts takes those of a known revision. Its methods show how its sessions open;
-facts of a revision that opens them in another way would not fit. Among those that open them in the
-same way, the best basis differs in the fewest types and methods. The name of the revision decides
-only between equals, because a draft may have any name, and for a schema that does not show how
-sessions open.
+A schema without facts takes those of a known revision, its basis. The basis must open sessions in
+the same way, which the methods of a schema show. Among these candidates, the best one differs in
+the fewest types and methods. The name of the revision decides only between equals, because a draft
+may have any name, and for a schema without methods that open sessions.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,16 +34,16 @@ class Facts:
     revision: str
     document: Json
     basis: str
-    """The revision that these facts belong to: itself, or another one if it has none."""
+    """The revision with these facts: itself, or another one if it has none."""
 
     @property
     def inherited(self) -> bool:
-        """Return whether the revision has no facts of its own."""
+        """Return whether the facts are those of another revision."""
         return self.basis != self.revision
 
     @property
     def era(self) -> Era:
-        """The way sessions open."""
+        """The way to open sessions."""
         stated: Era = self.document.get("lifecycle", {}).get("era", "handshake")
         return stated
 
@@ -80,12 +79,12 @@ class Facts:
 
     @cached_property
     def open_types(self) -> frozenset[str]:
-        """The types that may carry undeclared members by intent."""
+        """The types that may have undeclared members by intent."""
         return frozenset(self._types("open"))
 
     @cached_property
     def json_schemas(self) -> frozenset[str]:
-        """The members (`Type.member`) that hold a JSON Schema of somebody else."""
+        """The members (`Type.member`) that contain a JSON Schema, such as that of a tool."""
         return frozenset(self._types("json_schemas"))
 
     @cached_property
@@ -138,24 +137,20 @@ def load(folder: Path, revision: str) -> Facts:
 def basis_of(folder: Path, revision: str, schema: Mapping[str, Any]) -> str | None:
     """Return the revision whose facts apply to this one: itself, or another one.
 
-    `schema` is its snapshot. A revision that has just been pinned has no facts yet, and so cannot
-    be a basis.
+    `schema` is its snapshot. A newly pinned revision has no facts yet, and cannot be a basis.
     """
     if _file(folder, revision).is_file():
         return revision
     pins = load_pins(folder)
-    eras: dict[str, Era] = {name: load(folder, name).era for name in known(folder)}
+    eras: dict[str, Era] = {name: load(folder, name).era for name in revisions_with_facts(folder)}
     return _best_basis(revision, schema, eras, folder, pins)
 
 
 def holding(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
-    """Return the facts that apply to a revision, its own or others.
-
-    Raise `ProblemError` if there are none.
-    """
+    """Return the facts that apply to a revision, its own or others; raise `ProblemError`."""
     basis = basis_of(folder, revision, schema)
     if basis is None:
-        message = f"there are no facts that {revision} could use: no revision has any"
+        message = f"{revision} has no facts, and no other revision has facts to use"
         raise ProblemError(Problem("missing-facts", message, str(folder)))
     document = load(folder, basis).document
     if basis != revision:
@@ -164,20 +159,20 @@ def holding(folder: Path, revision: str, schema: Mapping[str, Any]) -> Facts:
 
 
 def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
-    """Return facts of another schema, with what this one shows itself in their place.
+    """Return facts of another schema, replaced where this schema itself shows them.
 
-    If results name their type, every message has to, so that the basis has to have a rule for it.
-    The same is true for members that senders of other revisions fill in.
+    If results name their type, every message must, so that the basis must have a rule for it. The
+    same is true for members that senders of other revisions fill in.
     """
-    others = [load(folder, name).document for name in known(folder)]
+    others = [load(folder, name).document for name in revisions_with_facts(folder)]
     shown: Json = {"producer": dict(_filled_in_by_others(others, document, schema))}
     if era := era_of(schema):
         shown["lifecycle"] = {"era": era}
     with suppress(NothingThere):
         jsonpointer.get(schema, "/$defs/Result/properties/resultType")
         if "result_type" not in document.get("rules", {}):
-            stated = [one.get("rules", {}) for one in others]
-            rules = [one["result_type"] for one in stated if "result_type" in one]
+            stated = [facts.get("rules", {}) for facts in others]
+            rules = [entry["result_type"] for entry in stated if "result_type" in entry]
             shown["rules"] = {"result_type": rules[-1] if rules else None}
     merged: Json = merge_patch(document, shown)
     return merged
@@ -186,13 +181,10 @@ def as_shown(folder: Path, document: Json, schema: Mapping[str, Any]) -> Json:
 def _filled_in_by_others(
     others: Iterable[Json], document: Json, schema: Mapping[str, Any]
 ) -> Iterator[tuple[str, Json]]:
-    """Yield members that other revisions fill in, and that these facts lack.
-
-    Only members of the schema count.
-    """
+    """Yield members of the schema that other revisions fill in, and that these facts lack."""
     said = {fact["where"] for fact in document.get("producer", {}).values()}
-    for other in others:
-        for key, fact in other.get("producer", {}).items():
+    for facts in others:
+        for key, fact in facts.get("producer", {}).items():
             owner, _, member = fact["where"].partition(".")
             with suppress(NothingThere):
                 jsonpointer.get(schema, jsonpointer.join("$defs", owner, "properties", member))
@@ -200,7 +192,7 @@ def _filled_in_by_others(
                     yield key, fact
 
 
-def known(folder: Path) -> list[str]:
+def revisions_with_facts(folder: Path) -> list[str]:
     """Return the pinned revisions that have facts, oldest first."""
     return [name for name in load_pins(folder) if _file(folder, name).is_file()]
 
@@ -219,7 +211,7 @@ _OPENING: Mapping[str, Era] = {"initialize": "handshake", "server/discover": "st
 
 
 def era_of(schema: Mapping[str, Any]) -> Era | None:
-    """Return the era of a snapshot by its methods; None if they do not show it."""
+    """Return the era of a snapshot by its methods; None if it is unclear."""
     eras: set[Era] = {_OPENING[method] for method in _OPENING.keys() & set(_methods(schema))}
     return eras.pop() if len(eras) == 1 else None
 
@@ -227,12 +219,12 @@ def era_of(schema: Mapping[str, Any]) -> Era | None:
 def _best_basis(
     revision: str, schema: Mapping[str, Any], eras: Mapping[str, Era], folder: Path, pins: Pins
 ) -> str | None:
-    """Return the pinned revision in `eras` whose facts a schema called `revision` takes.
+    """Return the best basis for a schema called `revision`; None without candidates.
 
-    `eras` has the era of each candidate. Return None if there are no candidates.
+    `eras` has the era of each candidate.
     """
     era = era_of(schema)
-    alike = [name for name, other in eras.items() if other == era]
+    alike = [name for name, known_era in eras.items() if known_era == era]
     if not alike:
         return nearest_revision(revision, {name: pins[name] for name in eras})
     named = set(_names(schema))
@@ -242,7 +234,7 @@ def _best_basis(
 
 
 def _names(schema: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the types and methods of a snapshot; no type has the name of a method."""
+    """Yield the types and methods of a snapshot; their names never collide."""
     yield from _definitions(schema)
     yield from _methods(schema)
 
@@ -260,5 +252,5 @@ def _definitions(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _inside(value: Any, member: str) -> Any:
-    """Return a member of a value that may not be an object, because nothing was checked yet."""
+    """Return a member of an unchecked value; None if it is not an object."""
     return value.get(member) if is_object(value) else None

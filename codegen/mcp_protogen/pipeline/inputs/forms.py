@@ -1,4 +1,4 @@
-"""The check that a file which people write has its form, which `schema/formats` describes."""
+"""The check of hand-written files against the forms in `schema/formats`."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ def _path(error: Any) -> list[str]:
 
 
 def wrong_form(document: Any, form: str, place: str) -> Iterator[Problem]:
-    """Yield a problem for each part of a file that does not have the form of that name."""
+    """Yield a problem for each part of a file that does not match a form."""
     from jsonschema import Draft202012Validator
 
     name = f"{form}.schema.json"

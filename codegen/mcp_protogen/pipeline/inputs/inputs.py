@@ -1,7 +1,7 @@
-"""The inputs of a generation, as digests, without generating anything.
+"""The inputs of a generation, as digests.
 
 This module only hashes, and has no slow imports, so that checking an up-to-date package costs
-little more than reading it. Nothing is judged here except that pinned snapshots match their pins.
+little more than reading it. It checks only that snapshots match their pins.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,7 +35,7 @@ from mcp_protogen.pipeline.package import (
 )
 
 _CODE = Path(__file__).resolve().parents[2]
-# The parts whose code decides on the output; the command line and publishing only carry it.
+# The parts whose code affects the output.
 GENERATING = (
     "base",
     "pipeline/derive",
@@ -49,7 +49,7 @@ _TEMPLATES = ("models", "package", "targets")
 
 
 def read_inputs(options: GenerationOptions, folder: Path | None = None) -> GenerationInputs:
-    """Return the digests of everything that `options` would be generated from.
+    """Return the digests of all inputs for `options`.
 
     `folder` is a schema folder in place of the installed one. Raise `ProblemError` for an unknown
     revision, a snapshot that does not match its pin, or a file that is not JSON.
@@ -60,7 +60,7 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
     return GenerationInputs(
         generator=GENERATOR,
         generator_digest=_code_digest(),
-        # What is installed may move without the package.
+        # An installed runtime may change without the package.
         runtime_digest="" if options.runtime or options.target else _runtime_digest(),
         templates_digest=_templates_digest(options.templates),
         options=_effective_options(options),
@@ -70,14 +70,14 @@ def read_inputs(options: GenerationOptions, folder: Path | None = None) -> Gener
 
 
 def _effective_options(options: GenerationOptions) -> dict[str, Any]:
-    """Return the options that change the output, whatever revisions there are."""
-    values = {one.name: one.record(options) for one in OPTIONS if one.record}
+    """Return the options that change the output, except revisions."""
+    values = {option.name: option.record(options) for option in OPTIONS if option.record}
     values["target-version"] = options.distribution
     return {name: value for name, value in values.items() if value is not None}
 
 
 class _SchemaFolder:
-    """A schema folder of which each file is read once, even if several revisions use it."""
+    """A schema folder; each file is read once, even for several revisions."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -86,9 +86,11 @@ class _SchemaFolder:
         self._descriptions: dict[str, Any] = self._json("descriptions.json") or {}
 
     def inputs(self, revision: str, options: GenerationOptions) -> RevisionInputs:
-        """Return the digests of one revision that is generated."""
+        """Return the digests of one generated revision."""
         given = options.schemas.get(revision)
-        source, published, commit, snapshot = _given(given) if given else self._pinned(revision)
+        source, published, commit, snapshot = (
+            _user_schema(given) if given else self._pinned_schema(revision)
+        )
         facts, patches = self._facts_and_patches(revision, snapshot)
         return RevisionInputs(
             source=source,
@@ -103,11 +105,11 @@ class _SchemaFolder:
         )
 
     def extension(self, name: str, options: GenerationOptions) -> ExtensionInputs:
-        """Return the digests of one extension that is generated."""
+        """Return the digests of one generated extension."""
         pinned, given = pinned_extension(name, self._folder), options.extensions[name]
         made: tuple[str, str, str | None, bytes]
         if given is not None:
-            made = _given(given)
+            made = _user_schema(given)
         elif pinned.pin is not None:
             published = pinned.pin.published
             snapshot = read_snapshot(name, extensions_folder(self._folder), kind=EXTENSION)
@@ -125,7 +127,7 @@ class _SchemaFolder:
             schema=sha256(made[3]) if made[3] else "",
             patches=digest(patches) if patches is not None else "",
             facts=digest(facts) if facts is not None else "",
-            revisions=tuple(one for one in pinned.revisions if one in here),
+            revisions=tuple(revision for revision in pinned.revisions if revision in here),
         )
 
     def _facts_and_patches(self, revision: str, snapshot: bytes) -> tuple[Any, Any]:
@@ -133,7 +135,7 @@ class _SchemaFolder:
         own = self._json(revision, "patches.json")
         if (self._folder / revision / "facts.json").is_file():
             return self._merged_facts(revision), own
-        # Only a schema of somebody else has none of its own.
+        # Only a schema from the user has no facts.
         from mcp_protogen.pipeline.inputs.facts import basis_of, holding
 
         structure: dict[str, Any] = parse_json(snapshot, revision)
@@ -149,7 +151,7 @@ class _SchemaFolder:
             return parse_json(given.content, given.name)
         return self._json(revision, "translation.json")
 
-    def _pinned(self, revision: str) -> tuple[str, str, str | None, bytes]:
+    def _pinned_schema(self, revision: str) -> tuple[str, str, str | None, bytes]:
         published = pin_of(revision, self._pins).published
         snapshot = read_snapshot(revision, self._folder, self._pins)
         return PINNED, published.sha256, published.spec_commit, snapshot
@@ -180,13 +182,13 @@ class _SchemaFolder:
 
 
 def _patches_digest(ours: Any, own: Iterable[GivenPatches]) -> str:
-    further = [one.entries for one in own if one.entries]
+    further = [patch.entries for patch in own if patch.entries]
     if further:
         return digest([ours, *further])
     return digest(ours) if ours is not None else ""
 
 
-def _given(given: GivenFile) -> tuple[str, str, str | None, bytes]:
+def _user_schema(given: GivenFile) -> tuple[str, str, str | None, bytes]:
     from mcp_protogen.pipeline.inputs.snapshot import structure_in
 
     structure = structure_in(given.content, given.name)
@@ -209,7 +211,7 @@ def _templates_digest(override: Path | None) -> str:
     files = (file for part in _TEMPLATES for file in _below(built_in / part))
     digests = [digest_files(built_in, files)]
     if override is not None:
-        # A link to another place is not a template.
+        # Links out of the folder are not templates.
         inside = (p for p in _below(override) if p.resolve().is_relative_to(override.resolve()))
         digests.append(digest_files(override, inside))
     return digests[0] if len(digests) == 1 else digest(digests)

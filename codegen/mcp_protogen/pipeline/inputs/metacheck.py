@@ -1,4 +1,4 @@
-"""The check that the input is a valid JSON Schema, against its metaschema."""
+"""The check of a JSON Schema against its metaschema."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -7,17 +7,17 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.base.problems import Problem, raise_errors, raising
 
-# A broken file is often wrong in many places; more than this does not help.
+# A broken file often has many faults; more than this do not help.
 _SHOWN = 10
 
 
 # The deepest nesting of arrays and objects. Published schemas reach 12; validators and Python's
-# parser fail somewhere beyond 100.
+# parser fail beyond about 100.
 _DEPTH = 60
 
 
 def check(schema: dict[str, Any], place: str) -> None:
-    """Raise `ProblemError` with every place where `schema` violates the dialect it names."""
+    """Raise `ProblemError` with the first violations of the schema's dialect."""
     _refuse_unreadable(schema, place)
     from jsonschema.validators import validator_for
 
@@ -40,7 +40,7 @@ def check(schema: dict[str, Any], place: str) -> None:
 @raising
 def _refuse_unreadable(schema: dict[str, Any], place: str) -> Iterator[Problem]:
     if not isinstance(schema.get("$schema", ""), str):
-        hint = "the member $schema is the URI of a JSON Schema draft"
+        hint = "the member $schema must be the URI of a JSON Schema draft"
         yield Problem("not-a-schema", "its dialect is not a string", place, "/$schema", hint)
     level: list[Any] = [schema]
     for _ in range(_DEPTH):

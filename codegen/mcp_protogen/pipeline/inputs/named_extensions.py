@@ -1,4 +1,4 @@
-"""Extensions as somebody names them, and what is wrong with these names."""
+"""Names of extensions from the user, and their problems."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -9,11 +9,11 @@ from mcp_protogen.pipeline.inputs.pins import extension_place
 from mcp_protogen.pipeline.parts import ALL, NONE
 
 
-def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
+def parse_extension_names(said: Iterable[str]) -> dict[str, str | None]:
     """Return the files or URLs of extensions, by name: `tasks,apps`, `tasks=FILE`; `all`, `none`.
 
-    Raise `ProblemError` (`conflicting-options`) for none and some, for a name with two files, and
-    for a file that is missing after `=` or is given for `all` or `none`.
+    Raise `ProblemError` (`conflicting-options`) for `none` with others, for a name with two files,
+    for a missing file after `=`, and for a file of `all` or `none`.
     """
     found: dict[str, str | None] = {}
     problems: list[Problem] = []
@@ -22,10 +22,10 @@ def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
             message = f"extension {name!r:.80} is named with two different sources"
             problems.append(Problem("conflicting-options", message))
         if source is not None and name in (ALL, NONE):
-            message = f"{name} is the name of no extension, and has no file: {name}={source:.80}"
+            message = f"{name} is not an extension, and takes no file: {name}={source:.80}"
             problems.append(Problem("conflicting-options", message))
         if source == "":
-            message = f"no file or URL is named after {name:.80}="
+            message = f"the file or URL after {name:.80}= is missing"
             hint = f"leave out the = to generate it from its pin: --extension {name:.80}"
             problems.append(Problem("conflicting-options", message, hint=hint))
         found[name] = source
@@ -36,28 +36,30 @@ def named_extensions(said: Iterable[str]) -> dict[str, str | None]:
     return found
 
 
-def chosen(
+def choose_extensions(
     said: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Collection[str]
 ) -> dict[str, str | None]:
-    """Return the same for some revisions, with all that extend one of them in place of `all`.
+    """Return the files or URLs of extensions; `all` becomes all extensions of the revisions.
 
-    Raise `ProblemError` with everything that is wrong with the names.
+    Raise `ProblemError` with all problems.
     """
-    named = named_extensions(said)
+    named = parse_extension_names(said)
     if ALL in named:
         del named[ALL]
-        fitting = (one.name for one in pinned.values() if {*one.revisions} & {*revisions})
+        fitting = (
+            extension.name for extension in pinned.values() if {*extension.revisions} & {*revisions}
+        )
         named = {**dict.fromkeys(fitting), **named}
     _refuse_unfit(named, pinned, revisions)
     return named
 
 
 def extended_revision(name: str, revision: str | None = None) -> str:
-    """Return the newest revision that a pinned extension extends, or the one that is named.
+    """Return the given revision, or the newest one that a pinned extension extends.
 
-    Raise `ProblemError` for names that mean no such extension.
+    Raise `ProblemError` for an unknown extension or another revision.
     """
-    pinned = {one.name: one for one in pinned_extensions()}
+    pinned = {extension.name: extension for extension in pinned_extensions()}
     known = pinned[name].revisions if name in pinned else ()
     _refuse_unfit([name], pinned, [revision] if revision else known)
     return revision or max(known)
@@ -67,12 +69,12 @@ def extended_revision(name: str, revision: str | None = None) -> str:
 def _refuse_unfit(
     names: Iterable[str], pinned: Mapping[str, PinnedExtension], revisions: Iterable[str]
 ) -> Iterator[Problem]:
-    """Raise `ProblemError` for each name that is no extension of one of some revisions."""
+    """Raise `ProblemError` for each name that is not an extension of one of the revisions."""
     here = ", ".join(sorted(revisions))
     for name in names:
         extension = pinned.get(name)
         if name in (ALL, NONE):
-            message = f"{name} is the name of no extension: one has to be named here"
+            message = f"{name} is not an extension: name one here"
             yield Problem("conflicting-options", message, hint="mcp-gen extensions lists them")
         elif not is_extension(name):
             message = f"{name!r:.80} cannot be the name of an extension"
@@ -82,7 +84,7 @@ def _refuse_unfit(
             hint += did_you_mean(name, pinned)
             yield Problem("unknown-extension", f"no extension {name!r} is pinned", hint=hint)
         elif not extension.has_facts:
-            message = f"nobody has written the facts of extension {name!r}"
+            message = f"extension {name!r} has no facts"
             place, hint = extension_place(name), "docs/extensions.md describes them"
             yield Problem("missing-facts", message, place, hint=hint)
         elif not {*extension.revisions} & {*revisions}:

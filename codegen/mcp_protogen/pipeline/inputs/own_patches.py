@@ -1,6 +1,6 @@
-"""Patches of the user, on top of ours: files and tables of pyproject.toml, read and checked.
+"""The user's patches from files and pyproject.toml, read and checked.
 
-They have the form of `schema/<revision>/patches.json`, where `reason` and `source` may be left out.
+They have the form of `schema/<revision>/patches.json`; `reason` and `source` are optional.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,11 +20,13 @@ _HINT = 'an entry is { "pointer": "/$defs/…", "was": …, "now": … }; see do
 def read_patches(
     said: Iterable[FileOf | GivenPatches], read: Callable[[str], GivenFile]
 ) -> tuple[GivenPatches, ...]:
-    """Return all patches that are named; `read` reads a file or URL.
+    """Return all patches of the user; `read` reads a file or URL.
 
     Raise `ProblemError`: `unreadable-source`, `not-json`, or `bad-form` for each wrong entry.
     """
-    given = tuple(one if isinstance(one, GivenPatches) else _of_file(one, read) for one in said)
+    given = tuple(
+        source if isinstance(source, GivenPatches) else _of_file(source, read) for source in said
+    )
     _refuse_misshapen(given)
     return given
 
@@ -35,30 +37,30 @@ def _of_file(named: FileOf, read: Callable[[str], GivenFile]) -> GivenPatches:
     document: Any = parse_json(file.content, place)
     entries: Any = document.get("patches") if is_object(document) else None
     if not is_array(entries):
-        message = 'this is not an object with a list of "patches"'
+        message = 'this must be an object with a list of "patches"'
         raise ProblemError(Problem("bad-form", message, place, hint=_HINT))
     return GivenPatches(named.revision, tuple(entries), place, "/patches")
 
 
 @raising
 def _refuse_misshapen(given: Iterable[GivenPatches]) -> Iterator[Problem]:
-    for one in given:
-        for number, entry in enumerate(one.entries):
-            pointer = one.pointer + jsonpointer.join(number)
+    for patches in given:
+        for number, entry in enumerate(patches.entries):
+            pointer = patches.pointer + jsonpointer.join(number)
             for message in _faults(entry):
-                yield Problem("bad-form", message, one.place, pointer, _HINT)
+                yield Problem("bad-form", message, patches.place, pointer, _HINT)
 
 
 def _faults(entry: object) -> Iterator[str]:
     if not is_object(entry):
-        yield "this is not an object"
+        yield "this must be an object"
         return
     yield from (f"an entry has no member {name!r:.80}" for name in entry.keys() - _MEMBERS)
     pointer = entry.get(_POINTER)
     if not isinstance(pointer, str) or not pointer.startswith("/"):
         yield "pointer must be a JSON pointer, which begins with a slash"
     if not {*_VALUES} & entry.keys():
-        yield "there must be was, or now, or both"
+        yield "was, now or both are required"
     for name in _TEXTS:
         if not isinstance(entry.get(name, ""), str):
-            yield f"{name} must be a text"
+            yield f"{name} must be a string"

@@ -1,4 +1,4 @@
-"""The folder of a user's templates: the version of the contract that it was written for."""
+"""The user's folder of templates, and the version of its contract."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,21 +11,21 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.package import GENERATOR
 
 TEMPLATE_CONTRACT: Final = 2
-"""The version of what templates get and what they have to print.
+"""The version of the contract: the variables of templates, and the required output.
 
-It rises when a template that was right would fail, or make a package that fails: when a template, a
-variable, a member of a value, a filter or a macro goes or changes its meaning, and when a module
-has to have more than before. What is only added leaves it as it is.
+It rises when a valid template would fail, or make a package that fails: when a template, a
+variable, a member of a value, a filter or a macro is removed or changes its meaning, and when a
+module needs more content. Additions do not raise it.
 """
 
 STATEMENT: Final = "templates.toml"
-"""The file in which a folder of templates says its contract."""
+"""The file with the contract of a folder of templates."""
 
 
 class Statement(NamedTuple):
-    """What a folder of templates says of itself; one that says nothing is of the first contract.
+    """The statement of a folder of templates; without one, it has the first contract.
 
-    `exported` has the digest of each template as it was exported, by its name.
+    `exported` has the digests of the exported templates, by name.
     """
 
     contract: int = 1
@@ -33,15 +33,15 @@ class Statement(NamedTuple):
 
 
 def read_statement(folder: Path) -> Statement:
-    """Return what a folder of templates says of itself.
+    """Return the statement of a folder of templates.
 
-    Raise `ProblemError` (`template-contract`) if that cannot be read, or is another contract.
+    Raise `ProblemError` (`template-contract`) if it is unreadable, or of another contract.
     """
     file = folder / STATEMENT
     finish(file)
-    # A link to another place is no part of the folder.
+    # A link out of the folder does not count.
     if not file.is_file() or not file.resolve().is_relative_to(folder.resolve()):
-        return _required(Statement(), folder)
+        return _require_contract(Statement(), folder)
     import tomllib  # most folders have no statement
 
     try:
@@ -52,10 +52,10 @@ def read_statement(folder: Path) -> Statement:
             "template-contract", f"this cannot be read: {error}", str(file), hint=hint
         )
         raise ProblemError(problem) from error
-    return _required(said, file)
+    return _require_contract(said, file)
 
 
-def _required(said: Statement, place: Path) -> Statement:
+def _require_contract(said: Statement, place: Path) -> Statement:
     if said.contract != TEMPLATE_CONTRACT:
         raise ProblemError(_other_contract(said.contract, place))
     return said
@@ -79,12 +79,12 @@ def _other_contract(contract: int, file: Path) -> Problem:
     return Problem("template-contract", message, str(file), hint=hint)
 
 
-def written_statement(exported: Mapping[str, str]) -> bytes:
-    """Return the statement of a folder with exported templates, whose digests are given."""
+def statement_content(exported: Mapping[str, str]) -> bytes:
+    """Return the statement of a folder with the digests of exported templates."""
     digests = "".join(f'"{name}" = "{digest}"\n' for name, digest in sorted(exported.items()))
     return (
-        f"# Templates of mcp-gen: the version of what they get and have to print.\n"
+        f"# Templates of mcp-gen: the version of their contract.\n"
         f"contract = {TEMPLATE_CONTRACT}\n\n"
-        f"# What was exported, to tell it from what was edited since.\n"
+        f"# Digests of the exported templates, to detect edits.\n"
         f"[exported]\n{digests}"
     ).encode()

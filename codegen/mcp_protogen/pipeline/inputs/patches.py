@@ -1,7 +1,7 @@
-"""Corrections of a schema: a ledger of replacements, each with the value that it replaces.
+"""Corrections of a schema: a list of replacements, each with the value that it replaces.
 
-A patch whose old value is no longer there stops the run: the schema has changed, and either has the
-correction itself (drop the patch) or needs another one (write it again).
+A patch whose old value is missing stops the run: the schema has changed, and either has the
+correction (drop the patch) or needs another one (write it again).
 """
 
 import copy
@@ -19,8 +19,8 @@ _ABSENT = object()
 _ANY = "*"
 
 
-def ledger_of(folder: Path, revision: str) -> tuple[Json, ...]:
-    """Return the ledger of a revision in a schema folder; empty if it has none."""
+def load_patches(folder: Path, revision: str) -> tuple[Json, ...]:
+    """Return the patches of a revision in a schema folder; empty without a file."""
     file = folder / revision / "patches.json"
     if not file.is_file():
         return ()
@@ -29,27 +29,27 @@ def ledger_of(folder: Path, revision: str) -> tuple[Json, ...]:
 
 
 def apply(
-    schema: Json, ledger: Sequence[Mapping[str, Any]], place: str, pointer: str = "/patches"
+    schema: Json, entries: Sequence[Mapping[str, Any]], place: str, pointer: str = "/patches"
 ) -> Json:
-    """Return `schema` with every entry of `ledger` applied, in order.
+    """Return `schema` with every entry of `entries` applied, in order.
 
-    `place` names the ledger's file, and `pointer` leads to the entries in it. Raise `ProblemError`
-    with all entries that do not fit.
+    `place` names the file, and `pointer` leads to the entries in it. Raise `ProblemError` with all
+    entries that do not fit.
 
-    In the pointer of an entry, `*` stands for each member of an object or array: the entry is for
-    all places that are there, and there has to be one. What it replaces is the same in all.
+    In the pointer of an entry, `*` stands for each member of an object or array: the entry applies
+    to all existing places, at least one, and all must have the value that it replaces.
     """
     patched = copy.deepcopy(schema)
-    _apply(patched, ledger, f"{place}#{pointer}")
+    _apply(patched, entries, f"{place}#{pointer}")
     return patched
 
 
 def is_done(schema: Json, entry: Mapping[str, Any]) -> bool:
-    """Return whether the schema already has what an entry would write."""
-    return _same(_found(schema, entry["pointer"]), entry.get("now", _ABSENT))
+    """Return whether the schema has the corrected value of an entry already."""
+    return _same(_value_at(schema, entry["pointer"]), entry.get("now", _ABSENT))
 
 
-def _found(schema: Json, pointer: str) -> object:
+def _value_at(schema: Json, pointer: str) -> object:
     try:
         return jsonpointer.get(schema, pointer)
     except jsonpointer.NothingThere:
@@ -57,10 +57,10 @@ def _found(schema: Json, pointer: str) -> object:
 
 
 @raising
-def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
-    for number, entry in enumerate(ledger):
-        for pointer in _meant(schema, entry) or (entry["pointer"],):
-            found = _found(schema, pointer)
+def _apply(schema: Json, entries: Sequence[Mapping[str, Any]], place: str) -> Iterator[Problem]:
+    for number, entry in enumerate(entries):
+        for pointer in _matching_pointers(schema, entry) or (entry["pointer"],):
+            found = _value_at(schema, pointer)
             if not _same(found, entry.get("was", _ABSENT)):
                 yield _stale(f"{place}/{number}", pointer, found, entry)
                 continue
@@ -70,8 +70,8 @@ def _apply(schema: Json, ledger: Sequence[Mapping[str, Any]], place: str) -> Ite
                 yield _stale(f"{place}/{number}", pointer, found, entry)
 
 
-def _meant(schema: Json, entry: Mapping[str, Any]) -> Sequence[str]:
-    """Return the pointers of an entry: one, or what is there of those that `*` stands for."""
+def _matching_pointers(schema: Json, entry: Mapping[str, Any]) -> Sequence[str]:
+    """Return the pointers of an entry: one, or the existing places for a pointer with `*`."""
     pointer: str = entry["pointer"]
     *above, last = jsonpointer.split(pointer)
     if _ANY not in (*above, last):
@@ -80,12 +80,12 @@ def _meant(schema: Json, entry: Mapping[str, Any]) -> Sequence[str]:
     for token in above:
         holders = [inner for place, value in holders for inner in _inner(place, value, token)]
     if "was" in entry:
-        return [place for one in holders for place, _ in _inner(*one, last)]
+        return [place for holder in holders for place, _ in _inner(*holder, last)]
     return [place + jsonpointer.join(last) for place, value in holders if is_object(value)]
 
 
 def _inner(place: str, value: Any, token: str) -> Iterator[tuple[str, Any]]:
-    """Yield what is at a token, or under any if it is `*`, each with its pointer."""
+    """Yield the value at a token, or all values if it is `*`, each with its pointer."""
     members = value.items() if is_object(value) else enumerate(value) if is_array(value) else ()
     for key, inner in members:
         if token in (_ANY, str(key)):
@@ -93,7 +93,7 @@ def _inner(place: str, value: Any, token: str) -> Iterator[tuple[str, Any]]:
 
 
 def _write(schema: Json, pointer: str, entry: Mapping[str, Any]) -> None:
-    """Write the value of the entry at its place; raise `Absent` if there is no such place."""
+    """Write the value of the entry at its place; raise `NothingThere` if that does not exist."""
     *parents, last = jsonpointer.split(pointer)
     holder = jsonpointer.get(schema, jsonpointer.join(*parents))
     try:
@@ -115,7 +115,7 @@ def _same(left: object, right: object) -> bool:
 
 def _stale(place: str, pointer: str, found: object, entry: Mapping[str, Any]) -> Problem:
     if _same(found, entry.get("now", _ABSENT)):
-        hint = "the schema already says so: drop this entry"
+        hint = "the schema has the correction already: drop this entry"
         if found is _ABSENT:
             hint = f"either the pointer is wrong, or {hint}"
     else:

@@ -1,7 +1,6 @@
-"""The pinned extensions, as far as somebody has to know them who chooses some.
+"""Names, identifiers and revisions of the available extensions.
 
-Those of which no schema is published have no pin: their facts have the types. Only names,
-identifiers and revisions are read here; nothing is judged.
+Extensions without a published schema have no pin: their facts have the types.
 """
 
 from collections.abc import Iterator
@@ -23,14 +22,14 @@ from mcp_protogen.pipeline.inputs.pins import (
 )
 
 TYPES: Final = "$defs"
-"""The member of the facts that has the types of an extension without a published schema."""
+"""The member of the facts with the types of an extension without a published schema."""
 
 
 class PinnedExtension(NamedTuple):
-    """An extension: its name on the command line, its identifier, and what it extends.
+    """An extension: its name on the command line, its identifier, and the revisions it extends.
 
-    `pin` is None if its schema is not published. `revisions` are those that it may be generated
-    for. Without facts, it has neither these nor an identifier, and cannot be generated.
+    `pin` is None if its schema is not published. Without facts, it has neither revisions nor an
+    identifier, and cannot be generated.
     """
 
     name: str
@@ -40,7 +39,7 @@ class PinnedExtension(NamedTuple):
 
     @property
     def has_facts(self) -> bool:
-        """Return whether anybody has written its facts."""
+        """Return whether the extension has facts."""
         return bool(self.identifier)
 
 
@@ -65,18 +64,18 @@ def pinned_extension(name: str, folder: Path | None = None) -> PinnedExtension:
     place = extension_place(name)
     identifier, revisions = facts.get("identifier"), facts.get("revisions")
     if not isinstance(identifier, str) or not identifier or not is_array(revisions):
-        message = "facts of an extension have its identifier, and the revisions that it extends"
+        message = "facts of an extension must have its identifier and the revisions that it extends"
         hint = "schema/formats/extension-facts.schema.json describes the form"
         raise ProblemError(Problem("bad-form", message, place, hint=hint))
     if pin is not None and TYPES in facts:
-        message = f"the schema of {name} is pinned, so its types are there, and not in the facts"
+        message = f"the schema of {name} is pinned, so its facts must not have types"
         hint = f"remove {TYPES} from the facts"
         raise ProblemError(Problem("facts-disagree", message, place, jsonpointer.join(TYPES), hint))
     return PinnedExtension(name, pin, identifier, tuple(sorted(map(str, revisions))))
 
 
 def _facts(name: str, folder: Path | None) -> dict[str, Any]:
-    """Return the facts of an extension, with nothing in them if there are none."""
+    """Return the facts of an extension; empty without a file."""
     file = snapshot_file(name, extensions_folder(folder)).with_name("facts.json")
     if not file.is_file():
         return {}

@@ -1,9 +1,8 @@
-"""The published schema of each revision and extension, and the committed snapshot of it.
+"""Pins and snapshots of the published schemas of revisions and extensions.
 
 A pin ties a revision to the bytes of one published file by digests, and remembers earlier
 publications of the same revision, because released files do get corrected. Extensions are pinned in
-the same way, in a folder of their own. This module reads and updates the schema folder; it fetches
-nothing and does not interpret schemas.
+the same way, in a separate folder. This module reads and updates the schema folder.
 """
 
 from collections.abc import Generator, Iterator, Mapping
@@ -21,10 +20,10 @@ FORMAT = 1
 
 
 class Pinnable(NamedTuple):
-    """A kind of thing that is pinned, and how it is called.
+    """Words for a kind of pin.
 
-    `noun` is its word, `member` that of the pins which has them, `unknown` the code for a name that
-    is not pinned. `option` goes before its name on the command line.
+    `noun` is for messages, `member` is the member of the file of pins, `unknown` the code for a
+    name without a pin, and `option` goes before the name on the command line.
     """
 
     noun: str
@@ -40,8 +39,8 @@ EXTENSION = Pinnable("extension", "extensions", "unknown-extension", "--extensio
 class Publication(NamedTuple):
     """One version of a revision's published file.
 
-    `changed` lists the pointers into the snapshot where it differed from the publication before it;
-    `note` says the same in words. `date` is ISO 8601, or null if nobody recorded it.
+    `changed` lists the pointers into the snapshot where it differs from the publication before it;
+    `note` describes that in words. `date` is ISO 8601, or null if it is unknown.
     """
 
     sha256: str
@@ -65,12 +64,12 @@ class Pin(NamedTuple):
     published: Publication
     history: tuple[Publication, ...] = ()
 
-    def known(self, digest: str) -> Publication | None:
-        """Return the publication with this digest, the one in use or an earlier one."""
+    def find_publication(self, digest: str) -> Publication | None:
+        """Return the current or earlier publication with this digest, or None."""
         return next((p for p in (*self.history, self.published) if p.sha256 == digest), None)
 
     def superseded_by(self, published: Publication, snapshot: str, dialect: str) -> "Pin":
-        """Return this pin with another publication; the one in use so far joins the history."""
+        """Return this pin with another publication; the current one joins the history."""
         history = tuple(p for p in (*self.history, self.published) if p.sha256 != published.sha256)
         return self._replace(
             published=published, history=history, snapshot_sha256=snapshot, dialect=dialect
@@ -86,14 +85,14 @@ def extensions_folder(folder: Path | None = None) -> Path:
 
 
 def extension_place(name: str, file: str = "facts.json") -> str:
-    """Return how problems name a file of an extension."""
+    """Return the name of an extension's file in problems."""
     return f"schema/{EXTENSION.member}/{name}/{file}"
 
 
 def load_extension_pins(folder: Path | None = None) -> Pins:
-    """Return the pins of every extension in a schema folder by name; none without a file of them.
+    """Return the pins of every extension in a schema folder, by name; empty without a file.
 
-    Raise `ProblemError` (`bad-pins`) if that is not of a known format.
+    Raise `ProblemError` (`bad-pins`) for an unknown format.
     """
     place = extensions_folder(folder)
     finish(pins_file(place))
@@ -103,8 +102,8 @@ def load_extension_pins(folder: Path | None = None) -> Pins:
 def load_pins(folder: Path | None = None, kind: Pinnable = REVISION) -> Pins:
     """Return the pins of every revision in the schema folder, sorted by revision.
 
-    `folder` is the one of extensions if these are wanted; so it is in all that follows. Raise
-    `ProblemError` (`bad-pins`) if the file is missing or not of a known format.
+    For extensions, pass their folder and kind, also to the functions below. Raise `ProblemError`
+    (`bad-pins`) if the file is missing or has an unknown format.
     """
     path = pins_file(folder)
     finish(path)
@@ -140,8 +139,7 @@ def pin_of(revision: str, pins: Pins, kind: Pinnable = REVISION) -> Pin:
 def nearest_revision(revision: str, pins: Pins) -> str | None:
     """Return the newest pinned revision that is not later than an unpinned one.
 
-    A name that is not a date, such as "draft", sorts after every date, so that the newest is
-    returned.
+    For a name that is not a date, such as "draft", this is the newest of all.
     """
     return max((known for known in pins if known <= revision), default=min(pins, default=None))
 
@@ -151,8 +149,8 @@ def read_snapshot(
 ) -> bytes:
     """Return the committed snapshot of a pinned revision, verified against its pin.
 
-    `pins` are those that somebody has read before. Raise `ProblemError`: `unknown-revision`,
-    `missing-snapshot` or `digest-mismatch`.
+    `pins` saves reading them again. Raise `ProblemError`: `unknown-revision`, `missing-snapshot` or
+    `digest-mismatch`.
     """
     path = snapshot_file(revision, folder)
     content = _genuine_snapshot(revision, folder, pins or load_pins(folder, kind), kind)
@@ -167,14 +165,14 @@ def read_snapshot(
         message = f"the snapshot of {revision} cannot be read: {error.strerror}"
         raise ProblemError(Problem("missing-snapshot", message, str(path), hint=hint)) from error
     pinned = pin_of(revision, load_pins(folder, kind), kind).snapshot_sha256
-    message = f"the snapshot of {revision} is {found[:12]}, its pin says {pinned[:12]}"
+    message = f"the snapshot of {revision} has the sha256 {found[:12]}, its pin {pinned[:12]}"
     raise ProblemError(Problem("digest-mismatch", message, str(path), hint=hint))
 
 
 def pinned_structure(
     revision: str, folder: Path | None = None, kind: Pinnable = REVISION
 ) -> dict[str, Any]:
-    """Return the same snapshot as a JSON object."""
+    """Return the snapshot of `read_snapshot` as a JSON object."""
     structure: dict[str, Any] = parse_json(read_snapshot(revision, folder, kind=kind), revision)
     return structure
 
@@ -193,8 +191,7 @@ def _genuine_snapshot(
 def changing(folder: Path | None = None) -> Generator[FileSet, None, None]:
     """Keep other runs from changing the pins between reading and saving them.
 
-    First, finish what a killed run has left. Raise `ProblemError`: `folder-busy`, or `cannot-write`
-    if nothing can be changed.
+    First finish the change of a killed run. Raise `ProblemError`: `folder-busy`, or `cannot-write`.
     """
     with writing(folder or schema_folder()), holding(pins_file(folder)) as files:
         yield files

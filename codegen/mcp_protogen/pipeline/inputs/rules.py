@@ -1,8 +1,7 @@
 """The rules of translation between adjacent revisions, each with its reason.
 
-The `translation.json` of a revision has the rules of the step from the one before it. A rule is
-about a type, a member (`Type.member`) or an arm of a union (`Type[tag]`), by its name in the newer
-one.
+The `translation.json` of a revision has the rules of the step from the one before it. A rule names
+a type, a member (`Type.member`) or an arm of a union (`Type[tag]`) of the newer revision.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,8 +30,8 @@ class TranslationRule:
 
     `do` is the verb: `keep` (in spite of differences), `drop` ("lossy" or "harmless"), `move` (the
     target path), `add` (the value), or `apply` and `finish` (a function of the runtime, before or
-    after everything else). `settles` are members whose differences the function handles; with
-    `whole`, it handles all.
+    after all other steps). `settles` are members whose differences the function handles; `whole`
+    means all.
     """
 
     at: str
@@ -48,7 +47,7 @@ class TranslationRule:
 
 @dataclass(frozen=True, slots=True)
 class CodeRule:
-    """An error code of a method that becomes another one; for all methods if it is empty."""
+    """The translation of an error code of a method, or of all methods if `method` is empty."""
 
     method: str
     direction: StepDirection
@@ -59,7 +58,7 @@ class CodeRule:
 
 @dataclass(frozen=True, slots=True)
 class UndecidedAction:
-    """A place where the action in one direction is still to be chosen."""
+    """A place without a chosen action in one direction."""
 
     at: str
     direction: StepDirection
@@ -85,7 +84,7 @@ def place_of(revision: str) -> str:
 
 
 def load(folder: Path, revision: str) -> Translation | None:
-    """Return the rules of the step to `revision`; None if it has none of its own."""
+    """Return the rules of the step to `revision`; None without a file."""
     file = folder / revision / "translation.json"
     if not file.is_file():
         return None
@@ -94,7 +93,7 @@ def load(folder: Path, revision: str) -> Translation | None:
 
 
 def translation_of(document: Json, revision: str, place: str) -> Translation:
-    """Return the rules of a document that has the form of a rules file."""
+    """Return the rules of a document in the form of a rules file."""
     rules = tuple(
         rule
         for number, entry in enumerate(document["rules"])
@@ -141,21 +140,21 @@ def between(
 ) -> tuple[Translation, ...]:
     """Return the rules of all steps from `older` to `newer`, oldest first.
 
-    Raise `ProblemError` for a user's rules that do not have the form of a rules file.
+    Raise `ProblemError` for malformed rules of the user.
     """
     found: list[Translation] = []
     known, at = sorted(load_pins(folder)), newer
     while at > older:
         given = options.rules.get(at)
-        step = load(folder, at) if given is None else _given(given, at, folder)
+        step = load(folder, at) if given is None else _user_rules(given, at, folder)
         found += [] if step is None else [step]
-        # A revision without rules of its own follows the one before it.
-        before = max((one for one in known if one < at), default="")
+        # A revision without rules follows the one before it.
+        before = max((revision for revision in known if revision < at), default="")
         at = step.older if step is not None and step.older < at else before
     return tuple(reversed(found))
 
 
-def _given(given: GivenFile, revision: str, folder: Path) -> Translation:
+def _user_rules(given: GivenFile, revision: str, folder: Path) -> Translation:
     from jsonschema import Draft202012Validator
 
     document = parse_json(given.content, given.name)

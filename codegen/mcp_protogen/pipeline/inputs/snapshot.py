@@ -1,12 +1,11 @@
 """The structural snapshot of a published schema: its content without its prose.
 
-It is the same JSON Schema with `definitions` called `$defs`, with references as pointers, and
-without descriptions, titles, comments and examples. This module knows which members of a schema
-hold schemas, so that a property called `title` stays. It knows no revision and no file.
+It is the same JSON Schema with `definitions` renamed to `$defs`, with references as pointers, and
+without descriptions, titles, comments and examples. Only keywords are removed: a property called
+`title` stays.
 
-A draft-07 schema is labelled 2020-12 in its snapshot, because `$defs` is a keyword only there. That
-is done only if both drafts read the schema in the same way; a schema with one of the few keywords
-that changed keeps its dialect.
+The snapshot of a draft-07 schema is labelled 2020-12, because `$defs` is a keyword only there,
+unless the schema has one of the few keywords that changed: then it keeps its dialect.
 """
 
 import json
@@ -30,7 +29,7 @@ _SINGLE = frozenset(
     {"additionalProperties", "contains", "contentSchema", "else", "if", "items", "not"}
     | {"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties"}
 )
-# https://json-schema.org/draft/2020-12/release-notes and 2019-09/release-notes: what moved.
+# https://json-schema.org/draft/2020-12/release-notes and 2019-09/release-notes.
 _CHANGED = frozenset({"$id", "$recursiveRef", "additionalItems", "dependencies", "id"})
 
 _ABSENT = object()
@@ -48,7 +47,7 @@ def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
     """
     schema: dict[str, Any] = published if is_object(published) else {}
     if not {"$defs", "definitions"} & schema.keys():
-        message = "this is not a schema with definitions: it has neither $defs nor definitions"
+        message = "this schema has neither $defs nor definitions"
         raise ProblemError(Problem("not-a-schema", message, place))
     try:
         dialect = dialect_of(schema)
@@ -67,10 +66,7 @@ def snapshot_of(published: Any, place: str = "") -> dict[str, Any]:
 
 
 def dialect_of(published: Mapping[str, Any]) -> str:
-    """Return the dialect that a schema names, or 2020-12 if it names none.
-
-    Raise `TypeError` if it is not a string.
-    """
+    """Return the dialect of a schema, by default 2020-12; raise `TypeError` for a wrong type."""
     dialect = published.get("$schema", DIALECT)
     if not isinstance(dialect, str):
         raise TypeError("$schema is not a string")
@@ -89,7 +85,7 @@ def differences(before: Any, after: Any, pointer: str = "") -> Iterator[str]:
 
 
 class _Misshapen(Exception):
-    """Raised for a keyword of the wrong form; the metaschema finds all other faults."""
+    """Raised for a malformed keyword; the metaschema finds all other faults."""
 
     def __init__(self, pointer: str, wanted: str, found: Any) -> None:
         super().__init__(pointer)
@@ -118,11 +114,13 @@ def _value(keyword: str, value: Any, pointer: str) -> Any:
     if keyword in _MAPS:
         if not is_object(value):
             raise _Misshapen(pointer, "an object of schemas", value)
-        return {name: _structure(one, f"{pointer}/{escape(name)}") for name, one in value.items()}
+        return {
+            name: _structure(schema, f"{pointer}/{escape(name)}") for name, schema in value.items()
+        }
     if keyword in _LISTS or (keyword == "items" and is_array(value)):
         if not is_array(value):
             raise _Misshapen(pointer, "an array of schemas", value)
-        return [_structure(one, f"{pointer}/{index}") for index, one in enumerate(value)]
+        return [_structure(schema, f"{pointer}/{index}") for index, schema in enumerate(value)]
     if keyword in _SINGLE:
         return _structure(value, pointer)
     if keyword == "$ref":
@@ -133,7 +131,7 @@ def _value(keyword: str, value: Any, pointer: str) -> Any:
 
 
 def _new_steps(steps: Iterable[str]) -> Iterator[str]:
-    """Yield the steps of a pointer in which each `definitions` of a schema is `$defs`."""
+    """Yield the steps of a pointer, with `$defs` for each keyword `definitions`."""
     left = iter(steps)
     for step in left:
         yield "$defs" if step == "definitions" else step

@@ -1,4 +1,4 @@
-"""The inputs of one revision, read and checked: pinned ones, or a user's file."""
+"""The inputs of one revision, read and checked, from pins or a user's file."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from mcp_protogen.base.canonical import parse_json
 from mcp_protogen.base.problems import Level, Problem, ProblemError
 from mcp_protogen.base.resources import schema_folder
 from mcp_protogen.pipeline.config import Docstrings, GenerationOptions, GivenFile, GivenPatches
-from mcp_protogen.pipeline.inputs import descriptions, facts, ledger, metacheck, patches
+from mcp_protogen.pipeline.inputs import descriptions, facts, metacheck, patch_fit, patches
 from mcp_protogen.pipeline.inputs.descriptions import Descriptions
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.inputs.pins import pinned_structure
@@ -23,38 +23,38 @@ Json = dict[str, Any]
 class RevisionSource:
     """The inputs of one revision; `place` names the schema in problems.
 
-    `notes` are warnings about the inputs themselves. `facts_hint` says what to do if inherited
-    facts do not fit. `own_patches` are those of the user, which come after the ledger.
+    `notes` are warnings about the inputs. `facts_hint` is the hint if inherited facts do not fit.
+    `own_patches` are the user's, applied after `patches`.
     """
 
     schema: Json
-    ledger: tuple[Json, ...]
+    patches: tuple[Json, ...]
     facts: Facts
     descriptions: Descriptions
     place: str
-    ledger_place: str
+    patches_place: str
     facts_place: str
     notes: tuple[Problem, ...] = ()
     facts_hint: str = ""
     own_patches: tuple[GivenPatches, ...] = ()
 
-    def patched(self) -> Json:
+    def apply_patches(self) -> Json:
         """Return the schema with all patches; raise `ProblemError` with those that do not fit."""
-        schema = patches.apply(self.schema, self.ledger, self.ledger_place)
+        schema = patches.apply(self.schema, self.patches, self.patches_place)
         for given in self.own_patches:
             schema = patches.apply(schema, given.entries, given.place, given.pointer)
         return schema
 
     def as_published(self) -> "RevisionSource":
         """Return these inputs with types as `schema.ts` defines them, without our corrections."""
-        ledger = tuple(patch for patch in self.ledger if patch["source"] == "schema.ts")
-        return replace(self, ledger=ledger, facts=self.facts.as_published())
+        entries = tuple(patch for patch in self.patches if patch["source"] == "schema.ts")
+        return replace(self, patches=entries, facts=self.facts.as_published())
 
 
 def load(revision: str, options: GenerationOptions) -> RevisionSource:
     """Return the inputs of `revision`; raise `ProblemError` for unusable ones.
 
-    The schema of a file has to be valid. That of a pin was, when it was pinned.
+    A schema from a file must be valid. Pinned ones were checked when they were pinned.
     """
     source = _pinned_or_given(revision, options)
     texts = replace(source.descriptions, docstrings=options.docstrings)
@@ -66,28 +66,28 @@ def _pinned_or_given(revision: str, options: GenerationOptions) -> RevisionSourc
     if given is None:
         if options.docstrings is Docstrings.SCHEMA:
             raise ProblemError(_without_texts(revision))
-        return pinned(revision, schema_folder())
-    schema, own = given_schema(given)
+        return load_pinned(revision, schema_folder())
+    schema, own = parse_schema(given)
     hint = f"to give it facts, pin it: mcp-gen schema add {revision} --from FILE, then draft-facts"
     return replace(of_snapshot(revision, schema_folder(), schema, given.name, own), facts_hint=hint)
 
 
 def _without_texts(revision: str) -> Problem:
-    message = f"the text of a schema is wanted, but our snapshot of {revision} has none"
+    message = f"--docstrings schema needs texts, and our snapshot of {revision} has none"
     hint = f"give the published file: --schema {revision}=FILE, or schemas in [tool.mcp-gen]"
     return Problem("no-published-text", message, hint=hint)
 
 
-def pinned(revision: str, folder: Path) -> RevisionSource:
-    """Return the inputs of a revision that is pinned in a schema folder."""
+def load_pinned(revision: str, folder: Path) -> RevisionSource:
+    """Return the inputs of a pinned revision in a schema folder."""
     place = f"schema/{revision}/schema.json"
     source = of_snapshot(revision, folder, pinned_structure(revision, folder), place, {})
     hint = f"mcp-gen schema draft-facts {revision} writes what follows from the schema"
-    notes = (*source.notes, *_undecided(revision, folder))
+    notes = (*source.notes, *_todo_warnings(revision, folder))
     return replace(source, facts_hint=hint, notes=notes)
 
 
-def _undecided(revision: str, folder: Path) -> Iterator[Problem]:
+def _todo_warnings(revision: str, folder: Path) -> Iterator[Problem]:
     """Yield a warning for each file of a revision that still needs decisions."""
     for name in ("facts", "patches", "translation"):
         file = folder / revision / f"{name}.json"
@@ -106,34 +106,34 @@ def _undecided(revision: str, folder: Path) -> Iterator[Problem]:
 def of_snapshot(
     revision: str, folder: Path, schema: Json, place: str, own: Mapping[str, str]
 ) -> RevisionSource:
-    """Return the inputs of a revision with this schema, whose own descriptions are `own`."""
+    """Return the inputs of a revision with this schema and its descriptions `own`."""
     merged = facts.holding(folder, revision, schema)
-    entries, notes = _ledger(folder, schema, merged)
+    entries, notes = _applicable_patches(folder, schema, merged)
     return RevisionSource(
         schema=schema,
-        ledger=entries,
+        patches=entries,
         facts=merged,
         descriptions=descriptions.load(folder / "descriptions.json", revision, own),
         place=place,
-        ledger_place=f"schema/{revision}/patches.json",
+        patches_place=f"schema/{revision}/patches.json",
         facts_place=f"schema/{revision}/facts.json",
         notes=notes,
     )
 
 
-def _ledger(
+def _applicable_patches(
     folder: Path, schema: Json, merged: Facts
 ) -> tuple[tuple[Json, ...], tuple[Problem, ...]]:
     """Return the patches that apply, with notes about inherited ones."""
-    own = patches.ledger_of(folder, merged.revision)
+    own = patches.load_patches(folder, merged.revision)
     if own or not merged.inherited:
         return own, ()
-    tried = ledger.inherited(schema, folder, merged.revision, merged.basis)
+    tried = patch_fit.apply_inherited(schema, folder, merged.revision, merged.basis)
     return tried.entries, tried.notes
 
 
-def given_schema(given: GivenFile) -> tuple[Json, dict[str, str]]:
-    """Return the structure and the descriptions of a published schema, which has to be valid."""
+def parse_schema(given: GivenFile) -> tuple[Json, dict[str, str]]:
+    """Return the structure and descriptions of a published schema; raise `ProblemError`."""
     published = parse_json(given.content, given.name)
     structure = snapshot_of(published, given.name)
     metacheck.check(structure, given.name)
@@ -141,7 +141,7 @@ def given_schema(given: GivenFile) -> tuple[Json, dict[str, str]]:
 
 
 def inherited_notice(source: RevisionSource) -> Iterator[Problem]:
-    """Yield a warning for a revision that has no facts of its own."""
+    """Yield a warning for a revision without its own facts."""
     known, place, hint = source.facts, source.facts_place, source.facts_hint
     if known.inherited:
         borrowed = f"required capabilities and error codes are those of {known.basis}"

@@ -1,4 +1,4 @@
-"""The open decisions in the files of a revision: every value that is TODO."""
+"""The open decisions in the files of a revision: each TODO value."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -8,11 +8,11 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 
 TODO = "TODO"
 CHOICES = "choices"
-"""The member of a translation rule that takes the place of a verb until one is chosen."""
+"""The member of a translation rule in place of a verb, until one is chosen."""
 
 
 def todos(document: Any) -> Iterator[str]:
-    """Yield JSON Pointers to the values that are not decided yet."""
+    """Yield JSON Pointers to undecided values."""
     for pointer, value in jsonpointer.walk(document):
         if value == TODO or (is_object(value) and is_array(value.get(CHOICES))):
             yield pointer

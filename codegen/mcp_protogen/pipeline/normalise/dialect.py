@@ -1,9 +1,9 @@
 """The part of JSON Schema that models can express.
 
 The resulting definitions are plain objects: no boolean schemas, no `oneOf`, nothing beside a
-`$ref`, and only keywords that the later stages read. A keyword that restricts values but has no
-place in a type is left out with a warning: the models then accept more than the schema. A schema
-that cannot be a type at all is refused. This module knows JSON Schema and nothing of MCP.
+`$ref`, and only keywords that the later stages read. A keyword that a type cannot express is left
+out with a warning: the models then accept more than the schema. A schema that cannot be a type is
+refused.
 """
 
 import math
@@ -28,7 +28,7 @@ _BOUNDS = {
     "string": frozenset({"minLength", "maxLength"}),
     "array": frozenset({"minItems", "maxItems"}),
 }
-# Protocol packages do without these two: some of their targets cannot say them.
+# Protocol packages do without these two: some targets cannot express them.
 _EXCLUSIVE = frozenset({"exclusiveMaximum", "exclusiveMinimum"})
 _ALL_BOUNDS = _EXCLUSIVE.union(*_BOUNDS.values())
 _UNCHECKED = frozenset(
@@ -47,7 +47,7 @@ _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 _REFUSED = frozenset({"$dynamicRef", "$recursiveRef"})
 # In these, a keyword beside a reference has no meaning.
 _OLD_DRAFTS = ("draft-03/", "draft-04/", "draft-06/", "draft-07/")
-# Without any of these, an object that forbids other members has none.
+# An object that forbids other members, and has none of these keywords, is empty.
 _OF_MEMBERS = _LISTS | {"$ref", "patternProperties", "properties", "required"}
 _OBJECT: Json = {"type": "object", "additionalProperties": {}}
 
@@ -55,12 +55,11 @@ _OBJECT: Json = {"type": "object", "additionalProperties": {}}
 def plain(
     schema: Json, json_schemas: Container[str], place: str, *, exclusive: bool = False
 ) -> tuple[Json, tuple[Problem, ...]]:
-    """Return `schema` with plain definitions, and a warning for everything that is left out.
+    """Return `schema` with plain definitions, and a warning for each omission.
 
-    Members in `json_schemas` (as `Type.member`) hold a JSON Schema of somebody else and are not
-    read; with a title, which a patch can give them, they are read like others, and so become types.
-    `place` names the schema's file; `exclusive` keeps exclusive bounds. Raise `ProblemError` with
-    everything that is refused.
+    Members in `json_schemas` (as `Type.member`) contain a JSON Schema and are not read, unless they
+    have a title, for example from a patch: then they become types. `place` names the schema's file;
+    `exclusive` keeps exclusive bounds. Raise `ProblemError` with everything that is refused.
     """
     found: Json = schema.get("$defs", {})
     reading = _PlainSchemas(
@@ -88,12 +87,12 @@ class _PlainSchemas:
         self.problems: list[Problem] = []
 
     def schema(self, value: Any, pointer: str, name: str, *, member: bool = False) -> Json:
-        """Return one schema in plain form; only that of a `member` may have bounds."""
+        """Return one schema in plain form; only a `member` may have bounds."""
         if not is_object(value):
             if value is False:
                 self._refuse("no value is valid here", pointer, "remove the definition or member")
             elif value is not True:
-                self._refuse("this is no schema", pointer, "a schema is an object or a boolean")
+                self._refuse("this is not a schema", pointer, "write an object or a boolean")
             return {}
         if "$ref" in value and value["$ref"] not in self.targets:
             self._refuse_reference(value["$ref"], pointer)
@@ -115,7 +114,7 @@ class _PlainSchemas:
         return _reference(done)
 
     def _bounds(self, value: Json, done: Json) -> Collection[str]:
-        """Return the bounds that a type has in its annotation."""
+        """Return the bounds for the annotation of a type."""
         bounds = _BOUNDS.get(done["type"], frozenset()) if _is_single(done) else frozenset[str]()
         if not self.exclusive or "minimum" not in bounds:
             return bounds
@@ -183,7 +182,8 @@ class _PlainSchemas:
             if kinds == [] or any(
                 kind not in _TYPES for kind in (kinds if is_array(kinds) else (kinds,))
             ):
-                self._refuse("this is no type", f"{pointer}/type", f"types are {', '.join(_TYPES)}")
+                hint = f"types are {', '.join(_TYPES)}"
+                self._refuse("this is not a type", f"{pointer}/type", hint)
             done["type"] = kinds[0] if is_array(kinds) and len(kinds) == 1 else kinds
         keyword = "const" if "const" in value else "enum"
         if keyword not in value:
@@ -192,9 +192,15 @@ class _PlainSchemas:
         if not all(map(_is_literal, allowed)):
             self._leave_out([keyword], pointer)
             return
-        values = [one for one in _distinct(allowed) if kinds is None or of_type(one, kinds)]
+        values = [
+            constant for constant in _distinct(allowed) if kinds is None or of_type(constant, kinds)
+        ]
         if "const" in value and "enum" in value:
-            values = [one for one in values if any(same(one, other) for other in value["enum"])]
+            values = [
+                constant
+                for constant in values
+                if any(same(constant, candidate) for candidate in value["enum"])
+            ]
         if not values:
             self._refuse("the enumeration is empty", f"{pointer}/{keyword}", "list its values")
         else:
@@ -220,7 +226,7 @@ class _PlainSchemas:
 
 
 def _reference(schema: Json) -> Json:
-    """Return a schema with an `allOf` if it has something beside a `$ref`."""
+    """Return a schema; keywords beside a `$ref` go into an `allOf`."""
     if "$ref" not in schema or len(schema) == 1:
         return schema
     rest = {key: value for key, value in schema.items() if key not in ("$ref", "allOf")}
@@ -228,7 +234,7 @@ def _reference(schema: Json) -> Json:
 
 
 def _most_items(schema: Json) -> int | None:
-    """Return how many items an array has at most by the schemas of their positions."""
+    """Return the largest number of items that the schemas of positions allow, or None."""
     items = schema.get("items")
     others = schema.get("additionalItems") if is_array(items) else items
     positions: list[Any] = items if is_array(items) else schema.get("prefixItems", [])
@@ -242,7 +248,7 @@ def _is_single(schema: Json) -> bool:
 
 
 def _allow(values: list[Any], keyword: str, done: Json) -> None:
-    """Restrict a schema to `values`; null becomes a type of its own."""
+    """Restrict a schema to `values`; null becomes a separate type."""
     literals = [value for value in values if value is not None]
     if not literals:
         done["type"] = "null"
@@ -264,7 +270,7 @@ def _is_literal(value: object) -> bool:
 
 
 def _distinct(values: list[Any]) -> list[Any]:
-    """Return `values` without repetitions; true is not 1 here."""
+    """Return `values` without repetitions, where true differs from 1."""
     plain: dict[tuple[str, Any], Any] = {}
     for value in map(_plain_number, values):
         plain[type(value).__name__, value] = value

@@ -1,8 +1,8 @@
-"""The definitions of an extension, mended: what its schema repeats is one definition again.
+"""The definitions of an extension, without copies.
 
-Published schemas of extensions are compiled file by file: they copy what they use of the core
-schema, and have their own types inline wherever these are used. Copies are compared with the core
-schema and left out, and what equals a definition becomes a reference to it.
+Published schemas of extensions are compiled file by file: they copy types of the core schema, and
+repeat their own types inline at each use. Copies are compared with the core schema and left out;
+repetitions of a definition become references to it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,15 +22,23 @@ _MAPS = frozenset({"$defs", "properties"})
 
 
 def own_definitions(schema: Json, core: Json, place: str) -> Json:
-    """Return the mended definitions that `schema` does not share with `core`.
+    """Return the definitions that `schema` does not share with `core`.
 
-    Raise `ProblemError` (`extension-differs`) for each copy that is not what it copies.
+    Raise `ProblemError` (`extension-differs`) for each copy that differs from its original.
     """
-    definitions: Json = {name: plain(one) for name, one in schema.get("$defs", {}).items()}
+    definitions: Json = {
+        name: plain(definition) for name, definition in schema.get("$defs", {}).items()
+    }
     _refuse_different_copies(definitions, core["$defs"], place)
-    own = {name: one for name, one in definitions.items() if name not in core["$defs"]}
-    named = {canonical(one): name for name, one in own.items() if _is_worth_a_name(one)}
-    return {name: _referring(one, name, named) for name, one in own.items()}
+    own = {
+        name: definition for name, definition in definitions.items() if name not in core["$defs"]
+    }
+    named = {
+        canonical(definition): name
+        for name, definition in own.items()
+        if _is_worth_a_name(definition)
+    }
+    return {name: _referring(definition, name, named) for name, definition in own.items()}
 
 
 @raising
@@ -38,14 +46,14 @@ def _refuse_different_copies(definitions: Json, core: Json, place: str) -> Itera
     for name in sorted(definitions.keys() & core.keys()):
         pointer = jsonpointer.join("$defs", name)
         for deeper in _differences(definitions[name], plain(core[name]), pointer):
-            message = f"{name} is copied from the core schema, which has something else here"
-            hint = "mend the copy with a patch, or rename the definition if it is none"
+            message = f"the copy of {name} differs here from the core schema"
+            hint = "correct the copy with a patch, or rename the definition if it is another type"
             yield Problem("extension-differs", message, place, deeper, hint)
             break
 
 
 def _differences(copy: Any, core: Any, pointer: str) -> Iterator[str]:
-    """Yield the smallest places that differ, where the order of required members is none."""
+    """Yield the smallest places that differ; the order of required members does not matter."""
     if is_object(copy) and is_object(core):
         for key in sorted(copy.keys() | core.keys()):
             if key not in copy or key not in core:
@@ -61,7 +69,7 @@ def _differences(copy: Any, core: Any, pointer: str) -> Iterator[str]:
 
 
 def plain(schema: Any) -> Any:
-    """Return a schema without what says nothing, and with enumerations where there are such."""
+    """Return a schema without keywords that have no effect, and with enumerations as `enum`."""
     if not is_object(schema):
         return schema
     if schema == {"not": {}}:
@@ -69,9 +77,9 @@ def plain(schema: Any) -> Any:
     done: Json = {}
     for keyword, value in schema.items():
         if keyword in _MAPS and is_object(value):
-            done[keyword] = {name: plain(one) for name, one in value.items()}
+            done[keyword] = {name: plain(inner) for name, inner in value.items()}
         elif is_array(value):
-            done[keyword] = [plain(one) for one in value]
+            done[keyword] = [plain(item) for item in value]
         elif not _says_nothing(keyword, value):
             done[keyword] = plain(value) if is_object(value) else value
     return _enumeration(done)
@@ -101,16 +109,16 @@ def _is_worth_a_name(schema: Any) -> bool:
 
 
 def _referring(schema: Any, owner: str, named: Mapping[bytes, str]) -> Any:
-    """Return a schema with references in place of what a definition other than `owner` says."""
+    """Return a schema with references in place of copies of definitions other than `owner`."""
 
     def inside(value: Any) -> Any:
         if is_array(value):
-            return [inside(one) for one in value]
+            return [inside(item) for item in value]
         if not is_object(value):
             return value
         name = named.get(canonical(value))
         if name is not None and name != owner:
             return to(name)
-        return {key: inside(one) for key, one in value.items()}
+        return {key: inside(item) for key, item in value.items()}
 
-    return {key: inside(one) for key, one in schema.items()} if is_object(schema) else schema
+    return {key: inside(item) for key, item in schema.items()} if is_object(schema) else schema

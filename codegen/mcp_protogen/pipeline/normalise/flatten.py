@@ -1,4 +1,4 @@
-"""Intersections become one schema each, and rules about required members become data."""
+"""Intersections as single schemas, and rules about required members as data."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -21,7 +21,7 @@ from mcp_protogen.pipeline.normalise.references import targets_first
 Json = dict[str, Any]
 
 _CONTENTS = frozenset({"additionalProperties", "anyOf", "items", "properties", "required"})
-# These are about all alternatives together.
+# These apply to all alternatives together.
 _ANNOTATIONS = frozenset({"default", "deprecated"})
 _DEEPEST = 20
 _BOUNDS = frozenset(
@@ -30,15 +30,15 @@ _BOUNDS = frozenset(
 )
 _MOST_SCHEMAS = 30_000
 _MOST_FOR_EACH = 3
-"""How many schemas all definitions may become, beside those for each schema as it is written."""
+"""The largest number of resulting schemas: a base, and a number for each written schema."""
 _ENDLESS: Mapping[type[Exception], str] = {
     RecursionError: "refer to themselves without end",
     TooLarge: "multiply into too many schemas",
 }
 
 
-def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]:
-    """Return `definitions` without `allOf`, and a warning for everything that is lost.
+def flatten_definitions(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]:
+    """Return `definitions` without `allOf`, and a warning for each loss.
 
     An `anyOf` of `required` lists becomes `x-any-of-required`. Raise `ProblemError` for a
     definition that no value satisfies.
@@ -49,7 +49,7 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
     written = sum(1 for _ in subschemas([*definitions.values()]))
     left = _MOST_SCHEMAS + _MOST_FOR_EACH * written
     done: Json = {}
-    # The definitions that this one extends come first, so that they are joined already.
+    # The targets of a definition come first, so that they are joined already.
     joined = dict(definitions)
     for name in targets_first(definitions):
         schema = definitions[name]
@@ -60,7 +60,7 @@ def flattened(definitions: Json, place: str) -> tuple[Json, tuple[Problem, ...]]
             if done[name] == NOTHING:
                 impossible.append(flattening.impossible())
             elif "allOf" in schema:
-                joined[name] = flattening.intersection.joined(schema)
+                joined[name] = flattening.intersection.join(schema)
             sizes[name] = flattening.intersection.schemas
             left -= sizes[name]
             if left < 0:
@@ -89,14 +89,14 @@ class _Flattening:
         self._open: set[bytes] = set()
 
     def impossible(self) -> Problem:
-        """Return the problem of a definition that no value satisfies, at the first such place."""
+        """Return the problem of a definition without valid values, at its first place."""
         message = "no value can satisfy all parts of this"
         hint = "compare the parts of the allOf: they contradict each other"
         pointer = self.pointer + next(iter(self._nowhere), "")
         return Problem("bad-intersection", message, self.place, pointer, hint)
 
     def flat(self, schema: Json, steps: str = "") -> Json:
-        """Return a schema, and everything inside it, in flat form; `steps` lead to it."""
+        """Return a schema and its inner schemas in flat form; `steps` lead to it."""
         self.intersection.count()
         if "allOf" not in schema and ("anyOf" not in schema or len(schema) == 1):
             return self._flat(schema, steps)
@@ -111,11 +111,11 @@ class _Flattening:
         return flat
 
     def _flat(self, schema: Json, steps: str) -> Json:
-        flat = self._inside(dict(self._spread(self.intersection.joined(schema))), steps)
+        flat = self._inside(dict(self._spread(self.intersection.join(schema))), steps)
         if flat == NOTHING:
             self._nowhere.append(steps)
             return NOTHING
-        done = _declared(_one_of_required(self._typed(flat, steps)))
+        done = _declare_required(_mark_any_required(self._add_type(flat, steps)))
         if "properties" in done and done.get("additionalProperties"):
             self._note("additionalProperties is not checked by the models", steps)
         return done
@@ -127,7 +127,9 @@ class _Flattening:
                 member: self.flat(value, steps + jsonpointer.join("properties", member))
                 for member, value in flat["properties"].items()
             }
-            flat["properties"] = {name: one for name, one in members.items() if one != NOTHING}
+            flat["properties"] = {
+                name: schema for name, schema in members.items() if schema != NOTHING
+            }
             if not flat["properties"] and flat.get("additionalProperties"):
                 del flat["properties"]
             for name in sorted(members.keys() - flat.get("properties", {}).keys()):
@@ -143,12 +145,12 @@ class _Flattening:
             return {**flat, **choice}
         return flat
 
-    def _typed(self, schema: Json, steps: str) -> Json:
-        """Return a schema with the type that its keywords belong to."""
+    def _add_type(self, schema: Json, steps: str) -> Json:
+        """Return a schema with the type of its keywords."""
         if "type" in schema or "anyOf" in schema or not schema.keys() & _CONTENTS:
             return schema
         kind = "array" if "items" in schema else "object"
-        message = f"this schema has no type, and is read as that of an {kind}"
+        message = f"this schema has no type, and is read as an {kind}"
         hint = f'write "type": "{kind}" beside it'
         problem = Problem(
             "unsupported-schema", message, self.place, self.pointer + steps, hint, Level.WARNING
@@ -157,7 +159,7 @@ class _Flattening:
         return {"type": kind, **schema}
 
     def _inner(self, schema: Json, steps: str) -> Json:
-        """Return a flat schema of a place whose bounds are in no annotation."""
+        """Return a flat schema for a place without bounds in its annotation."""
         flat = self.flat(schema, steps)
         for keyword in sorted(flat.keys() & _BOUNDS):
             self._note(f"{keyword} is not checked by the models", steps)
@@ -172,7 +174,7 @@ class _Flattening:
         arms = alternatives(schema) if of_types or "anyOf" in schema else ()
         if not arms:
             return schema
-        return self._spread(either(map(self.intersection.joined, arms)))
+        return self._spread(either(map(self.intersection.join, arms)))
 
     def _note(self, message: str, steps: str = "") -> None:
         hint = "the models accept more than the schema does"
@@ -181,7 +183,7 @@ class _Flattening:
         self.problems[problem] = None
 
 
-def _one_of_required(schema: Json) -> Json:
+def _mark_any_required(schema: Json) -> Json:
     arms: list[Json] = schema.get("anyOf", [])
     if not only_required(arms):
         return schema
@@ -189,8 +191,8 @@ def _one_of_required(schema: Json) -> Json:
     return {**rest, "x-any-of-required": [arm["required"][0] for arm in arms]}
 
 
-def _declared(schema: Json) -> Json:
-    """Return a schema in which members that are required but not declared may be anything."""
+def _declare_required(schema: Json) -> Json:
+    """Return a schema with declarations of all required members; new ones accept any value."""
     required: list[str] = [*schema.get("required", ()), *schema.get("x-any-of-required", ())]
     members: Mapping[str, Json] = schema.get("properties", {})
     anything: Json = schema.get("additionalProperties", {})

@@ -1,8 +1,8 @@
 """The intersection of two schemas, as one schema.
 
 Schemas are those of the dialect, and may contain `allOf`. Alternatives are multiplied out and
-values are filtered, so that nothing is lost; what one schema cannot express is noted. An
-enumeration without values stands for a schema that no value satisfies.
+values are filtered; losses are noted. An enumeration without values stands for a schema that no
+value satisfies.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ _BOUNDS: Mapping[str, Callable[[Any, Any], Any]] = {
     **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems"), min),
 }
 _RANGES = (("minimum", "maximum"), ("minLength", "maxLength"), ("minItems", "maxItems"))
-# Keywords that are joined separately; of any other keyword, the first one is taken.
+# Keywords that are joined separately; for all others, the first value is taken.
 _JOINED = frozenset({"additionalProperties", "items", "properties", "required", "type"})
 _OF_OBJECTS = frozenset({"additionalProperties", "anyOf", "properties", "required"})
 _OF_ARRAYS = frozenset({"items", "maxItems", "minItems"})
@@ -32,18 +32,18 @@ _DEEPEST = 8
 
 
 class TooLarge(Exception):
-    """Raised for an intersection that becomes more schemas than anybody could read."""
+    """Raised for an intersection with too many schemas."""
 
 
 class Intersection:
-    """A join of schemas that may refer to `definitions`; `note` is called with what is lost."""
+    """A join of schemas that may refer to `definitions`; `note` is called with each loss."""
 
     def __init__(self, definitions: Json, note: Callable[[str], None]) -> None:
         self._definitions = definitions
         self._note = note
         self._done: dict[bytes, tuple[Json, int]] = {}
         self.schemas = 0
-        """How many schemas there are in all results."""
+        """The number of schemas in all results."""
         self._open: set[bytes] = set()
 
     def count(self, schemas: int = 1) -> None:
@@ -52,7 +52,7 @@ class Intersection:
         if self.schemas > _MOST_SCHEMAS:
             raise TooLarge
 
-    def joined(self, schema: Json) -> Json:
+    def join(self, schema: Json) -> Json:
         """Return one schema for an `allOf` and the keywords beside it."""
         if "allOf" not in schema:
             return schema
@@ -63,33 +63,33 @@ class Intersection:
         return merged
 
     def both(self, left: Json, right: Json) -> Json:
-        """Return a schema of the values that both accept."""
+        """Return a schema for the values that both accept."""
         self.count()
-        left, right = self.joined(left), self.joined(right)
+        left, right = self.join(left), self.join(right)
         if not left or not right or same(left, right):
             return left or right
         if "$ref" in left or "$ref" in right:
-            return self._named(left, right)
-        for one, other in ((left, right), (right, left)):
-            arms = alternatives(one, beside=other)
-            if len(arms) * len(alternatives(other)) > _MOST_ALTERNATIVES:
+            return self._join_references(left, right)
+        for first, second in ((left, right), (right, left)):
+            arms = alternatives(first, beside=second)
+            if len(arms) * len(alternatives(second)) > _MOST_ALTERNATIVES:
                 self._note("an intersection has too many alternatives")
-                return one
+                return first
             if arms:
-                return either(self._in_order(one is left, arm, other) for arm in arms)
+                return either(self._in_order(first is left, arm, second) for arm in arms)
         if {"const", "enum"} & (left.keys() | right.keys()):
             return _values(left, right)
         kind = _kind(left.get("type"), right.get("type"))
         if kind == "":
             return NOTHING
         merged = {**left, **right, **({"type": kind} if kind else {})}
-        return self._contents(left, right, about(kind, merged))
+        return self._contents(left, right, drop_unfit_keywords(kind, merged))
 
     def _in_order(self, is_left: bool, arm: Json, other: Json) -> Json:
         return self.both(arm, other) if is_left else self.both(other, arm)
 
-    def _named(self, left: Json, right: Json) -> Json:
-        """Return a type by its name if the other schema does not restrict it."""
+    def _join_references(self, left: Json, right: Json) -> Json:
+        """Return the intersection with a named type: its reference, if it is not restricted."""
         key = canonical([left, right])
         if key in self._done:
             found, schemas = self._done[key]
@@ -100,22 +100,22 @@ class Intersection:
             return left
         self._open.add(key)
         before = self.schemas
-        found = self._met(left, right)
+        found = self._join_resolved(left, right)
         self._done[key] = found, self.schemas - before
         self._open.discard(key)
         return found
 
-    def _met(self, left: Json, right: Json) -> Json:
-        ours, theirs = self._resolved(left), self._resolved(right)
+    def _join_resolved(self, left: Json, right: Json) -> Json:
+        ours, theirs = self._resolve(left), self._resolve(right)
         merged = self.both(ours, theirs)
-        for one, content in ((left, ours), (right, theirs)):
-            if "$ref" in one and same(merged, content):
-                return one
+        for schema, content in ((left, ours), (right, theirs)):
+            if "$ref" in schema and same(merged, content):
+                return schema
         return merged
 
-    def _resolved(self, schema: Json) -> Json:
+    def _resolve(self, schema: Json) -> Json:
         while "$ref" in schema:
-            schema = self.joined(self._definitions[target(schema["$ref"])])
+            schema = self.join(self._definitions[target(schema["$ref"])])
         return schema
 
     def _contents(self, left: Json, right: Json, merged: Json) -> Json:
@@ -150,9 +150,9 @@ class Intersection:
 
 
 def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
-    """Return the alternatives of a schema; arms that only require members are none."""
+    """Return the alternatives of a schema, without arms that only require members."""
     if is_array(schema.get("type")):
-        return [about(kind, {**schema, "type": kind}) for kind in schema["type"]]
+        return [drop_unfit_keywords(kind, {**schema, "type": kind}) for kind in schema["type"]]
     arms: Sequence[Json] = schema.get("anyOf", ())
     if only_required(arms) and (beside is None or "anyOf" not in beside):
         return ()
@@ -161,20 +161,20 @@ def alternatives(schema: Json, *, beside: Json | None = None) -> Sequence[Json]:
 
 
 def either(arms: Iterable[Json]) -> Json:
-    """Return the choice between schemas, without repeated ones and those that nothing satisfies."""
+    """Return the choice between schemas, without repeated and unsatisfiable ones."""
     found: dict[bytes, Json] = {}
     for arm in arms:
-        for one in arm["anyOf"] if set(arm) == {"anyOf"} else [arm]:
-            if one != NOTHING:
-                found.setdefault(canonical(one), one)
+        for inner in arm["anyOf"] if set(arm) == {"anyOf"} else [arm]:
+            if inner != NOTHING:
+                found.setdefault(canonical(inner), inner)
     different = [*found.values()]
     if len(different) < 2:
         return different[0] if different else NOTHING
     return {"anyOf": different}
 
 
-def about(kind: str | None, schema: Json) -> Json:
-    """Return a schema without the keywords of objects and arrays that do not fit its type."""
+def drop_unfit_keywords(kind: str | None, schema: Json) -> Json:
+    """Return a schema without keywords of objects or arrays that do not fit its type."""
     away = {"object": _OF_ARRAYS, "array": _OF_OBJECTS}.get(kind or "", _OF_OBJECTS | _OF_ARRAYS)
     return {key: value for key, value in schema.items() if kind is None or key not in away}
 
@@ -189,7 +189,7 @@ def only_required(arms: Sequence[Json]) -> bool:
 def of_type(value: object, kind: object) -> bool:
     """Return whether a scalar has a type, or one of several."""
     if is_array(kind):
-        return any(of_type(value, one) for one in kind)
+        return any(of_type(value, alternative) for alternative in kind)
     match value:
         case bool():
             return kind == "boolean"
@@ -202,7 +202,7 @@ def of_type(value: object, kind: object) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are the same, where true is not 1."""
+    """Return whether two JSON values are equal, where true differs from 1."""
     return bool(one == other) and canonical(one) == canonical(other)
 
 
@@ -211,7 +211,7 @@ def _first(left: Any, _: Any) -> Any:
 
 
 def _kind(left: str | None, right: str | None) -> str | None:
-    """Return the common type of both; empty if there is none."""
+    """Return the common type of both; empty without one."""
     if left == right or left is None or right is None:
         return left or right
     return "integer" if {left, right} == {"integer", "number"} else ""
@@ -241,7 +241,7 @@ def _values(left: Json, right: Json) -> Json:
 def _accepts(schema: Json, value: Any) -> bool:
     if "const" in schema or "enum" in schema:
         values: Sequence[Any] = schema.get("enum", [schema.get("const")])
-        return any(same(value, one) for one in values)
+        return any(same(value, allowed) for allowed in values)
     if "type" in schema and not of_type(value, schema["type"]):
         return False
     size, bounds = (len(value), _RANGES[1]) if isinstance(value, str) else (value, _RANGES[0])

@@ -1,8 +1,8 @@
 """Names for inline objects: the parent's and the property's name, never `Params1`.
 
-The specification's source inherits `_meta` from the base params; its schemas repeat it at every
-place. There is one class for the `_meta` of all requests, if a schema repeats the same object in
-each: `CallToolRequestParams` is a `RequestParams`, so that its `_meta` is a `RequestParamsMeta`.
+The specification's source inherits `_meta` from the base params; its schemas repeat it everywhere.
+If the object is the same in all requests, it is one class: `CallToolRequestParams` is a
+`RequestParams`, so that its `_meta` is a `RequestParamsMeta`.
 """
 
 from collections.abc import Container, Iterator, Sequence
@@ -15,14 +15,14 @@ from mcp_protogen.pipeline.normalise.intersection import same
 
 Json = dict[str, Any]
 
-# The end of the name of an inline object, if another type has the name of its place.
+# The suffix of an inline object's name, if another type has the name of its place.
 _KINDS = {"additionalProperties": "Value", "anyOf": "Object", "items": "Item"}
 
 
-def lifted(definitions: Json, *, marks: bool = False) -> Json:
-    """Return `definitions` in which objects with members are only at the top level.
+def lift_objects(definitions: Json, *, marks: bool = False) -> Json:
+    """Return `definitions` with all objects with members at the top level.
 
-    With `marks`, `x-bare` is at those that declare that they have no members.
+    `marks` puts `x-bare` at those that declare no members.
     """
     lifting = _Lifting(definitions, marks=marks)
     for name, schema in definitions.items():
@@ -54,14 +54,14 @@ class _Lifting:
             member: self._value(name + names.pascal(member), value)
             for member, value in schema["properties"].items()
         }
-        # Generated objects keep undeclared members anyway; only whether they are meant is said.
+        # Generated objects keep undeclared members anyway; `x-open` says that they are intended.
         rest = {key: value for key, value in schema.items() if key != "additionalProperties"}
         if is_object(schema.get("additionalProperties")):
             rest["x-open"] = True
         return {**rest, "properties": _in_reading_order(members, rest.get("required", ()))}
 
     def _value(self, name: str, schema: Json, kind: str = "Object") -> Json:
-        """Return the schema of a place without a name; `name` is used if it needs one."""
+        """Return the schema of an unnamed place; `name` is used if it needs one."""
         if schema.get("properties"):
             return references.to(self._add(name, kind, schema))
         inside = self._inside(
@@ -86,7 +86,7 @@ class _Lifting:
         return inner
 
     def _add(self, name: str, kind: str, schema: Json) -> str:
-        """Make an inline object a type, and return its name, which follows from its place."""
+        """Make an inline object a type, and return its name."""
         wanted = names.type_name(name)
         called = wanted
         number = 1
@@ -126,11 +126,11 @@ _SUFFIX = "Meta"
 _OPEN = "x-open"
 
 
-def shared(definitions: Json, named: Container[str]) -> Json:
+def merge_meta_types(definitions: Json, named: Container[str]) -> Json:
     """Return `definitions` with one `_meta` type for equal ones of a type and its base.
 
-    Types in `named` have their names from the schema and keep them. One of which the schema says
-    somewhere that it is open is open everywhere.
+    Types in `named` keep their names from the schema. A type that is open at one place is open
+    everywhere.
     """
     lifted = (name for name in definitions if name.endswith(_SUFFIX) and name not in named)
     bases: set[str] = set()
@@ -139,7 +139,12 @@ def shared(definitions: Json, named: Container[str]) -> Json:
         shorter = (name[start:] for start in range(len(name) - len(_SUFFIX), 0, -1))
         found = (base for base in shorter if base in bases)
         base = next(
-            (base for base in found if _said(definitions[base]) == _said(definitions[name])), None
+            (
+                base
+                for base in found
+                if _without_open(definitions[base]) == _without_open(definitions[name])
+            ),
+            None,
         )
         if base is None:
             bases.add(name)
@@ -149,8 +154,8 @@ def shared(definitions: Json, named: Container[str]) -> Json:
     for name, base in same.items():
         if _OPEN in definitions[name]:
             kept[base] = {**kept[base], _OPEN: True}
-    return references.renamed(kept, same)
+    return references.rename_definitions(kept, same)
 
 
-def _said(schema: Json) -> Json:
+def _without_open(schema: Json) -> Json:
     return {key: value for key, value in schema.items() if key != _OPEN}

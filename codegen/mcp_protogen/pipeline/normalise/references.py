@@ -1,4 +1,4 @@
-"""The targets of `$ref`s: inner ones, circular ones, and plain aliases."""
+"""Targets of `$ref`s: inner schemas, cycles, and aliases."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Any
@@ -15,7 +15,7 @@ PREFIX = "#/$defs/"
 
 
 def target(ref: str) -> str:
-    """Return the name of the definition that `ref` points at."""
+    """Return the name of the definition that `ref` leads to."""
     return ref.removeprefix(PREFIX)
 
 
@@ -24,11 +24,11 @@ def to(name: str) -> Json:
     return {"$ref": PREFIX + name}
 
 
-def hoisted(schema: Json) -> tuple[Json, Mapping[str, str]]:
-    """Return `schema` in which references lead only to definitions, and pointers to the new ones.
+def hoist(schema: Json) -> tuple[Json, Mapping[str, str]]:
+    """Return `schema` with only definitions as targets, and the origins of new definitions.
 
-    A target inside a definition becomes a definition, too, named after its path; the reference may
-    be escaped as in a URI. References that lead nowhere stay as they are.
+    A target inside a definition becomes a definition, named after its path; the reference may be
+    escaped as in a URI. References without a target stay.
     """
     hoisting = _Hoisting(schema)
     return hoisting.document(), hoisting.origins
@@ -40,7 +40,7 @@ _OF_DOCUMENT = frozenset({"$defs", "$id", "$schema"})
 
 
 class _Hoisting:
-    """The names of what the references of a schema lead to, by pointers into it."""
+    """The names of the targets of references, by pointers into the schema."""
 
     def __init__(self, schema: Json) -> None:
         self._schema = schema
@@ -66,9 +66,9 @@ class _Hoisting:
         return self._inside(value, pointer)
 
     def _inside(self, value: Any, pointer: str) -> Any:
-        """Return a schema with references in place of what is a definition, too."""
+        """Return a schema with references in place of its new definitions."""
         if is_array(value):
-            return [self._placed(one, f"{pointer}/{index}") for index, one in enumerate(value)]
+            return [self._refer(item, f"{pointer}/{index}") for index, item in enumerate(value)]
         if not is_object(value):
             return value
         done: Json = {}
@@ -76,25 +76,22 @@ class _Hoisting:
             here = f"{pointer}/{jsonpointer.escape(key)}"
             if key in NAMED and is_object(inner):
                 done[key] = {
-                    name: self._placed(one, here + jsonpointer.join(name))
-                    for name, one in inner.items()
+                    name: self._refer(item, here + jsonpointer.join(name))
+                    for name, item in inner.items()
                 }
             elif key == "$ref" and isinstance(inner, str):
                 name = self._name(inner)
                 done[key] = inner if name is None else PREFIX + name
             else:
-                done[key] = inner if key in VALUES else self._placed(inner, here)
+                done[key] = inner if key in VALUES else self._refer(inner, here)
         return done
 
-    def _placed(self, value: Any, pointer: str) -> Any:
+    def _refer(self, value: Any, pointer: str) -> Any:
         name = self._named.get(pointer)
         return self._inside(value, pointer) if name is None else to(name)
 
     def _name(self, ref: str) -> str | None:
-        """Return the name of the definition that a reference leads to; None if it leads nowhere.
-
-        A place that is only another reference gets no name of its own.
-        """
+        """Return the name of the target of a reference, or None; chains are followed."""
         pointers: dict[str, None] = {}
         while (ref == "#" or ref.startswith("#/")) and unquote(ref[1:]) not in pointers:
             pointer = unquote(ref[1:])
@@ -124,8 +121,8 @@ class _Hoisting:
         return name
 
 
-def placed(problems: Iterable[Problem], origins: Mapping[str, str]) -> Iterator[Problem]:
-    """Yield problems of a hoisted schema at their places in the schema that was hoisted."""
+def restore_places(problems: Iterable[Problem], origins: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield problems of a hoisted schema at their places in the original schema."""
     for problem in problems:
         owner = "/".join(problem.pointer.split("/")[:3])
         origin = origins.get("".join(jsonpointer.split(owner)[1:]))
@@ -135,7 +132,7 @@ def placed(problems: Iterable[Problem], origins: Mapping[str, str]) -> Iterator[
 
 
 def circles(definitions: Json, place: str) -> Iterator[Problem]:
-    """Yield a problem for each definition that refers to itself without an array or object."""
+    """Yield a problem for each definition in a cycle without an array or object."""
     for name in sorted(graph.circular(direct(definitions)), key=list(definitions).index):
         yield Problem(
             "ref-cycle",
@@ -147,22 +144,24 @@ def circles(definitions: Json, place: str) -> Iterator[Problem]:
 
 
 def targets_first(definitions: Json) -> list[str]:
-    """Return all names, each after those that its definition leads to; see `direct`."""
+    """Return all names, each after the targets of its definition; see `direct`."""
     return graph.targets_first(direct(definitions))
 
 
 def direct(definitions: Json) -> Graph:
-    """Return which definitions lead to which without an array or object in between."""
+    """Return the graph of definitions and their targets without an array or object in between."""
     return {
-        name: [target(one["$ref"]) for one in _direct(schema) if isinstance(one.get("$ref"), str)]
+        name: [
+            target(part["$ref"]) for part in _direct(schema) if isinstance(part.get("$ref"), str)
+        ]
         for name, schema in definitions.items()
     }
 
 
 def arms_within(name: str, definitions: Json) -> list[str]:
-    """Return a definition and those that are its arms, or arms of these, each once, in order.
+    """Return a definition and its arms at any depth, each once, in order.
 
-    An object has no arms; a name without definition is left out.
+    An object has no arms; an unknown name is left out.
     """
     found: dict[str, None] = {}
     waiting = [name]
@@ -177,15 +176,15 @@ def arms_within(name: str, definitions: Json) -> list[str]:
 
 
 def _direct(schema: Json) -> Iterator[Json]:
-    """Yield the schemas that a value of `schema` is checked against at the same place."""
+    """Yield the schemas that apply to the same value as `schema`."""
     yield schema
     for keyword in ("anyOf", "oneOf", "allOf"):
         for arm in schema.get(keyword, ()):
             yield from _direct(arm)
 
 
-def renamed(definitions: Json, called: Mapping[str, str]) -> Json:
-    """Return `definitions` with the new names in `called`, also in references."""
+def rename_definitions(definitions: Json, called: Mapping[str, str]) -> Json:
+    """Return `definitions` with new names, also in references."""
     if not called:
         return definitions
 
@@ -199,10 +198,10 @@ def renamed(definitions: Json, called: Mapping[str, str]) -> Json:
     return {called.get(name, name): rename(schema) for name, schema in definitions.items()}
 
 
-def expanded(definitions: Json, keep: Container[str]) -> Json:
-    """Return `definitions` in which an alias of an object becomes an object itself.
+def expand_aliases(definitions: Json, keep: Container[str]) -> Json:
+    """Return `definitions` with copies of objects in place of aliases, except those in `keep`.
 
-    An alias cannot be called, but people write `EmptyResult()`. Names in `keep` stay aliases.
+    An alias cannot be called, but people write `EmptyResult()`.
     """
 
     meant: Json = {}
@@ -215,18 +214,17 @@ def expanded(definitions: Json, keep: Container[str]) -> Json:
     }
 
 
-def spelled_out(definitions: Json, *, marks: bool = False) -> Json:
-    """Return `definitions` in which a schema that accepts every JSON value is empty.
+def simplify_any_values(definitions: Json, *, marks: bool = False) -> Json:
+    """Return `definitions` with empty schemas in place of those that accept every JSON value.
 
-    The same is done where such a definition, for example `JSONValue`, is used, because it includes
-    null. It is recognised by its structure. With `marks`, `x-value` has the name of one that says
-    so at length.
+    References to such a definition, for example `JSONValue`, are replaced, too, because it includes
+    null. The structure decides. With `marks`, `x-value` has the name of the definition.
     """
     kinds = {name: _KINDS for name in definitions if "properties" not in definitions[name]}
     order = [name for name in targets_first(definitions) if name in kinds]
     before: Mapping[str, frozenset[str]] = {}
     while kinds != before:
-        # The last round may have used definitions that have changed since.
+        # The last round may have used definitions that changed later.
         before = dict(kinds)
         for name in order:
             kinds[name] = _kinds(definitions[name], kinds)
@@ -245,7 +243,7 @@ _KINDS = frozenset({"array", "boolean", "null", "number", "object", "string"})
 
 
 def _kinds(schema: Json, known: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """Return the types whose values a schema accepts completely; `known` has definitions."""
+    """Return the types whose values are all accepted; `known` has those of definitions."""
     if not schema:
         return _KINDS
     if "$ref" in schema:

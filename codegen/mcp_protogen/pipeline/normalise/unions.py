@@ -13,13 +13,12 @@ from mcp_protogen.pipeline.normalise.references import arms_within, target, to
 Json = dict[str, Any]
 
 
-def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
+def order_arms(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
     """Return definitions with arms and values in the order of the specification's source.
 
     A union that the facts name and the schema repeats at each use becomes a definition again. The
-    schema decides which arms a union has: an arm that the facts do not know comes last, and an arm
-    that the schema no longer has is dropped. Unions that `keep` names are unions even if no fact
-    knows them.
+    schema decides the arms of a union: new arms come last, and removed arms are dropped. Names in
+    `keep` are unions even without a fact.
     """
     done = _with_arms(definitions, {**dict.fromkeys(keep, ()), **facts.unions})
     while missing := [name for name in facts.unions if _is_complete(name, done, facts)]:
@@ -38,7 +37,7 @@ def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
     within = {union: frozenset(arms_within(union, done)) for union in named.values()}
     for name, schema in done.items():
         if name not in facts.unions:
-            # A union cannot have the name of another one that it is part of.
+            # A union cannot have the name of a union that contains it.
             usable = {
                 arms: union
                 for arms, union in named.items()
@@ -48,10 +47,10 @@ def ordered(definitions: Json, facts: Facts, keep: Iterable[str] = ()) -> Json:
     return done
 
 
-def distinct(definitions: Json) -> Json:
-    """Return definitions in which no union leads to a type in several ways.
+def deduplicate_arms(definitions: Json) -> Json:
+    """Return definitions without unions that lead to a type in several ways.
 
-    Models try each of them for a value, and unions within unions double their number each time.
+    Models try each way for a value, and nested unions double their number.
     """
     done = dict(definitions)
     arms = {name: _arms(schema) for name, schema in definitions.items()}
@@ -74,10 +73,7 @@ def _arms(schema: Json) -> list[Json]:
 
 
 def _with_arms(definitions: Json, unions: Mapping[str, Sequence[str]]) -> Json:
-    """Return definitions in which unions of a single arm are unions again.
-
-    Published files have the content of that arm in place of its name.
-    """
+    """Restore unions of a single arm: published files replace the arm's name by its content."""
     done = dict(definitions)
     for name, stated in unions.items():
         content = definitions.get(name, {})
@@ -91,14 +87,14 @@ def _with_arms(definitions: Json, unions: Mapping[str, Sequence[str]]) -> Json:
 
 
 def _is_complete(name: str, definitions: Json, facts: Facts) -> bool:
-    """Return whether a union that the schema lacks can be made of existing definitions."""
+    """Return whether a missing union can be made of existing definitions."""
     return name not in definitions and all(arm in definitions for arm in facts.unions[name])
 
 
 def _in_order(name: str, stated: Sequence[str], definitions: Json) -> Json:
     """Return the union `name` with its arms in the `stated` order.
 
-    Arms are recognised by name or else by content, because published files expand some aliases.
+    Arms are recognised by name or content, because published files expand some aliases.
     """
     arms: list[Json] = definitions[name].get("anyOf", [definitions[name]])
     inline = [arm for arm in arms if "$ref" not in arm]
@@ -108,7 +104,9 @@ def _in_order(name: str, stated: Sequence[str], definitions: Json) -> Json:
 
     def same(leaf: str, others: frozenset[str], own: frozenset[str]) -> bool:
         content = definitions[leaf]
-        return leaf in others or any(content == definitions[other] for other in others - own)
+        return leaf in others or any(
+            content == definitions[candidate] for candidate in others - own
+        )
 
     def is_kept(leaf: str) -> bool:
         return same(leaf, seen, wanted) or definitions[leaf] in inline
@@ -130,7 +128,7 @@ def _is_union(schema: Json) -> bool:
 
 
 def _leaves(name: str, definitions: Json) -> list[str]:
-    """Return the objects of a union, including those of unions among its arms."""
+    """Return the objects of a union, also of inner unions."""
     return [arm for arm in arms_within(name, definitions) if not _is_union(definitions[arm])]
 
 
@@ -152,7 +150,7 @@ def _rewrite(schema: Any, path: str, renaming: _Renaming) -> Any:
                 name: _rewrite(item, f"{path}.{name}", renaming) for name, item in value.items()
             }
         elif key == "anyOf":
-            done[key] = _collapsed([_rewrite(arm, path, renaming) for arm in value], renaming)
+            done[key] = _collapse_arms([_rewrite(arm, path, renaming) for arm in value], renaming)
         elif key in ("items", "additionalProperties"):
             done[key] = _rewrite(value, path, renaming)
         else:
@@ -167,8 +165,8 @@ def _position(order: Sequence[str]) -> Callable[[str], int]:
     return lambda value: order.index(value) if value in order else len(order)
 
 
-def _collapsed(arms: list[Json], renaming: _Renaming) -> list[Json]:
-    """Return arms in which those that make up a named union are replaced by its name."""
+def _collapse_arms(arms: list[Json], renaming: _Renaming) -> list[Json]:
+    """Return the arms, or the name of the union that they make up."""
     refs = [target(arm["$ref"]) for arm in arms if "$ref" in arm]
     name = renaming.named.get(frozenset(refs))
     if name is None:
@@ -176,11 +174,10 @@ def _collapsed(arms: list[Json], renaming: _Renaming) -> list[Json]:
     return [to(name), *(arm for arm in arms if "$ref" not in arm)]
 
 
-def tagged(definitions: Json, content_kinds: Container[str]) -> Json:
+def tag_unions(definitions: Json, content_kinds: Container[str]) -> Json:
     """Return definitions with a discriminator at each union whose arms all require the constant.
 
-    A union of content blocks stays open: newer revisions add kinds, and a reader keeps an unknown
-    one.
+    A union of content blocks stays open: newer revisions add kinds, and readers keep unknown ones.
     """
     tagging = _Tagging(definitions, content_kinds)
     for name, schema in definitions.items():
@@ -195,7 +192,7 @@ class _Tagging:
         self.done: Json = {}
 
     def definition(self, name: str, schema: Json) -> Json:
-        """Return the definition `name`, in which tagged unions are replaced by named ones."""
+        """Return the definition `name`, with names in place of inline tagged unions."""
         if "properties" in schema:
             members = {
                 member: self._inline(name + pascal(member), value)
@@ -220,7 +217,7 @@ class _Tagging:
         )
 
     def _inline(self, name: str, schema: Json) -> Json:
-        """Return a schema in which a tagged union becomes the definition `name`."""
+        """Return a schema; a tagged union in it becomes the definition `name`."""
         inner = dict(schema)
         for keyword in ("items", "additionalProperties"):
             if is_object(inner.get(keyword)):

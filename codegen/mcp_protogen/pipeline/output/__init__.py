@@ -1,1 +1,1 @@
-"""From generated files to a folder: what is there, what changes, all of it or nothing."""
+"""Publication of generated files in a folder: the old state, the changes, all or nothing."""

@@ -1,8 +1,7 @@
 """The exchange of two folders in one step, if the system can do that.
 
 Linux (`renameat2`) and macOS (`renamex_np`) swap two names atomically; Python has neither function,
-so that they are called through the C library. On other systems the answer is "cannot", and the
-caller has to find another way.
+so they are called through the C library. Elsewhere the caller must find another way.
 """
 
 import errno
@@ -16,10 +15,10 @@ _SWAP = 2  # RENAME_EXCHANGE of <linux/fs.h>, and RENAME_SWAP of <sys/stdio.h>
 
 
 def exchange(one: Path, other: Path) -> bool:
-    """Swap two existing folders of one file system atomically, and return whether it was done.
+    """Swap two existing folders of one file system atomically; return whether that is supported.
 
-    Return False, with nothing done, if the system or the file system cannot do it. Raise `OSError`
-    if it can but failed: no permission, a mount point, no such folder.
+    Without support by the system or the file system, do nothing and return False. Raise `OSError`
+    for other failures: no permission, a mount point, no such folder.
     """
     if sys.platform not in {"linux", "darwin"}:
         return False

@@ -1,10 +1,10 @@
-"""A program that imports a generated package which is on no disk yet; `trial` runs it.
+"""A program that imports a generated package from memory; `trial` runs it.
 
-It reads lines: first what can be imported before the package is there, then modules as they are
-made, and at the end the revisions that the package names but does not have. Only the last line is
-answered, and it does not come where generating failed. The program runs in an interpreter with only
-the standard library, and finds nothing but the generated modules, the installed runtime, and the
-folders of the runtime's dependencies: neither the working directory nor a file beside it.
+It reads lines: first the modules to import in advance, then generated modules, and at the end the
+revisions that the package names but does not have. It answers only the last line, which is missing
+if generating failed. Its interpreter has only the standard library, and finds only the generated
+modules, the installed runtime, and the folders of the runtime's dependencies: not the working
+directory or files in it.
 """
 
 import gc
@@ -24,7 +24,7 @@ _PACKAGE = "generated package"  # a name that no module of a runtime can have
 
 
 class _Generated(MetaPathFinder, InspectLoader):
-    """A finder and loader of modules by their paths in the package, from text."""
+    """A finder and loader for modules as text, by their paths in the package."""
 
     def __init__(self, runtime: str, name: str) -> None:
         self._runtime = runtime
@@ -34,7 +34,7 @@ class _Generated(MetaPathFinder, InspectLoader):
         self._wrong: dict[str, str] = {}
 
     def import_runtime(self, modules: list[str]) -> None:
-        """Import modules of the runtime, which has to be there before its package."""
+        """Import modules of the runtime, before its package."""
         for module in modules:
             # A failure is reported with the module that needs it.
             with suppress(Exception):
@@ -42,7 +42,7 @@ class _Generated(MetaPathFinder, InspectLoader):
         sys.modules.pop(_PACKAGE, None)
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> ModuleSpec | None:
-        """Return the origin of a module of the package, and of the packages above its runtime."""
+        """Return the spec of a module of the package, its runtime, or a package above that."""
         if fullname == self._name:
             init, places = f"{self._runtime}/__init__.py", [self._runtime]
             return spec_from_file_location(fullname, init, submodule_search_locations=places)
@@ -60,19 +60,19 @@ class _Generated(MetaPathFinder, InspectLoader):
         return self._files[self._paths[fullname]]
 
     def import_all(self, files: dict[str, str]) -> None:
-        """Import modules whose package, and all else that they import, has come before or is here.
+        """Import modules; all that they import is in `files` or came before.
 
-        Revisions that the package offers may still come, so that it is not asked for them yet.
+        Revisions of the package may still come, so its own names are not loaded yet.
         """
         from pydantic import TypeAdapter
 
         self._files |= files
-        self._paths |= {_named(path): path for path in files}
-        for name in sorted(map(_named, files)):
+        self._paths |= {_module_name(path): path for path in files}
+        for name in sorted(map(_module_name, files)):
             with self._noting(name):
                 module = importlib.import_module(name)
                 if name != _PACKAGE:
-                    offered = _offered(module)
+                    offered = _exported_values(module)
                     for model in offered if name.endswith(".models") else ():
                         # A class builds itself; an adapter of it would be built as well.
                         build = getattr(model, "model_rebuild", None)
@@ -81,11 +81,11 @@ class _Generated(MetaPathFinder, InspectLoader):
     def failures(self, kept: list[str]) -> dict[str, str]:
         """Return the error of each module that cannot be imported, by path.
 
-        The package offers revisions that are `kept` and did not come.
+        The package also exports `kept` revisions, which are not here.
         """
         if package := sys.modules.get(_PACKAGE):
             with self._noting(_PACKAGE):
-                _offered(package, kept)
+                _exported_values(package, kept)
         return dict(sorted(self._wrong.items()))
 
     @contextmanager
@@ -96,12 +96,12 @@ class _Generated(MetaPathFinder, InspectLoader):
             self._wrong[self._paths[module]] = f"{type(error).__name__}: {error}"
 
 
-def _offered(module: ModuleType, kept: Container[str] = ()) -> list[Any]:
-    """Return what a module offers; some of it is loaded on first access."""
-    return [getattr(module, one) for one in getattr(module, "__all__", ()) if one not in kept]
+def _exported_values(module: ModuleType, kept: Container[str] = ()) -> list[Any]:
+    """Return the exported values of a module; some are loaded on first access."""
+    return [getattr(module, name) for name in getattr(module, "__all__", ()) if name not in kept]
 
 
-def _named(path: str) -> str:
+def _module_name(path: str) -> str:
     parts = path.removesuffix(".py").removesuffix("__init__").rstrip("/").split("/")
     return ".".join([_PACKAGE, *filter(None, parts)])
 
@@ -112,7 +112,7 @@ def _main() -> None:
     sys.path += first["path"]
     finder = _Generated(first["runtime"], first["runtime_module"] or f"{_PACKAGE}._runtime")
     sys.meta_path.insert(0, finder)
-    # Text that modules print while they are imported is not the answer.
+    # Modules may print while they are imported.
     out, sys.stdout = sys.stdout, sys.stderr
     finder.import_runtime(first["beforehand"])
     for line in sys.stdin:
@@ -122,7 +122,7 @@ def _main() -> None:
             case {"kept": kept}:
                 json.dump({"wrong": finder.failures(kept)}, out)
                 out.flush()
-                os._exit(0)  # nothing is left to be done
+                os._exit(0)  # nothing is left to do
             case _:
                 pass
 

@@ -1,8 +1,7 @@
 """The lock of a generated package: its inputs, and each file that belongs to it.
 
-This module reads and writes `mcp-gen.lock`. The versions of libraries that generation uses are left
-out on purpose: the files do not depend on them. Paths in a lock are checked, because files are
-deleted by them.
+This module reads and writes `mcp-gen.lock`. A lock has no versions of libraries, because the files
+do not depend on them. Its paths are checked, because they decide which files are deleted.
 """
 
 import os
@@ -46,7 +45,7 @@ class Lock(NamedTuple):
 
 
 def lock_of(package: Package, kept: Mapping[str, LockedFile]) -> Lock:
-    """Return the lock of a package, with the files of revisions that are `kept` as they are."""
+    """Return the lock of a package, with the `kept` files of other revisions."""
     made = {file.path: LockedFile(sha256(file.content), file.origin) for file in package.files}
     return Lock(package.inputs, dict(sorted({**kept, **made}.items())))
 
@@ -59,7 +58,7 @@ def lock_file(lock: Lock) -> GeneratedFile:
 
 
 def read_lock(folder: Path) -> Lock | None:
-    """Return the lock in `folder`, or None if there is none.
+    """Return the lock in `folder`, or None without one.
 
     Raise `ProblemError` if it cannot be read or trusted: `merge-conflict`, `newer-lock`, or
     `bad-lock` for any other reason.
@@ -69,7 +68,7 @@ def read_lock(folder: Path) -> Lock | None:
     try:
         if not S_ISREG(path.lstat().st_mode):  # reading a named pipe may never end
             raise ValueError(NOT_A_FILE)
-        data = _parsed(path, path.read_bytes())
+        data = _parse(path, path.read_bytes())
         return _lock(path, data)
     except (FileNotFoundError, NotADirectoryError):
         return None
@@ -83,7 +82,7 @@ def read_lock(folder: Path) -> Lock | None:
         raise _bad(path, str(error)) from error
 
 
-def _parsed(path: Path, content: bytes) -> Any:
+def _parse(path: Path, content: bytes) -> Any:
     if b"\n<<<<<<< " in b"\n" + content:
         raise _in_conflict(path)
     try:
@@ -105,29 +104,31 @@ def _lock(path: Path, data: Any) -> Lock:
         runtime_digest=data["runtime_digest"],
         templates_digest=data["templates_digest"],
         options={**data["options"]},
-        revisions={_named(name): RevisionInputs(**r) for name, r in data["revisions"].items()},
+        revisions={
+            _check_revision(name): RevisionInputs(**r) for name, r in data["revisions"].items()
+        },
         extensions={
-            _named_extension(name): _extension(**made)
+            _check_extension(name): _extension(**made)
             for name, made in data.get("extensions", {}).items()
         },
     )
-    locked_options(inputs.options)  # raises for what it does not know
+    locked_options(inputs.options)  # raises for unknown values
     files = {_inside(path): LockedFile(**entry) for path, entry in data["files"].items()}
     return Lock(inputs, files)
 
 
-def _named(revision: str) -> str:
+def _check_revision(revision: str) -> str:
     module_name(revision)  # raises ValueError for an unsafe name of a folder
     return revision
 
 
-def _named_extension(name: str) -> str:
+def _check_extension(name: str) -> str:
     extension_module(name)  # raises ValueError for an unsafe name of a folder
     return name
 
 
 def _extension(revisions: Iterable[str], **digests: Any) -> ExtensionInputs:
-    return ExtensionInputs(**digests, revisions=tuple(map(_named, revisions)))
+    return ExtensionInputs(**digests, revisions=tuple(map(_check_revision, revisions)))
 
 
 def _inside(path: str) -> str:
@@ -144,7 +145,7 @@ def _in_conflict(path: Path) -> ProblemError:
 
 
 def _strange(path: Path, data: Any, reason: str) -> ProblemError:
-    """Return the problem of a lock of another form, which a later version may have written."""
+    """Return the problem of a malformed lock, which a later version may have written."""
     writer = data.get("generator") if is_object(data) else None
     if isinstance(writer, str) and newer(writer):
         return _newer(path, writer, reason)
@@ -161,8 +162,7 @@ def _bad(path: Path, reason: str) -> ProblemError:
     return ProblemError(Problem("bad-lock", f"unusable lock: {reason}", str(path), hint=hint))
 
 
-# Folders of files that are installed or built. Hidden folders and virtual environments are skipped,
-# too.
+# Folders of installed or built files. Hidden folders and virtual environments are skipped, too.
 _FOREIGN = frozenset({"__pycache__", "build", "dist", "node_modules", "site-packages"})
 
 

@@ -1,7 +1,7 @@
 """Publication of a generated package into a folder, completely or not at all.
 
-`plan` decides, and `workspace` acts; it describes the replacement in one step, and its repair after
-a kill. Nothing is generated or printed here.
+`plan` decides, and `workspace` acts; it describes the replacement in one step, and the repair after
+a kill.
 """
 
 from dataclasses import dataclass, replace
@@ -27,13 +27,13 @@ class PublishResult:
 
 
 def publish(package: Package, space: Workspace, *, force: bool = False) -> PublishResult:
-    """Make the held folder contain `package`; the user's own files stay as they are.
+    """Put `package` into the held folder; the user's own files stay.
 
-    With `force`, edited files and files in the way are overwritten. Raise `ProblemError` with all
-    obstacles; then nothing has changed.
+    `force` overwrites edited files and files in the way. Raise `ProblemError` with all obstacles;
+    then nothing has changed.
     """
     tree = read_tree(space.target)
-    work = _placed(plan(package, read_lock(space.target), tree, force=force), space.named)
+    work = _locate_problems(plan(package, read_lock(space.target), tree, force=force), space.named)
     raise_errors(work.problems)
     if not work.changes:
         return _outcome(work, tree)
@@ -52,13 +52,13 @@ def publish(package: Package, space: Workspace, *, force: bool = False) -> Publi
 
 
 def preview(package: Package, folder: Path, *, force: bool = False) -> tuple[Plan, Tree]:
-    """Return what `publish` would do to `folder`, with the tree that it would change."""
+    """Return the plan of `publish` for `folder`, with the current tree."""
     tree = read_tree(folder)
-    return _placed(plan(package, read_lock(folder), tree, force=force), folder), tree
+    return _locate_problems(plan(package, read_lock(folder), tree, force=force), folder), tree
 
 
-def _placed(work: Plan, folder: Path) -> Plan:
-    """Return the plan with the places of its problems as the user would write them."""
+def _locate_problems(work: Plan, folder: Path) -> Plan:
+    """Return the plan with the places of its problems as paths of the user."""
     problems = (problem._replace(place=str(folder / problem.place)) for problem in work.problems)
     return replace(work, problems=tuple(problems))
 
@@ -73,7 +73,7 @@ def _outcome(work: Plan, tree: Tree, *warnings: Problem) -> PublishResult:
 def _refuse_inside(target: Path) -> None:
     """Raise `ProblemError` if the working directory is inside the target.
 
-    The target is replaced as a whole, so that a process inside it would be in a removed folder.
+    The target is replaced as a whole, and a process inside it would be in a removed folder.
     """
     if Path.cwd().is_relative_to(target):
         message = "the working directory is in the output folder, which is replaced as a whole"

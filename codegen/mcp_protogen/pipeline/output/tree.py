@@ -1,7 +1,6 @@
 """The files below a folder; links are not followed.
 
-Bytecode folders (`__pycache__`) come and go with every import and are ignored. This module only
-reads, and knows neither locks nor packages.
+Bytecode folders (`__pycache__`) come and go with every import and are ignored.
 """
 
 import os
@@ -31,14 +30,16 @@ class Tree(NamedTuple):
     folder: Path = Path()
 
     def is_written(self, path: str, digest: str) -> bool:
-        """Return whether a file is as it was written with this digest, apart from line endings."""
+        """Return whether a file has this digest, apart from line endings."""
         return digest in (self.files.get(path), self.unified.get(path))
 
     @property
     def attributes(self) -> str:
         """The line for .gitattributes of the repository that keeps line endings as written."""
         folder = self.folder.resolve()
-        root = next((one for one in folder.parents if (one / ".git").exists()), folder.parent)
+        root = next(
+            (parent for parent in folder.parents if (parent / ".git").exists()), folder.parent
+        )
         return f"{folder.relative_to(root).as_posix()}/** text eol=lf"
 
 
@@ -54,10 +55,7 @@ def read_tree(folder: Path) -> Tree:
 
 
 def scan(folder: Path) -> Tree:
-    """Return the tree below `folder`, empty if there is none.
-
-    Raise `OSError` if something is unreadable.
-    """
+    """Return the tree below `folder`, empty without one; raise `OSError`."""
     files: dict[str, str] = {}
     unified: dict[str, str] = {}
     folders: set[str] = set()

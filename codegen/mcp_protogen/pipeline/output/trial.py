@@ -1,11 +1,9 @@
 """The import of a package in a separate interpreter before it is published.
 
-Generation has compared each module with its IR; this shows that the modules can be imported. The
-interpreter starts before the package is generated, and imports the runtime and each module that is
-ready meanwhile.
-Packages from a user's own templates are not imported: such a folder may be part of somebody else's
-project, and generating must not run its code. Revisions that stay as they are, are not imported
-either.
+Generation compares each module with its IR; this shows that the modules can be imported. The
+interpreter starts before the package is generated, and imports the runtime and each module as soon
+as it is ready. Packages from a user's templates are not imported, because generating must not run
+code of an untrusted project. Kept revisions are not imported either.
 """
 
 import json
@@ -31,22 +29,22 @@ _PATIENCE = 120.0
 # The dependencies of the runtime, with their own. All are imported from where ours are.
 _NEEDED = ("annotated_types", "pydantic", "pydantic_core", "typing_extensions", "typing_inspection")
 _CAN_REFUSE = os.name != "nt"
-"""Whether a pipe can refuse what it has no room for; elsewhere its writer would wait."""
+"""Whether a full pipe can refuse data; elsewhere its writer would wait."""
 _HINT = "report this with the schema that led to it"
 
 
 class Trial:
-    """A trial of a package that is left alone."""
+    """A trial that does nothing."""
 
     def tell(self, files: Iterable[GeneratedFile]) -> None:
-        """Take some files of the package, with all that they import, before the others."""
+        """Accept files of the package, together with all that they import."""
 
     def require(self, package: Package) -> None:
         """Raise `ProblemError` (`bad-output`) with each module that cannot be imported."""
 
 
 class _Import(Trial):
-    """The other interpreter, which imports what it is told of."""
+    """A trial in another interpreter, which imports the modules."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
@@ -54,7 +52,7 @@ class _Import(Trial):
         self._unsent = b""
 
     def tell(self, files: Iterable[GeneratedFile]) -> None:
-        """Send modules, as far as this is possible without waiting."""
+        """Send modules, as far as possible without waiting."""
         made = {
             file.path: file.content.decode()
             for file in files
@@ -63,13 +61,13 @@ class _Import(Trial):
         self._told |= made.keys()
         self._unsent += _line({"files": made})
         assert self._process.stdin is not None
-        # What ails the other process is seen when it does not answer.
+        # Failures of the other process are reported when it does not answer.
         with suppress(BlockingIOError, BrokenPipeError):
             while self._unsent and _CAN_REFUSE:
                 self._unsent = self._unsent[os.write(self._process.stdin.fileno(), self._unsent) :]
 
     def require(self, package: Package) -> None:
-        """Send what has not been sent, and wait for the answer."""
+        """Send the remaining modules, and wait for the answer."""
         self.tell(package.files)
         listed = {str(module_name(revision)) for revision in package.inputs.revisions}
         there = {file.path.partition("/")[0] for file in package.files}
@@ -77,12 +75,12 @@ class _Import(Trial):
         try:
             out, said = self._process.communicate(line, timeout=_PATIENCE)
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise _untried(f"{type(error).__name__}: {error}") from error
+            raise _trial_error(f"{type(error).__name__}: {error}") from error
         wrong = _answer(out)
         if wrong is None:
             last = said.decode(errors="replace").strip().rpartition("\n")[2]
             ended = f"its interpreter ended with {self._process.returncode} before it answered"
-            raise _untried(f"{ended}: {last:.300}" if last else ended)
+            raise _trial_error(f"{ended}: {last:.300}" if last else ended)
         raise_errors(
             Problem("bad-output", f"cannot be imported: {message:.300}", path, hint=_HINT)
             for path, message in wrong.items()
@@ -90,7 +88,7 @@ class _Import(Trial):
 
 
 def _answer(out: bytes) -> dict[str, str] | None:
-    """Return the error of each module, by path; None if `out` is no answer of the interpreter."""
+    """Return the error of each module, by path; None if `out` is not an answer."""
     try:
         answer = json.loads(out)
     except ValueError:
@@ -99,8 +97,8 @@ def _answer(out: bytes) -> dict[str, str] | None:
 
 
 @contextmanager
-def trying(options: GenerationOptions) -> Generator[Trial, None, None]:
-    """Start the interpreter for a package with these options, and give what tries the package."""
+def start_trial(options: GenerationOptions) -> Generator[Trial, None, None]:
+    """Start the interpreter for a package with these options, and give its trial."""
     if options.templates is not None or options.target is not None:
         yield Trial()
         return
@@ -110,7 +108,7 @@ def trying(options: GenerationOptions) -> Generator[Trial, None, None]:
         "runtime_module": options.runtime,
         "beforehand": [module for module, _ in options.selection.exports],
     }
-    with _started(_line(first)) as process:
+    with _start_interpreter(_line(first)) as process:
         try:
             yield _Import(process)
         finally:
@@ -122,12 +120,12 @@ def _line(value: Mapping[str, Any]) -> bytes:
 
 
 def _is_made(path: str) -> bool:
-    """Return whether a file is a module that has been made, and not copied."""
+    """Return whether a file is a generated module, and not a copied one."""
     return path.endswith(".py") and not path.startswith(f"{RUNTIME_FOLDER}/")
 
 
-def _started(line: bytes) -> subprocess.Popen[bytes]:
-    """Return the other interpreter, with a line that it reads at once."""
+def _start_interpreter(line: bytes) -> subprocess.Popen[bytes]:
+    """Start the other interpreter, with its first line."""
     try:
         process = subprocess.Popen(
             [sys.executable, *_flags(), str(_PROGRAM)],
@@ -143,7 +141,7 @@ def _started(line: bytes) -> subprocess.Popen[bytes]:
         if _CAN_REFUSE:
             os.set_blocking(process.stdin.fileno(), False)
     except OSError as error:
-        raise _untried(f"{type(error).__name__}: {error}") from error
+        raise _trial_error(f"{type(error).__name__}: {error}") from error
     return process
 
 
@@ -151,7 +149,7 @@ def _flags() -> Iterator[str]:
     """Yield the options of the interpreter.
 
     It runs isolated, without site: no variables, no working directory, no code from .pth files.
-    Compiled modules are where ours are.
+    Compiled modules are in our cache.
     """
     yield from ("-I", "-S", "-X", "utf8")
     if sys.dont_write_bytecode:
@@ -160,9 +158,11 @@ def _flags() -> Iterator[str]:
         yield from ("-X", f"pycache_prefix={sys.pycache_prefix}")
 
 
-def _untried(reason: str) -> ProblemError:
+def _trial_error(reason: str) -> ProblemError:
     return ProblemError(
-        Problem("bad-output", f"the package could not be tried: {reason}", hint=_HINT)
+        Problem(
+            "bad-output", f"the package could not be imported for a trial: {reason}", hint=_HINT
+        )
     )
 
 

@@ -4,17 +4,15 @@ The complete new tree is staged in a work folder beside the target (`.NAME.mcp-g
 the disk, and takes the place of the old one in a single step. A process killed at any moment
 leaves the old tree or the new one.
 
-1. `lock` is held through the operating system: a second run waits, a killed one keeps nobody out.
+1. `lock` is held through the operating system: a second run waits, and a kill releases it.
 2. `new/` is filled. Files that stay are hard links, so they keep their identity and times. Until
    step 3 a failure or a kill costs nothing but this folder.
-3. Target and `new/` are exchanged atomically. Where the system cannot do that (Windows, some
-   network file systems) it takes two renames, target to `old/` and `new/` to target; a kill
-   between them leaves no target, and the next run on it finishes the step. A target that cannot
-   be renamed at all, such as a mount point, is refused.
-4. A file of the user's own that was saved during step 3 is moved across; the rest of the old tree
-   is dropped. A kill here leaves only rubbish, which the next run on the target clears.
-
-This module knows no packages and no locks of packages; it moves trees.
+3. Target and `new/` are exchanged atomically. Systems without that (Windows, some network file
+   systems) need two renames, target to `old/` and `new/` to target; a kill between them leaves no
+   target, and the next run finishes the step. A target that cannot be renamed, such as a mount
+   point, is refused.
+4. A user's file that was saved during step 3 is moved across; the rest of the old tree is dropped.
+   A kill here leaves only rubbish, which the next run on the target clears.
 """
 
 import os
@@ -31,12 +29,12 @@ from mcp_protogen.base.problems import Problem, ProblemError
 from mcp_protogen.pipeline.output.exchange import exchange
 from mcp_protogen.pipeline.output.tree import file_digest, parents, scan
 
-_HINT = "the folder around the output folder has to be writable, and on the same disk"
+_HINT = "the folder around the output folder must be writable, and on the same disk"
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """Exclusive hold of `target`, which the user calls `named`; `folder` is the one beside it."""
+    """Exclusive hold of `target`, which the user calls `named`; `folder` is the work folder."""
 
     target: Path
     named: Path
@@ -52,7 +50,7 @@ class Workspace:
 
     @contextmanager
     def changing(self) -> Generator[None, None, None]:
-        """Turn an error while staging or swapping into one `ProblemError` (`cannot-write`)."""
+        """Turn `OSError` while staging or swapping into `ProblemError` (`cannot-write`)."""
         with writing(self.named, _HINT):
             yield
 
@@ -75,7 +73,7 @@ class Workspace:
             sync_folder(self._new / path)
 
     def swap(self) -> Path:
-        """Put the staged tree in place, and return where the old one is now."""
+        """Put the staged tree in place, and return the new path of the old one."""
         old = self._new
         if not self.target.exists():
             os.rename(self._new, self.target)
@@ -86,7 +84,7 @@ class Workspace:
         return old
 
     def rescue(self, old: Path, dropped: Collection[str]) -> None:
-        """Move files that were saved in the old tree since staging, except those in `dropped`."""
+        """Move files that were saved in the old tree after staging, except those in `dropped`."""
         for path in scan(old).files:
             source, target = old / path, self.target / path
             if path not in dropped and not _same(source, target):
@@ -94,20 +92,20 @@ class Workspace:
                 os.replace(source, target)
 
     def recover(self) -> None:
-        """Finish or drop what an earlier run left behind, and leave nothing but the lock.
+        """Finish or drop the leftovers of an earlier run, except the lock.
 
-        Nothing is moved here: if trees differ, the one in place is newer.
+        If trees differ, the one in place is newer.
         """
         for leftover in (self._new, self._old):
-            if leftover.is_symlink():  # not ours: this program must not move what it leads to
+            if leftover.is_symlink():  # not ours: this program must not move its target
                 leftover.unlink()
         if self._old.exists() and self._new.exists() and not self.target.exists():
             os.rename(self._new, self.target)  # killed between the two renames
         for leftover in (self._new, self._old):
             remove_tree(leftover)
 
-    def settle(self) -> None:
-        """Recover at the end of a run; what cannot be removed is left to the next one."""
+    def clean_up(self) -> None:
+        """Recover at the end of a run; the next run removes the rest."""
         with suppress(OSError):
             self.recover()
 
@@ -122,7 +120,7 @@ class Workspace:
 
 @contextmanager
 def exclusive(target: Path) -> Generator[Workspace, None, None]:
-    """Hold `target` for this process, after waiting for other runs, and repair what one left.
+    """Hold `target` for this process: wait for other runs, and repair after a killed one.
 
     Raise `ProblemError`: `not-a-folder`, `folder-busy` after a minute, or `cannot-write`.
     """
@@ -133,12 +131,12 @@ def exclusive(target: Path) -> Generator[Workspace, None, None]:
         with writing(named, _HINT):
             space = Workspace(target, named, leaving.enter_context(working(target)))
             space.recover()
-        leaving.callback(space.settle)
+        leaving.callback(space.clean_up)
         yield space
 
 
 def repair(target: Path) -> None:
-    """Repair what a killed run has left, if there is anything; raise `ProblemError`."""
+    """Repair the leftovers of a killed run, if any; raise `ProblemError`."""
     if os.path.lexists(work_folder(Path(os.path.realpath(target)))):
         with exclusive(target):
             pass

@@ -1,4 +1,4 @@
-"""Questions about type expressions: what they stand for, contain and accept."""
+"""Functions on type expressions: aliases, alternatives and accepted values."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -46,13 +46,13 @@ def by_kind(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> ByKind:
 
 
 def constants(type_: TypeIR | None) -> dict[str, Any]:
-    """Return the required members that have only one possible value, with that value."""
+    """Return the required members with only one possible value, with that value."""
     if not isinstance(type_, ObjectIR):
         return {}
     return {
-        one.wire: one.type.values[0]
-        for one in type_.fields
-        if one.required and isinstance(one.type, LiteralOf) and len(one.type.values) == 1
+        member.wire: member.type.values[0]
+        for member in type_.fields
+        if member.required and isinstance(member.type, LiteralOf) and len(member.type.values) == 1
     }
 
 
@@ -66,7 +66,7 @@ def plain(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
     return expression
 
 
-def meant(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
+def resolve_alias(expression: TypeExpr, types: Mapping[str, TypeIR]) -> TypeExpr:
     """Return the type that an alias stands for, or the alias itself if it is recursive."""
     if isinstance(expression, Ref) and str(expression.name) in _aliases_below(expression, types):
         return expression
@@ -87,10 +87,7 @@ def _aliases_below(expression: TypeExpr, types: Mapping[str, TypeIR]) -> set[str
 
 
 def flat(arms: Iterable[TypeExpr], types: Mapping[str, TypeIR]) -> Iterator[TypeExpr]:
-    """Yield alternatives without the names and unions around them.
-
-    Unions with a tag are kept.
-    """
+    """Yield alternatives, with aliases and unions resolved; unions with a tag are kept."""
     seen: set[TypeExpr] = set()
     left = [*arms][::-1]
     while left:
@@ -128,7 +125,7 @@ def accepts(target: TypeExpr, source: TypeExpr) -> bool:
             return source == target
 
 
-def said(expression: TypeExpr) -> str:
+def describe(expression: TypeExpr) -> str:
     """Return an expression in words, for a problem."""
     match expression:
         case Ref(name):
@@ -138,32 +135,32 @@ def said(expression: TypeExpr) -> str:
         case LiteralOf(values):
             return " or ".join(map(str, values))
         case ListOf(item):
-            return f"an array of {said(item)}"
+            return f"an array of {describe(item)}"
         case MapOf():
             return "an object with free keys"
         case OneOf(arms):
-            return " or ".join(map(said, arms))
+            return " or ".join(map(describe, arms))
         case _:
             return "anything"
 
 
 def by_name(fields: Iterable[FieldIR]) -> dict[str, FieldIR]:
     """Return members by their names on the wire."""
-    return {one.wire: one for one in fields}
+    return {member.wire: member for member in fields}
 
 
-def declared(expression: TypeExpr, types: Mapping[str, TypeIR]) -> tuple[FieldIR, ...]:
+def object_fields(expression: TypeExpr, types: Mapping[str, TypeIR]) -> tuple[FieldIR, ...]:
     """Return the members of an object; an object with free keys has none."""
     found = types[str(expression.name)] if isinstance(expression, Ref) else None
     return found.fields if isinstance(found, ObjectIR) else ()
 
 
 def usual(member: FieldIR, types: Mapping[str, TypeIR]) -> Any:
-    """Return the value that a required member is filled with, also if it is an object."""
+    """Return the usual value of a required member, also if it is an object."""
     if not isinstance(member.default, Filled):
         return member.default
-    members = declared(member.type, types)
-    return {one.wire: usual(one, types) for one in members if one.required}
+    members = object_fields(member.type, types)
+    return {inner.wire: usual(inner, types) for inner in members if inner.required}
 
 
 def goes_when_empty(ours: FieldIR, theirs: FieldIR | None) -> bool:

@@ -1,7 +1,7 @@
-"""The rules between two revisions, with any number of steps between them.
+"""The rules between two revisions, with any number of steps.
 
-A rule is written for one step, in the names of its newer end. A later revision may have another
-name for a type, so that each name is translated to the newest one.
+A rule of one step uses the names of its newer end. A later revision may have renamed a type, so
+each name is translated to the newest one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,21 +18,21 @@ class Ruling:
     steps: Sequence[Translation]
     direction: StepDirection
     looked_up: set[str] = field(default_factory=set[str])
-    """The places that were looked up."""
+    """The places that the walk has looked up."""
 
     @cached_property
     def _by_place(self) -> Mapping[str, tuple[TranslationRule, ...]]:
         found: dict[str, list[TranslationRule]] = {}
-        # Rules apply in the order of the steps that a value takes.
+        # Rules apply in the order of the steps.
         numbered = list(enumerate(self.steps))
         for number, step in numbered if self.direction == "up" else reversed(numbered):
             for rule in step.rules:
                 if rule.direction == self.direction:
-                    found.setdefault(self._carried(rule.at, number), []).append(rule)
+                    found.setdefault(self._translate_place(rule.at, number), []).append(rule)
         return {place: tuple(rules) for place, rules in found.items()}
 
-    def _carried(self, at: str, number: int) -> str:
-        """Return a place of one step in the names of the last one."""
+    def _translate_place(self, at: str, number: int) -> str:
+        """Return a place of one step with the names of the last step."""
         end = next((i for i, char in enumerate(at) if char in ".["), len(at))
         name, rest = at[:end], at[end:]
         for later in self.steps[number + 1 :]:
@@ -41,9 +41,9 @@ class Ruling:
 
     @cached_property
     def settled(self) -> frozenset[str]:
-        """The members whose differences are settled by a rule."""
+        """The members whose differences a rule handles."""
         return frozenset(
-            self._carried(member if member[:1].isupper() else f"{rule.at}.{member}", number)
+            self._translate_place(member if member[:1].isupper() else f"{rule.at}.{member}", number)
             for number, step in enumerate(self.steps)
             for rule in step.rules
             if rule.direction == self.direction
@@ -51,9 +51,9 @@ class Ruling:
         )
 
     def at(self, place: str, *inside: str) -> tuple[TranslationRule, ...]:
-        """Return the rules at a place, in the order in which they are applied.
+        """Return the rules at a place, in the order of application.
 
-        The caller also looks at the members or arms `inside`.
+        The caller also handles the members or arms `inside`.
         """
         self.looked_up.update((place, *inside))
         return self._by_place.get(place, ())
@@ -63,7 +63,7 @@ class Ruling:
         return next((rule for rule in self.at(place) if rule.do == verb), None)
 
     def idle(self) -> Iterator[TranslationRule]:
-        """Yield the rules at places that nobody looked up, after all types have been walked."""
+        """Yield the rules at places that a complete walk has not looked up."""
         for place, rules in self._by_place.items():
             if place not in self.looked_up:
                 yield from rules

@@ -1,4 +1,4 @@
-"""The tables of a pair of revisions, in both directions, with only what changes."""
+"""The translation tables of a pair of revisions, in both directions, with only the changes."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -34,7 +34,7 @@ from mcp_protogen.runtime.translation.plans import (
     Whole,
 )
 
-# Types that are exchanged in any era, also outside the methods that both revisions have.
+# Types that are exchanged in any era, also outside common methods.
 _BESIDE = ("ClientCapabilities", "Implementation", "ServerCapabilities")
 
 _AROUND = re.compile(r"(\[\]|\{\})+$")
@@ -55,8 +55,8 @@ def all_tables(
 ) -> tuple[PairTables, ...]:
     """Return the tables of each pair of revisions, adjacent or not.
 
-    Raise `ProblemError` (`undecided-difference`) with every difference that neither the types nor a
-    rule decide.
+    Raise `ProblemError` (`undecided-difference`) with every difference that neither types nor rules
+    decide.
     """
     made: list[PairTables] = []
     problems: list[Problem] = []
@@ -80,28 +80,28 @@ def pair_tables(older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, 
     return PairTables(older, newer, up, down)
 
 
-def unsettled(
+def find_unsettled(
     older: RevisionIR, newer: RevisionIR, steps: tuple[Translation, ...]
 ) -> Mapping[tuple[StepDirection, str], str]:
-    """Return the places that no rule decides, or that a rule decides without effect.
+    """Return the places that no rule decides, and those of rules without effect.
 
-    The keys are the direction and a place that a rule can name; the values are reasons.
+    The keys are the direction and a place for a rule; the values are reasons.
     """
     found: dict[tuple[StepDirection, str], str] = {}
-    for walk, _ in (_walked(older, newer, "up", steps), _walked(newer, older, "down", steps)):
-        for one in walk.undecided:
-            found.setdefault((walk.direction, place_in(one.at)), one.what)
+    for walk, _ in (_walk(older, newer, "up", steps), _walk(newer, older, "down", steps)):
+        for difference in walk.undecided:
+            found.setdefault((walk.direction, place_in(difference.at)), difference.what)
         for rule in walk.ruling.idle():
-            found.setdefault((walk.direction, rule.at), "there is nothing at this place")
+            found.setdefault((walk.direction, rule.at), "this place does not exist")
     return found
 
 
 def place_in(at: str) -> str:
-    """Return the member that has a difference, without the list or map around it."""
+    """Return the member with a difference, without the list or map around it."""
     return _AROUND.sub("", at)
 
 
-def _walked(
+def _walk(
     source: RevisionIR, target: RevisionIR, direction: StepDirection, steps: tuple[Translation, ...]
 ) -> tuple[Walk, Mapping[str, Method]]:
     walk = Walk(source, target, direction, Ruling(steps, direction))
@@ -115,26 +115,28 @@ def _walked(
 def _direction(
     source: RevisionIR, target: RevisionIR, direction: StepDirection, steps: tuple[Translation, ...]
 ) -> tuple[Direction, list[Problem]]:
-    walk, methods = _walked(source, target, direction, steps)
+    walk, methods = _walk(source, target, direction, steps)
     plans, named = _cut(walk.plans)
     table = Direction(
         source.id,
         target.id,
-        methods={name: _rewritten(method, named) for name, method in sorted(methods.items())},
+        methods={name: _rewrite(method, named) for name, method in sorted(methods.items())},
         plans=dict(sorted(plans.items())),
         same=dict(sorted(_same(walk.plans, plans, named))),
         errors=_errors(walk.ruling),
     )
     newer = target.id if direction == "up" else source.id
-    problems = [_problem(one.at, one.what, walk, newer) for one in walk.undecided]
+    problems = [
+        _problem(difference.at, difference.what, walk, newer) for difference in walk.undecided
+    ]
     if [step.newer for step in steps] == [newer]:
-        # Between more distant revisions, the place of a rule may exist only in between.
+        # Between distant revisions, the place of a rule may exist only in between.
         problems += [_idle(rule) for rule in walk.ruling.idle()]
     return table, problems
 
 
 def _has(revision: RevisionIR, name: str) -> bool:
-    return any(str(one.name) == name for one in revision.types)
+    return any(str(type_.name) == name for type_ in revision.types)
 
 
 def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
@@ -157,9 +159,7 @@ def _problem(at: str, what: str, walk: Walk, newer: str) -> Problem:
 def _idle(rule: TranslationRule) -> Problem:
     place, _, pointer = rule.place.partition("#")
     hint = "name a type, a member (Type.member) or an arm (Type[tag]) of the newer revision"
-    message = (
-        f"this rule has no effect: in direction {rule.direction}, there is nothing at {rule.at}"
-    )
+    message = f"this rule has no effect: in direction {rule.direction}, {rule.at} does not exist"
     return Problem("bad-rule", message, place, pointer, hint)
 
 
@@ -185,30 +185,31 @@ def _result(walk: Walk, ours: MethodIR, theirs: MethodIR) -> Step | None:
 
 
 def _errors(ruling: Ruling) -> Mapping[tuple[str, int], tuple[int, str]]:
-    return {(one.method, one.was): (one.becomes, one.reason) for one in ruling.codes}
+    return {(code.method, code.was): (code.becomes, code.reason) for code in ruling.codes}
 
 
-# Cutting: a plan that does nothing is dropped, with all references to it.
+# Cutting: a plan without effect is dropped, with all references to it.
 
 
 def _cut(walked: Mapping[TypePair, Plan]) -> tuple[dict[str, Plan], Mapping[str, str]]:
-    """Return the plans that do something, by their final names, and the final name of each key."""
+    """Return the plans with an effect, by final name, and the final name of each key."""
     every = {key_of(pair) for pair in walked}
     idle = {key for key in every if not works(To(key), walked)}
     working = {pair: plan for pair, plan in walked.items() if key_of(pair) not in idle}
     named = dict(_names(working))
-    plans = {named[key_of(pair)]: _rewritten(plan, named) for pair, plan in working.items()}
+    plans = {named[key_of(pair)]: _rewrite(plan, named) for pair, plan in working.items()}
     return plans, named
 
 
 def _names(working: Mapping[TypePair, Plan]) -> Iterator[tuple[str, str]]:
-    """Yield the final name of each plan.
-
-    It is the name of the source, if all plans of that source do the same.
-    """
+    """Yield the final name of each plan: its source, if all plans of that source do the same."""
     for pair, plan in working.items():
-        others = [other for one, other in working.items() if one.source == pair.source]
-        alike = all(replace(other, becomes=plan.becomes) == plan for other in others)
+        others = [
+            other_plan
+            for other_pair, other_plan in working.items()
+            if other_pair.source == pair.source
+        ]
+        alike = all(replace(other_plan, becomes=plan.becomes) == plan for other_plan in others)
         yield key_of(pair), pair.source if alike else key_of(pair)
 
 
@@ -220,34 +221,34 @@ def _same(
             yield pair.source, pair.target
 
 
-def _rewritten(part: Any, named: Mapping[str, str]) -> Any:
-    """Return `part` with the final names of plans, and without steps that do nothing."""
+def _rewrite(part: Any, named: Mapping[str, str]) -> Any:
+    """Return `part` with the final names of plans, and without steps that have no effect."""
     match part:
         case To(key):
             return To(named[key]) if key in named else None
         case Each(step):
-            inner = _rewritten(step, named)
+            inner = _rewrite(step, named)
             return None if inner is None else Each(inner)
         case Either(of_object, of_array):
-            made = Either(_rewritten(of_object, named), _rewritten(of_array, named))
+            made = Either(_rewrite(of_object, named), _rewrite(of_array, named))
             return None if made == Either() else made
         case When(cases, otherwise):
-            kept = tuple((member, value, _rewritten(step, named)) for member, value, step in cases)
-            last = _rewritten(otherwise, named)
+            kept = tuple((member, value, _rewrite(step, named)) for member, value, step in cases)
+            last = _rewrite(otherwise, named)
             idle = last is None and all(step is None for _, _, step in kept)
             return None if idle else When(kept, last)
         case Method(params, result):
-            return Method(_rewritten(params, named), _rewritten(result, named))
+            return Method(_rewrite(params, named), _rewrite(result, named))
         case Members():
-            return replace(part, inside=_kept(part.inside, named))
+            return replace(part, inside=_rewrite_steps(part.inside, named))
         case Arms():
-            return replace(part, arms=_kept(part.arms, named))
+            return replace(part, arms=_rewrite_steps(part.arms, named))
         case Whole():
-            return replace(part, step=_rewritten(part.step, named))
+            return replace(part, step=_rewrite(part.step, named))
         case _:
             return part
 
 
-def _kept(steps: Mapping[str, Step], named: Mapping[str, str]) -> dict[str, Step]:
-    made = {name: _rewritten(step, named) for name, step in steps.items()}
+def _rewrite_steps(steps: Mapping[str, Step], named: Mapping[str, str]) -> dict[str, Step]:
+    made = {name: _rewrite(step, named) for name, step in steps.items()}
     return {name: step for name, step in made.items() if step is not None}

@@ -1,9 +1,9 @@
-"""A walk through two revisions: for each type of one, a plan to make it a type of the other.
+"""A walk through two revisions that makes a translation plan for each pair of types.
 
-Values go one way, from a source to a target; each direction has a walk of its own. Most of a plan
-follows from the two types: a member that the target lacks is dropped, a member that it requires is
-added with its usual value. Where the types do not decide, a rule has to. Without one, the
-difference is undecided, and is reported.
+Values go from a source to a target; each direction has its own walk. Most of a plan follows from
+the two types: a member that the target lacks is dropped, a member that it requires is added with
+its usual value. Other differences need a rule; without one, the difference is undecided and
+reported.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,11 +33,11 @@ from mcp_protogen.pipeline.plans.expressions import (
     by_kind,
     by_name,
     constants,
-    declared,
+    describe,
     flat,
     goes_when_empty,
-    meant,
-    said,
+    object_fields,
+    resolve_alias,
     usual,
 )
 from mcp_protogen.pipeline.plans.ruling import Ruling
@@ -68,7 +68,7 @@ class UndecidedDifference:
 
 @dataclass
 class Walk:
-    """One direction through two revisions; the walk fills `plans` and `undecided`."""
+    """One direction of a walk, which fills `plans` and `undecided`."""
 
     source: RevisionIR
     target: RevisionIR
@@ -78,17 +78,17 @@ class Walk:
     undecided: list[UndecidedDifference] = field(default_factory=list[UndecidedDifference])
 
     def __post_init__(self) -> None:
-        self._sources = {str(one.name): one for one in self.source.types}
-        self._targets = {str(one.name): one for one in self.target.types}
+        self._sources = {str(type_.name): type_ for type_ in self.source.types}
+        self._targets = {str(type_.name): type_ for type_ in self.target.types}
 
     def between(self, source: TypeExpr, target: TypeExpr, at: str) -> Step | None:
-        """Return the step that makes a value of `source` one of `target`; None if there is none."""
-        source, target = meant(source, self._sources), meant(target, self._targets)
+        """Return the step from a value of `source` to one of `target`; None if not needed."""
+        source, target = resolve_alias(source, self._sources), resolve_alias(target, self._targets)
         match source, target:
             case _, Anything():
                 return None
             case Ref(s), Ref(t):
-                return self._named(str(s), str(t))
+                return self._reference_step(str(s), str(t))
             case (OneOf(), _) | (_, OneOf()):
                 return self._choice(arms_of(source), arms_of(target), at)
             case ListOf(s), ListOf(t):
@@ -99,16 +99,16 @@ class Walk:
                 return self._free(source, target)
             case _:
                 if not accepts(target, source):
-                    self._undecide(at, f"{said(source)} has to become {said(target)}")
+                    self._undecide(at, f"{describe(source)} must become {describe(target)}")
                 return None
 
     def _undecide(self, at: str, what: str) -> None:
         self.undecided.append(UndecidedDifference(at, what))
 
-    def _named(self, source: str, target: str) -> Step:
+    def _reference_step(self, source: str, target: str) -> Step:
         pair = TypePair(source, target)
         if pair not in self.plans:
-            # This ends the walk of a recursive type; until it is done, it counts as work.
+            # This ends the walk of a recursive type; until it is complete, it counts as a change.
             self.plans[pair] = Whole(target, apply=(Apply("", ""),))
             self.plans[pair] = self._plan(self._sources[source], self._targets[target])
         return To(key_of(pair))
@@ -133,10 +133,14 @@ class Walk:
 
     def _free(self, source: TypeExpr, target: TypeExpr) -> Step | None:
         """Return the step between an object with free keys and one with declared members."""
-        name = next(str(one.name) for one in (source, target) if isinstance(one, Ref))
+        name = next(
+            str(expression.name) for expression in (source, target) if isinstance(expression, Ref)
+        )
         pair = TypePair(name if isinstance(source, Ref) else f"an object as {name}", "")
         if pair not in self.plans:
-            ours, theirs = declared(source, self._sources), declared(target, self._targets)
+            ours, theirs = object_fields(source, self._sources), object_fields(
+                target, self._targets
+            )
             self.plans[pair] = self._members(ours, theirs, name, "")
         return To(key_of(pair))
 
@@ -154,7 +158,7 @@ class Walk:
         ids = (self.source.id, self.target.id)  # the values of members that name the revision
         named = [n for n in ours if n in theirs and (ours[n].default, theirs[n].default) == ids]
         going = [name for name in ours if name not in theirs and f"{at}.{name}" not in settled]
-        moved = {name: move for name in going if (move := self._moved(at, name, becomes))}
+        moved = {name: move for name in going if (move := self._find_move(at, name, becomes))}
         return Members(
             becomes,
             apply=_functions(rules, "apply"),
@@ -163,7 +167,8 @@ class Walk:
             move=moved,
             target_only=tuple(name for name in theirs if name not in ours),
             inside={name: inside[name] for name in ours if name in inside},
-            add=dict(self._added(ours, theirs, at, settled)) | dict.fromkeys(named, ids[1]),
+            add=dict(self._members_to_add(ours, theirs, at, settled))
+            | dict.fromkeys(named, ids[1]),
             emptied=tuple(name for name in ours if goes_when_empty(ours[name], theirs.get(name))),
             finish=_functions(rules, "finish"),
         )
@@ -173,11 +178,15 @@ class Walk:
         if ours.nullable and not theirs.nullable and not isinstance(theirs.type, Anything):
             self._undecide(at, f"may be null, which {self.target.id} does not allow")
         if not set(theirs.constraints) <= set(ours.constraints):
-            self._undecide(at, f"has to satisfy {dict(theirs.constraints)} in {self.target.id}")
+            self._undecide(at, f"must satisfy {dict(theirs.constraints)} in {self.target.id}")
         step = self.between(ours.type, theirs.type, at)
         if settled:
             # Differences inside another type are decided there.
-            inside = [one for one in self.undecided[seen:] if one.at.rstrip("[]{}") != at]
+            inside = [
+                difference
+                for difference in self.undecided[seen:]
+                if difference.at.rstrip("[]{}") != at
+            ]
             self.undecided[seen:] = inside
         return step
 
@@ -189,12 +198,12 @@ class Walk:
         filled_in = member.required and not isinstance(member.default, Filled)
         return Drop(why, usual=member.default if filled_in else None)
 
-    def _moved(self, at: str, name: str, becomes: str) -> Move | None:
+    def _find_move(self, at: str, name: str, becomes: str) -> Move | None:
         rule = self.ruling.of(f"{at}.{name}", "move")
         if rule is None:
             return None
         to = tuple(str(rule.value).split("."))
-        # In an older revision, the place it moves to may not exist.
+        # An older revision may not have the new place.
         return Move(to, rule.reason) if self._has(becomes, to) else None
 
     def _has(self, name: str, path: tuple[str, ...]) -> bool:
@@ -207,7 +216,7 @@ class Walk:
             owner = self._targets.get(str(inner.name)) if isinstance(inner, Ref) else None
         return True
 
-    def _added(
+    def _members_to_add(
         self,
         ours: Mapping[str, FieldIR],
         theirs: Mapping[str, FieldIR],
@@ -227,7 +236,9 @@ class Walk:
     # Unions.
 
     def _union(self, source: UnionIR, target: UnionIR, at: str) -> Plan:
-        ours, theirs = self._tagged(source, self._sources), self._tagged(target, self._targets)
+        ours, theirs = self._arms_by_tag(source, self._sources), self._arms_by_tag(
+            target, self._targets
+        )
         if ours is None or theirs is None or source.tag != target.tag or source.tag is None:
             step = self._choice(source.arms, target.arms, at)
             return Whole(str(target.name), apply=_functions(self.ruling.at(at), "apply"), step=step)
@@ -235,9 +246,13 @@ class Walk:
         self.ruling.at(at, *(f"{at}[{tag}]" for tag in ours))
         for tag, arm in ours.items():
             if tag in theirs:
-                arms[tag] = self._named(arm, theirs[tag])
+                arms[tag] = self._reference_step(arm, theirs[tag])
                 continue
-            rules = [one for one in self.ruling.at(f"{at}[{tag}]") if one.do in ("apply", "keep")]
+            rules = [
+                candidate
+                for candidate in self.ruling.at(f"{at}[{tag}]")
+                if candidate.do in ("apply", "keep")
+            ]
             if not rules:
                 self._undecide(f"{at}[{tag}]", f"{self.target.id} has no such arm")
             for rule in _functions(rules, "apply"):
@@ -245,10 +260,8 @@ class Walk:
         return Arms(str(target.name), source.tag, apply=apply, arms=arms)
 
     @staticmethod
-    def _tagged(union: UnionIR, types: Mapping[str, TypeIR]) -> dict[str, str] | None:
-        """Return the arms of a union by the constant in its tag; None if it does not tell them
-        apart.
-        """
+    def _arms_by_tag(union: UnionIR, types: Mapping[str, TypeIR]) -> dict[str, str] | None:
+        """Return the arms of a union by the constant in its tag; None if it is not unique."""
         found: dict[str, str] = {}
         for arm in union.arms:
             named = types.get(str(arm.name)) if isinstance(arm, Ref) else None
@@ -261,11 +274,11 @@ class Walk:
     def _choice(
         self, source: Sequence[TypeExpr], target: Sequence[TypeExpr], at: str
     ) -> Step | None:
-        """Return the step between alternatives, which JSON itself or a member tells apart."""
+        """Return the step between alternatives, which differ in JSON type or in a member."""
         ours, theirs = by_kind(source, self._sources), by_kind(target, self._targets)
         for scalar in ours.scalars:
-            if not any(accepts(one, scalar) for one in theirs.scalars):
-                self._undecide(at, f"{said(scalar)} is not allowed here in {self.target.id}")
+            if not any(accepts(other_scalar, scalar) for other_scalar in theirs.scalars):
+                self._undecide(at, f"{describe(scalar)} is not allowed here in {self.target.id}")
         of_array = self._arrays(ours.arrays, theirs, at) if ours.arrays else None
         of_object = self._objects(ours.objects, theirs.objects, at) if ours.objects else None
         if of_array is None:
@@ -279,7 +292,7 @@ class Walk:
         if theirs.arrays:
             return self.between(ours[0], theirs.arrays[0], at)
         self._undecide(at, f"an array is not allowed here in {self.target.id}")
-        # If a rule settles that, the items of the array may still be allowed.
+        # If a rule handles that, the items of the array may still be allowed.
         array = ours[0]
         inner = flat([array.item], self._sources) if isinstance(array, ListOf) else ()
         objects = by_kind(tuple(inner), self._sources).objects
@@ -295,9 +308,9 @@ class Walk:
         for arm in ours:
             match_ = self._counterpart(arm, theirs)
             if match_ is None:
-                # Without one, a rule at the union itself has to exclude such values.
+                # Without one, a rule at the union must exclude such values.
                 if not self.ruling.at(at):
-                    self._undecide(at, f"{said(arm)} is not allowed here in {self.target.id}")
+                    self._undecide(at, f"{describe(arm)} is not allowed here in {self.target.id}")
                 continue
             step = self.between(arm, match_, at)
             mark = self._mark(arm, ours)
@@ -313,19 +326,26 @@ class Walk:
     def _counterpart(self, arm: TypeExpr, theirs: Sequence[TypeExpr]) -> TypeExpr | None:
         name = arm.name if isinstance(arm, Ref) else ""
         names = {name, *self.ruling.other_names(name, self.direction)}
-        return next((one for one in theirs if isinstance(one, Ref) and one.name in names), None)
+        return next(
+            (
+                candidate
+                for candidate in theirs
+                if isinstance(candidate, Ref) and candidate.name in names
+            ),
+            None,
+        )
 
     def _mark(self, arm: TypeExpr, arms: Sequence[TypeExpr]) -> tuple[str, Any] | None:
-        """Return a member that only this arm requires, with its constant if it has one."""
-        types = [self._object(one) for one in arms]
+        """Return a member that only this arm requires, with its constant, if any."""
+        types = [self._object(other_arm) for other_arm in arms]
         mine = self._object(arm)
-        others = [one for one in types if one is not mine]
+        others = [type_ for type_ in types if type_ is not mine]
         for name, constant in constants(mine).items():
-            if all(constants(other).get(name) != constant for other in others):
+            if all(constants(other_type).get(name) != constant for other_type in others):
                 return name, constant
-        required = [one.wire for one in mine.fields if one.required] if mine else []
+        required = [member.wire for member in mine.fields if member.required] if mine else []
         for name in required:
-            if all(name not in by_name(other.fields) for other in others if other):
+            if all(name not in by_name(other_type.fields) for other_type in others if other_type):
                 return name, None
         return None
 

@@ -1,4 +1,4 @@
-"""The plans that do something: by themselves, or by leading to one that does."""
+"""Plans with an effect: their own, or that of a plan that they lead to."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
@@ -9,19 +9,19 @@ from mcp_protogen.runtime.translation.plans import Arms, Members, Plan, Step, To
 
 @dataclass(frozen=True, slots=True)
 class TypePair:
-    """A type of the source and the type of the target that its values become."""
+    """A source type and the target type of its values."""
 
     source: str
     target: str
 
 
 def key_of(pair: TypePair) -> str:
-    """Return the key of the plan for a pair, which is unique even if several share a source."""
+    """Return the key of the plan for a pair; it is unique even if pairs share a source."""
     return f"{pair.source} as {pair.target or 'an object'}"
 
 
 def works(step: Step | None, plans: Mapping[TypePair, Plan]) -> bool:
-    """Return whether a step does anything, by the plans it leads to."""
+    """Return whether a step has an effect, by the plans it leads to."""
     by_key = {key_of(pair): plan for pair, plan in plans.items()}
     waiting, seen = list(plans_in(step)), set[str]()
     while waiting:
@@ -35,10 +35,10 @@ def works(step: Step | None, plans: Mapping[TypePair, Plan]) -> bool:
 
 
 def acts(plan: Plan) -> bool:
-    """Return whether a plan does anything by itself."""
+    """Return whether a plan itself has an effect."""
     match plan:
         case Members():
-            # `emptied` has an effect only where other members are dropped.
+            # `emptied` has an effect only if other members are dropped.
             parts = (plan.apply, plan.drop, plan.move, plan.target_only, plan.add, plan.finish)
             return any(parts)
         case Arms() | Whole():
@@ -55,5 +55,5 @@ def plans_in(part: Any) -> Iterator[str]:
         for inner in cast("tuple[object, ...]", part):
             yield from plans_in(inner)
     elif is_dataclass(part):
-        for one in fields(part):
-            yield from plans_in(getattr(part, one.name))
+        for field in fields(part):
+            yield from plans_in(getattr(part, field.name))

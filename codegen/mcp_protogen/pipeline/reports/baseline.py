@@ -1,11 +1,11 @@
-"""The findings that are known already, in a file: only new ones fail a run.
+"""A file of known findings: only new ones fail a run.
 
-A finding of a comparison or an audit is known by its code and its item; everything else about it
-may change. One that shows in several places is known by all of them, so that it stays known when
-some are fixed. If several findings have the same code and item, the file has their number: one more
-is new, and because nobody can tell which one, all of them are shown. The file is sorted, so that it
-can be reviewed line by line. An entry may have a note, which is kept when the file is written
-again. `schema/formats/baseline.schema.json` describes the form.
+Code and item identify a finding; everything else may change. A finding in several places has an
+entry for each of them, so that it stays known when some are fixed. If several findings have the
+same code and item, the file has their number: with one more, all of them are shown, because the new
+one cannot be identified. The file is sorted, so that it can be reviewed line by line. An entry may
+have a note, which is kept when the file is written again. `schema/formats/baseline.schema.json`
+describes the form.
 """
 
 import re
@@ -48,7 +48,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class IgnoreRule:
-    """A kind of finding and an item that the user does not want to see; `*` stands for anything."""
+    """A code and an item of findings that the user ignores; `*` stands for any text."""
 
     code: str
     item: str = "*"
@@ -66,15 +66,15 @@ def ignore_rule(text: str) -> IgnoreRule:
 
 
 def _any(pattern: str) -> str:
-    # A name in a schema may be any text, also one with the end of a line in it.
+    # Names in a schema may contain line breaks.
     return "(?s:.*)".join(map(re.escape, pattern.split("*")))
 
 
 @dataclass(frozen=True, slots=True)
 class SortedFindings:
-    """Findings: the new ones, the known or ignored ones, and known ones that no longer occur.
+    """New, known, ignored and fixed findings.
 
-    A fixed finding is listed as often as it was known and is not found any more.
+    Fixed ones no longer occur; each is listed as often as it was known.
     """
 
     new: tuple[ReportedChange, ...]
@@ -84,7 +84,7 @@ class SortedFindings:
 
 
 def keys_of(change: ReportedChange) -> Iterator[Key]:
-    """Yield the keys by which a finding is known."""
+    """Yield the keys that identify a finding."""
     places = change.places if change.item in change.places else (change.item,)
     return ((change.code, place) for place in places)
 
@@ -92,11 +92,11 @@ def keys_of(change: ReportedChange) -> Iterator[Key]:
 def sort(
     changes: Sequence[ReportedChange], baseline: Baseline, ignore: Iterable[IgnoreRule] = ()
 ) -> SortedFindings:
-    """Sort findings by what a baseline knows and what is ignored."""
+    """Sort findings by a baseline and rules to ignore some."""
     rules = tuple(ignore)
     covered = [any(rule.covers(change) for rule in rules) for change in changes]
     left = tuple(compress(changes, map(not_, covered)))
-    found = _counted(changes)
+    found = _count_keys(changes)
     known = Counter({key: entry.count for key, entry in baseline.entries.items()})
     new = [any(found[key] > known[key] for key in keys_of(change)) for change in left]
     return SortedFindings(
@@ -107,7 +107,7 @@ def sort(
     )
 
 
-def _counted(changes: Iterable[ReportedChange]) -> Counter[Key]:
+def _count_keys(changes: Iterable[ReportedChange]) -> Counter[Key]:
     return Counter(key for change in changes for key in keys_of(change))
 
 
@@ -131,7 +131,7 @@ def read_baseline(file: Path, revision: str) -> Baseline:
     found: dict[Key, BaselineEntry] = {}
     for index, entry in enumerate(entries):
         if not _is_entry(entry):
-            message = "an entry has a code and an item, and may have a count and a note; no more"
+            message = "an entry must have a code and an item, and may only add a count and a note"
             raise _bad(file, message, pointer=f"/findings/{index}")
         key = entry["code"], entry["item"]
         if key in found:
@@ -142,10 +142,10 @@ def read_baseline(file: Path, revision: str) -> Baseline:
 
 
 def write_baseline(file: Path, revision: str, changes: Iterable[ReportedChange]) -> None:
-    """Write findings into a baseline, with the notes that the file already has for them."""
+    """Write findings into a baseline, with their notes from the existing file."""
     before = read_baseline(file, revision) if file.exists() else Baseline(revision, {})
     entries: list[dict[str, Any]] = []
-    for key, count in sorted(_counted(changes).items()):
+    for key, count in sorted(_count_keys(changes).items()):
         entry: dict[str, Any] = {"code": key[0], "item": key[1]}
         if count > 1:
             entry["count"] = count

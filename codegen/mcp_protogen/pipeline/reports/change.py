@@ -1,7 +1,6 @@
-"""Differences with their severities for each reader, and revisions side by side in a matrix.
+"""Values for differences with their severities for each reader, and for a matrix of revisions.
 
-This module has values only; other modules find differences, judge them and show them. `mcp-gen
-diff`, `audit` and `update` all use these values.
+`mcp-gen diff`, `audit` and `update` use them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -31,7 +30,7 @@ class Severity(StrEnum):
 
 
 class Reader(StrEnum):
-    """The author for whom a change is judged."""
+    """The reader of a change, who decides its severity."""
 
     CLIENT = "client"
     """The author of a client, or of an application that has one inside."""
@@ -44,13 +43,13 @@ class Reader(StrEnum):
     CALLER = "caller"
     """The author of a program that calls the tools of one server."""
     MODEL = "model"
-    """A model that chooses among tools by what is said about them, and who writes its prompts."""
+    """A model that chooses tools by their descriptions, and the author of its prompts."""
     HOST = "host"
     """The application that offers tools to a model, and its user, who allows their calls."""
 
 
 PROTOCOL: Final[tuple[Reader, ...]] = (Reader.CLIENT, Reader.SERVER, Reader.SDK, Reader.GATEWAY)
-"""Those for whom changes of the protocol are judged."""
+"""The readers of changes of the protocol."""
 
 
 class Category(StrEnum):
@@ -74,7 +73,7 @@ class Category(StrEnum):
     PROMPT = "prompt"
     TEMPLATE = "template"
     ANNOTATION = "annotation"
-    """What a server says of a tool, for hosts."""
+    """A server's hints about a tool, for hosts."""
     ARGUMENT = "argument"
     RESULT = "result"
 
@@ -83,13 +82,13 @@ class Category(StrEnum):
 class ReportedChange:
     """A difference between the side before and the side after.
 
-    `code` names the kind of change and is stable, such as `field-added-required`; `item` is what
-    has changed, such as `Tool.icons` or `tools/call`. `pointer` is an RFC 6901 JSON Pointer into
-    the schema after, or into the schema before if the item was removed; it is empty if no schema
-    has the item. `before` and `after` are the two sides as short text, empty where there is none.
-    `why` is the reason for the severities, in a sentence. `feature` is the part of the protocol
-    that the item belongs to, such as `tools`, if that is known. If one cause shows in several
-    places, `places` has all of them; then `item` is the first one, or a name for the cause.
+    `code` names the kind of change and is stable, such as `field-added-required`; `item` is its
+    subject, such as `Tool.icons` or `tools/call`. `pointer` is an RFC 6901 JSON Pointer into the
+    schema after, or into the schema before if the item was removed; it is empty if no schema has
+    the item. `before` and `after` are the two sides as short text, or empty. `why` is the reason
+    for the severities, in a sentence. `feature` is the part of the protocol with the item, such as
+    `tools`, if known. If one cause has several places, `places` has all of them; then `item` is the
+    first one, or a name for the cause.
     """
 
     code: str
@@ -106,20 +105,20 @@ class ReportedChange:
 
     @property
     def worst(self) -> Severity:
-        """The severity for the reader for whom it is worst."""
+        """The worst severity for any reader."""
         return min(self.severity.values(), key=lambda severity: severity.rank)
 
     def severity_for(self, reader: Reader | None) -> Severity:
-        """Return the severity for a reader, none if it is not judged for them; or the worst one."""
+        """Return the severity for a reader, by default none; without a reader, the worst one."""
         return self.worst if reader is None else self.severity.get(reader, Severity.NONE)
 
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """What is known of the side after as a whole, apart from changes.
+    """A summary of the side after as a whole, apart from changes.
 
-    `rows` are texts with their labels, of which several may be the same. The first row of `table`
-    names its columns, and the first column names the rows. `remarks` are sentences about it.
+    `rows` are texts with labels, which may repeat. The first row of `table` names its columns, and
+    the first column names the rows. `remarks` are sentences.
     """
 
     rows: tuple[tuple[str, str], ...]
@@ -131,10 +130,10 @@ class Overview:
 class Comparison:
     """All differences between two things, with the names that the user gave them.
 
-    `notes` are warnings met on the way, such as one about a method without facts. `left_out` is the
-    number of changes that are not shown, because they matter too little or not to this reader.
-    `came` and `went` are the features that only the side after or only the side before has.
-    `readers` are those for whom the changes are judged. `overview` is for the head of a page.
+    `notes` are warnings, such as one about a method without facts. `left_out` is the number of
+    hidden changes, which matter too little, or not to this reader. `came` and `went` are the
+    features that only the side after or only the side before has. `readers` have severities in the
+    changes. `overview` is for the head of a page.
     """
 
     before: str
@@ -147,18 +146,18 @@ class Comparison:
     readers: tuple[Reader, ...] = PROTOCOL
     overview: Overview | None = None
 
-    def narrowed(self, reader: Reader | None, least: Severity | None = None) -> "Comparison":
-        """Return it with the changes of at least `least` for the reader, the worst first."""
+    def narrow(self, reader: Reader | None, least: Severity | None = None) -> "Comparison":
+        """Return it with only changes of at least `least` for the reader, the worst first."""
         changes = sorted(self._reaching(reader, least or Severity.INFO), key=_by_rank(reader))
         left_out = self.left_out + len(self.changes) - len(changes)
         return replace(self, changes=tuple(changes), left_out=left_out)
 
     def reaches(self, reader: Reader | None, severity: Severity) -> bool:
-        """Return whether a change is at least so severe for the reader."""
+        """Return whether a change has at least this severity for the reader."""
         return any(self._reaching(reader, severity))
 
     def _reaching(self, reader: Reader | None, least: Severity) -> Iterator[ReportedChange]:
-        return (one for one in self.changes if one.severity_for(reader).rank <= least.rank)
+        return (change for change in self.changes if change.severity_for(reader).rank <= least.rank)
 
 
 def _by_rank(reader: Reader | None) -> Callable[[ReportedChange], int]:
@@ -169,8 +168,8 @@ def _by_rank(reader: Reader | None) -> Callable[[ReportedChange], int]:
 class MatrixCell:
     """The state of a row in one revision.
 
-    `detail` is a short text, such as the sender of a method and its result. `digest` stands for the
-    whole meaning: if it differs from that of the cell before, something has changed.
+    `detail` is a short text, such as the sender of a method and its result. `digest` identifies the
+    whole meaning: it differs from the cell before if something has changed.
     """
 
     present: bool

@@ -1,7 +1,4 @@
-"""Findings as the user wants to see them: new ones, severe ones, for a reader.
-
-All commands that report findings share this.
-"""
+"""Findings by the choices of the user, for all commands that report findings."""
 
 import json
 from collections.abc import Collection, Iterator
@@ -10,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcp_protogen.base.canonical import as_document
-from mcp_protogen.base.printable import counted, one_line
+from mcp_protogen.base.printable import pluralize, safe_line
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Severity
 from mcp_protogen.pipeline.reports.pages import PageFormat, render
@@ -23,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class FindingOptions:
-    """The options for findings; `noun` is the word of a command for what it finds.
+    """The options for findings; `noun` is the command's word for a finding.
 
-    `reader` and `least` say what is shown; the baseline and `ignore`, what is known or not wanted.
+    `reader` and `least` choose shown findings; the baseline and `ignore`, known and ignored ones.
     """
 
     noun: str
@@ -36,19 +33,19 @@ class FindingOptions:
     least: Severity | None = None
 
     def check(self, codes: Collection[str]) -> None:
-        """Raise `ProblemError` if an option has no effect; `codes` are the codes that exist."""
+        """Raise `ProblemError` if an option has no effect; `codes` are all codes."""
         if self.write and self.baseline is None:
             message = "--write-baseline needs --baseline FILE"
             raise ProblemError(Problem("conflicting-options", message))
-        for one in self.ignore:
-            code = one.partition(":")[0]
+        for rule in self.ignore:
+            code = rule.partition(":")[0]
             if "*" not in code and code not in codes:
                 message = f"--ignore names {code!r}, but no {self.noun} has this code"
                 hint = did_you_mean(code, codes, "mcp-gen explain lists all codes")
                 raise ProblemError(Problem("unknown-code", message, hint=hint))
 
     def sort(self, found: Comparison) -> "Findings":
-        """Return what was found, compared with what is known."""
+        """Return the findings, compared with the baseline."""
         from mcp_protogen.pipeline.reports.baseline import (
             Baseline,
             ignore_rule,
@@ -64,7 +61,7 @@ class FindingOptions:
 
 @dataclass(frozen=True, slots=True)
 class Findings:
-    """The findings, compared with what is known."""
+    """The findings, compared with the baseline."""
 
     options: FindingOptions
     found: Comparison
@@ -72,42 +69,42 @@ class Findings:
 
     @property
     def new(self) -> Comparison:
-        """The findings that are not known; the others count as left out."""
+        """The new findings; the others count as left out."""
         left_out = self.found.left_out + len(self.sorted.known) + len(self.sorted.ignored)
         return replace(self.found, changes=self.sorted.new, left_out=left_out)
 
     @property
     def shown(self) -> Comparison:
-        """The new findings that the user wants to see."""
-        return self.new.narrowed(self.options.reader, self.options.least)
+        """The new findings that the user has chosen."""
+        return self.new.narrow(self.options.reader, self.options.least)
 
     def fails(self, least: Severity | None) -> bool:
-        """Return whether a new finding is at least so severe for the reader; none is for None."""
+        """Return whether a new finding has at least this severity; False for None."""
         return least is not None and self.new.reaches(self.options.reader, least)
 
     def save(self, *lines: str) -> FindingsPage | None:
-        """Write the findings into the baseline and return a page that says so, after other lines.
+        """Write the findings into the baseline, and return a page with `lines` and their number.
 
-        Return None if that was not asked for.
+        Return None without --write-baseline.
         """
         if not self.options.write or self.options.baseline is None:
             return None
         from mcp_protogen.pipeline.reports.baseline import write_baseline
 
         write_baseline(self.options.baseline, self.found.before, self.sorted.new)
-        number = counted(len(self.sorted.new), self.options.noun)
+        number = pluralize(len(self.sorted.new), self.options.noun)
         written = f"{self.options.baseline}: {number} written"
         return FindingsPage(
-            "".join(f"{one_line(line)}\n" for line in (*lines, written)), saved=True
+            "".join(f"{safe_line(line)}\n" for line in (*lines, written)), saved=True
         )
 
     def page(
         self, view: View, *lines: str, matrix: Matrix | None = None, head: Any = None
     ) -> FindingsPage:
-        """Return the page of the findings that are shown; any of them makes a command fail.
+        """Return the page of the shown findings; any of them makes a command fail.
 
-        For people it ends with some more lines. As JSON, it is a member of a document that begins
-        with `head`, if there is one.
+        For people it ends with `lines`. As JSON, it is a member of a document that begins with
+        `head`, if given.
         """
         shown, form = self.shown, PageFormat(view.form)
         text = render(
@@ -128,8 +125,8 @@ class Findings:
         return as_document(document)
 
     def close(self, page: str, form: PageFormat, *lines: str) -> str:
-        """Return a page for people with some more lines, and what was left out of it and why."""
-        closing = [*self._fixed(), *lines, *self._left_out()]
+        """Return a page for people with fixed findings, `lines`, and the number of omissions."""
+        closing = [*self._fixed_lines(), *lines, *self._omitted_lines()]
         if form in (PageFormat.TEXT, PageFormat.GITHUB):
             return page + "".join(f"{log_line(line)}\n" for line in closing)
         if form is PageFormat.MARKDOWN and closing:
@@ -144,14 +141,14 @@ class Findings:
             "fixed": [_entry(*key) for key in self.sorted.fixed],
         }
 
-    def _fixed(self) -> Iterator[str]:
+    def _fixed_lines(self) -> Iterator[str]:
         yield from (f"fixed: {code}: {item}" for code, item in self.sorted.fixed)
 
-    def _left_out(self) -> Iterator[str]:
+    def _omitted_lines(self) -> Iterator[str]:
         if self.sorted.known:
-            yield f"{counted(len(self.sorted.known), self.options.noun)} known from the baseline"
+            yield f"{pluralize(len(self.sorted.known), self.options.noun)} known from the baseline"
         if self.sorted.ignored:
-            yield f"{counted(len(self.sorted.ignored), self.options.noun)} ignored"
+            yield f"{pluralize(len(self.sorted.ignored), self.options.noun)} ignored"
 
 
 def _entry(code: str, item: str) -> dict[str, str]:

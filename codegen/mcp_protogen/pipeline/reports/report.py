@@ -1,7 +1,6 @@
 """The report of a run: as text, as JSON, or as annotations of GitHub Actions.
 
-This module turns values into strings and prints nothing; the caller knows whether there is a
-terminal. The JSON form is public; `schema/formats/report.schema.json` describes it.
+The JSON form is public; `schema/formats/report.schema.json` describes it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,8 +8,8 @@ from enum import StrEnum
 from typing import Any, NamedTuple
 
 from mcp_protogen.base.canonical import as_document
-from mcp_protogen.base.colours import Colour, painted
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.colours import Colour, paint
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.config import Format
 from mcp_protogen.pipeline.output.drift import OF_FILES, Cause
@@ -51,9 +50,9 @@ class FileChange(NamedTuple):
 class RunReport(NamedTuple):
     """The result of one command.
 
-    `summary` is a line, or several; `folder` is the output folder as the user named it; `revisions`
-    holds one JSON object for each revision, in commands about revisions; `extensions` one for each
-    extension, in those about extensions, and `templates` one for each template.
+    `summary` has one or several lines; `folder` is the output folder as the user named it;
+    `revisions`, `extensions` and `templates` have a JSON object for each item, in commands about
+    them.
     """
 
     command: str
@@ -69,7 +68,7 @@ class RunReport(NamedTuple):
 
     @property
     def summary_lines(self) -> tuple[str, ...]:
-        """The lines of the summary, of which there may be none."""
+        """The lines of the summary; it may be empty."""
         lines = (self.summary,) if isinstance(self.summary, str) else self.summary
         return tuple(filter(None, lines))
 
@@ -80,7 +79,7 @@ def failure(command: str, problems: tuple[Problem, ...], folder: str = "") -> Ru
 
 
 def render(report: RunReport, form: Format, *, colour: bool = False, quiet: bool = False) -> str:
-    """Return the report as one text to print, which ends with a newline unless it is empty.
+    """Return the report as text to print, with a final newline unless it is empty.
 
     The text form leaves out problems, because they go to stderr. `quiet` leaves out the summary.
     """
@@ -92,10 +91,10 @@ def render(report: RunReport, form: Format, *, colour: bool = False, quiet: bool
 
 
 def as_json(report: RunReport) -> dict[str, Any]:
-    """Return the report as the JSON value that is published."""
+    """Return the report as a JSON value in the public form."""
     data = report._asdict()
     kinds = {name: data.pop(name) for name in ("extensions", "templates")}
-    about = {name: [dict(one) for one in rows] for name, rows in kinds.items() if rows is not None}
+    about = {name: [dict(row) for row in rows] for name, rows in kinds.items() if rows is not None}
     return {
         "format": FORMAT,
         **data,
@@ -111,27 +110,27 @@ def as_json(report: RunReport) -> dict[str, Any]:
 def _text(report: RunReport, colour: bool) -> Iterator[str]:
     for cause in report.drift:
         digests = f" ({cause.was} -> {cause.now})" if cause.was and cause.now else ""
-        yield one_line(f"{cause.kind}: {cause.subject}: {cause.message}{digests}")
+        yield safe_line(f"{cause.kind}: {cause.subject}: {cause.message}{digests}")
     for file in report.files:
         if file.diff:
-            shown = map(one_line, file.diff.split("\n"))
-            yield from (_coloured(line) if colour else line for line in shown)
+            shown = map(safe_line, file.diff.split("\n"))
+            yield from (_colour_line(line) if colour else line for line in shown)
         else:
-            yield one_line(f"{file.action}: {file.path}")
-    yield from map(one_line, report.summary_lines)
+            yield safe_line(f"{file.action}: {file.path}")
+    yield from map(safe_line, report.summary_lines)
 
 
-def _coloured(line: str) -> str:
+def _colour_line(line: str) -> str:
     colour = _COLOURS.get(line[:3]) or {"-": Colour.RED, "+": Colour.GREEN}.get(line[:1])
-    return painted(colour, line) if colour else line
+    return paint(colour, line) if colour else line
 
 
 def _github(report: RunReport) -> Iterator[str]:
-    # Comes with all that compares revisions, which a plain check does without.
+    # Slow to import, and not needed for other forms.
     from mcp_protogen.pipeline.reports.pages.workflow_commands import (
         Annotation,
+        page_lines,
         problem_annotation,
-        written,
     )
 
     parts: list[Annotation | str] = []
@@ -141,4 +140,4 @@ def _github(report: RunReport) -> Iterator[str]:
         parts.append(Annotation("error", cause.kind, message, file))
     parts += (f"{change.action}: {change.path}" for change in report.files)
     parts += map(problem_annotation, report.problems)
-    return written((*parts, *report.summary_lines))
+    return page_lines((*parts, *report.summary_lines))

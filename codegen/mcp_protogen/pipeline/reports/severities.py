@@ -1,6 +1,6 @@
-"""The severity of each kind of change for each reader, by the table in `severities.md`.
+"""The severity of each kind of change for each reader, from the table in `severities.md`.
 
-The author of a client is sender or receiver of what has changed, or both; that depends on its
+The author of a client is sender or receiver of a changed message, or both, depending on its
 direction. Audits and test vectors have tables of the same form.
 """
 
@@ -14,14 +14,14 @@ from typing import Final
 from mcp_protogen.pipeline.ir import OTHER, Role, Senders
 from mcp_protogen.pipeline.reports.change import Category, Reader, ReportedChange, Severity
 
-# Each row of a table but its head.
+# Each row of a table except its head.
 _ROW = re.compile(r"^\| (?!code \|)(.*) \|$", re.MULTILINE)
 _READERS: Final[Mapping[Role, Reader]] = {"client": Reader.CLIENT, "server": Reader.SERVER}
 
 
 @dataclass(frozen=True, slots=True)
 class SeverityRow:
-    """The severities of one code for each end of a message; its message, unless findings differ."""
+    """The severities of one code for each end of a message; `message` may be empty."""
 
     code: str
     category: Category
@@ -33,13 +33,13 @@ class SeverityRow:
     why: str
 
     def levels(self, senders: Senders) -> Mapping[Reader, Severity]:
-        """Return the severity for each reader, if these roles send what it is about."""
+        """Return the severity for each reader, if these roles send the changed message."""
         levels = {Reader.CLIENT: Severity.NONE, Reader.SERVER: Severity.NONE}
         for role in senders:
             ends = (_READERS[role], self.sender), (_READERS[OTHER[role]], self.receiver)
             for reader, level in ends:
                 levels[reader] = min(levels[reader], level, key=lambda one: one.rank)
-        # A gateway passes messages on; what nobody sends does not concern it.
+        # Gateways pass messages on; a message without senders does not concern them.
         gateway = self.gateway if senders else Severity.NONE
         return levels | {Reader.SDK: self.sdk, Reader.GATEWAY: gateway}
 
@@ -70,7 +70,7 @@ def severities() -> Mapping[str, SeverityRow]:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A change that was found and is not judged yet; `senders` send what has changed."""
+    """A change without severities yet; `senders` send the changed message."""
 
     code: str
     item: str
@@ -80,7 +80,7 @@ class Difference:
     senders: Senders = frozenset()
 
 
-def rated(found: Difference) -> ReportedChange:
+def rate(found: Difference) -> ReportedChange:
     """Return a change with its severity for each reader."""
     row = severities()[found.code]
     return ReportedChange(

@@ -1,4 +1,4 @@
-"""The page of a command: how it is to be shown, and what becomes of it."""
+"""The page of a command, and its view."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ from mcp_protogen.base.problems import Problem
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """The form of a page and, of text, whether it has colours and how many columns."""
+    """The form of a page; for text, also its colours and columns."""
 
     form: str
     colour: bool = False
@@ -16,10 +16,10 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class FindingsPage:
-    """The page of what a command has found, and whether the command fails because of it.
+    """The page of a command's findings; `failed` makes the command fail.
 
-    `notes` are problems that were met on the way. If the findings are `saved` in a baseline, the
-    text says only that.
+    `notes` are further problems. If the findings are `saved` in a baseline, the text only reports
+    that.
     """
 
     text: str

@@ -1,1 +1,1 @@
-"""The places that published schemas come from: files, folders, clones, and servers."""
+"""Sources of published schemas: files, folders, clones, and servers."""

@@ -1,12 +1,12 @@
-"""The answers of web servers, kept with their ETags in a folder that the user names.
+"""A cache for answers of web servers, with their ETags, in a folder that the user names.
 
-The cache is not trusted: an incomplete entry is asked for again. Entries are found by a digest of
-the URL, because the URL may contain a secret token. Without a folder, nothing is kept.
+The cache is not trusted: an incomplete entry is fetched again. The name of an entry is a digest of
+the URL, because that may contain a secret token.
 """
 
 from pathlib import Path
 
-from mcp_protogen.base.cache_entries import read_sealed, seal
+from mcp_protogen.base.cache_entries import read_verified, with_digest
 from mcp_protogen.base.canonical import sha256
 from mcp_protogen.base.file_set import write_files
 from mcp_protogen.base.files import writing
@@ -14,13 +14,13 @@ from mcp_protogen.pipeline.sources.upstream import FetchedFile, NotThere, Questi
 
 
 def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
-    """Return the content of a URL, or None if there is none.
+    """Return the content of a URL, or None for a missing page.
 
-    The server is asked whether an entry of `cache` is still current. Raise `ProblemError`:
-    `unreadable-source`, or `cannot-write` for the cache.
+    Entries of `cache` are revalidated. Raise `ProblemError`: `unreadable-source`, or `cannot-write`
+    for the cache.
     """
     entry = None if cache is None else cache / sha256(url.encode())
-    kept = None if entry is None else _kept(entry)
+    kept = None if entry is None else _read_entry(entry)
     try:
         answer = ask(Question(url, kept.etag if kept else "", token))
     except NotThere:
@@ -28,24 +28,24 @@ def read(url: str, cache: Path | None = None, token: str = "") -> bytes | None:
     if answer.content is None:
         return kept.content if kept else None
     if entry and _is_sendable(answer.etag):
-        _keep(entry, answer.etag.encode() + b"\n" + answer.content)
+        _write_entry(entry, answer.etag.encode() + b"\n" + answer.content)
     return answer.content
 
 
-def _kept(entry: Path) -> FetchedFile | None:
-    head, _, content = (read_sealed(entry) or b"").partition(b"\n")
+def _read_entry(entry: Path) -> FetchedFile | None:
+    head, _, content = (read_verified(entry) or b"").partition(b"\n")
     etag = head.decode("latin-1")
     return FetchedFile(content, etag) if _is_sendable(etag) else None
 
 
 def _is_sendable(etag: str) -> bool:
-    # A header may only contain printable characters of Latin-1.
+    # A header may contain only printable characters of Latin-1.
     return bool(etag) and etag.isprintable() and etag.isascii()
 
 
-def _keep(entry: Path, content: bytes) -> None:
+def _write_entry(entry: Path, content: bytes) -> None:
     hint = "name another folder with --cache, or leave the option out"
-    with writing(entry, hint):  # a folder or file in which others can write is not read again
+    with writing(entry, hint):  # folders and files that others can write are not read again
         entry.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    files = {entry: seal(entry.name, content)}
+    files = {entry: with_digest(entry.name, content)}
     write_files(files, entry.with_name("entries"), hint=hint, mode=0o600)

@@ -1,8 +1,8 @@
 """Published schemas in a local clone of the specification's repository, read through `git`.
 
-Only committed files count, not the working tree. Nothing is fetched: the owner has to update the
-clone. Only commands that read objects are run; none of them starts a program that the settings of
-the clone name.
+Only committed files count, not the working tree. Nothing is fetched: the owner must update the
+clone. Only commands that read objects are used; none of them starts a program from the settings of
+the clone.
 """
 
 import os
@@ -16,7 +16,7 @@ from mcp_protogen.pipeline.sources.source import Published, SourceListing, listi
 
 _SECONDS = 60.0
 _FILE_MODES = frozenset({"100644", "100755"})
-# Variables that a hook of another repository sets; they would make git use that one.
+# Variables from a hook of another repository, which would redirect git to that one.
 _OF_ANOTHER_REPOSITORY = (
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -35,7 +35,7 @@ _OF_ANOTHER_REPOSITORY = (
 
 @dataclass(frozen=True, slots=True)
 class CloneSource:
-    """One commit of a clone; `folder` is the name from the user, `git_dir` is what git uses."""
+    """One commit of a clone; `folder` is the name from the user, `git_dir` the folder for git."""
 
     folder: Path
     git_dir: Path
@@ -45,7 +45,7 @@ class CloneSource:
 
     @property
     def name(self) -> str:
-        """The folder as it was named."""
+        """The folder as the user named it."""
         return str(self.folder)
 
     def listing(self) -> SourceListing:
@@ -55,7 +55,7 @@ class CloneSource:
         return listing_of([name for path in paths if (name := revision_at(path))], self.name)
 
     def read(self, path: str) -> Published | None:
-        """Return the committed bytes of a file, with its last commit and the day of that."""
+        """Return the committed bytes of a file, with its last commit and day."""
         entry = self._git("ls-tree", "-z", self.commit, "--", path).decode("utf-8", "replace")
         if not entry:
             return None
@@ -67,16 +67,16 @@ class CloneSource:
             raise upstream.unreadable(
                 place, f"it is larger than {upstream.MAX_BYTES // 1024 // 1024} MiB"
             )
-        commit, date = self._brought_by(path)
+        commit, date = self._last_change(path)
         return Published(self._git("cat-file", "blob", blob), commit, date)
 
-    def _brought_by(self, path: str) -> tuple[str, str | None]:
+    def _last_change(self, path: str) -> tuple[str, str | None]:
         """Return the commit that last changed the file, and its day."""
         form = "--format=%H %cI %P"
         try:
             said = self._git("rev-list", "-1", form, self.commit, "--", path).decode()
             shallow = self._git("rev-parse", "--is-shallow-repository").strip() == b"true"
-        except _Refused:  # a clone without older trees; the current commit is right, too
+        except _Refused:  # a clone without older trees; the current commit is also right
             return self.commit, None
         commit, moment, *parents = said.splitlines()[-1].split(" ")
         # At the end of a shallow clone, git reports every file as new.
@@ -87,7 +87,7 @@ class CloneSource:
 
 
 def git_dir_of(folder: Path) -> Path | None:
-    """Return the git folder of a clone, with a working tree or bare; None if it is none.
+    """Return the git folder of a clone, with a working tree or bare; None for other folders.
 
     The folders above are not searched: a plain folder in a checkout is not a clone.
     """
@@ -105,7 +105,7 @@ def open_clone(folder: Path, git_dir: Path, ref: str) -> CloneSource:
     try:
         found = git(git_dir, place, "rev-parse", "--verify", "--end-of-options", wanted)
     except _Refused:
-        git(git_dir, place, "rev-parse", "--git-dir")  # raises if there is no clone at all
+        git(git_dir, place, "rev-parse", "--git-dir")  # raises for a folder without a clone
         hint = "name a branch, a tag or a commit that has been fetched"
         message = f"the clone has no commit {ref!r}"
         raise ProblemError(Problem("unknown-ref", message, place, hint=hint)) from None

@@ -11,7 +11,7 @@ from mcp_protogen.pipeline.sources.upstream import read_source, unreadable
 
 @dataclass(frozen=True, slots=True)
 class FolderSource:
-    """A folder with `schema/<revision>/schema.json` in it; nothing else in it is read."""
+    """A folder with `schema/<revision>/schema.json`; only these files are read."""
 
     folder: Path
     kind: str = "folder"
@@ -20,11 +20,11 @@ class FolderSource:
 
     @property
     def name(self) -> str:
-        """The folder as it was named."""
+        """The folder as the user named it."""
         return str(self.folder)
 
     def listing(self) -> SourceListing:
-        """Return all folders below `schema` that hold a schema."""
+        """Return all folders below `schema` with a schema."""
         try:
             names = [entry.name for entry in (self.folder / "schema").iterdir()]
             found = [name for name in names if (self.folder / path_of(name)).is_file()]
@@ -34,7 +34,7 @@ class FolderSource:
         return listing_of(found, self.name)
 
     def read(self, path: str) -> Published | None:
-        """Return the bytes of a file, without a day, because file times do not mean that."""
+        """Return the bytes of a file, without a day: file times are not publication dates."""
         file = self.folder / path
         try:
             mode = file.stat().st_mode
@@ -42,6 +42,6 @@ class FolderSource:
             return None
         except OSError as error:
             raise unreadable(str(file), error.strerror or str(error)) from error
-        if not S_ISREG(mode):  # reading from a pipe would wait for somebody to write
+        if not S_ISREG(mode):  # reading from a pipe would wait for a writer
             raise unreadable(str(file), "it is not a file")
         return Published(read_source(str(file)))

@@ -45,8 +45,8 @@ class GitHubSource:
     def listing(self) -> SourceListing:
         """Return the folders below `schema`; the listing is incomplete if the API does not answer.
 
-        The API limits the number of requests from one address in an hour. The files are served
-        elsewhere, so that the pinned revisions can still be read.
+        The API limits requests from one address per hour. The files are on another host, so that
+        pinned revisions can still be read.
         """
         ref = "" if self.ref == "HEAD" else f"?ref={quote(self.ref, safe='')}"
         url = f"{API}/repos/{self.owner}/{self.repo}/contents/schema{ref}"
@@ -67,7 +67,7 @@ class GitHubSource:
 
 
 def github_source(url: str, ref: str | None, cache: Path | None) -> GitHubSource | None:
-    """Return the repository that a GitHub URL is about, or None for any other URL."""
+    """Return the repository of a GitHub URL, or None for any other URL."""
     parts = urlsplit(url)
     base = f"{parts.scheme}://{parts.hostname}"
     path = [part for part in parts.path.split("/") if part]
@@ -87,15 +87,12 @@ def github_source(url: str, ref: str | None, cache: Path | None) -> GitHubSource
 def _folders(content: bytes, place: str) -> list[str]:
     entries = parse_json(content, place)
     if not is_array(entries):
-        raise ProblemError(Problem("bad-index", "this is not a list of entries of a folder", place))
+        raise ProblemError(Problem("bad-index", "this is not a list of a folder's entries", place))
     folders = [entry for entry in entries if is_object(entry) and entry.get("type") == "dir"]
     return [str(folder.get("name")) for folder in folders]
 
 
 def _token() -> str:
-    """Return the token that raises the limit of the API, if there is one.
-
-    Workflows of GitHub Actions can set it.
-    """
+    """Return the token that raises the limit of the API, as in GitHub Actions, or empty."""
     token = os.environ.get("GITHUB_TOKEN") or os.environ.get("GH_TOKEN") or ""
     return token.strip()  # a token from a file ends with a newline

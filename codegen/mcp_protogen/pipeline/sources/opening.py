@@ -1,4 +1,4 @@
-"""The kind of source that the user has named with --source."""
+"""The source that the user names with --source."""
 
 from collections.abc import Collection
 from pathlib import Path
@@ -20,9 +20,9 @@ def open_source(
 ) -> SchemaSource:
     """Return the source called `text`: a URL, a clone or a folder; nothing is read yet.
 
-    `ref` is for sources with commits. A folder has the layout of the specification's repository,
-    or one of the files at `paths`: those of extensions have layouts of their own. Raise
-    `ProblemError`: `not-a-source`, `unknown-ref`, `no-git`, `conflicting-options`.
+    `ref` is for sources with commits. A folder must have the layout of the specification's
+    repository, or one of the files at `paths`, for the layouts of extensions. Raise `ProblemError`:
+    `not-a-source`, `unknown-ref`, `no-git`, `conflicting-options`.
     """
     place = without_secrets(text)
     try:
@@ -57,7 +57,7 @@ def _local(folder: Path, ref: str | None, paths: Collection[str]) -> SchemaSourc
     _refuse_ref(str(folder), ref)
     if not any((folder / path).exists() for path in ("schema", *paths)):
         message = "this is neither a clone nor a folder with published schemas"
-        hint = f"it has to hold {_layout(paths)}"
+        hint = f"it must contain {_layout(paths)}"
         raise ProblemError(Problem("not-a-source", message, str(folder), hint=hint))
     return FolderSource(folder)
 

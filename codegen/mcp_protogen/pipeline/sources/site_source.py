@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.sources.source import Published, SourceListing, listi
 from mcp_protogen.pipeline.sources.upstream import without_secrets
 
 INDEX = "schema/index.json"
-"""The file in which a server may list its revisions, as `schema/formats/index.schema.json` says."""
+"""A server's optional list of revisions; `schema/formats/index.schema.json` describes it."""
 _FORMAT = 1
 
 
@@ -33,14 +33,14 @@ class SiteSource:
         return without_secrets(self.base)
 
     def listing(self) -> SourceListing:
-        """Return the revisions of the server's index, or of its page of the folder `schema`."""
+        """Return the revisions in the server's index, or on its page of the folder `schema`."""
         index = cached.read(self._url(INDEX), self.cache)
         if index is not None:
             place = without_secrets(self._url(INDEX))
-            return listing_of(_indexed(index, place), place)
+            return listing_of(_read_index(index, place), place)
         page = self._page()
         if page is not None:
-            names = _linked(page, self._url("schema/"))
+            names = _linked_folders(page, self._url("schema/"))
             if names:
                 return listing_of(names, self.name)
         return SourceListing(
@@ -48,14 +48,14 @@ class SiteSource:
         )
 
     def read(self, path: str) -> Published | None:
-        """Return the bytes under a path; neither commit nor day are known."""
+        """Return the bytes under a path; commit and day are unknown."""
         content = cached.read(self._url(path), self.cache)
         return None if content is None else Published(content)
 
     def _page(self) -> bytes | None:
         try:
             return cached.read(self._url("schema/"), self.cache)
-        except ProblemError:  # many servers do not list folders, and answer in many ways
+        except ProblemError:  # servers that do not list folders answer in many ways
             return None
 
     def _url(self, path: str) -> str:
@@ -64,7 +64,7 @@ class SiteSource:
         return urlunsplit((parts.scheme, parts.netloc, whole, parts.query, ""))
 
 
-def _indexed(content: bytes, place: str) -> list[str]:
+def _read_index(content: bytes, place: str) -> list[str]:
     index = parse_json(content, place)
     revisions = index.get("revisions") if is_object(index) else None
     if not is_object(index) or index.get("format") != _FORMAT or not is_array(revisions):
@@ -74,7 +74,7 @@ def _indexed(content: bytes, place: str) -> list[str]:
     return [name if isinstance(name, str) else str(name) for name in revisions]
 
 
-def _linked(page: bytes, base: str) -> list[str]:
+def _linked_folders(page: bytes, base: str) -> list[str]:
     """Return the folders directly below `base` that a page links to."""
     links = _Links()
     links.feed(page.decode("utf-8", "replace"))

@@ -11,7 +11,7 @@ from mcp_protogen.base.names import REVISION_HINT, is_revision
 from mcp_protogen.base.problems import Level, Problem
 
 MOST_REVISIONS = 200
-"""The largest number of folders that are taken for revisions of a protocol."""
+"""The largest number of folders that are read as revisions."""
 _PATH = re.compile(r"schema/([^/]+)/schema\.json")
 
 
@@ -26,10 +26,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class SourceListing:
-    """The names of the revisions that a source has.
-
-    `incomplete` says why there may be more of them; it is empty if these are all.
-    """
+    """The names of a source's revisions; `incomplete` is the reason why others may be missing."""
 
     revisions: tuple[str, ...]
     incomplete: str = ""
@@ -37,7 +34,7 @@ class SourceListing:
 
 
 class SchemaSource(Protocol):
-    """A place where published schemas are."""
+    """A place of published schemas."""
 
     @property
     def name(self) -> str:
@@ -51,12 +48,12 @@ class SchemaSource(Protocol):
 
     @property
     def commit(self) -> str | None:
-        """The commit that is read, if it is known."""
+        """The commit that is read, if known."""
         ...
 
     @property
     def repository(self) -> str | None:
-        """The repository on the web that this is, if it is one."""
+        """The URL of the repository, for repositories on the web."""
         ...
 
     def listing(self) -> SourceListing:
@@ -64,7 +61,7 @@ class SchemaSource(Protocol):
         ...
 
     def read(self, path: str) -> Published | None:
-        """Return a file such as `schema/2025-11-25/schema.json`, or None if there is none.
+        """Return a file such as `schema/2025-11-25/schema.json`, or None if it is missing.
 
         Raise `ProblemError` if it cannot be read.
         """
@@ -83,13 +80,13 @@ def revision_at(path: str) -> str | None:
 
 
 def listing_of(names: list[str], place: str) -> SourceListing:
-    """Return a listing of usable names of revisions, with a warning about the others."""
+    """Return a listing of valid names, with warnings about invalid ones."""
     usable = sorted({name for name in names if is_revision(name)})[:MOST_REVISIONS]
     unusable = sorted({name for name in names if not is_revision(name)})
     notices = tuple(
         Problem(
             "unsafe-name",
-            f"{name!r:.80} cannot be the name of a revision, so it was not looked at",
+            f"{name!r:.80} cannot be the name of a revision, and was skipped",
             place,
             hint=REVISION_HINT,
             level=Level.WARNING,

@@ -1,9 +1,8 @@
 """Reading of a published schema from a file or a URL; no other module opens a connection.
 
-The bytes are returned as they are. Only plain files and http(s) are read; a URL may redirect, but
-not to another kind of place, and not from https to http. Proxies are those of the usual environment
-variables (`https_proxy`, `no_proxy` and so on). A URL may contain a user with a password, or a
-query; no problem shows these.
+Only plain files and http(s) are read; a URL may redirect, but not to another scheme, and not from
+https to http. Proxies come from the usual environment variables (`https_proxy`, `no_proxy` and so
+on). Problems do not show the user, password or query of a URL.
 """
 
 import re
@@ -37,8 +36,8 @@ _URL = re.compile(r"\w+://[^\s'\"]+")
 class Question:
     """A request to a web server.
 
-    With an `etag`, the content is wanted only if it has changed. A `token`, or a user in the URL,
-    is sent only to the host of the URL and not to redirects.
+    With an `etag`, the server sends the content only if it has changed. A `token`, or a user in the
+    URL, is sent only to the host of the URL and not to redirects.
     """
 
     url: str
@@ -49,26 +48,26 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class FetchedFile:
-    """The answer of a web server; `content` is None if it still has the ETag of the question."""
+    """The answer of a web server; `content` is None if the ETag is still current."""
 
     content: bytes | None
     etag: str = ""
 
 
 class NotThere(ProblemError):
-    """Raised if a web server has nothing at a URL."""
+    """Raised if a web server has no file at a URL."""
 
 
-def given_file(source: str) -> GivenFile:
-    """Return a file or URL that somebody names in place of what is pinned, as `read_source`."""
+def read_file_or_url(source: str) -> GivenFile:
+    """Read a file or URL that replaces a pin; raise as `read_source` does."""
     return GivenFile(source_name(source), read_source(source))
 
 
 def read_source(source: str) -> bytes:
     """Return the bytes of a file path or an http, https or file URL.
 
-    Raise `ProblemError` (`unreadable-source`) if there is nothing to read, if a server is silent
-    for 20 seconds or slow for 60, and beyond 16 MiB.
+    Raise `ProblemError` (`unreadable-source`) if it cannot be read, if a server is silent for 20
+    seconds or needs more than 60, and beyond 16 MiB.
     """
     parts = _parts_of(source)
     if parts.scheme in {"http", "https"}:
@@ -89,15 +88,12 @@ def source_name(source: str) -> str:
 
 
 def without_secrets(source: str) -> str:
-    """Return a source in a form that may be shown.
-
-    A path is returned as it is, and a URL, even a wrong one, without user, query and fragment.
-    """
+    """Return a source in a form that may be shown: a URL has no user, query or fragment."""
     return _SECRETS.sub("", source) if "://" in source else source
 
 
 def is_as_safe(scheme: str, url: str) -> bool:
-    """Return whether a redirect from a place with `scheme` to `url` loses no protection."""
+    """Return whether a redirect from `scheme` to `url` keeps its protection."""
     return scheme != "https" or urlsplit(url).scheme == "https"
 
 
@@ -120,13 +116,13 @@ def _read(path: Path, source: str) -> bytes:
             content = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise unreadable(source, error.strerror or str(error)) from error
-    return _bounded(content, source)
+    return _check_size(content, source)
 
 
 def ask(question: Question) -> FetchedFile:
-    """Return the answer of a web server, within the same limits as `read_source`.
+    """Return the answer of a web server, with the limits of `read_source`.
 
-    Raise `ProblemError` (`unreadable-source`), or `NotThere` if there is no such file.
+    Raise `ProblemError` (`unreadable-source`), or `NotThere` for a missing file.
     """
     from http.client import HTTPException, InvalidURL
     from urllib.error import HTTPError, URLError
@@ -135,7 +131,7 @@ def ask(question: Question) -> FetchedFile:
 
     def exchange() -> FetchedFile:
         with _opener().open(_request(question), timeout=SILENCE_SECONDS) as response:
-            return FetchedFile(_bounded(_drain(response), url), response.headers.get("ETag", ""))
+            return FetchedFile(_check_size(_drain(response), url), response.headers.get("ETag", ""))
 
     try:
         return _in_time(exchange)
@@ -159,7 +155,7 @@ def _in_time(exchange: Callable[[], FetchedFile]) -> FetchedFile:
     """Return the result of an exchange; raise `TimeoutError` if it takes too long in total.
 
     It runs in a thread, because the timeout of a socket starts again with every byte and redirect,
-    and because nothing else limits the time of a name lookup.
+    and does not limit name lookups.
     """
     from concurrent.futures import Future
 
@@ -229,7 +225,7 @@ def _opener() -> "OpenerDirector":
     return opener
 
 
-def _bounded(content: bytes, source: str) -> bytes:
+def _check_size(content: bytes, source: str) -> bytes:
     if len(content) > MAX_BYTES:
         raise unreadable(source, f"it is larger than {MAX_BYTES // 1024 // 1024} MiB")
     return content

@@ -1,1 +1,1 @@
-"""The client: its base class, negotiation, and what joins it to servers of other eras."""
+"""The client: base class, negotiation, and adapters to servers of the other era."""

@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, TypeAlias, Typ
 from pydantic import TypeAdapter
 
 from ..connection import Connection
-from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, escaped
+from ..core.errors import InvalidAnswer, LocalError, MethodNotFound, escape_step
 from ..core.json import JSONObject
 from ..core.middleware import (
     MethodCall,
     Middleware,
     Network,
     meta_of,
-    noted,
+    note_ids,
+    report_session_end,
     send_through,
-    session_ended,
     session_hooks,
     through,
 )
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 from ..core.options import CallOptions, Options
 from ..core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ..core.tasks import Tasks, together
@@ -59,7 +59,6 @@ ReadAs: TypeAlias = type[T] | TypeAdapter[T]
 
 
 def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], Any]:
-    """Return a function that reads a result as a type; see `tool_results.reader`."""
     from . import tool_results
 
     return tool_results.reader(spec, as_, check)
@@ -69,7 +68,7 @@ class ClientConnection:
     """The connection of a client, seen as `view`, to a server of its own era."""
 
     hears_all = False
-    """Whether log entries and changes come that were not asked for."""
+    """Whether log entries and changes arrive without being requested."""
 
     def __init__(
         self,
@@ -81,37 +80,36 @@ class ClientConnection:
         introduction: JSONObject,
     ) -> None:
         self.view = view
-        self.handlers = view.handlers.__mcp_runtime__.bound(negotiated.revision)
+        self.handlers = view.handlers.__mcp_runtime__.handlers_for(negotiated.revision)
         self.endpoint = Endpoint(
             connection, sink, Tasks(), options, self._serve, self.on_notification
         )
         self.request: SendRequest = self.endpoint.request
-        """Sends a request, with members for its `_meta`."""
         self.room = self.endpoint.room
         self.negotiated = negotiated
         self.introduction: Final = introduction
+        """The result of `initialize` or `server/discover`."""
         self.instructions: str | None = introduction.get("instructions")
-        self.mended: LossReport | None = None
+        self.repairs: LossReport | None = None
         self.network: Network | None = None
         self.mark: Final = object()
-        """What stands for it in a cache, and does not keep it alive."""
+        """Identifies the connection in a cache without keeping it alive."""
         self._middleware = view.handlers.__mcp_runtime__.middleware()
-        self._served = view.handlers.__mcp_runtime__.served(self)
+        self._overrides = view.handlers.__mcp_runtime__.handler_overrides(self)
 
-    async def open(self) -> None:
-        """Say what holds for the whole connection."""
+    async def open(self) -> None: ...
 
     def take(self, received: Received) -> bool:
         endpoint, connection = self.endpoint, self.endpoint.connection
         if isinstance(received, Unanswered):
             endpoint.fail(received.id, received.error)
         elif isinstance(received, Held):
-            endpoint.hold(received.id, received.held)
+            endpoint.set_paused(received.id, received.held)
         messages = messages_in(received, endpoint.log)
-        if self.mended is not None and isinstance(received, bytes):
-            from ..messages.mending import mend_messages
+        if self.repairs is not None and isinstance(received, bytes):
+            from ..messages.lenient_results import mend_messages
 
-            messages = mend_messages(messages, received, self.mended)
+            messages = mend_messages(messages, received, self.repairs)
         for message in messages:
             if type(message) is not Response and is_stray(message) and isinstance(received, bytes):
                 connection.strays = connection.strays.with_line(received)
@@ -119,42 +117,45 @@ class ClientConnection:
         return not endpoint.crowded
 
     async def request_native(self, method: str, **params: Any) -> None:
-        """Send a request of the server's revision, whose result says nothing."""
+        """Send a request of the server's revision whose result is empty."""
         spec = self.view.table.wire.requests[method]
         await self.endpoint.request(spec, spec.params(**params), CallOptions())
 
-    async def subscription(self, method: str, uri: str) -> None:
+    async def change_subscription(self, method: str, uri: str) -> None:
         await self.request_native(method, uri=uri)
 
     async def complete(
         self, spec: AnyRequest, params: Any, result: Any, request: Callable[[Any], Awaitable[Any]]
     ) -> Any:
-        """Answer what is asked in `result`, and request again (2026-07-28, basic/patterns/mrtr).
+        """Answer the questions in `result`, and repeat the request (2026-07-28,
+        basic/patterns/mrtr).
 
-        Raise `InvalidAnswer` if it asks too often, or for what the client has not declared.
+        Raise `InvalidAnswer` after too many rounds, or for a question that needs an undeclared
+        capability.
         """
-        asking: type[Any] = spec.results[-1]
+        asking_type: type[Any] = spec.results[-1]
         answers: dict[str, Any]
 
         async def answer(key: str, work: Work) -> None:
             answers[key] = await work()
 
         for _ in range(self.endpoint.options.max_rounds - 1):
-            if not isinstance(result, asking):
+            if not isinstance(result, asking_type):
                 return result
             questions: Mapping[str, Any] = result.input_requests or {}
-            # Nothing is answered before all questions of a round are checked.
+            # All questions of a round are checked before any is answered.
             prepared = {key: self.prepare(key, question) for key, question in questions.items()}
             answers = {}
             await together([answer(key, work) for key, work in prepared.items()])
-            more = {"input_responses": answers or None, "request_state": result.request_state}
-            result = await request(params.model_copy(update=more))
-        if isinstance(result, asking):
-            raise InvalidAnswer(f"{spec.method} asks for more input again and again")
+            update = {"input_responses": answers or None, "request_state": result.request_state}
+            result = await request(params.model_copy(update=update))
+        if isinstance(result, asking_type):
+            raise InvalidAnswer(
+                f"{spec.method} asks for more input in every round; see Options.max_rounds"
+            )
         return result
 
     def prepare(self, key: str, question: Any) -> Work:
-        """Return what answers a question; raise `InvalidAnswer`."""
         client = self.view.handlers
         self.check_question(key, client.INPUT_REQUESTS[question.method][0], question.params)
         return partial(client.__mcp_runtime__.answer, question.method, question.params)
@@ -167,46 +168,44 @@ class ClientConnection:
             raise unfit_question(key, f"needs {need.capability.name}, which is not declared")
 
     async def _serve(self, job: Job) -> Any:
-        serve = self._served.get(job.request.spec.method)
-        return await (self.handle(job) if serve is None else serve(job))
+        override = self._overrides.get(job.request.spec.method)
+        return await (self.handle(job) if override is None else override(job))
 
     async def handle(self, job: Job) -> Any:
         request = job.request
         method = request.spec.method
         handler = self.handlers.get(method)
         if handler is not None:
-            # Middleware gets more of it.
-            whole = (request,) if self._middleware else ()
-            answer = await handler(request.params, *whole)
-            return self._fitted(answer, job) if method == _ELICIT else answer
+            for_middleware = (request,) if self._middleware else ()
+            answer = await handler(request.params, *for_middleware)
+            return self._fit_answer(answer, job) if method == _ELICIT else answer
         if method == "ping":
             (empty,) = request.spec.results
             return empty()
         raise MethodNotFound(method)
 
-    def _fitted(self, answer: Any, job: Job) -> Any:
+    def _fit_answer(self, answer: Any, job: Job) -> Any:
         if not isinstance(answer, job.request.spec.results[0]) or not isinstance(answer, WireModel):
-            return answer  # a task; what is no answer at all is refused where it is to be sent
-        from ..core.forms import as_asked
+            return answer  # a task; anything else is refused when it is sent
+        from ..core.forms import fit_answer
 
         table = self.view.table
         carried = table.carry_out(_ELICIT, "result", answer.to_wire())
         native: type[WireModel] = table.wire.requests[_ELICIT].results[0]
-        return native.from_wire(as_asked(carried, job.request.raw, job.request.params.to_wire()))
+        return native.from_wire(fit_answer(carried, job.request.raw, job.request.params.to_wire()))
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        self.view.handlers.__mcp_runtime__.notified(method, params)
+        self.view.handlers.__mcp_runtime__.note_notification(method, params)
         handler = self.handlers.get(method)
         return None if handler is None else handler(params)
 
-    def ended(self, seconds: float) -> None:
-        """Tell the middleware that the session has ended after `seconds`."""
+    def report_end(self, seconds: float) -> None:
         hooks = session_hooks(self._middleware)
         if hooks and self.view.table.era.has_handshake:
-            given = {"revision": self.negotiated.revision, "seconds": seconds}
-            given |= {"network": self.network, "error": self.endpoint.broken}
-            session_ended(hooks, role="client", **given)
+            details = {"revision": self.negotiated.revision, "seconds": seconds}
+            details |= {"network": self.network, "error": self.endpoint.broken}
+            report_session_end(hooks, role="client", **details)
 
 
 def asks(spec: AnyRequest, answer: object) -> bool:
@@ -214,36 +213,35 @@ def asks(spec: AnyRequest, answer: object) -> bool:
 
 
 def unfit_question(key: str, problem: str) -> InvalidAnswer:
-    return InvalidAnswer("Invalid question", [(f"/result/inputRequests/{escaped(key)}", problem)])
+    return InvalidAnswer(
+        "Invalid question", [(f"/result/inputRequests/{escape_step(key)}", problem)]
+    )
 
 
 class Caller(Protocol):
-    """What may stand between the calls of a client and its connection."""
+    """A feature that sends the requests of a client, such as tasks."""
 
     def adopt(self, connection: ClientConnection) -> None: ...
 
-    def notified(self, method: str, params: Any) -> None: ...
+    def note_notification(self, method: str, params: Any) -> None: ...
 
     def wire_feature(self) -> "WireFeature": ...
 
-    async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
-        """Make a call by `ClientRuntime.request`."""
+    async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any: ...
 
 
 class ClientRuntime(HandlerSet):
-    """The runtime's part of a client."""
 
     def __init__(self, owner: "ClientBase") -> None:
         super().__init__(owner)
         self.client: Final = owner
         self._connection: ClientConnection | None = None
         self.cache: Cache | None = None
-        self.tool_lists_changed = 0
-        """How often."""
-        self._request: SendRequest = self._unconnected
-        self._notify: Callable[..., Awaitable[None]] = self._unconnected
-        made = type(owner).__mcp_caller__
-        self.caller: Final[Caller | None] = None if made is None else made(self)
+        self.tool_list_changes = 0
+        self._request: SendRequest = self._refuse_unconnected
+        self._notify: Callable[..., Awaitable[None]] = self._refuse_unconnected
+        make_caller = type(owner).__mcp_caller__
+        self.caller: Final[Caller | None] = None if make_caller is None else make_caller(self)
 
     def adopt(self, connection: ClientConnection) -> None:
         self._connection = connection
@@ -254,9 +252,9 @@ class ClientRuntime(HandlerSet):
             self._request = partial(self._through, middleware, connection.request)
             self._notify = partial(self._through, middleware, connection.endpoint.notify)
             own = connection.endpoint.connection
-            own.ids = noted(own.ids)
+            own.ids = note_ids(own.ids)
 
-    async def _unconnected(self, *_: object) -> Any:
+    async def _refuse_unconnected(self, *_: object) -> Any:
         raise LocalError("not connected")
 
     async def _through(
@@ -267,10 +265,10 @@ class ClientRuntime(HandlerSet):
         params: Any,
         *options: CallOptions,
     ) -> Any:
-        async def sent(changed: Any) -> Any:
+        async def send_changed(changed: Any) -> Any:
             return await send(spec, changed, *options)
 
-        return await send_through(middleware, sent, spec, params, self._call)
+        return await send_through(middleware, send_changed, spec, params, self._call)
 
     def _call(self, method: str, **members: Any) -> MethodCall:
         return MethodCall(
@@ -281,12 +279,12 @@ class ClientRuntime(HandlerSet):
             **members,
         )
 
-    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
-        handlers, middleware = super().bound(revision), self.middleware()
+    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        handlers, middleware = super().handlers_for(revision), self.middleware()
         if not middleware:
             return handlers
 
-        def handled(method: str, handler: Callable[[Any], Awaitable[Any]]) -> Any:
+        def wrap_handler(method: str, handler: Callable[[Any], Awaitable[Any]]) -> Any:
             async def handle(params: Any, request: Request[Any] | None = None) -> Any:
                 id, meta = None, meta_of(params)
                 if request is not None:
@@ -296,10 +294,9 @@ class ClientRuntime(HandlerSet):
 
             return handle
 
-        return {method: handled(method, handler) for method, handler in handlers.items()}
+        return {method: wrap_handler(method, handler) for method, handler in handlers.items()}
 
-    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
-        """Return what goes before the handlers of some methods of a connection."""
+    def handler_overrides(self, connection: ClientConnection) -> Mapping[str, Serve]:
         return {}
 
     @property
@@ -324,19 +321,18 @@ class ClientRuntime(HandlerSet):
     def request(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
     ) -> Awaitable[R]:
-        """Send one request, and return its result, which may have been kept."""
         if self.cache is None:
             return self._request(spec, params, options)
-        # What is kept is not sent, so that no middleware sees it.
+        # Cached results send nothing, so middleware does not see them.
         request = partial(self._request, spec, params, options)
         return self.cache.request(self.connection.mark, spec, params, request)
 
-    def notified(self, method: str, params: Any) -> None:
-        self.tool_lists_changed += method == _TOOLS_CHANGED
+    def note_notification(self, method: str, params: Any) -> None:
+        self.tool_list_changes += method == _TOOLS_CHANGED
         if self.cache is not None:
-            self.cache.changed(method, declared(params, "uri"))
+            self.cache.remove_stale(method, declared_member(params, "uri"))
         if self.caller is not None:
-            self.caller.notified(method, params)
+            self.caller.note_notification(method, params)
 
     def wire_feature(self) -> "WireFeature | None":
         return None if self.caller is None else self.caller.wire_feature()
@@ -344,7 +340,7 @@ class ClientRuntime(HandlerSet):
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self._notify(spec, params)
 
-    def peer_declared(self) -> Mapping[str, Any]:
+    def peer_capabilities(self) -> Mapping[str, Any]:
         return self.endpoint.connection.declared["server"]
 
     def peer_info(self) -> Mapping[str, Any] | None:
@@ -355,24 +351,24 @@ class ClientRuntime(HandlerSet):
         result = await request(spec, params, options)
         if isinstance(result, spec.results[0]) or not asks(spec, result):
             return result
-        given = spec.params.from_wire({}) if params is None else params
+        params = spec.params.from_wire({}) if params is None else params
 
-        async def again(answered: Any) -> Any:
+        async def repeat(answered: Any) -> Any:
             return await request(spec, answered, options)
 
-        return await self.connection.complete(spec, given, result, again)
+        return await self.connection.complete(spec, params, result, repeat)
 
     async def answer(self, method: str, params: Any) -> Any:
         spec, name = self.owner.INPUT_REQUESTS[method]
-        handler = self.bound(self.revision).get(method) or getattr(self.owner, name)
-        given = spec.params() if params is None else params
-        answer = await handler(given)
+        handler = self.handlers_for(self.revision).get(method) or getattr(self.owner, name)
+        params = spec.params() if params is None else params
+        answer = await handler(params)
         if method != _ELICIT or not isinstance(answer, WireModel):
             return answer
-        from ..core.forms import as_asked
+        from ..core.forms import fit_answer
 
-        asked: JSONObject = given.to_wire()
-        return type(answer).from_wire(as_asked(answer.to_wire(), asked, asked))
+        asked: JSONObject = params.to_wire()
+        return type(answer).from_wire(fit_answer(answer.to_wire(), asked, asked))
 
 
 class ClientBase(Peer, Handlers):
@@ -387,27 +383,27 @@ class ClientBase(Peer, Handlers):
 
     @property
     def revision(self) -> str:
-        """The revision that was agreed on with the server; the client's own before that."""
+        """The revision agreed on with the server; before that, the client's own."""
         return self.__mcp_runtime__.revision
 
     @property
     def cache(self) -> "Cache | None":
-        """The results that the server says may be kept; none are kept without a cache.
+        """A cache for results that the server allows to be kept; None disables caching.
 
-        Setting it raises `LocalError` in a revision that has no hints for caches.
+        Setting it raises `LocalError` in a revision without cache hints.
         """
         return self.__mcp_runtime__.cache
 
     @cache.setter
     def cache(self, cache: "Cache | None") -> None:
-        results: list[Any] = [one.results[0] for one in self.TABLE.requests.values()]
-        if not any("ttl_ms" in one.__pydantic_fields__ for one in results):
-            raise LocalError(f"results say nothing about caches in revision {self.TABLE.revision}")
+        results: list[Any] = [spec.results[0] for spec in self.TABLE.requests.values()]
+        if not any("ttl_ms" in result.__pydantic_fields__ for result in results):
+            raise LocalError(f"revision {self.TABLE.revision} has no cache hints in results")
         self.__mcp_runtime__.cache = cache
 
     @property
     def negotiated(self) -> NegotiatedRevision:
-        """The revision that was agreed on, and its era; spares the next connection the probe.
+        """The agreed revision and its era; spares the next connection the probe.
 
         Raises `LocalError` before the client is connected.
         """

@@ -1,4 +1,4 @@
-"""A cache of what servers say may be kept (2026-07-28, server/utilities/caching)."""
+"""A cache of results that servers allow to be kept (2026-07-28, server/utilities/caching)."""
 
 from collections.abc import Awaitable, Callable
 from time import monotonic
@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, json_text
-from ..core.models.base import declared
+from ..core.models.base import declared_member
 from ..core.spec import AnyRequest
 from ..core.subscriptions import RESOURCE_UPDATED
 
@@ -17,12 +17,12 @@ _STALE: Final = {
     "notifications/resources/list_changed": ("resources/list", "resources/templates/list"),
     RESOURCE_UPDATED: (_READ,),
 }
-# Members of a request that answers the server: they do not follow from what is asked.
+# Members that answer the server: they do not follow from the request.
 _ANSWERS: Final = {"inputResponses", "requestState"}
 
 _LARGEST: Final = 8 * 1024 * 1024
 
-# No hint holds for longer; milliseconds.
+# The longest lifetime, whatever the hint; milliseconds.
 _LONGEST: Final = 24 * 60 * 60 * 1000
 
 
@@ -32,24 +32,25 @@ class _Key(NamedTuple):
     params: bytes
     uri: str | None
     owner: object
-    """What stands for the connection that a private result is for; None for a public one."""
+    """Identifies the connection of a private result; None for a public one."""
 
 
-class _Kept(NamedTuple):
+class _Entry(NamedTuple):
     until: float
     result: bytes
 
 
 class Cache:
-    """Results that are fresh, for `client.cache`; those kept longest make room for new ones.
+    """Fresh results, for `client.cache`; the oldest make room for new ones.
 
-    Clients of one server may share a cache: they share what the server calls public. What is
-    private is only for the connection that asked for it. `max_bytes` is the size of all results.
+    Clients of one server may share a cache: they share results that the server calls public. A
+    private result is only for the connection that asked for it. `max_bytes` is the size of all
+    results.
     """
 
     def __init__(self, max_bytes: int = _LARGEST) -> None:
         self._max_bytes = max_bytes
-        self._kept: dict[_Key, _Kept] = {}
+        self._kept: dict[_Key, _Entry] = {}
         self._size = 0
         self._changes = 0
 
@@ -72,18 +73,18 @@ class Cache:
         try:
             received = await request()
         except McpError:
-            # A cursor that is refused is of a list that is there no more.
+            # A refused cursor belongs to a list that no longer exists.
             if "cursor" in given:
                 self.clear(spec.method)
             raise
-        seconds = min(declared(received, "ttl_ms") or 0, _LONGEST) / 1000
-        # What was on its way when something changed may be from before that.
+        seconds = min(declared_member(received, "ttl_ms") or 0, _LONGEST) / 1000
+        # A result sent before a change may be outdated.
         if seconds > 0 and changes == self._changes:
             key = public if received.cache_scope == "public" else private
-            self._keep(key, _Kept(monotonic() + seconds, received.to_json()))
+            self._keep(key, _Entry(monotonic() + seconds, received.to_json()))
         return received
 
-    def _keep(self, key: _Key, kept: _Kept) -> None:
+    def _keep(self, key: _Key, kept: _Entry) -> None:
         self._drop(key)
         self._kept[key] = kept
         self._size += _size(key, kept)
@@ -95,18 +96,17 @@ class Cache:
         if kept is not None:
             self._size -= _size(key, kept)
 
-    def changed(self, notification: str, uri: str | None) -> None:
-        """Drop what a notification makes stale."""
+    def remove_stale(self, notification: str, uri: str | None) -> None:
         for method in _STALE.get(notification, ()):
             self.clear(method, uri)
 
     def clear(self, method: str | None = None, uri: str | None = None) -> None:
-        """Drop all results, or those of a method, or of a resource and what it is a part of."""
+        """Drop all results, or those of a method, or those that contain a resource."""
         self._changes += 1
         for key in list(self._kept):
             if method in (None, key.method) and (uri is None or uri.startswith(key.uri or "")):
                 self._drop(key)
 
 
-def _size(key: _Key, kept: _Kept) -> int:
+def _size(key: _Key, kept: _Entry) -> int:
     return len(key.params) + len(kept.result)

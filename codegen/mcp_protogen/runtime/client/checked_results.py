@@ -1,4 +1,4 @@
-"""Clients that check the structured results of tools against the tools' output schemas.
+"""Clients that check structured tool results against the tools' output schemas.
 
 2025-11-25, server/tools, "Output Schema": clients SHOULD.
 """
@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, Unpack, cast
 from ..connection import Pending
 from ..core.connection_errors import Disconnected, RequestTimeout
 from ..core.errors import InvalidAnswer, ProtocolError
-from ..core.models.base import declared, has_failed
+from ..core.models.base import declared_member, has_failed
 from ..core.options import CallOptions
 from ..core.recent_names import RecentNames, is_too_large
 from ..core.schema_validation import Check, checker
@@ -37,10 +37,10 @@ class KnownTools:
         self._changes = 0
 
     async def begin(self, name: str, options: CallOptions) -> tuple[Pending, bool]:
-        """Return what has the time of a call of a tool, and whether that was listed for it."""
+        """Return the time budget of a call, and whether the tool was listed for it."""
         runtime = self._client.__mcp_runtime__
-        if runtime.tool_lists_changed != self._changes:
-            self.checks, self._changes = RecentNames(), runtime.tool_lists_changed
+        if runtime.tool_list_changes != self._changes:
+            self.checks, self._changes = RecentNames(), runtime.tool_list_changes
         spec = self._client.TABLE.requests[_CALL]
         patience = runtime.endpoint.options.patience(spec, options)
         call = Pending(spec, patience, progress=False, now=_now())
@@ -49,8 +49,8 @@ class KnownTools:
             await self.is_listed(name, call)
         return call, is_new
 
-    async def hold(self, name: str, result: Any, call: Pending | None) -> None:
-        """Raise `InvalidAnswer` for an unfit result; `call` has time to list the tools again."""
+    async def check_result(self, name: str, result: Any, call: Pending | None) -> None:
+        """Raise `InvalidAnswer` for an invalid result; `call` has time to list the tools again."""
         try:
             self._check(name, result)
         except InvalidAnswer as unfit:
@@ -68,14 +68,14 @@ class KnownTools:
             self._check(name, result)
 
     async def is_listed(self, name: str, call: Pending) -> bool:
-        """Learn a tool in the time of a call of it, and return whether it is there."""
+        """List the tools within the time of a call; return whether the tool is there."""
         try:
             async with timeout_at(call.due):
                 async for tool in self._client.iter_tools():
                     if tool.name == name:
                         return name in self.checks
         except ProtocolError as error:
-            # The call itself need not suffer for it.
+            # The call itself need not fail.
             _log.warning("results are not checked, because the tools cannot be listed: %s", error)
         except TimeoutError:
             raise RequestTimeout(call.spec.method, call.seconds) from None
@@ -83,7 +83,7 @@ class KnownTools:
 
     def learn(self, listed: Any) -> None:
         for tool in listed.tools:
-            schema: Mapping[str, Any] | None = declared(tool, "output_schema")
+            schema: Mapping[str, Any] | None = declared_member(tool, "output_schema")
             check = None if schema is None else _usable(tool.name, schema)
             self.checks.learn(tool.name, check, schema if check else None)
 
@@ -93,14 +93,18 @@ class KnownTools:
             return
         at = "/result/structuredContent"
         if not has_data(result):
-            raise InvalidAnswer(f"the tool {name} has an output schema", [(at, "Field required")])
+            raise InvalidAnswer(
+                f"the result of {name} has no structured content, which its output schema "
+                "requires",
+                [(at, "Field required")],
+            )
         found = check(result.data)
         if found:
             problems = [(at + pointer, message) for pointer, message in found]
-            raise InvalidAnswer(f"the result of {name} does not fit its schema", problems)
+            raise InvalidAnswer(f"the result of {name} does not fit its output schema", problems)
 
 
-def known_tools(client: object) -> KnownTools:
+def find_known_tools(client: object) -> KnownTools:
     # A user's __init__ need not call ours.
     known: KnownTools = client.__dict__.setdefault(_KNOWN, KnownTools(client))
     return known
@@ -109,19 +113,18 @@ def known_tools(client: object) -> KnownTools:
 class CheckedResults:
     """A mixin that checks the results of tools: `class Mine(CheckedResults, mcp.Client)`.
 
-    It needs the package jsonschema. A result that does not fit raises `InvalidAnswer`. The client
-    lists the tools again before it calls one that it does not know, and after a result that does
-    not fit or a notification, because the schema may have changed; the timeout of the call includes
-    this. A schema that cannot be used is ignored, and so is a pattern that cannot be matched in
-    linear time, such as one with look-around; the log says so.
+    It needs the package jsonschema. An invalid result raises `InvalidAnswer`. The client lists the
+    tools before it calls an unknown one, after an invalid result, and after a notification, because
+    the schema may have changed; the timeout of the call includes this. An unusable schema is
+    ignored, and so is a pattern that cannot be matched in linear time, such as one with
+    look-around; the log warns.
     """
 
     async def request(
         self, spec: RequestSpec[P, R, Any], params: P | None, **options: Unpack[CallOptions]
     ) -> R:
-        """Send a request, and check the result if it is a tool's; see `Peer.request`."""
         client = cast(ClientBase, super())
-        known = known_tools(self)
+        known = find_known_tools(self)
         if spec.method != _CALL:
             result = await client.request(spec, params, **options)
             if spec.method == _LIST:
@@ -132,10 +135,10 @@ class CheckedResults:
         if is_new:
             if name not in known.checks:
                 known.checks.learn(name, None, None)
-            options = {**options, **call.left(_now())}
+            options = {**options, **call.remaining_options(_now())}
         result = await client.request(spec, params, **options)
         if isinstance(result, spec.results[0]):
-            await known.hold(name, result, None if is_new else call)
+            await known.check_result(name, result, None if is_new else call)
         return result
 
 

@@ -1,4 +1,4 @@
-"""Connecting to all servers of a configuration file, such as the `mcp.json` of a host."""
+"""Connections to all servers of a configuration file, such as the `mcp.json` of a host."""
 
 import os
 import re
@@ -25,7 +25,7 @@ from typing import (
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from ..core.connection_errors import Disconnected
-from ..core.errors import ProtocolError, escaped
+from ..core.errors import ProtocolError, escape_step
 from ..core.json import is_array, is_object
 from ..core.models.validation_errors import problems
 from ..core.options import CallOptions, Options
@@ -45,19 +45,19 @@ _log: Final = getLogger(__name__)
 _CALL: Final = "tools/call"
 _SEPARATOR: Final = "_"
 _NOTHING: Final[Mapping[str, str]] = {}
-_OF_ZED: Final = "context_servers"
-_MEMBERS: Final = ("mcpServers", "servers", _OF_ZED)
-"""Where hosts have the servers: most, VS Code, and Zed (zed.dev/docs/ai/mcp)."""
+_ZED_MEMBER: Final = "context_servers"
+_MEMBERS: Final = ("mcpServers", "servers", _ZED_MEMBER)
+"""The member with the servers: in most hosts, in VS Code, and in Zed (zed.dev/docs/ai/mcp)."""
 
 # Hosts have others, such as `${command:id}`, which only they can fill in.
 _PLACEHOLDER: Final = re.compile(
     r"\$\{(?:input:(?P<input>[^}]+)|(?:env:)?(?P<name>[A-Za-z_]\w*)(?::-(?P<default>[^}]*))?"
     r"|[^}]*)\}"
 )
-_OF_EDITORS: Final = (".vscode", ".cursor")
+_EDITOR_FOLDERS: Final = (".vscode", ".cursor")
 
 Config: TypeAlias = str | PathLike[str] | Mapping[str, Any]
-"""A file, or the decoded JSON of one."""
+"""A file, or its decoded JSON."""
 
 
 class ConfigOptions(TypedDict, total=False):
@@ -68,7 +68,6 @@ class ConfigOptions(TypedDict, total=False):
 
 
 def _as_texts(value: Any) -> Any:
-    """Return numbers and booleans as JSON spells them, and leave out null."""
     if is_object(value):
         return {name: _as_texts(text) for name, text in value.items() if text is not None}
     if is_array(value):
@@ -84,7 +83,6 @@ class ConfigError(ValueError):
 
 
 class _Entry(BaseModel):
-    """One server; hosts have more there."""
 
     model_config = ConfigDict(strict=True)
 
@@ -103,22 +101,22 @@ class _Entry(BaseModel):
 
     @property
     def address(self) -> str | None:
-        """The URL, which Gemini CLI and Windsurf call otherwise.
+        """The URL; Gemini CLI and Windsurf have other names for it.
 
         geminicli.com/docs/tools/mcp-server, docs.windsurf.com/windsurf/cascade/mcp
         """
         return self.http_url or self.server_url or self.url
 
 
-class _Found(NamedTuple):
+class _LocatedEntry(NamedTuple):
     at: str
     entry: _Entry
 
 
 class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
-    """The clients of several servers by name, and the tools of all of them under longer names.
+    """The clients of several servers by name, and all their tools under prefixed names.
 
-    The name of a tool is that of its server, the separator, and the name it has there.
+    The name of a tool is that of its server, the separator, and its own name.
     """
 
     def __init__(self, clients: Mapping[str, C_co], separator: str) -> None:
@@ -137,21 +135,23 @@ class Servers(Mapping[str, C_co], Generic[C_co, ToolT, ResultT]):
     async def call_tool(
         self, name: str, arguments: Mapping[str, Any] | None = None, **options: Unpack[CallOptions]
     ) -> ResultT:
-        """Call a tool by its longer name; raise `LookupError` if there is no server for it."""
+        """Call a tool by its prefixed name; raise `LookupError` for an unknown server."""
         for server, client in self._clients.items():
             prefix = server + self._separator
             if name.startswith(prefix):
                 spec = client.TABLE.requests[_CALL]
-                given = {} if arguments is None else {"arguments": dict(arguments)}
-                params = spec.params(name=name.removeprefix(prefix), **given)
+                members = {} if arguments is None else {"arguments": dict(arguments)}
+                params = spec.params(name=name.removeprefix(prefix), **members)
                 result: ResultT = await client.request(spec, params, **options)
                 return result
-        raise LookupError(f"no server for the tool {name}; there are {', '.join(self)}")
+        raise LookupError(
+            f"the tool {name} must begin with the name of a server: {', '.join(self)}"
+        )
 
     async def iter_tools(self, **options: Unpack[CallOptions]) -> AsyncIterator[ToolT]:
-        """Yield the tools of all servers that have some, under their longer names."""
+        """Yield the tools of all servers under their prefixed names."""
         for server, client in self._clients.items():
-            if "tools" not in client.__mcp_runtime__.peer_declared():
+            if "tools" not in client.__mcp_runtime__.peer_capabilities():
                 continue
             listing: Any = client
             async for tool in listing.iter_tools(**options):
@@ -189,21 +189,20 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         inputs: Mapping[str, str] = _NOTHING,
         **settings: Unpack[ConfigOptions],
     ) -> AbstractAsyncContextManager[Servers[Any, Any, Any]]:
-        """Connect to all servers of a file, or of what was read from one.
+        """Connect to all servers of a file, or of its decoded JSON.
 
-        Each gets a client of its own, the plain one of the package's newest revision or what
-        `client` makes, and speaks its own revision. `skip_failed` leaves out a server that does not
-        start, and logs why. `inputs` are for what hosts ask their users, `${input:…}`. `auth`
-        authorizes requests over HTTP, as in `open_http`, unless headers of the server do.
-
-        Raises `ConfigError`, with the file, the JSON pointer and the server, and `OSError` if the
-        file cannot be read.
+        Each gets its own client, made by `client` or the plain one of the package's newest
+        revision, and speaks its own revision. `skip_failed` logs a server that does not start, and
+        leaves it out. `inputs` are for values that hosts ask their users, `${input:…}`. `auth`
+        authorizes requests over HTTP, as in `open_http`, unless headers of the server do. Raises
+        `ConfigError`, with the file, the JSON pointer and the server, and `OSError` if the file
+        cannot be read.
         """
         source = _Source(config, inputs)
         entries = dict(source.servers())
         _check_names(source.name, entries, settings.get("separator", _SEPARATOR))
-        make = client or self.newest().Client
-        return self._connected(entries, make, **settings)
+        make_client = client or self.newest().Client
+        return self._connect_servers(entries, make_client, **settings)
 
     def opener(
         self,
@@ -215,27 +214,27 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         auth: Any = None,
         stderr: StandardError = None,
     ) -> Opener:
-        """Return what opens connections to one server of a file, or of what was read from one.
+        """Return an opener of connections to one server of a file, or of its decoded JSON.
 
         `stderr` is that of `stdio_client`, for a server that is a program. Raises `ConfigError` and
-        `OSError` as above, also where there is no server of that name.
+        `OSError` like `connect_config`, also for an unknown name.
         """
         source = _Source(config, inputs)
-        found = dict(source.servers(name))
+        entries = dict(source.servers(name))
         if name in source.disabled:
             raise ConfigError(
                 f"{source.disabled[name]}: the server {name} is disabled; enable it there"
             )
-        if name not in found:
+        if name not in entries:
             names = ", ".join([*source.others, *(f"{off} (disabled)" for off in source.disabled)])
-            raise ConfigError(f"{source.name}: no server {name}; there are {names}")
-        return self._opener(found[name].entry, auth, stderr)
+            raise ConfigError(f"{source.name}: unknown server {name}; the servers are {names}")
+        return self._opener(entries[name].entry, auth, stderr)
 
     @asynccontextmanager
-    async def _connected(
+    async def _connect_servers(
         self,
-        entries: Mapping[str, _Found],
-        make: Callable[[], ClientBase],
+        entries: Mapping[str, _LocatedEntry],
+        make_client: Callable[[], ClientBase],
         separator: str = _SEPARATOR,
         skip_failed: bool = False,
         options: Options = USUAL,
@@ -244,40 +243,41 @@ class ConnectConfig(Connector[C_co], Generic[C_co, ToolT, ResultT]):
         revisions = self.package.REVISIONS
         clients: dict[str, ClientBase] = {}
 
-        async def start(name: str, found: _Found) -> None:
+        async def start(name: str, located: _LocatedEntry) -> None:
             try:
-                opener = self._opener(found.entry, auth)
-                connecting = self.through(opener, (make(),), revisions=revisions, options=options)
+                opener = self._opener(located.entry, auth)
+                connecting = self.connection_through(
+                    opener, (make_client(),), revisions=revisions, options=options
+                )
                 clients[name] = await stack.enter_async_context(connecting)
             except (Disconnected, ImportError, ProtocolError, ValueError) as error:
-                problem = f"{found.at}: the server {name} does not start: {error}"
+                problem = f"{located.at}: the server {name} does not start: {error}"
                 if not skip_failed:
                     raise ConfigError(problem) from error
                 _log.warning("%s", problem)
 
         async with AsyncExitStack() as stack:
-            await together(start(name, found) for name, found in entries.items())
-            # In the order of the file, whichever was the first to answer.
+            await together(start(name, located) for name, located in entries.items())
+            # In the order of the file, not of the answers.
             yield Servers({name: clients[name] for name in entries if name in clients}, separator)
 
     def _opener(self, entry: _Entry, auth: Any, stderr: StandardError = None) -> Opener:
         if entry.address:
-            own = "authorization" in map(str.lower, entry.headers)
-            auth = None if own else auth
-            return self.part("open_http", entry.address, headers=entry.headers, auth=auth)
+            has_own = "authorization" in map(str.lower, entry.headers)
+            auth = None if has_own else auth
+            return self.make_opener("open_http", entry.address, headers=entry.headers, auth=auth)
         words = [entry.command, *entry.args]
-        return self.part("stdio_client", words, cwd=entry.cwd, env=entry.env, stderr=stderr)
+        return self.make_opener("stdio_client", words, cwd=entry.cwd, env=entry.env, stderr=stderr)
 
 
 class _Source:
     def __init__(self, config: Config, inputs: Mapping[str, str]) -> None:
         self.name = "the configuration"
         self.disabled: dict[str, str] = {}
-        """The places of disabled servers, by name."""
         self.others: list[str] = []
         self._config: Any = config
         self._folder = Path()
-        self._known = {"userHome": os.path.expanduser("~"), "pathSeparator": os.sep, "/": os.sep}
+        self._values = {"userHome": os.path.expanduser("~"), "pathSeparator": os.sep, "/": os.sep}
         if not isinstance(config, Mapping):
             self.name = os.fspath(config)
             try:
@@ -285,19 +285,21 @@ class _Source:
             except ValueError as error:
                 raise ConfigError(f"{self.name} is not JSON: {error}") from None
             folder = Path(config).absolute().parent
-            self._folder = folder.parent if folder.name in _OF_EDITORS else folder
-            self._known["workspaceFolder"] = str(self._folder)
-            self._known["workspaceFolderBasename"] = self._folder.name
-        self._inputs = {**_proposed(self._config), **inputs}
+            self._folder = folder.parent if folder.name in _EDITOR_FOLDERS else folder
+            self._values["workspaceFolder"] = str(self._folder)
+            self._values["workspaceFolderBasename"] = self._folder.name
+        self._inputs = {**_default_inputs(self._config), **inputs}
 
-    def servers(self, only: str | None = None) -> Iterator[tuple[str, _Found]]:
-        """Yield all servers, or one: mistakes in the others do not matter."""
+    def servers(self, only: str | None = None) -> Iterator[tuple[str, _LocatedEntry]]:
+        """Yield all servers, or only one, ignoring mistakes in the others."""
         config = self._config
         members = [name for name in _MEMBERS if is_object(config) and is_object(config.get(name))]
         if not members:
-            raise ConfigError(f"{self.name}: there is no object {' or '.join(_MEMBERS)}")
+            raise ConfigError(
+                f"{self.name}: add an object {' or '.join(_MEMBERS)} with the servers"
+            )
         for name, given in config[members[0]].items():
-            at = f"{self.name}#/{members[0]}/{escaped(name)}"
+            at = f"{self.name}#/{members[0]}/{escape_step(name)}"
             if is_object(given) and (
                 given.get("disabled") is True or given.get("enabled") is False
             ):
@@ -310,54 +312,54 @@ class _Source:
                 entry = _Entry.model_validate(_without_nulls(given))
             except ValidationError as error:
                 pointer, message = problems(error, given)[0]
-                raise ConfigError(f"{at}{pointer}: of the server {name}: {message}") from None
-            # What Zed has no more of than settings belongs to an extension, which it starts itself.
-            if members[0] == _OF_ZED and not (entry.address or entry.command):
+                raise ConfigError(f"{at}{pointer}: the server {name}: {message}") from None
+            # In Zed, an entry with only settings belongs to an extension, which starts the server.
+            if members[0] == _ZED_MEMBER and not (entry.address or entry.command):
                 continue
             if bool(entry.address) is bool(entry.command):
-                raise ConfigError(f"{at}: the server {name} needs either a command or a url")
+                raise ConfigError(f"{at}: the server {name} needs either `command` or `url`")
             filled = _Entry.model_construct(
-                **self._filled(entry.model_dump(by_alias=True), at, name)
+                **self._fill_in(entry.model_dump(by_alias=True), at, name)
             )
             if filled.env_file is not None:
-                filled.env = {**self._variables(filled.env_file, at, name), **filled.env}
-            yield name, _Found(at, filled)
+                filled.env = {**self._read_env_file(filled.env_file, at, name), **filled.env}
+            yield name, _LocatedEntry(at, filled)
 
-    def _variables(self, file: str, at: str, server: str) -> dict[str, str]:
+    def _read_env_file(self, file: str, at: str, server: str) -> dict[str, str]:
         try:
             return read_variables((self._folder / file).read_text("utf-8-sig"))
         except (OSError, ValueError) as error:
             problem = getattr(error, "strerror", None) or error
             raise ConfigError(f"{at}/envFile: {file} of the server {server}: {problem}") from None
 
-    def _filled(self, value: Any, at: str, server: str) -> Any:
-        """Return a value with texts in place of `${NAME}` and the like."""
-
-        def text(found: re.Match[str]) -> str:
-            known = self._known.get(found[0][2:-1])
-            if known is None:
-                known, problem = self._asked_for(found)
-                if known is None:
-                    raise ConfigError(f"{at}: {found[0]} of the server {server}: {problem}")
-            return known
+    def _fill_in(self, value: Any, at: str, server: str) -> Any:
+        def replace(placeholder: re.Match[str]) -> str:
+            text = self._values.get(placeholder[0][2:-1])
+            if text is None:
+                text, problem = self._look_up(placeholder)
+                if text is None:
+                    raise ConfigError(f"{at}: {placeholder[0]} of the server {server}: {problem}")
+            return text
 
         if isinstance(value, str):
-            return _PLACEHOLDER.sub(text, value)
+            return _PLACEHOLDER.sub(replace, value)
         if is_object(value):
             return {
-                key: self._filled(one, f"{at}/{escaped(key)}", server) for key, one in value.items()
+                key: self._fill_in(member, f"{at}/{escape_step(key)}", server)
+                for key, member in value.items()
             }
         if is_array(value):
-            return [self._filled(one, f"{at}/{place}", server) for place, one in enumerate(value)]
+            return [
+                self._fill_in(item, f"{at}/{place}", server) for place, item in enumerate(value)
+            ]
         return value
 
-    def _asked_for(self, found: re.Match[str]) -> tuple[str | None, str]:
-        """Return what a placeholder stands for, or None and why there is nothing."""
-        if found["input"] is not None:
-            cure = f'give inputs={{"{found["input"]}": …}}'
-            return self._inputs.get(found["input"]), f"there is no such input: {cure}"
-        if found["name"] is not None:
-            return os.environ.get(found["name"], found["default"]), "there is no such variable"
+    def _look_up(self, placeholder: re.Match[str]) -> tuple[str | None, str]:
+        key, name, default = placeholder.groups()
+        if key is not None:
+            return self._inputs.get(key), f'the input has no value: give inputs={{"{key}": …}}'
+        if name is not None:
+            return os.environ.get(name, default), "the environment variable is not set"
         return None, "only a host can fill it in"
 
 
@@ -367,21 +369,22 @@ def _without_nulls(given: Any) -> Any:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _proposed(config: Any) -> dict[str, str]:
-    """Return what the file proposes for inputs of users."""
-    listed = config.get("inputs") if is_object(config) else None
+def _default_inputs(config: Any) -> dict[str, str]:
+    inputs = config.get("inputs") if is_object(config) else None
     return {
-        one["id"]: one["default"]
-        for one in (listed if is_array(listed) else ())
-        if is_object(one) and isinstance(one.get("id"), str) and isinstance(one.get("default"), str)
+        entry["id"]: entry["default"]
+        for entry in (inputs if is_array(inputs) else ())
+        if is_object(entry)
+        and isinstance(entry.get("id"), str)
+        and isinstance(entry.get("default"), str)
     }
 
 
 def _check_names(source: str, names: Mapping[str, Any], separator: str) -> None:
-    """Raise `ConfigError` if the longer name of a tool could be one of two servers."""
-    for one, other in permutations(names, 2):
-        if (other + separator).startswith(one + separator):
+    """Raise `ConfigError` if a prefixed tool name could belong to two servers."""
+    for name, other_name in permutations(names, 2):
+        if (other_name + separator).startswith(name + separator):
             raise ConfigError(
-                f"{source}: tools of the servers {one} and {other} could have the same name;"
+                f"{source}: tools of the servers {name} and {other_name} could have the same name;"
                 f" give another separator than {separator!r}"
             )

@@ -1,11 +1,11 @@
-"""The text of configuration files as editors write it: JSON with comments, and variables."""
+"""The text of configuration files: JSON with comments, and `.env` files."""
 
 import re
 from typing import Any, Final
 
 from ..core.json import read_json
 
-# Texts are matched too, or what looks like a comment in them would be taken out.
+# Texts are matched too, or text that looks like a comment would be removed from them.
 _TEXT: Final = r'(?P<text>"(?:[^"\\]|\\.)*")'
 _COMMENT: Final = re.compile(rf"{_TEXT}|//[^\n]*|/\*.*?\*/", re.DOTALL)
 _LAST_COMMA: Final = re.compile(rf"{_TEXT}|,(?=\s*[}}\]])", re.DOTALL)
@@ -22,17 +22,17 @@ _ESCAPED: Final = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 
 def read_commented(text: str) -> Any:
-    """Read JSON that may have comments, and commas after the last members; raise `ValueError`."""
+    """Read JSON that may have comments and trailing commas; raise `ValueError`."""
 
     def blank(found: re.Match[str]) -> str:
-        # An error that is reported later is still at its place.
+        # Blanks keep the places of later errors.
         return found["text"] or re.sub(r"[^\n]", " ", found[0])
 
     return read_json(_LAST_COMMA.sub(blank, _COMMENT.sub(blank, text)))
 
 
 def read_variables(text: str) -> dict[str, str]:
-    """Read lines of `NAME=value`, as `.env` files have them; raise `ValueError` with the line."""
+    """Read lines of `NAME=value`, as in `.env` files; raise `ValueError` with the line."""
     variables: dict[str, str] = {}
     for number, line in enumerate(text.split("\n"), 1):
         stripped = line.strip()

@@ -1,4 +1,4 @@
-"""Connecting: find out which revision to speak, and speak it until the end."""
+"""Connecting: negotiate a revision, and speak it until the end."""
 
 import asyncio
 from asyncio import CancelledError
@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 from pydantic_core import to_json
 
 from ..connection import INITIALIZED, Connection
-from ..core.connection_errors import NO_STRAYS, Disconnected, RequestTimeout, explained, in_answer
+from ..core.connection_errors import (
+    NO_STRAYS,
+    Disconnected,
+    RequestTimeout,
+    explain_error,
+    in_answer,
+)
 from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError, RequestId
 from ..core.json import is_object
 from ..core.options import Options
@@ -58,16 +64,15 @@ Connecting: TypeAlias = AbstractAsyncContextManager[C]
 """A connection that is open inside `async with`."""
 
 _log: Final = getLogger(__name__)
-# How long the last lines of a broken connection may take, in seconds.
+# The time for the last lines of a broken connection, in seconds.
 _LAST_WORDS: Final = 0.2
 USUAL: Final = Options()
 
-# How long a server that is replaced may take to end before it gets a signal, in seconds.
+# The time for a replaced server to end before it gets a signal, in seconds.
 _ENDING: Final = 0.5
 
 
 class RevisionModule(Protocol[C_co]):
-    """The module of one revision in a generated package."""
 
     __name__: str
 
@@ -76,7 +81,6 @@ class RevisionModule(Protocol[C_co]):
 
 
 class ConnectOptions(TypedDict, total=False):
-    """The options of a connection; see `connect`."""
 
     revisions: Iterable[Revision] | None
     options: Options
@@ -84,7 +88,7 @@ class ConnectOptions(TypedDict, total=False):
 
 
 class Connector(Generic[Newest]):
-    """Connects with the plain client of the newest revision, without another one."""
+    """Connects by default with the plain client of the package's newest revision."""
 
     def __init__(self, package: str) -> None:
         self.package: Final = load_generated(package)
@@ -94,7 +98,7 @@ class Connector(Generic[Newest]):
         module: RevisionModule[Any] = newest.load()
         return module
 
-    def through(
+    def connection_through(
         self,
         open: Opener,
         clients: Sequence[ClientBase],
@@ -111,21 +115,20 @@ class Connector(Generic[Newest]):
                 revisions = load_generated(as_.__name__.rpartition(".")[0]).REVISIONS
         for client in clients:
             if not isinstance(client, ClientBase):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"clients follow the target, as objects, and {client!r} is none")
+                raise TypeError(f"clients after the target must be objects, got {client!r}")
         by_revision = {client.TABLE.revision: client for client in clients}
         if len(by_revision) < len(clients):
-            raise ValueError("connect takes one client for a revision at most")
+            raise ValueError("connect takes at most one client for each revision")
         views = RevisionViews(by_revision, revisions, options.on_loss)
-        return connected(views, open, options, negotiated)
+        return open_client(views, open, options, negotiated)
 
-    def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        """Call what makes openers in the package, which says which part it lacks."""
+    def make_opener(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
         opener: Opener = getattr(self.package, name)(*arguments, **options)
         return opener
 
 
 @asynccontextmanager
-async def connected(
+async def open_client(
     views: RevisionViews[ClientBase],
     open: Opener,
     options: Options,
@@ -135,19 +138,19 @@ async def connected(
     try:
         adopted = await negotiator.run(negotiated)
         view = views[adopted.negotiated.revision]
-        if negotiator.mended is not None:
-            from ..messages.mending import lenient
+        if negotiator.repairs is not None:
+            from ..messages.lenient_results import lenient
 
-            view = replace(view, table=lenient(view.table, negotiator.mended))
+            view = replace(view, table=lenient(view.table, negotiator.repairs))
         queue = SendQueue(negotiator.transport, options.max_outgoing)
-        connection = _connection(view, adopted, negotiator.ids, queue, options)
-        connection.mended = negotiator.mended
+        connection = _build_connection(view, adopted, negotiator.ids, queue, options)
+        connection.repairs = negotiator.repairs
         connection.network = getattr(negotiator.transport, "network", None)
         if view.table.extensions and isinstance(negotiator.transport, NamingTransport):
             negotiator.transport.repeat(view.table.names)
         if isinstance(negotiator.transport, WaitingTransport):
             negotiator.transport.wait_within(connection.endpoint.time_left)
-        async with _running(connection, negotiator, queue):
+        async with _run_connection(connection, negotiator, queue):
             await connection.open()
             yield view.handlers
     finally:
@@ -157,8 +160,8 @@ async def connected(
 class Negotiator:
     """A negotiation over one open transport.
 
-    Messages are plain JSON: which models read them is not known yet. A server may ping meanwhile;
-    nothing else is due before its answer (basic/lifecycle, "Initialization").
+    Messages are plain JSON, because the models to read them are not known yet. Meanwhile a server
+    may only ping (basic/lifecycle, "Initialization").
     """
 
     def __init__(self, views: RevisionViews[ClientBase], open: Opener, options: Options) -> None:
@@ -169,14 +172,13 @@ class Negotiator:
         self._limit = asyncio.timeout(None)
         self._within = 0.0
         self._method = ""
-        # The questions that were not answered.
-        self._silences = 0
+        self._unanswered = 0
         self._strays = NO_STRAYS
         self._log = Throttle(_log)
-        self.mended = _loss_report(options)
+        self.repairs = _loss_report(options)
         self.ids = count(1)
         self.left: deque[Received] = deque()
-        """What came after the last answer."""
+        """Input received after the last answer."""
 
     @property
     def transport(self) -> Transport:
@@ -184,7 +186,6 @@ class Negotiator:
         return self._transport
 
     async def run(self, known: NegotiatedRevision | None) -> rules.Adopt:
-        """Open, and ask until there is an agreement; raise what prevents it."""
         transport = await self._connect()
         negotiation = rules.Negotiation(
             self._views.offer,
@@ -217,7 +218,6 @@ class Negotiator:
     async def _connect(self) -> Transport:
         transport = self._transport = await self._open()
         if isinstance(transport, WaitingTransport):
-            # One request is under way at a time.
             transport.wait_within(lambda id: self._time_left)
         return transport
 
@@ -232,7 +232,7 @@ class Negotiator:
         await self.close()
         self.left.clear()
         self._strays = NO_STRAYS
-        self._silences = 0
+        self._unanswered = 0
         await self._connect()
 
     async def close(self) -> None:
@@ -243,7 +243,7 @@ class Negotiator:
     async def _discover(self, version: str, silence_means_old: bool) -> Outcome:
         view, within = self._views[version], self._options.probe_timeout
         if not silence_means_old:
-            # A server may take its time to start, and there is no other way to ask it.
+            # The server may start slowly, and no other request could help.
             usual = self._options.patience(view.table.requests[DISCOVER], {})
             within = min(usual.timeout, usual.max_timeout)
         params = {"_meta": client_envelope(version, view.declared, view.identity)}
@@ -259,10 +259,10 @@ class Negotiator:
                 await self.transport.send([call])
                 return await self._answer(id)
         except TimeoutError:
-            self._silences += 1
+            self._unanswered += 1
             return RequestTimeout(method, within, self._strays, id)
         except OSError as error:
-            # What a process wrote before it ended may still wait to be read.
+            # The last output of an ended process may still wait to be read.
             with suppress(OSError, TimeoutError):
                 async with asyncio.timeout(_LAST_WORDS):
                     await self._answer(id)
@@ -281,16 +281,16 @@ class Negotiator:
 
     async def _read(self, received: Received, id: int) -> Outcome | None:
         if isinstance(received, Unanswered):
-            return explained(received.error, self._strays, id) if received.id == id else None
+            return explain_error(received.error, self._strays, id) if received.id == id else None
         if isinstance(received, Held):
             if received.id == id:
-                self._hold(received.held)
+                self._set_paused(received.held)
             return None
         messages = messages_in(received, self._log)
-        if self.mended is not None and isinstance(received, bytes):
-            from ..messages.mending import mend_messages
+        if self.repairs is not None and isinstance(received, bytes):
+            from ..messages.lenient_results import mend_messages
 
-            messages = mend_messages(messages, received, self.mended)
+            messages = mend_messages(messages, received, self.repairs)
         for message in messages:
             if reading.is_stray(message) and isinstance(received, bytes):
                 self._strays = self._strays.with_line(received)
@@ -298,8 +298,8 @@ class Negotiator:
             if outcome is not None:
                 return outcome
             if isinstance(message, Call) and message.id is not None:
-                early = f"{message.method} came before its time"
-                response = jsonrpc.write_error(message.id, INVALID_REQUEST, early)
+                text = f"{message.method} must follow the answer to {self._method}"
+                response = jsonrpc.write_error(message.id, INVALID_REQUEST, text)
                 if message.method == "ping":
                     response = jsonrpc.write_result(message.id, b"{}")
                 await self.transport.send([response])
@@ -310,7 +310,7 @@ class Negotiator:
             case Response(answered, result, None) if answered == id:
                 return rules.Answered(result)
             case Response(answered, _, dict(refused)):
-                if answered == id or (answered is None and self._is_about_this()):
+                if answered == id or (answered is None and self._answers_current()):
                     return McpError(refused["code"], refused["message"], refused.get("data"))
                 self._note_stray(answered, id, refused["message"])
             case Response(answered):
@@ -321,33 +321,33 @@ class Negotiator:
                 array = InvalidAnswer(
                     "an array cannot answer before a revision is agreed on", id=id
                 )
-                return self._fault(array, id) if id in map(reading.answered, values) else None
+                return self._fault(array, id) if id in map(reading.answered_id, values) else None
             case _:
-                self._log.info("ignored a message before the connection was made")
+                self._log.info("ignored a message before a revision was agreed on")
         return None
 
     def _fault(self, error: RemoteError, id: int) -> RemoteError | None:
-        self._log.warning("the server sent a text that is not a message: %s", error)
+        self._log.warning("the server sent text that is not a message: %s", error)
         if not error.is_answer and error.meant != "message":
             return None
-        if error.id == id or (error.id is None and self._is_about_this()):
-            # No other answer will come.
+        if error.id == id or (error.id is None and self._answers_current()):
             return in_answer(error, self._method)
         self._note_stray(error.id, id, error.message)
         return None
 
-    def _is_about_this(self) -> bool:
-        is_late = self._silences > 0
-        self._silences -= is_late
+    def _answers_current(self) -> bool:
+        # An answer without an id belongs to the oldest request that got none.
+        is_late = self._unanswered > 0
+        self._unanswered -= is_late
         return not is_late
 
     def _note_stray(self, answered: RequestId | None, id: int, text: str = "") -> None:
         if answered is not None:
-            self._silences = max(self._silences - 1, 0)
+            self._unanswered = max(self._unanswered - 1, 0)
         self._strays = self._strays.with_answer(answered, text, [id])
-        self._log.info("ignored an answer to another request than the one that is open")
+        self._log.info("ignored an answer to a request that is not open")
 
-    def _hold(self, held: bool) -> None:
+    def _set_paused(self, held: bool) -> None:
         now = asyncio.get_running_loop().time()
         self._limit.reschedule(None if held else now + self._within)
 
@@ -360,7 +360,7 @@ def _loss_report(options: Options) -> "LossReport | None":
     return LossReport("", "", options.on_loss)
 
 
-def _connection(
+def _build_connection(
     view: RevisionView[ClientBase],
     adopted: rules.Adopt,
     ids: Iterator[int],
@@ -388,27 +388,29 @@ def _connection(
     if not table.era.remembers_client:
         envelope = client_envelope(table.revision, view.declared, view.identity)
         connection.envelope = members(envelope)
-    make: Any = ClientConnection
+    connection_class: Any = ClientConnection
     if view.handlers.TABLE.era is not table.era:
         assert view.adapters is not None
-        make = view.adapters.era_adapter
-    made: ClientConnection = make(view, connection, sink, options, adopted.negotiated, result)
-    client.adopt(made)
-    return made
+        connection_class = view.adapters.era_adapter
+    adapted: ClientConnection = connection_class(
+        view, connection, sink, options, adopted.negotiated, result
+    )
+    client.adopt(adapted)
+    return adapted
 
 
 @asynccontextmanager
-async def _running(
+async def _run_connection(
     client: ClientConnection, negotiator: Negotiator, queue: SendQueue
 ) -> AsyncGenerator[None, None]:
     endpoint, connection = client.endpoint, client.endpoint.connection
 
-    def ended(_: asyncio.Task[None]) -> None:
+    def on_writer_end(_: asyncio.Task[None]) -> None:
         if queue.broken is not None:
             endpoint.abort(queue.broken)
 
     writer = asyncio.create_task(queue.run())
-    writer.add_done_callback(ended)
+    writer.add_done_callback(on_writer_end)
     if connection.state is State.OPEN_PENDING:
         await endpoint.notify(connection.table.notifications[INITIALIZED], None)
         connection.enter(State.OPEN)
@@ -417,7 +419,7 @@ async def _running(
     try:
         yield
     finally:
-        client.ended(monotonic() - begun)
+        client.report_end(monotonic() - begun)
         endpoint.abort(Disconnected("the connection was closed"))
         reader.cancel()
         with suppress(CancelledError):
@@ -428,12 +430,12 @@ async def _running(
 
 
 async def _read(client: ClientConnection, negotiator: Negotiator) -> None:
-    gone = Disconnected("the server closed the connection")
+    end = Disconnected("the server closed the connection")
     try:
         for received in negotiator.left:
             client.take(received)
         await read(negotiator.transport, client)
     except Disconnected as error:
-        gone = error
+        end = error
     finally:
-        client.endpoint.abort(gone)
+        client.endpoint.abort(end)

@@ -1,7 +1,7 @@
-"""What joins a client of one era to a server of the other.
+"""Adapters between a client of one era and a server of the other.
 
-In the handshake era a client says some things once and for all, in the stateless era with each
-request; and changes are reported on single subscriptions, or on streams.
+In the handshake era a client sends its settings once, in the stateless era with each request.
+Changes are reported to single subscriptions, or on streams.
 """
 
 from asyncio import Lock
@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
-from ..core.forms import ELICIT, as_asked
+from ..core.forms import ELICIT, fit_answer
 from ..core.json import JSONObject
-from ..core.models.base import WireModel, declared, validator_of
+from ..core.models.base import WireModel, declared_member, validator_of
 from ..core.options import CallOptions
 from ..core.spec import AnyRequest
 from ..core.subscriptions import LEVELS, Filter, is_change, passes
@@ -30,7 +30,7 @@ from .listen_stream import ACKNOWLEDGED, LISTEN, SUBSCRIBE, UNSUBSCRIBE, ListenS
 _LOG: Final = "notifications/message"
 _SET_LEVEL: Final = "logging/setLevel"
 
-# Until `logging/setLevel` is called a server of the handshake era may choose; this one cannot.
+# Before `logging/setLevel`, a server of the handshake era may choose; here the adapter must.
 _USUAL_LEVEL: Final = "info"
 
 
@@ -43,7 +43,7 @@ class ToHandshake(ClientConnection):
 
     def __init__(self, *agreed: Any) -> None:
         super().__init__(*agreed)
-        self.request = self._adapted
+        self.request = self._send_adapted
         self._declared = self.endpoint.connection.declared["server"]
         self._levels: Counter[str] = Counter()
         self._level_set: str | None = None
@@ -52,14 +52,14 @@ class ToHandshake(ClientConnection):
         self._subscribed: set[str] = set()
         self._ids = count(1)
 
-    async def _adapted(
+    async def _send_adapted(
         self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         if spec.method == "server/discover":
-            return self._discovered(spec)
+            return self._answer_discover(spec)
         if spec.method == LISTEN:
             return await self._listen(params)
-        level: str | None = declared(declared(params, "meta"), "log_level")
+        level: str | None = declared_member(declared_member(params, "meta"), "log_level")
         if level is None or "logging" not in self._declared:
             return await self.endpoint.request(spec, params, options, meta)
         self._levels[level] += 1
@@ -69,19 +69,18 @@ class ToHandshake(ClientConnection):
         finally:
             self._levels[level] -= 1
 
-    def _wanted_level(self) -> str | None:
+    def _lowest_level(self) -> str | None:
         return next((level for level in LEVELS if self._levels[level] > 0), None)
 
     async def _set_level(self) -> None:
         async with self._setting:
-            level = self._wanted_level()
+            level = self._lowest_level()
             if level is not None and level != self._level_set:
-                # Until there is an answer nobody knows.
                 self._level_set = None
                 await self.request_native(_SET_LEVEL, level=level)
                 self._level_set = level
 
-    def _discovered(self, spec: AnyRequest) -> Any:
+    def _answer_discover(self, spec: AnyRequest) -> Any:
         info = self.endpoint.connection.identity.get("server")
         given: JSONObject = {"instructions": self.instructions} if self.instructions else {}
         if info is not None:
@@ -94,37 +93,37 @@ class ToHandshake(ClientConnection):
 
     async def _listen(self, params: Any) -> Any:
         asked = Filter.of(params.notifications.to_wire())
-        wanted = asked.honoured(self._declared)
+        wanted = asked.supported_by(self._declared)
         id = next(self._ids)
-        # Some servers tell of lists although they do not say that they do.
+        # Some servers report changed lists without declaring it.
         self._streams[id] = wanted._replace(lists=asked.lists)
         try:
-            await self._settle()
+            await self._update_subscriptions()
             await self._acknowledge(id, wanted)
             await self.endpoint.until_aborted()
         finally:
             del self._streams[id]
-            # Whoever gives a stream up does not wait for what the server says to that.
-            self.endpoint.tasks.start(self._settled_somehow())
+            # A client that closes a stream does not wait for the server's answers.
+            self.endpoint.tasks.start(self._try_update())
         raise Disconnected("the server closed the connection")
 
-    async def _settle(self) -> None:
+    async def _update_subscriptions(self) -> None:
         async with self._subscribing:
-            wanted = frozenset[str]().union(*(one.uris for one in self._streams.values()))
+            wanted = frozenset[str]().union(*(stream.uris for stream in self._streams.values()))
             for uri in sorted(wanted - self._subscribed):
                 self._subscribed.add(uri)
                 try:
-                    await self.subscription(SUBSCRIBE, uri)
+                    await self.change_subscription(SUBSCRIBE, uri)
                 except ProtocolError:
                     self._subscribed.discard(uri)
                     raise
             for uri in sorted(self._subscribed - wanted):
                 self._subscribed.discard(uri)
-                await self.subscription(UNSUBSCRIBE, uri)
+                await self.change_subscription(UNSUBSCRIBE, uri)
 
-    async def _settled_somehow(self) -> None:
+    async def _try_update(self) -> None:
         with suppress(Disconnected, ProtocolError):
-            await self._settle()
+            await self._update_subscriptions()
 
     async def _acknowledge(self, id: int, wanted: Filter) -> None:
         handler = self.handlers.get(ACKNOWLEDGED)
@@ -135,17 +134,17 @@ class ToHandshake(ClientConnection):
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        self.view.handlers.__mcp_runtime__.notified(method, params)
+        self.view.handlers.__mcp_runtime__.note_notification(method, params)
         handler = self.handlers.get(method)
         if handler is None:
             return None
         if not self.hears_all and method == _LOG:
-            level = self._wanted_level()
+            level = self._lowest_level()
             wanted = level is not None and passes(params.level, level)
             return handler(params) if wanted else None
         if self.hears_all or not is_change(method):
             return handler(params)
-        uri = declared(params, "uri")
+        uri = declared_member(params, "uri")
         streams = [id for id, wanted in self._streams.items() if wanted.wants(method, uri)]
         return self._notify(handler, params, streams)
 
@@ -164,25 +163,24 @@ class ToStateless(ClientConnection):
 
     def __init__(self, view: RevisionView[ClientBase], *others: Any) -> None:
         super().__init__(view, *others)
-        self.request = self._adapted
+        self.request = self._send_adapted
         assert isinstance(view.table, TranslatingTable)
         self._table = view.table
         self._stream = ListenStream(self.endpoint, self._table.wire.requests[LISTEN])
 
     async def open(self) -> None:
-        """Ask for what the client handles: log entries, changes of lists."""
         if _LOG in self.handlers:
             self._set_level(_USUAL_LEVEL)
-        await self._stream.lists(self.handlers)
+        await self._stream.follow_lists(self.handlers)
 
-    async def subscription(self, method: str, uri: str) -> None:
-        await self._stream.subscription(method, uri)
+    async def change_subscription(self, method: str, uri: str) -> None:
+        await self._stream.change_subscription(method, uri)
 
     def _set_level(self, level: str) -> None:
         envelope = client_envelope(self._table.revision, self.view.declared, self.view.identity)
         self.endpoint.connection.envelope = members({**envelope, LOG_LEVEL: level})
 
-    async def _adapted(
+    async def _send_adapted(
         self, spec: AnyRequest, params: Any, options: CallOptions, meta: bytes | None = None
     ) -> Any:
         method = spec.method
@@ -190,8 +188,8 @@ class ToStateless(ClientConnection):
             check(spec, "client", params, self.endpoint.connection.declared)
             if method == _SET_LEVEL:
                 self._set_level(params.level)
-            elif method != "ping":  # There is nothing to keep alive (2026-07-28, changelog).
-                await self.subscription(method, params.uri)
+            elif method != "ping":  # Nothing to keep alive (2026-07-28, changelog).
+                await self.change_subscription(method, params.uri)
             return spec.results[0]()
         result = await self.endpoint.request(spec, params, options, meta)
         plain: type[WireModel] = spec.results[0]
@@ -216,7 +214,7 @@ class ToStateless(ClientConnection):
         method, table = question.method, self._table
         spec, handler = self.view.handlers.TABLE.requests.get(method), self.handlers.get(method)
         if spec is None or handler is None:
-            raise unfit_question(key, f"there is no handler for {method}")
+            raise unfit_question(key, f"the client has no handler for {method}")
         asked: JSONObject = {} if question.params is None else question.params.to_wire()
         params = validator_of(spec.params)(table.carry_in(method, "params", asked))
         self.check_question(key, spec, params)
@@ -225,7 +223,7 @@ class ToStateless(ClientConnection):
             result: WireModel = await handler(params)
             answer = table.carry_out(method, "result", result.to_wire())
             if method == ELICIT:
-                answer = as_asked(answer, asked, params.to_wire())
+                answer = fit_answer(answer, asked, params.to_wire())
             native: type[WireModel] = table.wire.input_requests[method].results[0]
             return native.from_wire(answer)
 
@@ -233,6 +231,6 @@ class ToStateless(ClientConnection):
 
     def on_notification(self, notification: Notification[Any]) -> Awaitable[None] | None:
         method, params = notification.spec.method, notification.params
-        if self._stream.takes(method, params, notification.meta):
+        if self._stream.take_notification(method, params, notification.meta):
             return None
         return super().on_notification(notification)

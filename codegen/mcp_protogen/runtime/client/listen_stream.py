@@ -1,4 +1,4 @@
-"""The listen stream of a client in the stateless era; to change it, a new one replaces it."""
+"""The listen stream of a client in the stateless era; each change opens a new one."""
 
 from asyncio import (
     CancelledError,
@@ -26,7 +26,7 @@ from ..rpc.endpoint import Endpoint
 
 _log: Final = getLogger(__name__)
 
-# Between the end of a stream and the next one, in seconds; doubled each time until a stream lasts.
+# Between the end of a stream and the next one, in seconds; doubled until a stream lasts.
 _PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 _LASTING: Final = 10.0
@@ -38,7 +38,7 @@ UNSUBSCRIBE: Final = "resources/unsubscribe"
 
 
 class ListenStream:
-    """The one listen stream of a connection, for all changes that anybody wants to hear of."""
+    """The one listen stream of a connection, for all requested changes."""
 
     def __init__(self, endpoint: Endpoint, spec: AnyRequest) -> None:
         self._endpoint = endpoint
@@ -50,21 +50,23 @@ class ListenStream:
         self._id: Any = None
         self._pause = _PAUSE
 
-    async def lists(self, methods: Iterable[str]) -> None:
-        wanted = Filter(frozenset(methods)).honoured(self._endpoint.connection.declared["server"])
+    async def follow_lists(self, methods: Iterable[str]) -> None:
+        wanted = Filter(frozenset(methods)).supported_by(
+            self._endpoint.connection.declared["server"]
+        )
         try:
             await self._listen(lambda filter: filter._replace(lists=wanted.lists))
         except (ProtocolError, TimeoutError) as error:
-            _log.warning("the server does not tell of changes of its lists: %s", error)
+            _log.warning("the server does not report changes of its lists: %s", error)
 
-    async def subscription(self, method: str, uri: str) -> None:
-        """Begin or stop to listen for changes of a resource, as `method` says."""
+    async def change_subscription(self, method: str, uri: str) -> None:
+        """Start or stop listening for changes of a resource, depending on `method`."""
         if method != SUBSCRIBE:
             await self._listen(lambda filter: filter._replace(uris=filter.uris - {uri}))
             return
         await self._listen(lambda filter: filter._replace(uris=filter.uris | {uri}))
         if uri not in self._wanted.uris:
-            raise McpError(INVALID_PARAMS, "The server does not tell of changes of this resource")
+            raise McpError(INVALID_PARAMS, "The server does not report changes of this resource")
 
     async def _listen(self, change: Callable[[Filter], Filter]) -> None:
         async with self._changing:
@@ -73,12 +75,12 @@ class ListenStream:
                 return
             task: Task[None] | None = None
             if wanted != Filter():
-                task, wanted = await self._opened(wanted)
+                task, wanted = await self._open_stream(wanted)
             self._wanted, self._task = wanted, task
             if before is not None:
                 before.cancel()
 
-    async def _opened(self, wanted: Filter) -> tuple[Task[None], Filter]:
+    async def _open_stream(self, wanted: Filter) -> tuple[Task[None], Filter]:
         acknowledged = self._acknowledged = get_running_loop().create_future()
         task = self._endpoint.tasks.start(self._stream(wanted, acknowledged))
         try:
@@ -92,7 +94,7 @@ class ListenStream:
 
     async def _stream(self, wanted: Filter, acknowledged: Future[Filter]) -> None:
         params = self._spec.params(notifications=wanted.to_wire())
-        over: Exception = McpError(INTERNAL_ERROR, "the server has ended it")
+        over: Exception = McpError(INTERNAL_ERROR, "the server closed the stream")
         began = get_running_loop().time()
         try:
             await self._endpoint.request(self._spec, params, CallOptions())
@@ -112,17 +114,16 @@ class ListenStream:
             await self._listen_again(over)
 
     async def _listen_again(self, over: Exception) -> None:
-        """Open another stream after the end of one, and report what it may have missed."""
         own = self._task
         while self._task is own:
-            _log.warning("the listen stream has ended, and is opened again: %s", over)
+            _log.warning("the listen stream has ended and is opened again: %s", over)
             await sleep(self._pause)
             self._pause = min(2 * self._pause, _LONGEST_PAUSE)
             async with self._changing:
                 try:
-                    self._task, self._wanted = await self._opened(self._wanted)
+                    self._task, self._wanted = await self._open_stream(self._wanted)
                 except McpError as error:
-                    _log.warning("the server does not tell of changes any more: %s", error)
+                    _log.warning("the server no longer reports changes: %s", error)
                     self._wanted, self._task = Filter(), None
                     return
                 except (ProtocolError, ConnectionError, TimeoutError) as error:
@@ -132,19 +133,24 @@ class ListenStream:
         changes += [(RESOURCE_UPDATED, {"uri": uri}) for uri in sorted(wanted.uris)]
         for method, params in changes:
             spec = table.notifications[method]
-            self._endpoint.notified(Notification(spec, validator_of(spec.params)(params)))
+            self._endpoint.handle_notification(
+                Notification(spec, validator_of(spec.params)(params))
+            )
 
-    def takes(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
-        """Return whether a notification is for the stream itself, or from one that is replaced."""
+    def take_notification(self, method: str, params: WireModel, meta: Mapping[str, Any]) -> bool:
+        """Take a notification, and return whether it needs no handler.
+
+        It needs none if it is for the stream itself, or from a replaced one.
+        """
         stream = meta.get(SUBSCRIPTION_ID)
         new = stream != self._id
         if method != ACKNOWLEDGED:
             return stream is not None and new
         waiting = self._acknowledged
-        # One that was given up may be acknowledged late.
+        # A stream that was given up may be acknowledged late.
         expected = new and self._endpoint.connection.awaits_answer_to(stream)
         if expected and waiting is not None and not waiting.done():
-            # What follows at once belongs to the new stream already.
+            # Notifications that follow at once belong to the new stream.
             self._id = stream
             waiting.set_result(Filter.of(params.to_wire().get("notifications", {})))
         return True

@@ -1,4 +1,4 @@
-"""Connecting to what people have: a command, a file, a URL, or a server in this process."""
+"""Connecting to a command, a file, a URL, or a server in this process."""
 
 import os
 import re
@@ -24,7 +24,7 @@ _URL: Final = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
 
 
 class Connect(Connector[Newest]):
-    """Connects to a server, whatever it is reached by; `connect` of a package."""
+    """Connects to a server by any kind of target; `connect` of a package."""
 
     @overload
     def __call__(
@@ -58,42 +58,39 @@ class Connect(Connector[Newest]):
         as_: RevisionModule[ClientBase] | None = None,
         **settings: Unpack[ConnectOptions],
     ) -> Connecting[ClientBase]:
-        """Connect to `target`, with the one of `clients` whose revision is agreed on.
+        """Connect to `target`, with the client whose revision is agreed on.
 
-        Without a client it is the plain one of the package's newest revision, in all revisions of
-        the package; `as_`, the module of a revision, takes that of another one. The target is a
-        command line or a list (a server as a process; a file of Python runs with this Python), a
-        URL, a server or its class (in memory), or an `Opener`, which may have settings of its own.
-
-        Only the clients' revisions are ever agreed to, or else `revisions`, if these are given. One
-        without a client is translated for the client of the next newer one, or else of the newest;
-        `options.on_loss` gets what cannot be translated. `negotiated` is the `client.negotiated` of
-        an earlier connection to the same server: it spares the probe, and is put aside if it proves
-        wrong.
-
-        Raises `NegotiationError` if there is no common revision, `RemoteError` or `McpError` if the
-        server breaks off the handshake, `RequestTimeout` if it does not answer, `Disconnected` if
-        it cannot be reached, `ValueError` and `TypeError` for wrong arguments, and `ImportError` if
-        the package has no part for such a target. On leaving, calls without an answer raise
-        `Disconnected`, and the transport is closed.
+        The default is the plain client of the package's newest revision, speaking all revisions of
+        the package; `as_`, the module of a revision, selects that of another one. The target is a
+        command line or a list (a server as a process; a Python file runs with this Python), a URL,
+        a server or its class (in memory), or an `Opener`, which may have settings of its own. Only
+        the clients' revisions are agreed to, or `revisions` if given. A revision without a client
+        is translated for the client of the next newer one, or of the newest; `options.on_loss` gets
+        the losses. `negotiated` is the `client.negotiated` of an earlier connection to the same
+        server: it spares the probe, and is dropped if it proves wrong. Raises `NegotiationError`
+        without a common revision, `RemoteError` or `McpError` if the server breaks off the
+        handshake, `RequestTimeout` if it does not answer, `Disconnected` if it cannot be reached,
+        `ValueError` and `TypeError` for wrong arguments, and `ImportError` if the package lacks the
+        part for such a target. On leaving, calls without an answer raise `Disconnected`, and the
+        transport is closed.
         """
         opener = self.opener(target, settings.get("options", USUAL))
-        return self.through(opener, clients, as_, **settings)
+        return self.connection_through(opener, clients, as_, **settings)
 
     def opener(self, target: Target, options: Options = USUAL) -> Opener:
-        """Return what opens connections to `target`; see `connect` for errors."""
+        """Return an opener of connections to `target`; see `connect` for errors."""
         made = target if isinstance(target, type) else type(target)
         if issubclass(made, ClientBase):
             raise TypeError("the target comes first, then the client: connect(target, client)")
         if issubclass(made, Handlers):
-            return self.part("in_memory", target, options=options)
+            return self.make_opener("in_memory", target, options=options)
         given: Any = target
         if isinstance(target, str) and _URL.match(target):
-            return self.part("open_http", target)
+            return self.make_opener("open_http", target)
         if isinstance(given, (str, PathLike, Sequence)):
-            return self.part("stdio_client", program_words(cast(Program, given)))
+            return self.make_opener("stdio_client", program_words(cast(Program, given)))
         if not callable(given):
-            raise TypeError(f"{given!r:.80} is no command, file, URL, server or opener")
+            raise TypeError(f"{given!r:.80} is not a command, file, URL, server or opener")
         return cast(Opener, given)
 
 
@@ -107,10 +104,10 @@ def program_words(target: Program) -> list[str]:
         program = [os.fspath(part) for part in target]
     first = program[0] if program else ""
     if first.endswith(".json"):
-        raise ValueError(f"{first} is no program; connect_config connects to the servers in it")
+        raise ValueError(f"{first} is a configuration, not a program: use connect_config")
     if first.endswith(".py"):
         if not Path(first).is_file():
-            raise FileNotFoundError(f"there is no file {first} in {Path.cwd()}")
+            raise FileNotFoundError(f"the file {first} does not exist in {Path.cwd()}")
         program.insert(0, sys.executable)
     return program
 
@@ -120,6 +117,6 @@ def _words(line: str) -> list[str]:
     try:
         words = shlex.split(line, posix=posix)
     except ValueError as error:
-        raise ValueError(f"{line!r:.80} is no command line: {error}") from None
-    # There a backslash separates folders, and quotes are left around a word.
+        raise ValueError(f"{line!r:.80} is not a valid command line: {error}") from None
+    # On Windows a backslash separates folders, and quotes stay around a word.
     return words if posix else [word.strip('"') for word in words]

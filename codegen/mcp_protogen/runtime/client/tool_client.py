@@ -29,18 +29,18 @@ Arguments: TypeAlias = Mapping[str, Any]
 Work: TypeAlias = Callable[[], Coroutine[Any, Any, T]]
 
 ServerOrConnection: TypeAlias = Target | AbstractAsyncContextManager[ClientBase]
-"""What `connect` of a package takes, or a connection that it or another function opens."""
+"""A target of `connect`, or a connection opened by another function."""
 
 
 class _Calls:
     CONNECT: ClassVar[Connect[Any]]
     """The `connect` of the package that the generated module imports."""
     CLIENT: ClassVar[type[ClientBase] | None] = None
-    """The client of a connection; without one, the plain client of the package."""
+    """The class of the client; the default is the plain client of the package."""
 
     def __init__(self, client: ClientBase) -> None:
         self.client: Final = client
-        """The client of the connection, for everything else that the server offers."""
+        """The client of the connection, for all other features of the server."""
         self._options: CallOptions = {}
 
     def with_options(self, **options: Unpack[CallOptions]) -> Self:
@@ -50,12 +50,11 @@ class _Calls:
         return other
 
     def _beside(self, other: type[Other]) -> Other:
-        """Return another class of methods for the same connection, with the same options."""
         beside = other(self.client)
         vars(beside).update(vars(self))
         return beside
 
-    async def _called(
+    async def _send_request(
         self, how: How, name: str, returns: ReadAs[T] | None, given: Arguments, optional: Arguments
     ) -> T:
         arguments = present(**given)
@@ -92,9 +91,9 @@ class ToolClient(_Calls):
     ) -> AsyncGenerator[Self, None]:
         """Connect to the server: `async with WeatherClient.connect(target) as weather`.
 
-        The target is what `connect` of the package takes, or a connection that something else
-        opens, such as `connect_http(url, auth=OAuth())`, which has its own options. Errors are
-        those of `connect`.
+        The target is one of `connect` of the package, or a connection opened by another function,
+        such as `connect_http(url, auth=OAuth())`, with its own options. Errors are those of
+        `connect`.
         """
         async with cls._connection(target, options) as client:
             yield cls(client)
@@ -102,17 +101,17 @@ class ToolClient(_Calls):
     async def _call(
         self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments
     ) -> T:
-        return await self._called("call_tool", tool, returns, given, optional)
+        return await self._send_request("call_tool", tool, returns, given, optional)
 
     async def _result(
         self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
     ) -> T:
         del returns
-        return await self._called(how, name, None, given, optional)
+        return await self._send_request(how, name, None, given, optional)
 
 
 class SyncToolClient(_Calls):
-    """The base of generated clients whose methods wait for the server.
+    """The base of generated clients whose methods block until the server answers.
 
     The connection has an event loop in a thread. Threads that run an event loop cannot call.
     """
@@ -137,18 +136,17 @@ class SyncToolClient(_Calls):
 
     def _call(self, tool: str, returns: ReadAs[T], given: Arguments, optional: Arguments) -> T:
         return self._background.run(
-            lambda: self._called("call_tool", tool, returns, given, optional)
+            lambda: self._send_request("call_tool", tool, returns, given, optional)
         )
 
     def _result(
         self, how: How, name: str, returns: type[T], given: Arguments, optional: Arguments
     ) -> T:
         del returns
-        return self._background.run(lambda: self._called(how, name, None, given, optional))
+        return self._background.run(lambda: self._send_request(how, name, None, given, optional))
 
 
 class _Background:
-    """An event loop in a thread, with one connection."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -156,7 +154,7 @@ class _Background:
         self._holding: asyncio.Task[None] | None = None
 
     def run(self, work: Work[T]) -> T:
-        """Return what `work` returns on the loop; cancel it if the wait is interrupted."""
+        """Run `work` on the loop and return its result; cancel it if the wait is interrupted."""
         _refuse_in_loop()
         future: Future[T] = asyncio.run_coroutine_threadsafe(work(), self._loop)
         try:
@@ -166,13 +164,12 @@ class _Background:
             raise
 
     async def enter(self, connection: AbstractAsyncContextManager[T]) -> T:
-        """Return what the connection opens, in a task that also closes it."""
         opened: asyncio.Future[T] = self._loop.create_future()
         self._holding = asyncio.create_task(self._hold(connection, opened))
         await asyncio.wait((opened, self._holding), return_when=asyncio.FIRST_COMPLETED)
         if not opened.done():
             holding, self._holding = self._holding, None
-            await holding  # raises what kept it from opening
+            await holding  # raises the error of opening
         return opened.result()
 
     async def leave(self) -> None:
@@ -192,7 +189,7 @@ class _Background:
 def _background() -> Generator[_Background, None, None]:
     _refuse_in_loop()
     loop = asyncio.new_event_loop()
-    # A thread that is no daemon would keep an interrupted program from ending.
+    # A non-daemon thread would keep an interrupted program from ending.
     thread = Thread(target=loop.run_forever, name="mcp-client", daemon=True)
     thread.start()
     background = _Background(loop)
@@ -218,5 +215,5 @@ def _as_wire(value: Any) -> Any:
     if isinstance(value, WireModel):
         return value.to_wire()
     if is_object(value):
-        return {name: _as_wire(one) for name, one in value.items()}
-    return [_as_wire(one) for one in value] if is_array(value) else value
+        return {name: _as_wire(member) for name, member in value.items()}
+    return [_as_wire(item) for item in value] if is_array(value) else value

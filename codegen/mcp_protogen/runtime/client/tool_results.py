@@ -1,4 +1,4 @@
-"""Results of tools, read as types of the caller."""
+"""Tool results read as types of the caller."""
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -13,20 +13,20 @@ from ..core.many_errors import problems_within
 from ..core.models.base import ToolResult, has_failed
 from ..core.spec import AnyRequest
 
-# Where the schema of a tool describes a value that is no object, servers wrap it.
+# Servers wrap a result whose schema does not describe an object.
 _WRAPPED: Final = "result"
 
 
 class ToolFailed(ProtocolError):
-    """A tool has failed; `result` says why."""
+    """A tool has failed; `result` has the reason."""
 
     def __init__(self, method: str, result: Any) -> None:
-        super().__init__(f"{method}: {result.text or 'the tool failed and did not say why'}")
+        super().__init__(f"{method}: {result.text or 'the tool failed without a message'}")
         self.result: Final = result
 
 
 def reader(spec: AnyRequest, as_: Any, check: bool | None) -> Callable[[Any], Any]:
-    """Return a function that reads a result as the type `as_`, if there is one.
+    """Return a function that reads a result, as the type `as_` if given.
 
     It raises `ToolFailed` for a failure, unless `check` is false, and `InvalidAnswer`.
     """
@@ -50,8 +50,8 @@ def _adapter(as_: Any) -> TypeAdapter[Any]:
     if _is_adapter(as_):
         return as_
     try:
-        return _kept_adapter(as_)
-    except TypeError:  # It cannot be hashed, or is no type.
+        return _build_adapter(as_)
+    except TypeError:
         return TypeAdapter(as_)
 
 
@@ -60,7 +60,7 @@ def _is_adapter(as_: object) -> TypeGuard[TypeAdapter[Any]]:
 
 
 @lru_cache
-def _kept_adapter(as_: Any) -> TypeAdapter[Any]:
+def _build_adapter(as_: Any) -> TypeAdapter[Any]:
     return TypeAdapter(as_)
 
 
@@ -76,15 +76,17 @@ def _read(method: str, result: ToolResult, adapter: TypeAdapter[Any]) -> Any:
             return validate(value)
         except ValidationError as error:
             found = problems_within(error, value, pointer, validate)
-            first = first or InvalidAnswer(f"the result of {method} does not fit", found)
+            first = first or InvalidAnswer(f"the result of {method} does not fit the type", found)
     assert first is not None
     raise first
 
 
 def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
-    """Yield what may be meant: only the type that is wanted can tell what was wrapped."""
+    """Yield possible meanings: only the wanted type can tell whether a value was wrapped."""
     structured = has_data(result)
-    at, value = ("/result/structuredContent", result.data) if structured else _parsed(result.text)
+    at, value = (
+        ("/result/structuredContent", result.data) if structured else _parse_text(result.text)
+    )
     yield at, value
     if is_object(value) and value.keys() == {_WRAPPED}:
         yield f"{at}/{_WRAPPED}", value[_WRAPPED]
@@ -92,7 +94,7 @@ def _candidates(result: ToolResult) -> Iterator[tuple[str, Any]]:
         yield at, result.text
 
 
-def _parsed(text: str) -> tuple[str, Any]:
+def _parse_text(text: str) -> tuple[str, Any]:
     try:
         return "/result/content", read_json(text)
     except ValueError:

@@ -1,1 +1,1 @@
-"""Values, errors and options that every part of the runtime shares."""
+"""Values, errors and options shared by the whole runtime."""

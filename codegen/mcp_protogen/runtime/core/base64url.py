@@ -1,8 +1,8 @@
-"""Base64url, in which bytes can stand in a URL, a header field or a JWT (RFC 4648, section 5)."""
+"""Base64url: bytes in a URL, a header field or a JWT (RFC 4648, section 5)."""
 
 from base64 import urlsafe_b64encode
 
 
 def base64url(data: bytes) -> str:
-    """Return bytes in base64url without padding, as JOSE has it (RFC 7515, section 2)."""
+    """Return bytes in base64url without padding, as in JOSE (RFC 7515, section 2)."""
     return urlsafe_b64encode(data).rstrip(b"=").decode("ascii")

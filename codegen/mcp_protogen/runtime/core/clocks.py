@@ -1,4 +1,4 @@
-"""The time of day for what one process alone keeps."""
+"""The time of day within one process."""
 
 from time import monotonic, time
 from typing import Final
@@ -7,9 +7,9 @@ _BEGAN: Final = time() - monotonic()
 
 
 def steady_time() -> float:
-    """Return the seconds since the epoch, by a clock that nobody sets while the process runs.
+    """Return the seconds since the epoch, by a clock that never jumps while the process runs.
 
-    It differs from the time of day by as much as that was set since this module was imported, so
-    it is not for what several processes compare.
+    If the system time was set since this module was imported, the two differ. Do not compare this
+    time across processes.
     """
     return _BEGAN + monotonic()

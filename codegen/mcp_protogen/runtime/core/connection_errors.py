@@ -1,4 +1,4 @@
-"""Errors of a connection: it ends, is silent, agrees on nothing, or lacks a capability."""
+"""Errors of a connection: broken, silent, no common revision, or a missing capability."""
 
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
@@ -21,22 +21,22 @@ from .errors import (
 from .spec import Role
 
 EXPECTED: Final = "where messages are expected"
-"""In the text of each error that quotes what came in place of messages."""
+"""Part of each error that quotes lines received instead of messages."""
 MEANWHILE: Final = "; meanwhile the "
-"""In the text of each error that tells of answers which fit no request."""
+"""Part of each error that reports answers which fit no request."""
 _MOST: Final = 3
-# In bytes of a line, and in characters of the text of an error.
+# The most bytes of a quoted line, and characters of a quoted error text.
 _LONGEST_LINE: Final = 80
 _LONGEST_TEXT: Final = 200
 
 
 class Strays(NamedTuple):
-    """The first lines on a connection that are not messages, and the latest answers to nothing."""
+    """The first lines on a connection that are not messages, and the latest unexpected answers."""
 
     peer: Role = "server"
     lines: tuple[bytes, ...] = ()
     answers: tuple[tuple[str, frozenset[RequestId]], ...] = ()
-    """What came in words, with the requests that were open then."""
+    """A description of each answer, with the requests that were open then."""
 
     def with_line(self, line: bytes) -> "Strays":
         if len(self.lines) == _MOST:
@@ -44,7 +44,7 @@ class Strays(NamedTuple):
         return self._replace(lines=(*self.lines, line.strip()[:_LONGEST_LINE]))
 
     def with_answer(self, id: RequestId | None, text: str, open: Collection[RequestId]) -> "Strays":
-        """Add an answer to `id`, which is not among the open requests, or to no id."""
+        """Add an answer to an unknown `id`, or without one."""
         if not open:
             return self
         answer = _in_words(id, text, open), frozenset(open)
@@ -52,12 +52,12 @@ class Strays(NamedTuple):
 
     @property
     def latest(self) -> RequestId | None:
-        """The newest request that was open when the latest answer came."""
+        """The newest request that was open at the latest unexpected answer."""
         ids = self.answers[-1][1] if self.answers else frozenset[RequestId]()
         return max(ids, key=lambda id: id if isinstance(id, int) else 0, default=None)
 
     def explain(self, error: str, id: RequestId | None = None) -> str:
-        """Return the text of an error, with what came while `id` was open."""
+        """Return the text of an error, with the unexpected input received while `id` was open."""
         answers = [text for text, open in self.answers if id in open]
         if answers:
             error = f"{error}{MEANWHILE}{self.peer} {', and '.join(answers)}"
@@ -73,7 +73,6 @@ NO_STRAYS: Final = Strays()
 
 
 def is_frame(line: bytes) -> bool:
-    """Return whether a line begins a message as in the Language Server Protocol."""
     return line.strip().lower().startswith(b"content-length:")
 
 
@@ -81,17 +80,16 @@ def _in_words(id: RequestId | None, text: str, open: Collection[RequestId]) -> s
     shown = f": {text[:_LONGEST_TEXT]!r}" if text else ""
     if id is None:
         return f"sent an answer without an id{shown}"
-    others = ", ".join(repr(other) for other in sorted(open, key=str)[:_MOST])
+    others = ", ".join(repr(open_id) for open_id in sorted(open, key=str)[:_MOST])
     verb = "is" if len(open) == 1 else "are"
     return f"answered a request with the id {id!r:.60}, which is not open ({others} {verb}){shown}"
 
 
 class Disconnected(ConnectionError):
-    """The connection could not be made, broke, or ended before the answer came."""
+    """The connection could not be opened, or ended before the answer."""
 
 
-def explained(error: Exception, strays: Strays, id: RequestId) -> Exception:
-    """Return an error with what came in place of the answer."""
+def explain_error(error: Exception, strays: Strays, id: RequestId) -> Exception:
     for kind in (Disconnected, InvalidAnswer):
         if isinstance(error, kind):
             text = strays.explain(str(error), id)
@@ -100,14 +98,13 @@ def explained(error: Exception, strays: Strays, id: RequestId) -> Exception:
 
 
 def in_answer(error: RemoteError, method: str) -> InvalidAnswer:
-    """Return the error of the request whose answer could not be read."""
     if isinstance(error, InvalidAnswer):
         return error
     return InvalidAnswer(f"{error.message}, in the answer to {method}", id=error.id)
 
 
 class RequestTimeout(LocalError, TimeoutError):
-    """No answer came in time; the peer got a cancellation, if the protocol allows one."""
+    """No answer in time; the peer gets a cancellation if the protocol allows one."""
 
     def __init__(
         self,
@@ -122,9 +119,9 @@ class RequestTimeout(LocalError, TimeoutError):
 
 
 class NegotiationError(ProtocolError):
-    """The two sides have no revision in common, or the peer refused to agree on one.
+    """The two sides have no revision in common, or the peer refused to negotiate.
 
-    `offered` are the revisions of this side, `supported` those that the peer named, if any.
+    `offered` are the revisions of this side, `supported` those that the peer named.
     """
 
     CODE = UNSUPPORTED_VERSION
@@ -138,9 +135,9 @@ class NegotiationError(ProtocolError):
 
 
 class HttpError(RemoteError):
-    """The answer to a request was an HTTP status, without a message of the protocol.
+    """The answer to a request was an HTTP status without a message of the protocol.
 
-    `retry_after` is when to try again, in seconds, if the answer has the field.
+    `retry_after` is the header field `Retry-After`, in seconds, if present.
     """
 
     def __init__(self, status: int, message: str, retry_after: float | None = None) -> None:
@@ -150,9 +147,9 @@ class HttpError(RemoteError):
 
 
 class StatusError(McpError):
-    """An error response that over HTTP has a status of its own, 400 to 599, and header fields.
+    """An error response with its own HTTP status, 400 to 599, and header fields.
 
-    Both are left out where the response has begun, in batches, and over other transports.
+    Both are ignored if the response has begun, in batches, and over other transports.
     """
 
     def __init__(
@@ -166,13 +163,13 @@ class StatusError(McpError):
     ) -> None:
         super().__init__(code, message, data)
         if not 400 <= status <= 599:
-            raise ValueError(f"{status} is no status of an error")
+            raise ValueError(f"the status of an error must be between 400 and 599, got {status}")
         self.status: Final = status
         self.headers: Final = headers
 
 
 class MissingClientCapability(RemoteError):
-    """The client has not declared what a request needs (2026-07-28, basic, "_meta").
+    """The client did not declare a capability that a request needs (2026-07-28, basic, "_meta").
 
     `required` is the object of the missing capabilities.
     """
@@ -194,4 +191,5 @@ CHOSEN: Final = (
     InvalidParams,
     MissingClientCapability,
 )
-"""The answers that a handler may choose; any other exception is a fault, whose text stays here."""
+"""Errors that a handler may raise as the answer; the text of any other exception goes to the log.
+"""

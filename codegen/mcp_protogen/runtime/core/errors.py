@@ -1,11 +1,11 @@
-"""Errors of messages: a `LocalError` is the fault of this side, a `RemoteError` of the peer."""
+"""Errors of messages: `LocalError` is a fault of this side, `RemoteError` one of the peer."""
 
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias
 
 RequestId: TypeAlias = str | int
 Meant: TypeAlias = Literal["answer", "call", "message", "text"]
-"""The purpose of an unreadable text: a message of either kind, or a line for people."""
+"""The apparent purpose of an unreadable text: a kind of message, or a line for people."""
 
 PARSE_ERROR: Final = -32700
 INVALID_REQUEST: Final = -32600
@@ -18,18 +18,18 @@ UNSUPPORTED_VERSION: Final = -32022
 
 
 class Problem(NamedTuple):
-    """One thing that is wrong with a message."""
+    """One fault of a message, at a JSON pointer."""
 
     pointer: str
     message: str
 
 
-def escaped(step: str) -> str:
+def escape_step(step: str) -> str:
     return step.replace("~", "~0").replace("/", "~1")
 
 
 class ProtocolError(Exception):
-    """Anything that keeps a message from being sent, understood or answered with a result."""
+    """The base of errors that stop a message from being sent, read or answered with a result."""
 
     CODE: ClassVar[int] = INTERNAL_ERROR
 
@@ -48,11 +48,11 @@ class McpError(ProtocolError):
 
 
 class LocalError(ProtocolError):
-    """This side was about to break the rules of the protocol; nothing was written."""
+    """A message that this side may not send by the rules of the protocol; nothing was written."""
 
 
 class Untranslatable(LocalError):
-    """A value cannot be expressed in the target revision; nothing was sent."""
+    """A value that the target revision cannot express; nothing was sent."""
 
     CODE = INVALID_PARAMS
 
@@ -63,7 +63,7 @@ class Untranslatable(LocalError):
 
 
 class MissingCapability(LocalError):
-    """A message needs a capability that the side named in `path` has not declared."""
+    """A message needs a capability that one side, named in `path`, has not declared."""
 
     CODE = METHOD_NOT_FOUND
 
@@ -73,15 +73,14 @@ class MissingCapability(LocalError):
         self.path: Final = path
         self.condition: Final = condition
         self.role, *steps = path.split(".")
-        """The side that would have to declare it."""
+        """The side that must declare it."""
         self.steps: Final = tuple(steps)
 
 
 class RemoteError(ProtocolError):
-    """The peer broke the rules of the protocol; `id` is the request to answer, if it was read."""
+    """The peer broke the rules of the protocol; `id` is that of its request, if it was read."""
 
     meant: Meant = "call"
-    """The purpose of the faulty message as far as it can be seen."""
 
     def __init__(self, message: str, *, id: RequestId | None = None, data: Any = None) -> None:
         super().__init__(message, data=data)
@@ -106,7 +105,7 @@ class InvalidRequest(RemoteError):
 
 
 class MethodNotFound(RemoteError):
-    """The method is unknown to the revision, not for this side to answer, or not implemented."""
+    """The method is unknown in this revision, not allowed for this sender, or not implemented."""
 
     CODE = METHOD_NOT_FOUND
 
@@ -116,7 +115,7 @@ class MethodNotFound(RemoteError):
 
 
 class Invalid(RemoteError):
-    """Members that the schema refuses; `data` lists a pointer and a message for each."""
+    """Members that break the schema; `data` lists a pointer and a message for each."""
 
     def __init__(
         self, message: str, problems: Sequence[tuple[str, str]] = (), *, id: RequestId | None = None
@@ -136,7 +135,7 @@ class InvalidParams(Invalid):
 
 
 class InvalidAnswer(Invalid):
-    """A response that is malformed or does not fit its request; it is never answered itself."""
+    """A response that is malformed or does not fit its request; it gets no answer."""
 
     CODE = INVALID_REQUEST
     meant: Meant = "answer"

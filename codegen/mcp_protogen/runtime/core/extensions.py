@@ -1,6 +1,6 @@
-"""What an extension of the protocol adds to a revision, as data.
+"""The additions of a protocol extension to a revision, as data.
 
-Generated tables are made of this (2026-07-28, basic/versioning, "Extension Negotiation").
+Generated tables consist of these (2026-07-28, basic/versioning, "Extension Negotiation").
 """
 
 from collections.abc import Callable, Mapping
@@ -11,14 +11,14 @@ from typing import Any
 from .spec import AnyRequest, ErrorSpec, NotificationSpec, Role
 
 
-def _nothing() -> Mapping[Any, Any]:
-    # Before Python 3.12, a proxy of a mapping cannot be a default itself.
+def _empty_mapping() -> Mapping[Any, Any]:
+    # Before Python 3.12, a mapping proxy cannot be a default value.
     return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClaimedResult:
-    """A result that a method of the revision may have besides its own, by its `resultType`.
+    """An additional result of a method, known by its `resultType`.
 
     `load` returns its class; it is called at the first use.
     """
@@ -30,7 +30,7 @@ class ClaimedResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AddedMembers:
-    """A type of the revision that has further members in the messages of a method.
+    """Additional members of a type in the messages of one method.
 
     `load` returns the subclass that has them; it is called at the first use.
     """
@@ -41,19 +41,19 @@ class AddedMembers:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Extension:
-    """One extension in one revision: further methods, and what it adds to those that there are.
+    """One extension in one revision: its methods, and its additions to existing ones.
 
-    `names` has the member of the params that the header field `Mcp-Name` repeats, by method.
-    `settings` is what a role declares, unless a class says something else. `items` is for toolkits.
+    `names` maps a method to the params member that the header field `Mcp-Name` repeats. `settings`
+    is the default declaration of each role. `items` is for toolkits.
     """
 
     identifier: str
     revision: str
-    requests: Mapping[str, AnyRequest] = field(default_factory=_nothing)
-    notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=_nothing)
-    errors: Mapping[int, ErrorSpec] = field(default_factory=_nothing)
+    requests: Mapping[str, AnyRequest] = field(default_factory=_empty_mapping)
+    notifications: Mapping[str, NotificationSpec[Any]] = field(default_factory=_empty_mapping)
+    errors: Mapping[int, ErrorSpec] = field(default_factory=_empty_mapping)
     claims: tuple[ClaimedResult, ...] = ()
     members: tuple[AddedMembers, ...] = ()
-    names: Mapping[str, str] = field(default_factory=_nothing)
-    settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_nothing)
+    names: Mapping[str, str] = field(default_factory=_empty_mapping)
+    settings: Mapping[Role, Mapping[str, Any]] = field(default_factory=_empty_mapping)
     items: Callable[[], ModuleType] | None = None

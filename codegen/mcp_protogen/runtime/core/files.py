@@ -1,4 +1,4 @@
-"""Files that several processes share: one writes at a time, and readers see whole files."""
+"""Files shared by processes: one process writes at a time, and readers see whole files."""
 
 import os
 import sys
@@ -8,20 +8,20 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import Final
 
-# For the user alone.
+# Only the user may read or write.
 FILE_MODE: Final = 0o600
 FOLDER_MODE: Final = 0o700
 
 
 @contextmanager
-def locked(path: Path) -> Generator[None, None, None]:
-    """Hold a lock that is of one thread of all processes; raise `OSError`."""
+def hold_lock(path: Path) -> Generator[None, None, None]:
+    """Hold a lock across all threads and processes; raise `OSError`."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
     try:
         if sys.platform != "win32":
             from fcntl import LOCK_EX, flock
 
-            # It ends when the file is closed, or the process is gone.
+            # Closing the file, or the end of the process, releases it.
             flock(descriptor, LOCK_EX)
         else:
             from msvcrt import LK_LOCK, locking
@@ -33,12 +33,12 @@ def locked(path: Path) -> Generator[None, None, None]:
 
 
 def replace_file(path: Path, content: bytes, *, modified: float | None = None) -> None:
-    """Write a file, for the user alone, in place of one of that name; raise `OSError`.
+    """Replace a file atomically, readable only by the user; raise `OSError`.
 
-    `modified` is the time of its last change, if it is to be another than now. A process that is
-    killed meanwhile leaves the old file, and maybe one more whose name begins with a dot.
+    `modified` sets its modification time. If the process is killed meanwhile, the old file stays,
+    perhaps with a temporary file whose name begins with a dot.
     """
-    # A new file has the mode 0600.
+    # mkstemp creates files with mode 0600.
     descriptor, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with open(descriptor, "wb") as file:

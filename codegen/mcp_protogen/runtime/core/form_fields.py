@@ -1,10 +1,10 @@
-"""The fields of a form that not every revision has, as those show them that have fewer kinds."""
+"""Form fields in the older shapes of revisions that lack a kind of field."""
 
 from .json import JSONObject
 
 
 def labels_beside(field: JSONObject) -> JSONObject:
-    """Return a choice whose labels are beside its values, as in the first forms."""
+    """Return a choice with `enum` and `enumNames`, as in the first revisions with forms."""
     choices = field["oneOf"]
     plain = {key: value for key, value in field.items() if key != "oneOf"}
     plain["enum"] = [choice["const"] for choice in choices]
@@ -13,7 +13,7 @@ def labels_beside(field: JSONObject) -> JSONObject:
 
 
 def several_as_text(field: JSONObject) -> JSONObject:
-    """Return a field for a text in place of one for several choices."""
+    """Return a text field in place of a multiple choice."""
     items: JSONObject = field["items"]
     choices = ", ".join(items["enum"] if "enum" in items else (c["const"] for c in items["anyOf"]))
     hint = f"Any of these, separated by commas: {choices}"

@@ -1,14 +1,14 @@
-"""Checks of what a user entered into a form.
+"""Checks of the data that a user entered into a form.
 
 A form is a flat object of strings, numbers, booleans and choices (client/elicitation, "Requested
-Schema"), so the check needs no JSON Schema library. Formats are not checked. Members that the form
-does not list are removed, unless its schema has `additionalProperties`.
+Schema"), so no JSON Schema library is needed. Formats are not checked. Unlisted members are removed
+unless the schema has `additionalProperties`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
-from .errors import Problem, escaped
+from .errors import Problem, escape_step
 from .json import JSONObject, is_array, is_object
 
 Schema: TypeAlias = Mapping[str, Any]
@@ -20,37 +20,34 @@ FORM: Final = "requestedSchema"
 _OTHERS: Final = "additionalProperties"
 _NONE: Final[Schema] = {}
 
-# The most members of an answer that are named because the form has no such field.
 _MOST: Final = 1000
 
 
-def as_asked(answer: JSONObject, asked: Schema, shown: Schema) -> JSONObject:
+def fit_answer(answer: JSONObject, requested: Schema, received: Schema) -> JSONObject:
     """Return an answer with only the requested members, in the requested types.
 
-    `asked` are the params of the request, `shown` those that the client received: a revision
-    without multiple choice asks for a text instead, with commas between the choices.
+    `requested` are the params of the request, `received` those that the client received. A revision
+    without multiple choice asks for a text with commas between the choices.
     """
     if not is_object(answer.get(_CONTENT)):
         return answer
-    if FORM not in asked:
-        # A request with a URL has no form.
+    if FORM not in requested:
         return {name: value for name, value in answer.items() if name != _CONTENT}
-    members = _members(asked)
+    members = _members(requested)
     several = {
         name
-        for name, field in _members(shown).items()
+        for name, field in _members(received).items()
         if field.get("type") != "array" and members.get(name, _NONE).get("type") == "array"
     }
     content = {
         name: _several(value, members[name]) if name in several else value
         for name, value in answer[_CONTENT].items()
-        if name in members or _OTHERS in asked[FORM]
+        if name in members or _OTHERS in requested[FORM]
     }
     return {**answer, _CONTENT: content}
 
 
 def faults_of(answer: JSONObject, asked: Schema, at: str) -> list[Problem]:
-    """Return the problems of an answer to a request with the params `asked`; see `problems_of`."""
     if answer.get("action") != "accept" or FORM not in asked:
         return []
     return problems_of(answer.get(_CONTENT, {}), asked[FORM], f"{at}/{_CONTENT}")
@@ -61,13 +58,13 @@ def problems_of(content: object, schema: Schema, at: str) -> list[Problem]:
     if not is_object(content):
         return [Problem(at, "Input should be an object")]
     found = [
-        Problem(f"{at}/{escaped(name)}", "Field required")
+        Problem(f"{at}/{escape_step(name)}", "Field required")
         for name in schema.get("required", ())
         if name not in content
     ]
     members: Schema = schema.get("properties", _NONE)
     for name, value in content.items():
-        place = f"{at}/{escaped(name)}"
+        place = f"{at}/{escape_step(name)}"
         if name in members:
             found += (Problem(place, text) for text in _faults(value, members[name]))
         elif schema.get(_OTHERS) is False and len(found) < _MOST:
@@ -81,7 +78,7 @@ def _members(question: Schema) -> Schema:
 
 
 def _several(value: object, field: Schema) -> object:
-    """Split a text at its commas into choices; a choice may contain commas of its own."""
+    """Split a text at commas into choices; a choice may itself contain commas."""
     if not isinstance(value, str):
         return value
     choices = _choices(field.get("items", _NONE)) or frozenset()
@@ -145,7 +142,7 @@ def _is_integer(value: object) -> bool:
 
 _Type: TypeAlias = tuple[Callable[[object], bool], str, tuple[str, str], str, str]
 
-# What the values of a type are, the keywords of their bounds, and how a fault names these.
+# For each type: its test, its name, the keywords of its bounds, and words for messages.
 _TYPES: Final[Mapping[str, _Type]] = {
     "array": (is_array, "an array", ("minItems", "maxItems"), "have", " items"),
     "boolean": (lambda value: isinstance(value, bool), "a boolean", ("", ""), "", ""),

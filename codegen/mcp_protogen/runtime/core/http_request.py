@@ -1,4 +1,4 @@
-"""The HTTP request that carries a call, as handlers see it."""
+"""The HTTP request of a call, as handlers see it."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,17 +8,17 @@ from typing import Any, Final, NamedTuple
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Somebody who was authenticated, and what they may do.
+    """An authenticated user or client, and its permissions.
 
-    `id` is what sessions and states are bound to: two people, or two clients without a user, never
-    have the same one. `claims` is what the token says, such as the claims of a JWT.
+    `id` identifies the owner of sessions and states: no two users, and no two clients without a
+    user, share one. `claims` are those of the token, such as the claims of a JWT.
     """
 
     id: str
     scopes: frozenset[str] = frozenset()
     claims: Mapping[str, Any] = field(default_factory=dict[str, Any], repr=False, compare=False)
     expires_at: float | None = None
-    """When the token ends, in seconds of the epoch; None where it is not known."""
+    """When the token expires, in seconds since the epoch; None if unknown."""
 
 
 def id_of(principal: Principal | None) -> str | None:
@@ -26,17 +26,14 @@ def id_of(principal: Principal | None) -> str | None:
 
 
 class HttpAddress(NamedTuple):
-    """The address of a client; behind a proxy, that of the proxy, or what it says."""
+    """The address of a client; behind a proxy, that of the proxy or the one it reports."""
 
     host: str
     port: int
 
 
 class HttpHeaders(Mapping[str, str]):
-    """Header fields by name, in any case; the values of one name are joined with commas.
-
-    RFC 9110, section 5.3.
-    """
+    """Header fields by case-insensitive name; values of the same name are joined with commas."""
 
     def __init__(self, fields: Iterable[tuple[bytes, bytes]]) -> None:
         self._fields: dict[str, list[str]] = {}
@@ -59,16 +56,15 @@ class HttpHeaders(Mapping[str, str]):
 
 
 class HttpRequest:
-    """One HTTP request, without its body; `scope` is that of ASGI."""
+    """One HTTP request without its body; `scope` is the ASGI scope."""
 
     def __init__(
         self, scope: Mapping[str, Any], path: str, principal: Principal | None = None
     ) -> None:
         self._scope = scope
         self.path: Final = path
-        """The path below the place where the application is mounted."""
+        """The path below the mount point of the application."""
         self.principal: Final = principal
-        """Who was authenticated, and their scopes."""
 
     @property
     def method(self) -> str:
@@ -77,7 +73,7 @@ class HttpRequest:
 
     @property
     def client(self) -> HttpAddress | None:
-        """The address of the client, if the server knows it."""
+        """The address of the client, if known."""
         address: tuple[str, int] | None = self._scope.get("client")
         return None if address is None else HttpAddress(*address)
 
@@ -88,7 +84,7 @@ class HttpRequest:
     @cached_property
     def query(self) -> Mapping[str, list[str]]:
         """The values in the query string, by name."""
-        from urllib.parse import parse_qs  # which servers over HTTP have loaded
+        from urllib.parse import parse_qs
 
         text = self._scope.get("query_string", b"").decode("latin-1")
         return parse_qs(text, keep_blank_values=True)

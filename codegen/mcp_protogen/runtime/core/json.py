@@ -9,7 +9,7 @@ JSONObject: TypeAlias = dict[str, Any]
 
 OBJECT: Final[type[JSONObject]] = dict
 ARRAY: Final[type[list[Any]]] = list
-"""The exact types of decoded objects and arrays, for tests that every message meets."""
+"""The exact types of decoded objects and arrays, for checks on the path of every message."""
 
 
 def is_object(value: object) -> TypeGuard[JSONObject]:
@@ -23,8 +23,8 @@ def is_array(value: object) -> TypeGuard[list[Any]]:
 read_json: Final = partial(from_json, allow_inf_nan=False, cache_strings="keys")
 """Read one JSON text; raise `ValueError`.
 
-NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are refused. Of a member
-that occurs twice, the last one counts.
+NaN, infinities, invalid UTF-8, lone surrogates and nesting deeper than 200 are invalid. The last of
+duplicate members counts.
 """
 
 json_text: Final = partial(to_json, inf_nan_mode="null")

@@ -1,20 +1,20 @@
-"""Libraries that a program need not have, imported when something needs them."""
+"""Optional libraries, imported when needed."""
 
 from importlib import import_module
 from typing import Any
 
 
 def library(module: str, user: str, install: str = "") -> Any:
-    """Return a module of a library; raise `ImportError`, which says what to do, without it.
+    """Return a module of an optional library; raise `ImportError` with an install command.
 
-    `user` is what needs it, and `install` what pip calls it, if that is another name. It is
-    imported by name, so that type checkers do not report a library that is not installed.
+    `user` is the feature that needs it, `install` its name for pip if that differs. The import is
+    by name so that type checkers pass without the library.
     """
     try:
         return import_module(module)
     except ImportError as error:
         name = module.partition(".")[0]
-        # A library that is there, and cannot be imported, has a reason of its own.
+        # An installed library that fails to import is reported as the cause.
         cause = None if isinstance(error, ModuleNotFoundError) else error
         message = f"{user} needs the package {name}: pip install {install or name}"
         raise ImportError(message) from cause

@@ -1,4 +1,4 @@
-"""What a translation cannot keep, and the reports of it."""
+"""Losses of a translation, and their reports."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -18,12 +18,12 @@ _INDEX: Final = re.compile(r"/\d+(?=/|$)")
 
 
 class Loss(NamedTuple):
-    """A part of the input that the output does not hold, or holds in another form.
+    """A part of the input that is missing from the output or has changed its form.
 
-    `pointer` is a JSON pointer into the input. A loss is `harmless` if the reader misses nothing:
-    the target revision says the same in another way, or implies it. On a connection, `method` is
-    that of the message, `own` the revision of this side and `wire` that of the peer; both are empty
-    where a lenient client has mended a message (`Options.lenient`).
+    `pointer` is a JSON pointer into the input. A `harmless` loss removes no information: the target
+    revision says the same in another way, or implies it. On a connection, `method` is that of the
+    message, `own` the revision of this side and `wire` that of the peer; both are empty for repairs
+    by a lenient client (`Options.lenient`).
     """
 
     pointer: str
@@ -36,16 +36,17 @@ class Loss(NamedTuple):
 
 
 class Translated(NamedTuple, Generic[T]):
-    """A value in the target revision, and what was lost by its translation."""
+    """A value in the target revision, with the losses of its translation."""
 
     value: T
     losses: tuple[Loss, ...] = ()
 
 
 class LossReport:
-    """A reporter of the losses of one connection, to a callback and to the log, each kind once.
+    """A reporter of the losses of one connection, to a callback and the log, each kind once.
 
-    Array indices make no other kind, except those of entries that a lenient client has left out.
+    Losses that differ only in array indices are one kind, except entries that a lenient client
+    removed.
     """
 
     def __init__(
@@ -62,7 +63,6 @@ class LossReport:
             alike = translated or loss.harmless
             place = (_INDEX.sub("/*", loss.pointer) if alike else loss.pointer)[:_LONGEST]
             kind = (method, place, loss.why)
-            # The peer chooses some of the names, so there may be any number of kinds.
             if kind in self._seen or len(self._seen) >= _KINDS:
                 continue
             self._seen.add(kind)

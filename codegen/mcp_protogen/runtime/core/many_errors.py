@@ -1,6 +1,6 @@
-"""Values with very many mistakes, of which only the first are looked for.
+"""Values with very many errors: only the first are reported.
 
-Pydantic copies into each error the names of all members around it: a message of some megabytes
+Pydantic copies into each error the names of all members around it, so a message of some megabytes
 could take seconds and gigabytes. The models of the protocol stop at the first error of a list.
 """
 
@@ -12,16 +12,15 @@ from pydantic_core import ErrorDetails
 
 from .errors import Problem
 from .json import is_array, is_object
+from .json_pointers import ABSENT, steps_of, value_at
 from .models.validation_errors import problem_of, problems
 from .options import MANY
-from .places import ABSENT, steps_of, value_at
 
-# The numbers of values that are tried where there are more errors.
+# The sizes of the parts that are tried if there are more errors.
 _PARTS: Final = (1_000, 2_000, 4_000, 8_000)
-TOO_MUCH: Final = "Too much is wrong to list it"
+TOO_MUCH: Final = "There are too many errors to list"
 
 Validate: TypeAlias = Callable[[Any], object]
-"""Validates a JSON value; raises `pydantic.ValidationError`."""
 _Steps: TypeAlias = tuple[int | str, ...]
 
 
@@ -30,7 +29,7 @@ def problems_within(
 ) -> list[Problem]:
     """Return the problems that `error` reports about `value`, as `problems` does.
 
-    Of very many, those of the first values are looked for with `validate`.
+    If there are very many, `validate` looks for those of the first values.
     """
     if error.error_count() <= MANY:
         return problems(error, value, prefix)
@@ -40,10 +39,10 @@ def problems_within(
 def first_problems(
     value: Any, validate: Validate, prefix: str = "", *, certain: bool = False
 ) -> list[Problem]:
-    """Return the problems of the first values in a value, if there are any.
+    """Return the problems of the first part of a value, if it has any.
 
-    With `certain`, look at few values, and return what must be wrong in the whole value, too: with
-    the rest of a container, another arm of a union may fit.
+    With `certain`, try only a small part, and return only problems that the whole value must have
+    too: the rest of a container may fit another arm of a union.
     """
     for size in _PARTS[:1] if certain else _PARTS:
         part, end = _first_part(value, size)
@@ -57,7 +56,7 @@ def first_problems(
                 place = steps_of(problem_of(line, part, "").pointer, value)
                 if not _is_cut(place, value, part, end):
                     lines.append(line)
-                    # The names of arms come beside the steps.
+                    # Locations also contain the names of union arms.
                     inside = next(at for at, _ in enumerate(place, 1) if place[:at] != end[:at])
                     certain &= line["loc"][:inside] != place[:inside]
             if lines and not certain:
@@ -66,7 +65,7 @@ def first_problems(
 
 
 def _first_part(value: Any, size: int) -> tuple[Any, _Steps]:
-    """Return a copy with about `size` values, and where the innermost container was cut off."""
+    """Return a copy with about `size` values, and the path of the innermost cut container."""
     left, ends = size, list[_Steps]()
 
     def copy(inner: Any, place: _Steps) -> Any:
@@ -87,6 +86,6 @@ def _first_part(value: Any, size: int) -> tuple[Any, _Steps]:
 
 
 def _is_cut(place: _Steps, value: Any, part: Any, end: _Steps) -> bool:
-    """Return whether an error at a place may come from what is lacking in a part of the value."""
+    """Return whether an error at a path may be due to the cut."""
     is_around = place == end[: len(place)]
     return is_around or (value_at(part, place) is ABSENT and value_at(value, place) is not ABSENT)

@@ -1,7 +1,7 @@
-"""Middleware: functions around each message that a server or a client handles, or a client sends.
+"""Middleware: functions around each message that a server handles, or a client sends or handles.
 
-One gets a call and what comes `next`: it can look at both, change the params or the result, answer
-by itself, or raise. The first one is outermost. An object may also hear of sessions that end.
+A middleware gets a call and `next`. It can look at the params and the result, change them, answer
+itself, or raise. The first one is outermost. An object may also be notified when sessions end.
 """
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from .connection_errors import CHOSEN
 from .errors import RequestId
 from .json import is_object
-from .models.base import WireModel, declared, has_failed, validator_of
+from .models.base import WireModel, declared_member, has_failed, validator_of
 from .spec import AnyRequest, NotificationSpec, Role
 
 if TYPE_CHECKING:
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 _log: Final = getLogger(__name__)
 
 _ids: Final[ContextVar[list[RequestId] | None]] = ContextVar("ids", default=None)
-"""Where the ids go of what is sent for a call."""
 
 
 class Network(NamedTuple):
-    """What a connection goes over: `pipe`, `tcp` or `unix`, and the protocol above it.
+    """The network of a connection: `pipe`, `tcp` or `unix`, and the protocol above it.
 
     A client also knows the host and the port of the server.
     """
@@ -45,27 +44,27 @@ OVER_HTTP: Final = Network("tcp", "http")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MethodCall:
-    """A request or a notification, as the handler gets it."""
+    """A request or a notification, as its handler gets it."""
 
     method: str
     params: Any
-    """The typed params, of the revision of the server's or client's own class."""
+    """The typed params, in the revision of the server's or client's class."""
     revision: str
     """The revision that the peer speaks."""
     session: Any
-    """The `Session` of a handler; of a client, the client."""
+    """The `Session` of a handler; on a client, the client itself."""
     meta: Mapping[str, Any]
-    """The `_meta` of the params as it came, before any translation."""
+    """The `_meta` of the params as received, before translation."""
     principal: "Principal | None" = None
-    """Who makes the call, as the transport has authenticated them, if it does."""
+    """The sender, if the transport has authenticated it."""
     request_id: RequestId | None = None
     """The id of a request that is handled."""
     is_request: bool = True
-    """Whether there is an answer; the result of a notification is None."""
+    """Whether the message is a request; the result of a notification is None."""
     is_sent: bool = False
-    """Whether this side sends the message, and does not handle it."""
+    """Whether this side sends the message rather than handling it."""
     sent_ids: Sequence[RequestId] = ()
-    """The ids of the requests that were sent for it so far."""
+    """The ids of the requests sent for it so far."""
 
     @property
     def principal_id(self) -> str | None:
@@ -73,31 +72,31 @@ class MethodCall:
 
     @property
     def network(self) -> Network | None:
-        """The network below the connection, if its transport says."""
+        """The network of the connection, if its transport reports it."""
         runtime = getattr(self.session, "__mcp_runtime__", None)
         network: Network | None = getattr(runtime, "network", None)
         return network
 
     @property
     def target(self) -> str | None:
-        """The name of the tool or prompt, or the URI of the resource, if it is about one."""
-        name: str | None = declared(self.params, "name")
-        uri: str | None = declared(self.params, "uri")
+        """The name of the tool or prompt, or the URI of the resource, if the message has one."""
+        name: str | None = declared_member(self.params, "name")
+        uri: str | None = declared_member(self.params, "uri")
         return uri if name is None else name
 
     def replace(self, *, params: Any) -> "MethodCall":
-        """Return the call with other params; raise `TypeError` if they are of another class."""
+        """Return the call with other params; raise `TypeError` if their class differs."""
         if not isinstance(params, type(self.params)):
             wanted, given = type(self.params).__name__, type(params).__name__
-            raise TypeError(f"the params of {self.method} are {wanted}, and no {given}")
+            raise TypeError(f"the params of {self.method} must be {wanted}, got {given}")
         return replace(self, params=params)
 
     def with_meta(self, members: Mapping[str, Any]) -> "MethodCall":
-        """Return the call with `members` beside the others in the `_meta` of its params."""
+        """Return the call with `members` added to the `_meta` of its params."""
         model = cast(type[WireModel], type(self.params))
         field: Any = model.__pydantic_fields__.get("meta")
         meta = {**meta_of(self.params), **members}
-        # Params that declare none carry it as they do any other member.
+        # Params without a `meta` field carry it as an undeclared member.
         update = (
             {"_meta": meta} if field is None else {"meta": validator_of(field.annotation)(meta)}
         )
@@ -106,7 +105,7 @@ class MethodCall:
 
 
 def meta_of(params: Any) -> Mapping[str, Any]:
-    meta: Any = declared(params, "meta")
+    meta: Any = declared_member(params, "meta")
     if meta is None:
         meta = undeclared_meta(params)
     return meta.to_wire() if isinstance(meta, WireModel) else meta or {}
@@ -120,28 +119,29 @@ def undeclared_meta(params: Any) -> Mapping[str, Any] | None:
 
 
 CallNext: TypeAlias = Callable[[MethodCall], Awaitable[Any]]
-"""Gives the result of a call; None for a notification."""
+"""Returns the result of a call; None for a notification."""
 Middleware: TypeAlias = Callable[[MethodCall, CallNext], Awaitable[Any]]
 
 
 def check(owner: str, middleware: object) -> None:
-    """Raise `TypeError` for what is no tuple or list of middleware."""
+    """Raise `TypeError` unless `middleware` is a sequence of callables."""
     if not isinstance(middleware, Sequence):
-        raise TypeError(f"{owner}.middleware is one {middleware!r}: write a tuple, (…,)")
-    for one in cast(Sequence[object], middleware):
-        if isinstance(one, type):
+        raise TypeError(f"{owner}.middleware must be a tuple, got {middleware!r}: write (…,)")
+    for function in cast(Sequence[object], middleware):
+        if isinstance(function, type):
             raise TypeError(
-                f"{owner}.middleware: {one.__name__} is a class: write {one.__name__}()"
+                f"{owner}.middleware: {function.__name__} is a class: write {function.__name__}()"
             )
-        if not callable(one):
-            raise TypeError(f"{owner}.middleware: {one!r} is no async def …(call, next)")
+        if not callable(function):
+            raise TypeError(
+                f"{owner}.middleware: {function!r} must be a function: async def …(call, next)"
+            )
 
 
 async def through(middleware: Sequence[Middleware], last: CallNext, call: MethodCall) -> Any:
-    """Return the result of a call that goes through middleware, outermost first, to `last`."""
     next = last
-    for one in reversed(middleware):
-        next = partial(_step, one, next)
+    for function in reversed(middleware):
+        next = partial(_step, function, next)
     return await next(call)
 
 
@@ -152,16 +152,16 @@ async def send_through(
     params: Any,
     call: Callable[..., MethodCall],
 ) -> Any:
-    """Return the result of what `send` sends through middleware, which sees what `call` makes."""
+    """Send a message through middleware and return its result; `call` builds the `MethodCall`."""
     if not middleware:
         return await send(params)
     try:
         given = spec.params() if params is None else params
     except (TypeError, ValidationError):
-        return await send(params)  # which says that it needs params
+        return await send(params)
     ids: list[RequestId] = []
 
-    async def sent(changed: MethodCall) -> Any:
+    async def send_changed(changed: MethodCall) -> Any:
         token = _ids.set(ids)
         try:
             return await send(params if changed.params is given else changed.params)
@@ -169,11 +169,10 @@ async def send_through(
             _ids.reset(token)
 
     made = call(spec.method, params=given, meta=meta_of(given), is_sent=True, sent_ids=ids)
-    return await through(middleware, sent, made)
+    return await through(middleware, send_changed, made)
 
 
-def noted(ids: Iterator[RequestId]) -> Iterator[RequestId]:
-    """Yield ids of requests; the call that they are sent for takes note of them."""
+def note_ids(ids: Iterator[RequestId]) -> Iterator[RequestId]:
     for id in ids:
         sent = _ids.get()
         if sent is not None:
@@ -186,7 +185,7 @@ def _step(one: Middleware, next: CallNext, call: MethodCall) -> Awaitable[Any]:
 
 
 def failure(outcome: object) -> str | None:
-    """Return the code of the error that ended a call, `tool_error`, or the exception's name."""
+    """Return the error code, the exception's name or `tool_error`; None for a success."""
     if isinstance(outcome, CHOSEN):
         return str(outcome.code)
     if isinstance(outcome, BaseException):
@@ -196,33 +195,30 @@ def failure(outcome: object) -> str | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionEnd:
-    """The end of a session, which a handshake has begun."""
+    """The end of a session that began with a handshake."""
 
     role: Role
-    """Whose end of it has ended."""
+    """The side that reports the end."""
     revision: str
     seconds: float
-    """The time that it has lasted."""
+    """The duration of the session."""
     network: Network | None = None
-    """What it went over, if the transport says."""
     error: BaseException | None = None
-    """Why it broke, if it did."""
+    """The error that broke the connection, if any."""
 
 
 SessionHooks: TypeAlias = tuple[Callable[[SessionEnd], object], ...]
 
 
 def session_hooks(middleware: Sequence[Middleware]) -> SessionHooks:
-    """Return the methods `on_session_end` of those that have one."""
-    found = [getattr(one, "on_session_end", None) for one in middleware]
-    return tuple(one for one in found if one is not None)
+    found = [getattr(function, "on_session_end", None) for function in middleware]
+    return tuple(hook for hook in found if hook is not None)
 
 
-def session_ended(hooks: SessionHooks, **members: Any) -> None:
-    """Tell the hooks of a `SessionEnd` with these members."""
+def report_session_end(hooks: SessionHooks, **members: Any) -> None:
     end = SessionEnd(**members)
     for hook in hooks:
         try:
             hook(end)
         except Exception:
-            _log.exception("a middleware could not take note of the end of a session")
+            _log.exception("on_session_end of a middleware failed")

@@ -1,4 +1,4 @@
-"""Scopes of OAuth: what tokens allow, and what a request needs (RFC 6749, section 3.3)."""
+"""OAuth scopes: permissions of a token, and needs of a request (RFC 6749, section 3.3)."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -7,11 +7,11 @@ from typing import Any, Final, cast
 from .connection_errors import StatusError
 from .errors import INVALID_REQUEST
 
-# Visible characters without quotes and backslashes, so a scope can stand in a header field.
+# Visible ASCII without quotes and backslashes: safe in a header field.
 _SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
 
 _REFRESHING: Final = "offline_access"
-"""What a client asks of an authorization server; a resource needs it for nothing.
+"""Clients request it from an authorization server; resources never need it.
 
 2026-07-28, basic/authorization, "Refresh Tokens".
 """
@@ -20,33 +20,37 @@ NO_SCOPES: Final = frozenset[str]()
 
 
 def checked_scopes(given: Collection[str], where: str) -> frozenset[str]:
-    """Return scopes as a set; raise `TypeError` or `ValueError` for what are none."""
+    """Return scopes as a set; raise `TypeError` or `ValueError` for invalid ones."""
     if isinstance(given, str):
-        raise TypeError(f"{where}: scopes are one text: write {{{given!r}}}")
+        raise TypeError(
+            f"{where}: scopes must be a collection, not a single string: write {{{given!r}}}"
+        )
     for scope in cast(Iterable[Any], given):
         if not isinstance(scope, str):
-            raise TypeError(f"{where}: {scope!r} is no scope, which is a text")
+            raise TypeError(f"{where}: a scope must be a string, got {scope!r}")
         if not _SCOPE.fullmatch(scope):
             allowed = "visible ASCII characters without quotes and backslashes"
-            raise ValueError(f"{where}: {scope!r:.100} is no scope, which has {allowed}")
+            raise ValueError(f"{where}: invalid scope {scope!r:.100}: use {allowed}")
         if scope == _REFRESHING:
-            raise ValueError(f"{where}: {scope} is between clients and authorization servers")
+            raise ValueError(
+                f"{where}: {scope} is for authorization servers; a resource cannot require it"
+            )
     return frozenset(given)
 
 
-def written_scopes(scopes: Iterable[str]) -> str:
+def format_scopes(scopes: Iterable[str]) -> str:
     return " ".join(sorted(scopes))
 
 
 class InsufficientScope(StatusError):
-    """The token of a request does not allow all that it needs, which is `scopes`.
+    """The token of a request lacks some of the `scopes` that it needs.
 
-    Over HTTP the status is 403, and the challenge names all of the scopes, so that a client can
-    get a token for them (RFC 6750, section 3.1). Raise `ValueError` for what is no scope.
+    Over HTTP the status is 403, and the challenge names all of the scopes, so that a client can get
+    a token for them (RFC 6750, section 3.1). Raise `ValueError` for an invalid scope.
     """
 
     def __init__(self, scopes: Collection[str], message: str = "") -> None:
         self.scopes: Final = checked_scopes(scopes, "InsufficientScope")
-        text = message or f"This needs the scopes {written_scopes(self.scopes)}"
+        text = message or f"This needs the scopes {format_scopes(self.scopes)}"
         data = {"requiredScopes": sorted(self.scopes)}
         super().__init__(INVALID_REQUEST, text, data, status=403)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypedDict
 
-from .errors import Problem, escaped
+from .errors import Problem, escape_step
 from .json import is_array, is_object, json_text
 from .spec import AnyRequest
 
@@ -17,15 +17,14 @@ _TIMEOUTS: Final[Mapping[str, float]] = MappingProxyType(
         "ping": 5.0,
         "tools/call": 60.0,
         "sampling/createMessage": 120.0,
-        "elicitation/create": 300.0,  # a person answers these
+        "elicitation/create": 300.0,  # answered by a person
     }
 )
 
 
 MANY: Final = 10_000
-"""The most errors about one value that are built, and so the most values that may all be wrong."""
+"""The most errors reported about one value, and so the most values that may all be wrong."""
 
-# The size of all names in the errors, if each value were wrong.
 _PATHS: Final = 64 * 1024 * 1024
 
 
@@ -40,9 +39,9 @@ class Progress(NamedTuple):
 class CallOptions(TypedDict, total=False):
     """Options of a single call. Times are in seconds.
 
-    With `reset_on_progress`, each report of progress restarts `timeout`, but never `max_timeout`.
-    `on_progress` asks the peer to report progress; if it returns an awaitable, that is awaited in a
-    task of its own.
+    With `reset_on_progress`, each progress report restarts `timeout`, but never `max_timeout`.
+    `on_progress` asks the peer for progress reports; an awaitable that it returns is awaited in its
+    own task.
     """
 
     timeout: float
@@ -52,7 +51,6 @@ class CallOptions(TypedDict, total=False):
 
 
 class Patience(NamedTuple):
-    """The timeouts of one request, in seconds."""
 
     timeout: float
     max_timeout: float
@@ -60,7 +58,7 @@ class Patience(NamedTuple):
 
 
 class TaskLimits(Protocol):
-    """The limits of tasks, and what keeps them: `TaskOptions`. Times are in seconds."""
+    """The limits of tasks, and their store: `TaskOptions`. Times are in seconds."""
 
     @property
     def ttl(self) -> float: ...
@@ -75,7 +73,9 @@ class TaskLimits(Protocol):
 
 
 def count_values(value: object, most: int) -> int:
-    """Return the number of JSON values in `value`, with objects and arrays, or more than `most`."""
+    """Return the number of JSON values in `value`, including objects and arrays, or more than
+    `most`.
+    """
     found = [value]
     for inner in found:
         if len(found) > most:
@@ -101,13 +101,12 @@ def has_long_paths(value: Any) -> bool:
 
 
 class SizeLimit(NamedTuple):
-    """A limit in bytes of JSON and in values."""
 
     size: int
     values: int
 
     def problems(self, at: str, declared: Mapping[str, Any]) -> list[Problem]:
-        """Return the problem of an object whose members exceed the limit, at the largest one."""
+        """Return the problem of an object whose members exceed the limit, at the largest member."""
         counts = {key: count_values(value, self.values) for key, value in declared.items()}
         for most, unit, sizes in (
             (self.size, "bytes of JSON", {key: len(json_text(declared[key])) for key in declared}),
@@ -116,7 +115,7 @@ class SizeLimit(NamedTuple):
             if sum(sizes.values()) > most:
                 largest = max(sizes, key=sizes.__getitem__)
                 may = f"{' and '.join(declared)} may have at most {most} {unit}"
-                return [Problem(f"{at}/{escaped(largest)}", may)]
+                return [Problem(f"{at}/{escape_step(largest)}", may)]
         return []
 
 
@@ -124,30 +123,30 @@ class SizeLimit(NamedTuple):
 class Options:
     """Limits of one connection. Times are in seconds.
 
-    The pages ask for a timeout on every request, and for a maximum that progress does not extend
-    (2025-11-25, basic/lifecycle, "Timeouts"); they give no numbers.
+    The specification asks for a timeout on every request, and for a maximum that progress does not
+    extend (2025-11-25, basic/lifecycle, "Timeouts"); it gives no numbers.
     """
 
     timeout: float = 30.0
-    """Timeout of a request, if `timeouts` has none for its method."""
+    """Timeout of a request whose method is not in `timeouts`."""
     timeouts: Mapping[str, float] = field(default_factory=lambda: _TIMEOUTS)
     """Timeouts by method."""
     max_timeout: float = 600.0
-    """Longest time for an answer, whatever progress is reported."""
+    """Longest time for an answer, even with progress reports."""
     initialize_timeout: float = 30.0
     """Timeout of `initialize`; the server may have to start first."""
     probe_timeout: float = 5.0
-    """Timeout of `server/discover`; a server that is silent for longer gets a handshake.
+    """Timeout of `server/discover`; a server that stays silent gets a handshake.
 
-    If it is a program that the client has started, it is started afresh for that.
-    Over HTTP, and where no revision with a handshake is allowed, `timeout` applies instead.
+    A program that the client has started is restarted for that. Over HTTP, and if no revision with
+    a handshake is allowed, `timeout` applies instead.
     """
     max_in_flight: int = 100
     """Requests of the peer that are handled at the same time."""
     max_waiting: int = 1000
-    """Requests of the peer that wait to be handled; when there are so many, reading pauses."""
+    """Requests of the peer that wait to be handled; beyond that, reading pauses."""
     max_outgoing: int = 1000
-    """Messages that wait to be written; when there are so many, senders wait."""
+    """Messages that wait to be written; beyond that, senders wait."""
     max_subscriptions: int = 100
     """Listen streams and subscribed resources of one connection."""
     max_uri: int = 8 * 1024
@@ -157,46 +156,44 @@ class Options:
     max_client: int = 32 * 1024
     """Bytes of JSON of a client's `capabilities` and `clientInfo`.
 
-    The request of a listen stream, which is kept while it is open, may have as many besides its
-    URIs.
+    An open listen stream may keep as many bytes besides its URIs.
     """
     max_server: int = 1024 * 1024
     """Bytes of JSON of a server's capabilities, information and `instructions`."""
     max_values: int = 2000
-    """JSON values in each of these, where every object and array counts too."""
+    """JSON values in each of these, counting objects and arrays."""
     max_rounds: int = 10
     """Input rounds of one request, on either side."""
     max_pages: int = 1000
-    """Pages of one list that are requested. A client that walks a list raises if there are more.
+    """Pages of one list that are requested. A client that walks a longer list raises an error.
 
     A server that checks header fields against its own tools uses its last complete list instead; a
     client that corrects header fields stops at the default, with the pages it has.
     """
     progress_interval: float = 0.05
-    """Least time between two reports of progress on one request."""
+    """Least time between two progress reports of one request."""
     drain: float = 3.0
-    """Time for handlers to finish after the peer is gone or the server is stopped."""
+    """Time for handlers to finish after the client has gone or the server is stopped."""
     state_keys: Sequence[bytes] = ()
-    """Keys that sign the state of input rounds: the first signs, and all are accepted.
+    """Keys that sign the state of input rounds: the first signs, all are accepted.
 
-    The default is a random one per process. Several processes that answer rounds of the same
-    request need the same keys. A new key is added at the end first, and then put at the beginning,
-    so that every process accepts what another has signed.
+    The default is a random key per process. Processes that answer rounds of the same request need
+    the same keys. To rotate, append the new key on every process, then move it to the front.
     """
     state_lifetime: float = 3600.0
-    """Lifetime of that state, in which the client has to come back."""
+    """Lifetime of that state: the client must return within it."""
     tasks: TaskLimits | None = None
-    """Limits of tasks, and what keeps them: `TaskOptions`."""
+    """Limits of tasks, and their store: `TaskOptions`."""
     on_loss: "Callable[[Loss], object] | None" = None
-    """Callback for what a translation between revisions could not keep, once for each kind.
+    """Callback for losses of translation between revisions, once for each kind.
 
-    It also gets what a `lenient` client has mended.
+    It also gets the repairs of a `lenient` client.
     """
     lenient: bool = False
-    """Whether a client mends what a server sends against the schema, where it can.
+    """Whether a client repairs messages of a server that break the schema, if it can.
 
-    Null in an optional member then counts as absent, an entry of a list that breaks the schema is
-    left out, and a malformed name or version of the server is `unknown`. The log warns of each.
+    Null in an optional member then counts as absent, invalid list entries are removed, and a
+    malformed server name or version becomes `unknown`. The log warns of each.
     """
 
     @property
@@ -222,7 +219,7 @@ class Options:
 
 
 FOREVER: Final = Patience(float("inf"), float("inf"))
-"""For requests that are answered when they end, such as a listen stream."""
+"""For requests that are answered at their end, such as a listen stream."""
 
 NO_END: Final[CallOptions] = {"timeout": FOREVER.timeout, "max_timeout": FOREVER.max_timeout}
-"""The options of a call for the same."""
+"""Call options without a timeout."""

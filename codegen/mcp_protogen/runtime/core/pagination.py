@@ -1,6 +1,6 @@
-"""Pages of lists: the server cuts a list into pages, and the client walks through them.
+"""Pages of lists: a server cuts a list into pages, a client walks through them.
 
-A cursor means something to the server alone (server/utilities/pagination, "Pagination Model").
+Only the server can interpret a cursor (server/utilities/pagination, "Pagination Model").
 """
 
 from base64 import urlsafe_b64decode
@@ -24,7 +24,7 @@ _MARK: Final = b"at:"
 
 
 class Page(NamedTuple, Generic[T]):
-    """Some items of a list, and the cursor of the next page if there is one."""
+    """Some items of a list, and the cursor of the next page, if any."""
 
     items: list[T]
     next_cursor: str | None
@@ -33,11 +33,11 @@ class Page(NamedTuple, Generic[T]):
 def page(items: Sequence[T], cursor: str | None, size: int = 50) -> Page[T]:
     """Return the page for a cursor that a client sent; the first page for None.
 
-    Raises `InvalidParams` for a cursor that this list never gave (server/utilities/pagination,
-    "Error Handling"), and `ValueError` if `size` is not positive.
+    Raises `InvalidParams` for a cursor that does not belong to this list
+    (server/utilities/pagination, "Error Handling"), and `ValueError` if `size` is not positive.
     """
     if size < 1:
-        raise ValueError("the size of a page has to be at least 1")
+        raise ValueError("the size of a page must be at least 1")
     start = 0 if cursor is None else _place(cursor)
     if cursor is not None and not 0 < start <= len(items):
         raise InvalidParams("Invalid cursor", [("/params/cursor", "Not a cursor of this list")])
@@ -65,17 +65,18 @@ async def items(
 ) -> AsyncGenerator[T, None]:
     """Yield the items of all pages; `fetch` gets the page of a cursor, `of` its items.
 
-    A cursor that is empty or has come before leads to no other page: a warning is logged, and the
-    iteration ends, without the items of a page that has come before. Raises `RemoteError` if there
-    are more than `limit` pages.
+    An empty or repeated cursor ends the iteration with a warning in the log; the items of a
+    repeated page are left out. Raises `RemoteError` if there are more than `limit` pages.
     """
-    # As digests, because cursors and pages may be long, and a list may have many of them.
+    # Digests, because cursors and pages may be long, and a list may have many.
     cursors: set[bytes] = set()
     pages: set[bytes] = set()
     cursor: str | None = None
     while True:
         if len(cursors) >= limit():
-            raise RemoteError(f"a list has more than {limit()} pages: see Options.max_pages")
+            raise RemoteError(
+                f"a list has more than {limit()} pages; raise Options.max_pages to read more"
+            )
         result: Any = await fetch(cursor)
         listed = of(result)
         cursor = result.next_cursor
@@ -90,7 +91,7 @@ async def items(
                 yield item
         if is_last:
             if cursor is not None:
-                text = "a list was cut short: the cursor %.100r leads to no other page"
+                text = "a list was cut short: the cursor %.100r was empty or repeated"
                 _log.warning(text, cursor)
             return
         cursors.add(mark)

@@ -1,17 +1,17 @@
-"""Limits of what many owners share: one in all, and a lower one for each owner."""
+"""Limits on shared resources: a total, and a lower one for each owner."""
 
 from collections.abc import Callable, Iterator
 from typing import Final, TypeAlias
 
-# The part of all that an owner may have, unless another share is given.
+# By default, an owner may have a quarter of the total.
 _PARTS: Final = 4
 
 Free: TypeAlias = Callable[[str | None, int], bool]
-"""Frees an amount of an owner, or of all for None; returns whether that was enough."""
+"""Frees an amount for an owner, or of the total for None; returns whether that was enough."""
 
 
 class NoRoom(Exception):
-    """A quota has no room for an owner, or for anybody if that is None."""
+    """The quota of an owner is used up, or the total if `owner` is None."""
 
     def __init__(self, quota: str, owner: str | None) -> None:
         super().__init__(f"{quota} is used up")
@@ -20,7 +20,7 @@ class NoRoom(Exception):
 
 
 class Quota:
-    """What owners have taken: `most` in all, and `share` for each; None counts in all alone."""
+    """Amounts used by owners: `most` in total and `share` each; None counts only in total."""
 
     def __init__(
         self, most: int, share: int | None = None, *, at_least: int = 1, name: str = ""
@@ -40,15 +40,15 @@ class Quota:
         self.take(owner, -amount)
 
     def require(self, owner: str | None, amount: int = 1, free: Free | None = None) -> None:
-        """Raise `NoRoom` unless there is room for `amount` more, which `free` may make."""
+        """Raise `NoRoom` unless `amount` more fits, if need be after calling `free`."""
         for limited, excess in self.excesses(owner, amount):
             if free is None or not free(limited, excess):
                 raise NoRoom(self.name, limited)
 
     def excesses(self, owner: str | None, amount: int = 0) -> Iterator[tuple[str | None, int]]:
-        """Yield the limits that `amount` more would break, as owners, and the excess.
+        """Yield each owner whose limit `amount` more would exceed, and the excess.
 
-        None is the limit in all. It comes last, so that what the owner gives back meanwhile counts.
+        None, the total, comes last, so that what the owner gives back meanwhile counts.
         """
         used = self._used_by.get(owner, 0) if owner is not None else 0
         if owner is not None and (excess := used + amount - self._share) > 0:

@@ -1,4 +1,4 @@
-"""What follows from the lists of a peer, as far as there is room for it."""
+"""Facts derived from the lists of a peer, in bounded memory."""
 
 from typing import Final, Generic, TypeVar
 
@@ -10,12 +10,11 @@ T = TypeVar("T")
 _MOST: Final = 8 * 1024 * 1024
 _LARGEST: Final = _MOST // 8
 
-# The memory that an entry takes at least.
 _EACH: Final = 256
 
 
 class RecentNames(Generic[T]):
-    """Knowledge about the names that a peer listed last; old entries make room for new ones."""
+    """Facts by the names that a peer has listed; the oldest make room for new ones."""
 
     __slots__ = ("_known", "_size")
 
@@ -30,7 +29,7 @@ class RecentNames(Generic[T]):
         return self._known.get(name, (None, 0))[0]
 
     def learn(self, name: str, known: T, listed: object) -> None:
-        """Store what follows from the entry of a name; those listed longest ago make room."""
+        """Store a fact about a name, derived from the entry `listed`."""
         self.forget(name)
         size = _EACH + len(name) + len(json_text(listed))
         self._known[name] = known, size

@@ -1,4 +1,4 @@
-"""The revisions of a package. Nothing is imported that would slow down the start."""
+"""The revisions of a package. Imports nothing that would slow down the start."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ if TYPE_CHECKING:
 
 
 def load_generated(module: str) -> ModuleType:
-    """Return a generated package or a revision."""
     from importlib import import_module
 
     return import_module(module)
 
 
 class Revision:
-    """One revision of the protocol and the module that holds its code."""
+    """One revision of the protocol, and the module with its code."""
 
     __slots__ = ("era", "id", "module")
 
@@ -28,7 +27,7 @@ class Revision:
         self.module = module
 
     def load(self) -> ModuleType:
-        """Import the revision's module; only the first call does any work."""
+        """Import the module of the revision."""
         return load_generated(self.module)
 
     def __repr__(self) -> str:

@@ -1,9 +1,9 @@
-"""Patterns of JSON Schemas, matched in a time that grows with the text and not beyond.
+"""Patterns of JSON Schemas, matched in linear time.
 
-A pattern of a few characters can keep Python's `re` busy for years (CWE-1333), and a schema may
-come from an untrusted server. The crate regex of Pydantic takes linear time; `re` matches only our
-own patterns. Those of ECMA 262 (JSON Schema 2020-12, core, section 6.4) are written for the crate
-in another way, or not checked, where it means something else.
+A short pattern can keep Python's `re` busy for years (CWE-1333), and a schema may come from an
+untrusted server. The regex crate of Pydantic takes linear time; `re` matches only our own patterns.
+Where ECMA 262 (JSON Schema 2020-12, core, section 6.4) and the crate differ, a pattern is
+rewritten, or reported as not checked.
 """
 
 import re
@@ -18,18 +18,16 @@ from .json import is_object
 from .libraries import library
 
 Search: TypeAlias = Callable[[str], bool]
-"""A function that returns whether a pattern matches somewhere in a text."""
 Report: TypeAlias = Callable[[str], None]
-"""A function that is told what is not checked, and why."""
 
 _LONGEST: Final = 1_000
 _CHARACTERS: Final = 50_000
-"""How many characters of one value are matched with patterns of somebody else."""
+"""The most characters of one value that are matched with foreign patterns."""
 _LARGEST: Final = 2_000
-"""How many states a pattern may have: each may cost a step for each character."""
+"""The most states of a pattern: each may cost a step for each character."""
 _STATES_OF_PROPERTY: Final = 20
-"""What `\\p{…}` counts, whose sets of characters are large."""
-# These mean something else in the crate: sets in classes, empty classes, flags.
+"""The states counted for `\\p{…}`, whose character sets are large."""
+# These differ in the crate: sets in classes, empty classes, flags.
 _OTHERWISE: Final = re.compile(r"\[[^\]]*(?:&&|--|~~|\[)|\[\^?\]|\(\?[A-Za-z-]+[:)]")
 _ESCAPE: Final = re.compile(r"\\.", re.DOTALL)
 _TOKEN: Final = re.compile(
@@ -38,7 +36,7 @@ _TOKEN: Final = re.compile(
     re.DOTALL,
 )
 _SPACES: Final = r"\t-\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
-# ECMA 262, section 22.2.2.9: but for white space, classes have nothing beyond ASCII.
+# ECMA 262, section 22.2.2.9: except for white space, classes are ASCII only.
 _CLASSES: Final[Mapping[str, str]] = {
     r"\d": "[0-9]",
     r"\D": "[^0-9]",
@@ -55,18 +53,18 @@ _OUTSIDE: Final[Mapping[str, str]] = {
     r"\b": r"(?-u:\b)",
     r"\B": r"(?-u:\B)",
 }
-"""The same, and what has another meaning in a class."""
+"""Also tokens that mean something else inside a class."""
 
 
 class NotChecked(Exception):
-    """A pattern cannot be matched, where to skip it could refuse a value that is right."""
+    """A pattern cannot be checked, and skipping it could reject a valid value."""
 
 
 class Patterns:
     """The patterns of one schema.
 
-    `report` is told what is not checked. A schema without it is our own, and Python's `re` matches
-    what the crate does not read.
+    `report` is called with what is not checked. A schema without it is our own: Python's `re` then
+    matches patterns that the crate cannot read.
     """
 
     def __init__(self, report: Report | None) -> None:
@@ -74,37 +72,41 @@ class Patterns:
         self._reported: set[str] = set()
         self._left = _CHARACTERS
         self.can_skip = True
-        """Whether a value is accepted for sure where a pattern is skipped: there is no `not`."""
+        """Whether skipping a pattern can only accept more values, because the schema has no `not`
+        or similar.
+        """
 
     @property
     def are_own(self) -> bool:
         return self._report is None
 
     def renew(self) -> None:
-        """Begin with another value."""
+        """Reset the budget for the next value."""
         self._left = _CHARACTERS
 
     def is_readable(self, pattern: object) -> bool:
-        """Return whether a value of a schema is a pattern, or one that need not be checked."""
+        """Return whether a value of `pattern` is valid, or cannot be checked."""
         if not isinstance(pattern, str):
             return True
         if self.are_own:
             return (_linear(pattern) or _python(pattern)) is not None
         if _linear(pattern) is None:
-            why = "is not checked, because it cannot be matched in linear time as ECMA 262 means it"
+            why = (
+                "is not checked: it cannot be matched in linear time with the meaning of ECMA "
+                "262"
+            )
             self.skip(f"the pattern {pattern[:80]!r} {why}")
         return True
 
     def skip(self, why: str) -> None:
-        """Report what is not checked, once."""
         if self._report is not None and why not in self._reported:
             self._reported.add(why)
             self._report(why)
 
     def search(self, pattern: str, text: str) -> bool | None:
-        """Return whether a pattern matches somewhere; None if nobody finds out.
+        """Return whether a pattern matches somewhere; None if it is not checked.
 
-        Raise `NotChecked` in place of None where None does not stand for true.
+        Raise `NotChecked` if skipping it could reject a valid value.
         """
         search = _linear(pattern)
         if self.are_own:
@@ -121,7 +123,7 @@ class Patterns:
         return None
 
     def may_match(self, patterns: Iterable[str], text: str) -> bool:
-        return any(self.search(one, text) is not False for one in patterns)
+        return any(self.search(pattern, text) is not False for pattern in patterns)
 
 
 @lru_cache(maxsize=200)
@@ -146,7 +148,6 @@ def _of_crate(token: re.Match[str]) -> str:
 
 
 def _states(tokens: Iterable[re.Match[str]]) -> int:
-    """Return about how many states a pattern has."""
     open_groups, last = [1], 0
     for token in tokens:
         text = token[0]
@@ -175,9 +176,9 @@ def _python(pattern: str) -> Search | None:
 
 
 def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]) -> dict[str, Any]:
-    """Return the keywords of jsonschema that match patterns, in place of its `usual` ones.
+    """Return safe keywords that replace the `usual` ones of jsonschema.
 
-    `said` are those that the schema has.
+    `said` are the keywords in the schema.
     """
 
     def pattern(validator: Any, value: str, instance: Any, schema: Any) -> Iterator[Any]:
@@ -186,8 +187,8 @@ def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]
             yield library("jsonschema", "a pattern").ValidationError(message)
 
     def of_members(validator: Any, value: Any, instance: Any, schema: Any) -> Iterator[Any]:
-        for one, inner in value.items() if is_object(instance) else ():
-            meant = {name: v for name, v in instance.items() if patterns.search(one, name)}
+        for expression, inner in value.items() if is_object(instance) else ():
+            meant = {name: v for name, v in instance.items() if patterns.search(expression, name)}
             # The empty pattern matches every name.
             yield from usual["patternProperties"](validator, {"": inner}, meant, schema)
 
@@ -197,7 +198,7 @@ def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]
         known = {"properties": {**schema.get("properties", {}), **dict.fromkeys(meant)}}
         yield from usual["additionalProperties"](validator, value, instance, known)
 
-    def unevaluated(*_: Any) -> Iterator[Any]:
+    def skip_unevaluated(*_: Any) -> Iterator[Any]:
         patterns.skip("unevaluatedProperties is not checked beside patternProperties")
         yield from ()
 
@@ -206,8 +207,8 @@ def keywords(usual: Mapping[str, Any], patterns: Patterns, said: Collection[str]
         "patternProperties": of_members,
         "additionalProperties": additional,
     }
-    # How jsonschema finds out what is evaluated cannot be changed.
+    # jsonschema's own search for evaluated members cannot be replaced.
     beside = {"patternProperties", "unevaluatedProperties"} <= {*said}
     if beside and not patterns.are_own:
-        changed["unevaluatedProperties"] = unevaluated
+        changed["unevaluatedProperties"] = skip_unevaluated
     return changed

@@ -1,8 +1,8 @@
-"""Handwritten JSON Schemas, and the package that validates values against them.
+"""Handwritten JSON Schemas, validated with the package jsonschema.
 
-The member `$schema` names the dialect; without it the dialect is 2020-12 (2025-11-25, basic, "JSON
-Schema Usage"). All references have to lead into the schema: nothing is fetched (2026-07-28, basic,
-"`$ref` Resolution").
+The member `$schema` names the dialect; the default is 2020-12 (2025-11-25, basic, "JSON Schema
+Usage"). References must lead into the schema: nothing is fetched (2026-07-28, basic, "`$ref`
+Resolution").
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -16,7 +16,7 @@ from .models.validation_errors import pointer_to
 from .schema_patterns import NotChecked, Patterns, Report, keywords
 
 Check: TypeAlias = Callable[[Any], list[Problem]]
-"""A function that returns the problems of a value, each with a pointer into it."""
+"""Returns the problems of a value, each with a pointer into it."""
 
 _USUAL: Final = "https://json-schema.org/draft/2020-12/schema"
 _DIALECTS: Final[Mapping[str, str]] = {
@@ -24,17 +24,17 @@ _DIALECTS: Final[Mapping[str, str]] = {
     "https://json-schema.org/draft/2019-09/schema": "Draft201909Validator",
     _USUAL: "Draft202012Validator",
 }
-"""The validator class of the package jsonschema for each dialect, by its URI without a fragment."""
+"""The class of jsonschema for each dialect, by its URI without a fragment."""
 
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-# Where one of these is, a value may be refused because a part of it is accepted.
+# With one of these, a value may be invalid because a part of it is valid.
 _TURNING: Final = frozenset({"contains", "if", "not", "oneOf"})
 
 _TOO_DEEP: Final = "the value or its schema is nested too deeply"
 _LONGEST: Final = 200
 _MOST: Final = 20
-# Both are far more than any schema or value needs (2026-07-28, basic, "Composition-Keyword Resource
-# Use"): a schema of a few lines can refer to itself so often that validation would take years.
+# Far more than any schema or value needs (2026-07-28, basic, "Composition-Keyword Resource Use"): a
+# short schema can refer to itself so often that validation would take years.
 _SCHEMAS: Final = 10_000
 _FOLLOWED: Final = 100_000
 
@@ -44,14 +44,15 @@ def checker(
 ) -> Check:
     """Return a function that validates values against a schema; `what` names it in messages.
 
-    With `of_objects`, the root has to be of the type object. Raise `ValueError` for a schema that
-    cannot be used, and `ImportError` if the package jsonschema is not installed. `report` is for a
-    schema of somebody else: it is told what is not checked. A check without an end is a problem.
+    With `of_objects`, the root must have the type object. Raise `ValueError` for an unusable
+    schema, and `ImportError` without the package jsonschema. `report` is for schemas from
+    elsewhere: it is called with what is not checked. A check that would not end is reported as a
+    problem.
     """
     validators = library("jsonschema", what)
     dialect = _dialect(schema, what)
     if of_objects and schema.get("type") != "object":
-        raise ValueError(f'{what} has to say "type": "object" at its root')
+        raise ValueError(f'{what} must have "type": "object" at its root')
     cls: Any = getattr(validators, _DIALECTS[dialect])
     own: JSONObject = dict(schema)
     registry = library("jsonschema_specifications", what).REGISTRY
@@ -60,7 +61,7 @@ def checker(
     for part in _parts_aside(own, dialect, registry, what):
         _check_form(cls, part, what, patterns)
     left = [0]
-    validator = _bounded(validators, cls, left, patterns, own)(own, registry=registry)
+    validator = _bounded_class(validators, cls, left, patterns, own)(own, registry=registry)
 
     def check(value: Any) -> list[Problem]:
         left[0] = _FOLLOWED
@@ -74,7 +75,7 @@ def checker(
             patterns.skip(why)
             return [Problem("", why)]
         except NotChecked:
-            patterns.skip("what comes after a pattern that is not checked is not checked either")
+            patterns.skip("the rest is not checked, because a pattern cannot be")
         return found
 
     return check
@@ -84,14 +85,12 @@ def _dialect(schema: Mapping[str, Any], what: str) -> str:
     dialect = str(schema.get("$schema", _USUAL)).removesuffix("#")
     if dialect not in _DIALECTS:
         known = ", ".join(_DIALECTS)
-        raise ValueError(
-            f"{what} is written in the unsupported dialect {dialect}; supported: {known}"
-        )
+        raise ValueError(f"{what} uses the unsupported dialect {dialect}; supported: {known}")
     return dialect
 
 
 def _problem(error: Any) -> Problem:
-    # The message repeats the value, which may be of any length.
+    # The message repeats the value, which may be long.
     brief = error.message if len(error.message) <= _LONGEST else error.message[:_LONGEST] + "…"
     return Problem(pointer_to(error.absolute_path), brief)
 
@@ -109,15 +108,15 @@ def _check_form(cls: Any, schema: JSONObject, what: str, patterns: Patterns) -> 
 
 
 def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> list[JSONObject]:
-    """Return the subschemas that only references reach, in places where no keyword puts a schema.
+    """Return subschemas that only references reach, in places where keywords hold no schema.
 
-    Raise `ValueError` for a reference that leads to no schema within, and for a dialect named below
-    the root: other rules would apply there.
+    Raise `ValueError` for a reference outside the schema, and for a dialect named below the root,
+    which would have other rules.
     """
     specification = library("referencing.jsonschema", what).specification_with(dialect)
     root = specification.create_resource(schema)
     left, targets = [(root, registry.resolver_with_root(root))], list[Any]()
-    own, seen, aside = {id(one) for one in _objects_in(schema)}, set[int](), list[JSONObject]()
+    own, seen, aside = {id(part) for part in _objects_in(schema)}, set[int](), list[JSONObject]()
     while left or targets:
         if not left:
             target = targets.pop()
@@ -131,7 +130,7 @@ def _parts_aside(schema: JSONObject, dialect: str, registry: Any, what: str) -> 
             continue
         seen.add(id(contents))
         if len(seen) > _SCHEMAS:
-            raise ValueError(f"{what} has more than {_SCHEMAS:,} schemas in it")
+            raise ValueError(f"{what} contains more than {_SCHEMAS:,} schemas")
         if "$schema" in contents and contents is not schema:
             raise ValueError(f"{what} has $schema below its root, which is not supported")
         targets += _targets(contents, resolver, what)
@@ -166,15 +165,13 @@ def _objects_in(value: Any) -> Iterator[JSONObject]:
 
 
 class _TooOften(Exception):
-    """The validation of a value follows too many references."""
+    pass
 
 
-def _bounded(
+def _bounded_class(
     validators: Any, cls: Any, left: list[int], patterns: Patterns, schema: JSONObject
 ) -> Any:
-    """Return a class of validators that counts references, and matches patterns safely."""
-
-    def counted(follow: Callable[..., Any]) -> Callable[..., Any]:
+    def count_calls(follow: Callable[..., Any]) -> Callable[..., Any]:
         def counting(*arguments: Any) -> Any:
             left[0] -= 1
             if left[0] < 0:
@@ -184,7 +181,7 @@ def _bounded(
         return counting
 
     usual: Mapping[str, Any] = cls.VALIDATORS
-    changed = {one: counted(usual[one]) for one in usual.keys() & _REFERENCES}
+    changed = {keyword: count_calls(usual[keyword]) for keyword in usual.keys() & _REFERENCES}
     said = frozenset[str]().union(*_objects_in(schema))
     patterns.can_skip = _TURNING.isdisjoint(said)
     changed |= keywords(usual, patterns, said)

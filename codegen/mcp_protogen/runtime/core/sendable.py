@@ -1,7 +1,7 @@
-"""JSON text to send, of values that Python can hold and JSON cannot.
+"""JSON text of Python values that JSON cannot fully express.
 
 Lone surrogates, as in a file name that is not UTF-8 (`os.fsdecode`), are sent as U+FFFD, with a
-warning. NaN and infinities are refused, because null would mean something else.
+warning. NaN and infinities raise an error, because null would mean something else.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from pydantic_core import PydanticSerializationError, SchemaSerializer, to_json
 from pydantic_core import core_schema as cs
 
-from .errors import escaped
+from .errors import escape_step
 from .json import is_object
 from .throttle import Throttle
 
@@ -47,21 +47,21 @@ def sendable_text(value: Any, what: str) -> bytes:
     except PydanticSerializationError as error:
         text = open_text(without_surrogates(as_python(value, by_alias=True), what, error))
     if b"NaN" in text or b"Infinity" in text or b"null" in text:
-        # They may be words of a text. Models may write null for such a number.
+        # These may be words of a text. Models may write null for such a number.
         check_finite(as_python(value, by_alias=True))
     return text
 
 
 def check_finite(value: Any) -> None:
-    """Raise `Unsendable` for a number in a value that is not finite."""
+    """Raise `Unsendable` if a value contains NaN or an infinity."""
     if not _has_odd_number(value):
         return
     pointer = ""
     while value.__class__ is not float:
         members = value.items() if value.__class__ is dict else enumerate(value)
         step, value = next(pair for pair in members if _has_odd_number(pair[1]))
-        pointer += f"/{escaped(str(step))}"
-    raise Unsendable(pointer, f"{value} is not a number of JSON")
+        pointer += f"/{escape_step(str(step))}"
+    raise Unsendable(pointer, f"{value} is not valid in JSON")
 
 
 def _has_odd_number(value: Any) -> bool:
@@ -70,7 +70,7 @@ def _has_odd_number(value: Any) -> bool:
         value = value.values()
     elif kind is not list and kind is not tuple:
         return kind is float and not isfinite(value)
-    # Each value that is sent passes here, so most of them cost no call.
+    # Every sent value passes here, so most cost no call.
     for member in value:
         kind = member.__class__
         if kind is not str and kind is not int and _has_odd_number(member):
@@ -84,9 +84,9 @@ def without_surrogates(value: Any, what: str, error: PydanticSerializationError)
     replaced = _replace_surrogates(value, "", places)
     if not places:
         raise error
-    # Each method and tool has entries of its own.
+    # A separate throttle entry for each method and tool.
     named = what[:100].replace("%", "%%")
-    _log.warning(f"{named} has half of a surrogate pair at %.200s, sent as U+FFFD", places[0])
+    _log.warning(f"{named} has a lone surrogate at %.200s, sent as U+FFFD", places[0])
     return replaced
 
 
@@ -100,7 +100,7 @@ def _replace_surrogates(value: Any, at: str, places: list[str]) -> Any:
         replaced: dict[Any, Any] = {}
         for name, member in value.items():
             name = _replace_surrogates(name, at, places)
-            replaced[name] = _replace_surrogates(member, f"{at}/{escaped(str(name))}", places)
+            replaced[name] = _replace_surrogates(member, f"{at}/{escape_step(str(name))}", places)
         return replaced
     if isinstance(value, (list, tuple)):
         items = enumerate(cast(list[Any], value))

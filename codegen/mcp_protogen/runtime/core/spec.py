@@ -1,4 +1,4 @@
-"""The protocol as data: the capabilities, methods and errors of one revision.
+"""The protocol as data: capabilities, methods and errors of one revision.
 
 Type parameters are for type checkers. At run time `params` is a plain value, perhaps a union.
 """
@@ -21,10 +21,10 @@ A = TypeVar("A")
 
 
 class Capability(NamedTuple):
-    """Something a side declares that it can do.
+    """A declared ability of one side.
 
-    A `flag` counts if it is true, any other capability if its member is present, even if empty.
-    An `implied` one also counts if the object around it is empty (elicitation: form).
+    A `flag` counts if it is true, any other capability if its member is present, even if empty. An
+    `implied` one also counts if the object around it is empty (elicitation: form).
     """
 
     role: Role
@@ -34,11 +34,10 @@ class Capability(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The dotted path, from the declaring side on: `server.tools.listChanged`."""
+        """The dotted path, beginning with the declaring side: `server.tools.listChanged`."""
         return ".".join((self.role, *self.path))
 
     def declared_in(self, capabilities: Mapping[str, Any]) -> bool:
-        """Return whether `capabilities`, the JSON object that `role` declared, has this one."""
         for step in self.path[:-1]:
             inner = capabilities.get(step)
             if not is_object(inner):
@@ -51,7 +50,7 @@ class Capability(NamedTuple):
 
 
 class Condition(NamedTuple):
-    """A member of the params that makes a requirement apply, by presence or by its value."""
+    """A member of the params that makes a requirement apply, by presence or by value."""
 
     member: str
     one_of: tuple[str, ...] | None = None
@@ -65,7 +64,7 @@ class Condition(NamedTuple):
 
 
 class Requirement(NamedTuple):
-    """A capability that a message needs when `sender` sends it and any of `when` holds."""
+    """A capability needed for a message of `sender` if any of `when` holds."""
 
     capability: Capability
     level: Level
@@ -76,10 +75,9 @@ class Requirement(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CallSpec(Generic[P]):
-    """One request or notification: who may send it and what it carries.
+    """One request or notification, its senders and its types.
 
-    `types` returns the type expression of `params`, and the classes of the results. These are
-    loaded at their first use.
+    `types` loads the type expression of `params`, and the classes of the results, at the first use.
     """
 
     method: str
@@ -109,7 +107,7 @@ class CallSpec(Generic[P]):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RequestSpec(CallSpec[P], Generic[P, R, A]):
-    """A request: `R` is its plain answer, the first of `results`, `A` any."""
+    """A request: `R` is its plain result, the first of `results`; `A` is any of them."""
 
     results: tuple[type, ...] = field(init=False, repr=False)
 
@@ -118,13 +116,12 @@ AnyRequest: TypeAlias = RequestSpec[Any, Any, Any]
 
 
 class NotificationSpec(CallSpec[P]):
-    """One notification."""
 
     __slots__ = ()
 
 
 class ErrorSpec(NamedTuple):
-    """One error code; `load` returns the type of its data, if the revision fixes one."""
+    """One error code; `load` returns the type of its data, if the revision defines one."""
 
     code: int
     name: str
@@ -137,7 +134,7 @@ class ErrorSpec(NamedTuple):
 
 
 class Lenient(NamedTuple):
-    """A value that stands for a required member which is absent, or for a negative number."""
+    """A replacement for a required member that is absent, or negative."""
 
     member: str
     rule: Literal["absent", "negative"]
@@ -145,11 +142,11 @@ class Lenient(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """The differences between revisions that no schema has.
+    """Differences between revisions that the schemas do not express.
 
-    With `polling` a server may close a stream over HTTP until the client returns, with
-    `unnamed_over_http` requests of a session name no revision. `bad_arguments` of a tool are an
-    error, or a result that a model reads. `leniency` is what a receiver forgives.
+    With `polling`, an HTTP server may close a stream until the client returns. With
+    `unnamed_over_http`, requests of a session name no revision. Invalid arguments of a tool
+    (`bad_arguments`) are an error, or a result for the model. `leniency` is for receivers.
     """
 
     era: EraName = "handshake"

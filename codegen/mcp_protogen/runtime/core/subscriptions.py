@@ -1,4 +1,4 @@
-"""The log entries and the notifications of changes that the client of one connection asked for.
+"""The log entries and change notifications requested by the client of one connection.
 
 In the handshake era a client subscribes to single resources. From 2026-07-28 on it opens streams
 with filters (basic/patterns/subscriptions, "Notification Filter"). The log levels are those of
@@ -19,11 +19,11 @@ Level: TypeAlias = Literal[
 ]
 
 LEVELS: Final[tuple[str, ...]] = get_args(Level)
-"""The log levels, from the least to the most severe."""
+"""The log levels, from least to most severe."""
 
 RESOURCE_UPDATED: Final = "notifications/resources/updated"
 
-# Member of a filter → the notification, and the capability that the server needs for it.
+# Member of a filter → its notification, and the capability that the server needs.
 _LISTS: Final[Mapping[str, tuple[str, Capability]]] = {
     f"{feature}ListChanged": (
         f"notifications/{feature}/list_changed",
@@ -36,28 +36,27 @@ _RESOURCES_NEED: Final = Capability("server", ("resources", "subscribe"), flag=T
 
 
 LIST_CHANGES: Final = tuple(method for method, _ in _LISTS.values())
-"""The notifications of changed lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedChange:
-    """A change as the workers that share an engine tell it each other."""
+    """A change, as workers that share an engine announce it to each other."""
 
     method: str | None = None
-    """The method of the notification; None where anything may have changed."""
+    """The method of the notification; None if anything may have changed."""
     uri: str | None = None
     server: str | None = None
-    """The name of the server that has changed, which was made for all clients."""
+    """The name of the changed server, if it serves all clients."""
     revision: str | None = None
-    """The revision of its class, where several have that name."""
+    """The revision of its class, since several may have that name."""
     session: str | None = None
-    """The key of the session that its server was made for."""
+    """The key of the session, if the changed server belongs to one."""
 
     def __post_init__(self) -> None:
         if self.method is not None and not is_change(self.method):
             raise ValueError(f"{self.method} is not the notification of a change")
         if (self.method == RESOURCE_UPDATED) != (self.uri is not None):
-            raise ValueError("a resource has a URI, and nothing else has one")
+            raise ValueError("`uri` must be given for a resource, and only for a resource")
 
 
 def is_change(method: str) -> bool:
@@ -65,7 +64,6 @@ def is_change(method: str) -> bool:
 
 
 def passes(level: str, threshold: str) -> bool:
-    """Return whether an entry of `level` is at least as severe as `threshold`."""
     return LEVELS.index(level) >= LEVELS.index(threshold)
 
 
@@ -73,9 +71,9 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 class Filter(NamedTuple):
-    """The content of a listen stream: changes of lists, by method, of resources, and of more.
+    """The content of a listen stream: changed lists, by method, changed resources, and others.
 
-    `ids` are of what a feature knows, in the member `ids_member`.
+    `ids` are those of a feature, from the filter's member `ids_member`.
     """
 
     lists: frozenset[str] = frozenset()
@@ -85,13 +83,12 @@ class Filter(NamedTuple):
 
     @staticmethod
     def of(wanted: Mapping[str, Any], ids_member: str = "") -> "Filter":
-        """Return the filter that the `notifications` of a listen request describe."""
         lists = {method for member, (method, _) in _LISTS.items() if wanted.get(member) is True}
         uris, ids = (_strings(wanted.get(member)) for member in (_RESOURCES, ids_member))
         return Filter(frozenset(lists), uris, ids, ids_member)
 
-    def honoured(self, declared: Mapping[str, Any]) -> "Filter":
-        """Return what a server with these capabilities fulfils; of `ids` they do not say."""
+    def supported_by(self, declared: Mapping[str, Any]) -> "Filter":
+        """Return the part that a server with these capabilities supports, with all `ids`."""
         offered = {method for method, need in _LISTS.values() if need.declared_in(declared)}
         uris = self.uris if _RESOURCES_NEED.declared_in(declared) else frozenset[str]()
         return self._replace(lists=self.lists & offered, uris=uris)
@@ -111,7 +108,7 @@ class Filter(NamedTuple):
 
 
 class Listeners:
-    """The subscriptions of one connection, whose number and size `options` limit."""
+    """The subscriptions of one connection, limited by `options`."""
 
     __slots__ = ("_options", "_streams", "_uris")
 
@@ -121,26 +118,24 @@ class Listeners:
         self._uris: set[str] = set()
 
     def add(self, id: RequestId, wanted: Filter) -> None:
-        """Register a listen stream; raise the error if there are too many, or it is too large."""
-        ids = sum(len(one.ids) for one in self._streams.values()) + len(wanted.ids)
+        """Register a listen stream; raise an error if there are too many, or it is too large."""
+        ids = sum(len(stream.ids) for stream in self._streams.values()) + len(wanted.ids)
         number = max(len(self._streams) + 1, len(self.uris | wanted.uris), ids)
         self._check(number, wanted.uris, f"/params/notifications/{_RESOURCES}")
         self.narrow(id, wanted)
 
     def narrow(self, id: RequestId, wanted: Filter) -> None:
-        """Replace the filter of a listen stream by a part of it."""
         self._streams[id] = wanted
 
     def remove(self, id: RequestId) -> None:
         self._streams.pop(id, None)
 
     def subscribe(self, uri: str) -> None:
-        """Subscribe the client to a resource; raise as `check` does."""
         self.check(uri)
         self._uris.add(uri)
 
     def check(self, uri: str) -> None:
-        """Raise `InvalidParams` for a URI that is too long, and `McpError` for one too many."""
+        """Raise `InvalidParams` if a URI is too long, `McpError` if there are too many."""
         if uri not in self._uris:
             self._check(len(self._uris) + 1, {uri}, "/params/uri")
 
@@ -155,14 +150,13 @@ class Listeners:
         if max(map(_size, new), default=0) > options.max_uri:
             may = f"A URI may have at most {options.max_uri} bytes"
             raise InvalidParams("A URI is too long", [(at, may)])
-        # Each stream counts its own.
+        # Streams count separately.
         kept = (self._uris, new, *(wanted.uris for wanted in self._streams.values()))
         if sum(_size(uri) for uris in kept for uri in uris) > options.max_uris:
             raise McpError(INTERNAL_ERROR, f"No more than {options.max_uris} bytes of URIs at once")
 
     @property
     def uris(self) -> frozenset[str]:
-        """All resources of subscriptions and streams."""
         return frozenset(self._uris).union(*(wanted.uris for wanted in self._streams.values()))
 
     def matching(self, method: str, uri: str | None) -> list[RequestId]:
@@ -174,7 +168,7 @@ class Listeners:
 
 
 def _strings(value: object) -> frozenset[str]:
-    return frozenset(one for one in value if isinstance(one, str)) if is_array(value) else _NONE
+    return frozenset(item for item in value if isinstance(item, str)) if is_array(value) else _NONE
 
 
 def _size(uri: str) -> int:

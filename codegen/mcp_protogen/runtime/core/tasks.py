@@ -1,4 +1,4 @@
-"""Tasks that belong to one connection and end with it.
+"""asyncio tasks that belong to one connection and end with it.
 
 In a `TaskGroup`, a failing task would cancel the others, and errors of users would be wrapped.
 """
@@ -19,22 +19,20 @@ class Tasks:
     def __init__(self) -> None:
         self._loop = get_running_loop()
         self.running: set[Task[None]] = set()
-        """Those that run; who adds one takes it out."""
+        """Code that adds a task here must also remove it."""
 
     def start(self, work: Coroutine[Any, Any, None]) -> Task[None]:
-        """Run `work` in a task; log an exception that it does not handle."""
         task = self._loop.create_task(work)
         self.running.add(task)
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._on_task_end)
         return task
 
-    def _ended(self, task: Task[None]) -> None:
+    def _on_task_end(self, task: Task[None]) -> None:
         self.running.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("a task of a connection failed", exc_info=error)
 
     async def cancel(self) -> None:
-        """Cancel the running tasks, and wait until they have ended."""
         running = list(self.running)
         for task in running:
             task.cancel()
@@ -42,28 +40,26 @@ class Tasks:
 
 
 class Signal:
-    """A signal of changes, which takes no memory while nobody waits for it."""
+    """A signal of changes that allocates nothing until a task waits for it."""
 
     __slots__ = ("_waiting",)
 
     def __init__(self) -> None:
         self._waiting: Future[None] | None = None
 
-    def ring(self) -> None:
+    def notify_all(self) -> None:
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting.set_result(None)
 
-    async def heard(self) -> None:
-        """Wait until something changes."""
+    async def wait(self) -> None:
         if self._waiting is None:
             self._waiting = get_running_loop().create_future()
-        # A waiter that is cancelled must not cancel the shared future.
+        # A cancelled waiter must not cancel the shared future.
         await shield(self._waiting)
 
 
 def is_running() -> bool:
-    """Return whether this code runs in an event loop."""
     try:
         get_running_loop()
     except RuntimeError:
@@ -72,7 +68,7 @@ def is_running() -> bool:
 
 
 def call_in(loop: AbstractEventLoop, function: Callable[[], object]) -> None:
-    """Call a function where a loop runs, unless it is closed; at once if that is here."""
+    """Call a function on a loop unless that is closed; at once on the current loop."""
     if is_running() and get_running_loop() is loop:
         function()
     elif not loop.is_closed():
@@ -83,7 +79,7 @@ async def together(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Await all; the first failure cancels the others, and is raised without a group."""
     try:
         async with TaskGroup() as group:
-            for one in work:
-                group.create_task(one)
+            for coroutine in work:
+                group.create_task(coroutine)
     except BaseExceptionGroup as failures:
         raise failures.exceptions[0] from None

@@ -1,4 +1,4 @@
-"""Log entries that a peer can cause without end, of which only some are logged."""
+"""A throttle for log entries that a peer can cause without limit."""
 
 from collections.abc import Callable
 from logging import INFO, WARNING, Logger
@@ -10,7 +10,7 @@ _PERIOD: Final = 60.0
 
 
 class Throttle:
-    """A logger that passes on the first five entries of each text in a minute.
+    """A logger that passes on the first five entries with the same text in a minute.
 
     After these come the tenth, the hundredth and so on, with their number.
     """
@@ -20,7 +20,6 @@ class Throttle:
     def __init__(self, logger: Logger, clock: Callable[[], float] = monotonic) -> None:
         self._logger = logger
         self._clock = clock
-        # The start of the period, and the number of entries.
         self._kinds: dict[str, tuple[float, int]] = {}
 
     def info(self, text: str, *args: object) -> None:
@@ -37,7 +36,7 @@ class Throttle:
         if now - began >= _PERIOD:
             began, before = now, 0
         self._kinds[text] = began, before + 1
-        # The level of the stack makes the entry that of the caller.
+        # This level of the stack is the caller.
         if before < _FIRST:
             self._logger.log(level, text, *args, stacklevel=3)
         elif str(before + 1).strip("0") == "1":

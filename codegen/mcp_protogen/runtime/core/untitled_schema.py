@@ -1,4 +1,4 @@
-"""JSON Schemas of types of users, as people would write them."""
+"""JSON Schemas of users' types, without noise."""
 
 from typing import Any, Final
 
@@ -13,7 +13,7 @@ _IGNORED: Final[set[JsonSchemaWarningKind]] = {"skipped-choice", "non-serializab
 class UntitledJsonSchema(GenerateJsonSchema):
     """Pydantic's generator, without titles that only repeat a name."""
 
-    # A default without a JSON form is left out of the schema; the type still has it.
+    # Defaults without a JSON form are left out of the schema.
     ignored_warning_kinds: set[JsonSchemaWarningKind] = _IGNORED
 
     def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:

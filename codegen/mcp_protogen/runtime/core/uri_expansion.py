@@ -1,10 +1,10 @@
-"""URIs from the templates that servers list (RFC 6570, all levels)."""
+"""Expansion of the URI templates that servers list (RFC 6570, all levels)."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
-from .uri_templates import encoded, parse_uri_template
+from .uri_templates import encode_value, parse_uri_template
 
 _LENGTH: Final = re.compile(r"[1-9][0-9]{0,3}")
 
@@ -16,7 +16,6 @@ class _Operator(NamedTuple):
     reserved: bool = False
 
 
-# RFC 6570, appendix A.
 _OPERATORS: Final[Mapping[str, _Operator]] = {
     "": _Operator("", ","),
     "+": _Operator("", ",", reserved=True),
@@ -32,8 +31,8 @@ _OPERATORS: Final[Mapping[str, _Operator]] = {
 class UriVariable(NamedTuple):
     """A variable of a template.
 
-    One in a query may be left out. An exploded one (`{x*}`) may have several values; of one
-    with a length (`{x:3}`) that many characters are taken.
+    A query variable is optional. An exploded one (`{x*}`) may have several values; one with a
+    length (`{x:3}`) is cut to that many characters.
     """
 
     name: str
@@ -43,24 +42,24 @@ class UriVariable(NamedTuple):
 
 
 def uri_variables(template: str) -> dict[str, UriVariable]:
-    """Return the variables of a template by name; one that is there twice as it is first."""
+    """Return the variables of a template by name; the first occurrence counts."""
     found: dict[str, UriVariable] = {}
     for sign, names in parse_uri_template(template)[1]:
-        for one in _variables(sign, names):
-            known = found.setdefault(one.name, one)
-            found[one.name] = known._replace(required=known.required or one.required)
+        for variable in _variables(sign, names):
+            known = found.setdefault(variable.name, variable)
+            found[variable.name] = known._replace(required=known.required or variable.required)
     return found
 
 
 def expanded_uri(template: str, values: Mapping[str, str | Sequence[str]]) -> str:
-    """Return the URI of a template; raise `KeyError` for a variable that needs a value."""
+    """Return the URI for a template; raise `KeyError` for a missing required value."""
     (uri, *literals), expressions = parse_uri_template(template)
     for (sign, names), literal in zip(expressions, literals, strict=True):
         operator = _OPERATORS[sign]
         parts: list[str] = []
-        for one in _variables(sign, names):
-            if one.required or one.name in values:
-                parts += _parts(operator, one, values[one.name])
+        for variable in _variables(sign, names):
+            if variable.required or variable.name in values:
+                parts += _parts(operator, variable, values[variable.name])
         uri += operator.first + operator.between.join(parts) + literal if parts else literal
     return uri
 
@@ -74,7 +73,7 @@ def _variables(sign: str, names: str) -> Iterator[UriVariable]:
 
 def _parts(operator: _Operator, one: UriVariable, value: str | Sequence[str]) -> Iterator[str]:
     listed = [value] if isinstance(value, str) else value
-    texts = [encoded(text[: one.length], reserved=operator.reserved) for text in listed]
+    texts = [encode_value(text[: one.length], reserved=operator.reserved) for text in listed]
     for text in texts if one.exploded or not texts else [",".join(texts)]:
         # RFC 6570, section 3.2.7: a path-style parameter without a value has no sign.
         sign = "=" if text or operator.first != ";" else ""

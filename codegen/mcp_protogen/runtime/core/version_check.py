@@ -1,17 +1,17 @@
-"""The check that an installed runtime serves a package; packages with a copy need none."""
+"""The version check of packages that use an installed runtime."""
 
 from .. import __version__
 
 SERVES_FROM = "0.2.0"
-"""The version of the oldest packages that this runtime still serves."""
+"""The oldest package version that this runtime supports."""
 
 
 def require_version(made_for: str, package: str) -> None:
-    """Raise `ImportError` unless this runtime serves a package made for a version of it."""
+    """Raise `ImportError` if this runtime does not support packages made for `made_for`."""
     if _numbers(SERVES_FROM) <= _numbers(made_for) <= _numbers(__version__):
         return
     runtime = __name__.removesuffix(".core.version_check")
-    mend = f"put version {made_for} in its place"
+    mend = f"install version {made_for}"
     if runtime == "mcp_protogen_runtime":
         mend = f"pip install 'mcp-protogen-runtime=={made_for}'"
     raise ImportError(
@@ -22,7 +22,7 @@ def require_version(made_for: str, package: str) -> None:
 
 
 def _numbers(version: str) -> list[int]:
-    """Return the numbers of a version, without what says that it comes before a release."""
-    # Not by a regular expression: importing a package loads next to nothing, and they need `enum`.
+    """Return the numbers of a version without a pre-release suffix."""
+    # No regular expression: importing a package must load almost nothing, and `re` needs `enum`.
     digits = ("".join(c if c.isdigit() else " " for c in part) for part in version.split("."))
     return [int(f"0{part}".split()[0]) for part in digits]

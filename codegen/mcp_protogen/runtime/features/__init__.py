@@ -1,1 +1,1 @@
-"""Features, a folder each, which nothing else in the runtime imports."""
+"""Features, one folder each. Nothing else in the runtime imports them."""

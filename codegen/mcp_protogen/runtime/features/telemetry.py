@@ -1,8 +1,8 @@
-"""Spans and metrics of OpenTelemetry for servers and clients, by the conventions for MCP.
+"""OpenTelemetry spans and metrics for servers and clients, by the conventions for MCP.
 
-Each name below is one of open-telemetry/semantic-conventions-genai, docs/gen-ai/mcp.md.
-`mcp.session.id` is left out: where nobody is authenticated it is all that it takes to speak in a
-session. What neither a message nor a transport says, a program gives as `attributes`.
+Names are those of open-telemetry/semantic-conventions-genai, docs/gen-ai/mcp.md. `mcp.session.id`
+is left out: without authentication, it gives access to the session. Values that neither messages
+nor transports have can be given as `attributes`.
 """
 
 from collections.abc import Callable, Generator, Mapping
@@ -15,7 +15,7 @@ from ..core.errors import INTERNAL_ERROR, INVALID_PARAMS
 from ..core.json import json_text
 from ..core.libraries import library
 from ..core.middleware import CallNext, MethodCall, Network, SessionEnd, failure
-from ..core.models.base import declared
+from ..core.models.base import declared_member
 from ..core.spec import Role
 
 REQUEST_ID: Final = "jsonrpc.request.id"
@@ -23,24 +23,24 @@ _TOOL: Final = "tools/call"
 _PROMPT: Final = "prompts/get"
 
 
-def _named(method: str) -> Callable[[MethodCall], str | None]:
+def _target_of(method: str) -> Callable[[MethodCall], str | None]:
     return lambda call: call.target if call.method == method else None
 
 
-_TARGETS: Final = {"gen_ai.tool.name": _named(_TOOL), "gen_ai.prompt.name": _named(_PROMPT)}
+_TARGETS: Final = {"gen_ai.tool.name": _target_of(_TOOL), "gen_ai.prompt.name": _target_of(_PROMPT)}
 
-# "Spans", "Client" and "Server": what is known of a call before it is made.
+# "Spans", "Client" and "Server": known before the call.
 ATTRIBUTES: Final[Mapping[str, Callable[[MethodCall], str | None]]] = {
     "mcp.method.name": lambda call: call.method,
     "mcp.protocol.version": lambda call: call.revision,
     "gen_ai.operation.name": lambda call: "execute_tool" if call.method == _TOOL else None,
     **_TARGETS,
-    "mcp.resource.uri": lambda call: declared(call.params, "uri"),
+    "mcp.resource.uri": lambda call: declared_member(call.params, "uri"),
     REQUEST_ID: lambda call: None if call.request_id is None else str(call.request_id),
 }
-"""By name; what gives None is left out."""
+"""By name; None is left out."""
 
-# "Metrics": those with few values.
+# "Metrics": attributes with few values.
 _OF_METRICS: Final = ATTRIBUTES.keys() - {"mcp.resource.uri", REQUEST_ID}
 
 # "Recording MCP transport"
@@ -62,21 +62,21 @@ METRICS: Final[Mapping[bool | Role, tuple[str, str]]] = {
     "server": ("mcp.server.session.duration", "Time that a session lasts, on the server"),
     "client": ("mcp.client.session.duration", "Time that a session lasts, on the client"),
 }
-"""Histograms of seconds: of messages by `MethodCall.is_sent`, and of sessions by role."""
+"""Histograms in seconds: of messages by `MethodCall.is_sent`, of sessions by role."""
 
-# "Metric: `mcp.client.operation.duration`"; those of sessions have the same.
+# "Metric: `mcp.client.operation.duration`", and the same for sessions.
 _BUCKETS: Final = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 
 
 class Telemetry:
-    """Middleware that makes a span, and a measurement, of each message, and measures sessions.
+    """Middleware that records spans and durations of messages, and durations of sessions.
 
-    The span of what is sent goes along in the `_meta` of its params, and that of who handles it is
-    below it; a span around that, such as of an HTTP request, is linked ("Context propagation").
-    Without providers the global ones count. `attributes` are added to all that is recorded;
-    `arguments` and `results` of tools, which may be secret, are recorded if they are asked for.
+    The span of a sent message travels in the `_meta` of its params and is the parent of the
+    receiver's span; an outer span there, such as of HTTP, is linked ("Context propagation").
+    Providers default to the global ones. `attributes` are added to everything recorded. Tools'
+    `arguments` and `results` may be secret, and are recorded only if enabled.
 
-    Raises `ImportError` where opentelemetry-api is not installed.
+    Raises `ImportError` if opentelemetry-api is not installed.
     """
 
     def __init__(
@@ -128,7 +128,7 @@ class Telemetry:
                 self._durations[call.is_sent].record(monotonic() - begun, few)
 
     def on_session_end(self, end: SessionEnd) -> None:
-        """Measure a session."""
+        """Record the duration of a session."""
         known: dict[str, str] = {"mcp.protocol.version": end.revision}
         if end.error is not None:
             known[ERROR_TYPE] = type(end.error).__qualname__
@@ -159,9 +159,8 @@ class Telemetry:
             self._context.detach(token)
 
     def _parent(self, call: MethodCall) -> tuple[Any, list[Any]]:
-        """Return the context that a message brings along, and a link to the one around it."""
         trace, around = self._trace, self._context.get_current()
-        # Only what the propagators read, which are texts.
+        # Propagators read texts only.
         carrier = {key: value for key, value in call.meta.items() if isinstance(value, str)}
         context = self._propagate.extract(carrier, self._context.Context())
         if not trace.get_current_span(context).get_span_context().is_valid:
@@ -181,10 +180,10 @@ class Telemetry:
 
     def _note(self, call: MethodCall, span: Any, failed: dict[str, str], outcome: Any) -> None:
         if call.sent_ids:
-            # It was not known before. Several requests may have been made of one.
+            # Known only now. One message may have become several requests.
             span.set_attribute(REQUEST_ID, str(call.sent_ids[-1]))
         if failed:
-            # Texts of other exceptions hold secrets.
+            # Texts of other exceptions may be secret.
             message = outcome.message if isinstance(outcome, CHOSEN) else None
             span.set_status(self._trace.StatusCode.ERROR, message)
             span.set_attributes(failed)
@@ -199,6 +198,6 @@ def _network(network: Network | None) -> dict[str, str | int]:
 def _few(known: Mapping[str, str], failed: Mapping[str, str]) -> dict[str, str]:
     kept = set(_OF_METRICS)
     if failed.get(STATUS_CODE) == str(INVALID_PARAMS):
-        # A name that nothing has may be anything, and a client could fill the memory with it.
+        # Unknown names are unlimited, so a client could fill the memory.
         kept -= _TARGETS.keys()
     return {name: value for name, value in known.items() if name in kept}

@@ -1,1 +1,1 @@
-"""Messages over HTTP: what both sides need, the client in `client`, the server beside it."""
+"""Messages over HTTP: parts for both sides; the client in `client`, the server in `server`."""

@@ -1,7 +1,7 @@
-"""The HTTP header fields of the protocol, and the values that repeat parts of a message in them.
+"""The HTTP header fields of the protocol, and values that repeat parts of a message.
 
-Field names are in lower case, as HTTP/2 wants them. They are compared ignoring case; values are not
-(2026-07-28, basic/transports/streamable-http, "Case Sensitivity").
+Names are in lower case, as in HTTP/2, and compared without case, unlike values (2026-07-28,
+basic/transports/streamable-http, "Case Sensitivity").
 """
 
 import re
@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ..core.json import is_object
-from ..rules.param_headers import Mirror
+from ..rules.param_headers import HeaderParam
 
 PROTOCOL_VERSION: Final = "mcp-protocol-version"
 METHOD: Final = "mcp-method"
@@ -27,12 +27,12 @@ EVENTS: Final = "text/event-stream"
 NAMED: Final[Mapping[str, str]] = MappingProxyType(
     {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 )
-"""The methods that need `Mcp-Name`, and the member of their params that it repeats."""
+"""The methods that need `Mcp-Name`, and the member of params in it."""
 
 _PREFIX: Final = "=?base64?"
 _SUFFIX: Final = "?="
 
-# A field value may contain a tab, but a tab and spaces at the ends survive only encoded.
+# Tabs are allowed, but outer tabs and spaces must be encoded.
 _PLAIN: Final = re.compile(r"(?:[!-~](?:[ -~]*[!-~])?)?")
 _READABLE: Final = re.compile(r"[\t -~]*")
 
@@ -42,48 +42,46 @@ _INTEGER: Final = re.compile(r"(-?[0-9]{1,20})(?:\.0{1,20})?")
 _LARGEST: Final = 2**53 - 1
 
 
-def encoded(value: str) -> str:
-    """Return the value for `Mcp-Name` or `Mcp-Param-*`: unchanged if possible, else in Base64.
+def encode_value(value: str) -> str:
+    """Return the value for `Mcp-Name` or `Mcp-Param-*`, in Base64 if needed.
 
-    A plain value that looks like an encoded one is encoded too (2026-07-28,
-    basic/transports/streamable-http, "Value Encoding"). Raises `UnicodeEncodeError` for a lone
-    surrogate, which no message can contain.
+    A plain value that looks encoded is encoded, too (2026-07-28, basic/transports/streamable-http,
+    "Value Encoding"). Raises `UnicodeEncodeError` for a lone surrogate.
     """
     if _PLAIN.fullmatch(value) and not (value.startswith(_PREFIX) and value.endswith(_SUFFIX)):
         return value
     return f"{_PREFIX}{b64encode(value.encode()).decode()}{_SUFFIX}"
 
 
-def decoded(value: str) -> str | None:
+def decode_value(value: str) -> str | None:
     """Return the decoded field value; None if it is malformed.
 
-    Base64 is read strictly, padding included. Otherwise an intermediary with another reader could
-    see another value than the server.
+    Base64 is read strictly, so that an intermediary cannot see another value.
     """
     if not (value.startswith(_PREFIX) and value.endswith(_SUFFIX)):
         return value if _READABLE.fullmatch(value) else None
     if len(value) < len(_PREFIX) + len(_SUFFIX):
-        # The prefix and the suffix overlap, so there is no value between them.
+        # The prefix and the suffix overlap.
         return None
     try:
         text = value[len(_PREFIX) : -len(_SUFFIX)].encode("ascii")
         data = b64decode(text, validate=True)
-        # The unused bits of the last character have to be zero.
+        # The unused bits of the last character must be zero.
         return data.decode() if b64encode(data) == text else None
     except (BadBase64, UnicodeError):
         return None
 
 
 def media_type(content_type: str | None) -> str:
-    """Return the type in a `Content-Type`, in lower case and without parameters."""
+    """Return the type in a `Content-Type`, in lower case, without parameters."""
     return (content_type or "").partition(";")[0].strip().lower()
 
 
 def retry_after(value: str | None, date: str | None = None) -> float | None:
     """Return the seconds in a `Retry-After`; None if it is missing or malformed.
 
-    A time counts from the `Date` of the same answer, because clocks differ (RFC 9110, section
-    10.2.3). Some servers write fractions of seconds.
+    A date is relative to the answer's `Date`, because clocks differ (RFC 9110, section 10.2.3).
+    Some servers write fractions of seconds.
     """
     text = (value or "").strip()
     if not text:
@@ -95,7 +93,7 @@ def retry_after(value: str | None, date: str | None = None) -> float | None:
 
 
 def _moment(text: str) -> float | None:
-    from email.utils import parsedate_to_datetime  # slow to import, and rarely needed
+    from email.utils import parsedate_to_datetime  # slow to import
 
     try:
         return parsedate_to_datetime(text).timestamp()
@@ -112,9 +110,9 @@ def value_at(arguments: object, path: Iterable[str]) -> Any:
 
 
 def text_of(value: object) -> str | None:
-    """Return an argument as text; None if it has no text form, and then no header field either.
+    """Return an argument as text for a header field; None if it has no text form.
 
-    Integers have to be safe for readers that only know doubles; 42.0 is an integer too.
+    Integers must be exact as doubles; 42.0 counts as an integer.
     """
     if type(value) is str:
         return value
@@ -127,7 +125,7 @@ def text_of(value: object) -> str | None:
     return None
 
 
-def agrees(mirror: Mirror, header_value: str | None, arguments: object) -> bool:
+def agrees(mirror: HeaderParam, header_value: str | None, arguments: object) -> bool:
     """Return whether a header field agrees with the arguments; both may be absent.
 
     Integers are compared as numbers (2026-07-28, basic/transports/streamable-http, "Server
@@ -136,14 +134,14 @@ def agrees(mirror: Mirror, header_value: str | None, arguments: object) -> bool:
     text = text_of(value_at(arguments, mirror.path))
     if header_value is None or text is None:
         return header_value is None and text is None
-    value = decoded(header_value)
+    value = decode_value(header_value)
     if mirror.type == "integer" and value is not None:
-        numbers = [_INTEGER.fullmatch(one) for one in (value, text)]
+        numbers = [_INTEGER.fullmatch(number) for number in (value, text)]
         if all(numbers):
             return len({int(match[1]) for match in numbers if match}) == 1
     return value == text
 
 
-def headers_for(mirrors: Iterable[Mirror], arguments: object) -> dict[str, str]:
+def headers_for(mirrors: Iterable[HeaderParam], arguments: object) -> dict[str, str]:
     texts = ((mirror.header, text_of(value_at(arguments, mirror.path))) for mirror in mirrors)
-    return {header: encoded(text) for header, text in texts if text is not None}
+    return {header: encode_value(text) for header, text in texts if text is not None}

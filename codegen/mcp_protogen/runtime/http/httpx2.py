@@ -1,4 +1,4 @@
-"""What is used of the package httpx2, which programs without HTTP need not have."""
+"""The optional package httpx2."""
 
 from functools import cache
 from typing import Any, Protocol
@@ -7,7 +7,7 @@ from ..core.libraries import library
 
 
 class HttpClient(Protocol):
-    """An `httpx2.AsyncClient`, as far as it is used here."""
+    """The part of `httpx2.AsyncClient` in use."""
 
     def build_request(self, method: str, url: Any, *, content: Any, headers: Any) -> Any: ...
 
@@ -17,11 +17,11 @@ class HttpClient(Protocol):
 
 
 def httpx2() -> Any:
-    """Return the package; raise `ImportError`, which says what to do, if it is not installed."""
+    """Return the package; raise `ImportError`, with advice, if it is not installed."""
     return library("httpx2", "HTTP")
 
 
 @cache
 def trust() -> Any:
-    """Return the TLS context of the process: to read all certificates takes long."""
+    """Return a TLS context, shared because loading certificates is slow."""
     return httpx2().create_ssl_context()

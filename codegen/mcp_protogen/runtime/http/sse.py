@@ -1,48 +1,48 @@
 """A reader and a writer of server-sent events.
 
-The reader follows the HTML standard, "Interpreting an event stream", with one exception: it also
-reports an event without data. A server that is about to close a connection sends one to give the
-client an id from which to resume (2025-11-25, basic/transports, "Sending Messages to the Server").
+The reader follows the HTML standard, "Interpreting an event stream", but also reports events
+without data: a server sends one before closing, with an id for resuming (2025-11-25,
+basic/transports, "Sending Messages to the Server").
 """
 
 import re
 from typing import Final, NamedTuple
 
 LARGEST: Final = 64 * 1024 * 1024
-"""The default limit for one event, in bytes."""
+"""The default limit of one event, in bytes."""
 
 _MARK: Final = b"\xef\xbb\xbf"
 _ENDS: Final = re.compile(rb"\r\n|\n|\r")
 
 _LONGEST_ID: Final = 4096
 
-# A longer number is not a useful waiting time, and int() refuses thousands of digits.
+# Longer numbers are useless, and int() refuses thousands of digits.
 _DIGITS: Final = 12
 
 
 class Event(NamedTuple):
-    """One event, which may have empty data."""
+    """An event, perhaps with empty data."""
 
     id: str | None
-    """The last id in the stream so far; None before the first."""
+    """The last id so far; None before the first."""
     event: str
     """The type; `message` by default."""
     data: str
     retry: int | None
-    """The delay in milliseconds before a new connection, if this event sets it."""
+    """The delay before reconnecting, in milliseconds, if set."""
 
 
 class Parser:
-    """A reader of the events of one stream; `limit` is the size of the largest event, in bytes."""
+    """A reader of one stream's events; `limit` is the largest event, in bytes."""
 
     def __init__(self, limit: int = LARGEST) -> None:
         self._limit = limit
         self._begun = False
-        # The line that has not ended yet, in one piece: its parts may be of one byte each.
+        # The unfinished line in one piece: its parts may be one byte each.
         self._line = bytearray()
-        # A newline after a carriage return at the end of a chunk belongs to the same line end.
+        # A newline may complete a line end across chunks.
         self._after_return = False
-        # The event that has not ended yet; each line of its data ends with a newline.
+        # The unfinished event; each line of its data ends with a newline.
         self._data = bytearray()
         self._event = ""
         self._retry: int | None = None
@@ -50,9 +50,9 @@ class Parser:
         self._id: str | None = None
 
     def feed(self, chunk: bytes) -> list[Event]:
-        """Return the events that end in `chunk`; an unfinished event is kept for the next chunk.
+        """Return the events that end in `chunk`; keep an unfinished one.
 
-        Raises `ValueError` if an event gets too large.
+        Raises `ValueError` if an event is too large.
         """
         if self._after_return and chunk:
             self._after_return = False
@@ -87,7 +87,7 @@ class Parser:
                 self._data.clear()
                 self._event, self._retry, self._seen = "", None, False
             return
-        # Without a name it is a comment, which keeps a connection alive, and nothing else.
+        # A line without a name is a comment, for keep-alive.
         name, _, value = line.partition(b":")
         self._field(name, value.removeprefix(b" "))
 
@@ -99,7 +99,7 @@ class Parser:
         elif name == b"id":
             if b"\0" in value:
                 return
-            # A client could not send back what does not fit into a header field.
+            # Longer ids could not be sent back in a header field.
             self._id = value.decode("utf-8", "replace") if len(value) <= _LONGEST_ID else ""
         elif name == b"retry" and value.isdigit():
             self._retry = int(value[:_DIGITS])
@@ -108,10 +108,10 @@ class Parser:
         self._seen = True
 
 
-def written(
+def write_event(
     data: bytes, *, id: str | None = None, event: str | None = None, retry: int | None = None
 ) -> bytes:
-    """Return one event as text; `data` is one JSON text, which may contain newlines.
+    """Return one event as text; `data` is JSON, perhaps with newlines.
 
     Raises `ValueError` if an id or a type contains a line end.
     """
@@ -119,15 +119,15 @@ def written(
         data = b"\ndata: ".join(_ENDS.split(data))
     if id is None and event is None and retry is None:
         return b"data: %b\n\n" % data
-    head = b"" if event is None else b"event: %b\n" % _one_line(event)
+    head = b"" if event is None else b"event: %b\n" % _encode_line(event)
     if id is not None:
-        head += b"id: %b\n" % _one_line(id)
+        head += b"id: %b\n" % _encode_line(id)
     if retry is not None:
         head += b"retry: %d\n" % retry
     return b"%bdata: %b\n\n" % (head, data)
 
 
-def _one_line(value: str) -> bytes:
+def _encode_line(value: str) -> bytes:
     if any(char in value for char in "\r\n\0"):
-        raise ValueError("the id and the type of an event have to be one line each")
+        raise ValueError("the id and the type of an event must be one line each")
     return value.encode()

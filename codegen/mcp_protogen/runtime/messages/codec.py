@@ -1,4 +1,4 @@
-"""The messages of one revision as bytes and as typed values, in and out."""
+"""The messages of one revision as bytes and as typed values."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar, final
@@ -24,8 +24,8 @@ from .jsonrpc import (
     Call,
     Malformed,
     Response,
+    make_tuple,
     message_of,
-    named,
     parse,
     write_call,
     write_error,
@@ -42,7 +42,7 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 @final
 class Request(NamedTuple, Generic[P]):
-    """An understood request; `raw` and `meta` are its params and their `_meta` on the wire."""
+    """A valid request; `raw` and `meta` are its params and their `_meta` on the wire."""
 
     id: RequestId
     spec: AnyRequest
@@ -53,7 +53,7 @@ class Request(NamedTuple, Generic[P]):
 
 @final
 class Notification(NamedTuple, Generic[P]):
-    """A notification that was understood; `meta` is the `_meta` of its params as received."""
+    """A valid notification; `meta` is the `_meta` of its params as received."""
 
     spec: NotificationSpec[P]
     params: P
@@ -62,7 +62,6 @@ class Notification(NamedTuple, Generic[P]):
 
 @final
 class Result(NamedTuple, Generic[R]):
-    """The result of the request `id`."""
 
     id: RequestId
     value: R
@@ -70,7 +69,7 @@ class Result(NamedTuple, Generic[R]):
 
 @final
 class Error(NamedTuple):
-    """The error that answers the request `id`; without an id, what the peer could not read."""
+    """The error response to the request `id`; without an id, to an unreadable message."""
 
     id: RequestId | None
     code: int
@@ -78,7 +77,7 @@ class Error(NamedTuple):
     data: Any = None
 
 
-Understood: TypeAlias = Request[Any] | Notification[Any]
+TypedCall: TypeAlias = Request[Any] | Notification[Any]
 
 SpecT = TypeVar("SpecT", bound=CallSpec[Any])
 CallT = TypeVar("CallT", Request[Any], Notification[Any])
@@ -88,14 +87,14 @@ _Key: TypeAlias = tuple[Role, bool, str]
 _ABSENT: Final = object()
 
 _NO_PARAMS: Final = Problem("/params", "Field required")
-_NO_RESULT_TYPE: Final = Problem("/result/resultType", "Input is no type of result of this method")
+_NO_RESULT_TYPE: Final = Problem("/result/resultType", "This method has no result of this type")
 
 
 class MessageCodec:
-    """The messages of one revision; `input_requests` are sent inside a result only."""
+    """The messages of one revision; `input_requests` only occur inside results."""
 
     mender: Callable[[Response, AnyRequest], Result[Any] | Error] | None = None
-    """Reads an answer that breaks the schema."""
+    """Repairs an answer that breaks the schema."""
 
     def __init__(
         self,
@@ -113,23 +112,23 @@ class MessageCodec:
         self.errors = errors
         self.input_requests = input_requests or {}
         self.rules = rules
-        # Those that came before: the models of other methods are never built.
+        # Methods used so far: the models of other methods are never built.
         self._known: dict[_Key, tuple[CallSpec[Any], Validate]] = {}
 
     def _find(self, key: _Key) -> tuple[CallSpec[Any], Validate] | None:
         sender, is_request, method = key
         calls: Mapping[str, CallSpec[Any]] = self.requests if is_request else self.notifications
-        spec = allowed(calls.get(method), sender)
+        spec = spec_for_sender(calls.get(method), sender)
         if spec is None:
             return None
-        found = self._known[key] = (spec, self._params_reader(spec))
-        return found
+        entry = self._known[key] = (spec, self._params_reader(spec))
+        return entry
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         return validator_of(spec.params)
 
-    def interpret(self, call: Call, sender: Role) -> Understood | RemoteError:
-        """Return what a call of `sender` comes to. Never raises."""
+    def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
+        """Return a call of `sender` as a typed value, or its error. Never raises."""
         id, method, params, meta, whole = call
         key = (sender, id is not None, method)
         known = self._known.get(key) or self._find(key)
@@ -137,7 +136,6 @@ class MessageCodec:
             return MethodNotFound(method, id=id)
         spec: Any
         spec, validate = known
-        # There may be none, or something that is no object.
         given = params or whole.get("params", _ABSENT)
         if given is _ABSENT:
             if spec.params_required:
@@ -146,30 +144,30 @@ class MessageCodec:
         try:
             value = validate(given)
         except (ValidationError, Untranslatable) as error:
-            found = _problems(error, given, "/params")
-            return InvalidParams(f"Invalid params of {method}", found, id=id)
+            faults = _problems(error, given, "/params")
+            return InvalidParams(f"Invalid params of {method}", faults, id=id)
         if id is None:
             return Notification(spec, value, meta)
-        request: Request[Any] = named(Request, (id, spec, value, params, meta))
+        request: Request[Any] = make_tuple(Request, (id, spec, value, params, meta))
         return request
 
     def read_answer(self, answer: Response, spec: AnyRequest | None) -> Result[Any] | Error:
-        """Return what an answer to a request comes to; raise `InvalidAnswer`."""
+        """Return an answer to a request as a typed value; raise `InvalidAnswer`."""
         id, result, failure = answer
         if failure is not None:
             return Error(id, failure["code"], failure["message"], failure.get("data"))
         if spec is None:
             raise InvalidAnswer("a result for a request that is not pending", id=id)
         try:
-            read: Result[Any] = named(Result, (id, self.result_reader(spec)(result)))
-            return read
+            answered: Result[Any] = make_tuple(Result, (id, self.result_reader(spec)(result)))
+            return answered
         except UnknownResultType:
-            found = [_NO_RESULT_TYPE]
+            faults = [_NO_RESULT_TYPE]
         except (ValidationError, Untranslatable) as error:
             if self.mender is not None:
                 return self.mender(answer, spec)
-            found = _problems(error, result, "/result")
-        raise InvalidAnswer(f"Invalid result of {spec.method}", found, id=id)
+            faults = _problems(error, result, "/result")
+        raise InvalidAnswer(f"Invalid result of {spec.method}", faults, id=id)
 
     def parse(
         self,
@@ -177,8 +175,8 @@ class MessageCodec:
         *,
         sender: Role,
         pending: Callable[[RequestId], AnyRequest | None],
-    ) -> Understood | Result[Any] | Error:
-        """Read one message; `pending` finds what is answered. Raise `RemoteError`."""
+    ) -> TypedCall | Result[Any] | Error:
+        """Read one message; `pending` finds the answered request. Raise `RemoteError`."""
         message = _read_one(data)
         if isinstance(message, Call):
             return self._understand(message, sender)
@@ -195,12 +193,12 @@ class MessageCodec:
     def _parse_call(self, data: bytes | str, sender: Role, kind: type[CallT]) -> CallT:
         message = _read_one(data)
         if not isinstance(message, Call) or (message.id is None) is (kind is Request):
-            raise InvalidRequest(f"not a {kind.__name__.lower()}")
+            raise InvalidRequest(f"the message is not a {kind.__name__.lower()}")
         outcome = self._understand(message, sender)
         assert isinstance(outcome, kind)
         return outcome
 
-    def _understand(self, call: Call, sender: Role) -> Understood:
+    def _understand(self, call: Call, sender: Role) -> TypedCall:
         outcome = self.interpret(call, sender)
         if isinstance(outcome, RemoteError):
             raise outcome
@@ -209,10 +207,9 @@ class MessageCodec:
     def parse_answer(
         self, data: bytes | str, *, spec: RequestSpec[Any, Any, R]
     ) -> Result[R] | Error:
-        """Read what answers a request made with `spec`; raise `RemoteError`."""
         message = _read_one(data)
         if not isinstance(message, Response):
-            raise InvalidAnswer("not an answer")
+            raise InvalidAnswer("the message is not an answer")
         return self.read_answer(message, spec)
 
     def result_reader(self, spec: AnyRequest) -> Validate:
@@ -228,8 +225,8 @@ class MessageCodec:
     ) -> bytes:
         """Return a request as JSON text; raise `LocalError`.
 
-        `params` of None are left out if they may be. `meta` has more members of their `_meta`, as
-        JSON text.
+        `params` of None are left out if optional. `meta` is JSON text of further members of their
+        `_meta`.
         """
         text = self._params_text(self.requests, spec, params, meta)
         return write_call(id, to_json(spec.method), text)
@@ -237,7 +234,7 @@ class MessageCodec:
     def serialise_notification(
         self, spec: NotificationSpec[P], params: P | None, *, meta: bytes | None = None
     ) -> bytes:
-        """Return a notification as JSON text, `meta` as for a request; raise `LocalError`."""
+        """Return a notification as JSON text, with `meta` as for a request; raise `LocalError`."""
         text = self._params_text(self.notifications, spec, params, meta)
         return write_call(None, to_json(spec.method), text)
 
@@ -252,7 +249,7 @@ class MessageCodec:
     def serialise_result(
         self, spec: RequestSpec[Any, Any, R], id: RequestId, result: R, *, meta: bytes | None = None
     ) -> bytes:
-        """Return a result as JSON text, `meta` as for a request; raise `LocalError`."""
+        """Return a result as JSON text, with `meta` as for a request; raise `LocalError`."""
         if type(result) not in spec.results and not isinstance(result, spec.results):
             raise LocalError(f"{type(result).__name__} is not a result of {spec.method}")
         return write_result(id, body_text(spec.method, result, meta))
@@ -260,16 +257,15 @@ class MessageCodec:
     def serialise_error(
         self, id: RequestId | None, code: int, message: str, data: Any = None
     ) -> bytes:
-        """Return an error as JSON text; raise `LocalError`."""
         if id is None and not self.rules.error_id_optional:
-            raise LocalError(f"{self.revision} has no errors without an id")
+            raise LocalError(f"{self.revision} does not allow errors without an id")
         try:
             return write_error(id, code, message, data)
         except (PydanticSerializationError, Unsendable) as error:
-            raise LocalError(f"the data of an error cannot be written: {error}") from error
+            raise LocalError(f"the data of an error has no JSON form: {error}") from error
 
 
-def allowed(spec: SpecT | None, sender: Role) -> SpecT | None:
+def spec_for_sender(spec: SpecT | None, sender: Role) -> SpecT | None:
     return spec if spec is not None and sender in spec.senders else None
 
 

@@ -1,8 +1,8 @@
 """The members of `_meta` that the protocol itself reads and writes.
 
-In the stateless era each request says by itself which revision it speaks, who sends it and what the
-sender can do (2026-07-28, basic, "_meta"); in both eras it may ask for progress. Reading is lenient
-here: the models have said by then whether a message is valid.
+In the stateless era each request names its revision, its sender and the sender's capabilities
+(2026-07-28, basic, "_meta"); in both eras it may ask for progress. Reading is lenient here: the
+models have validated the message before.
 """
 
 from collections.abc import Mapping
@@ -22,13 +22,12 @@ _NOTHING: Final[Mapping[str, Any]] = {}
 
 
 def meta_in(params: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the `_meta` of params; empty if there is none."""
+    """Return the `_meta` of params; empty if absent."""
     meta = params.get("_meta")
     return meta if is_object(meta) else _NOTHING
 
 
 def client_capabilities(meta: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what the sender of a request declares in its `_meta`."""
     declared = meta.get(CLIENT_CAPABILITIES, _NOTHING)
     return declared if type(declared) is OBJECT else _NOTHING
 
@@ -36,15 +35,15 @@ def client_capabilities(meta: Mapping[str, Any]) -> Mapping[str, Any]:
 def client_envelope(
     revision: str, capabilities: Mapping[str, Any], info: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return what a client says of itself in each request of the stateless era."""
+    """Return the `_meta` members that identify a client in each request of the stateless era."""
     return {PROTOCOL_VERSION: revision, CLIENT_CAPABILITIES: capabilities, CLIENT_INFO: info}
 
 
 def members(meta: Mapping[str, Any]) -> bytes:
-    """Return the members of an object as JSON text, without the braces around them."""
+    """Return the members of an object as JSON text, without the braces."""
     return json_text(meta)[1:-1]
 
 
 def overlaid(below: bytes, above: bytes) -> bytes:
-    """Return such members of two objects; where both have one of a name, that of `above` counts."""
+    """Merge such members of two objects; `above` overrides `below`."""
     return members(read_json(b"{%b}" % below) | read_json(b"{%b}" % above))

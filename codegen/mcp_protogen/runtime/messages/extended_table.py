@@ -1,7 +1,7 @@
-"""The method table of a revision with extensions: further methods, and claimed results.
+"""The method table of a revision with extensions: more methods, and claimed results.
 
-A claimed result is known by its `resultType` (2026-07-28, basic, "resultType"). Types with further
-members are read by subclasses, and written by their own classes as undeclared members.
+A claimed result is known by its `resultType` (2026-07-28, basic, "resultType"). Types with
+additional members are read by subclasses, and written as undeclared members of their own classes.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from ..core.errors import RequestId
 from ..core.extensions import AddedMembers, ClaimedResult, Extension
 from ..core.json import is_object
-from ..core.models.added_members import Added, plainly, with_members
+from ..core.models.added_members import Added, narrow_to, with_members
 from ..core.models.base import Validate, validator_of
 from ..core.revision import Revision
 from ..core.spec import AnyRequest, CallSpec, RequestSpec
@@ -27,7 +27,7 @@ _RESULT_TYPE: Final = "resultType"
 
 
 class ExtendedTable(MethodTable):
-    """A method table with what `extensions` add; raise `ValueError` for one of another revision."""
+    """A method table with `extensions`; raise `ValueError` for one of another revision."""
 
     def __init__(self, core: MethodTable, extensions: tuple[Extension, ...]) -> None:
         self._members: dict[str, list[AddedMembers]] = {}
@@ -40,31 +40,31 @@ class ExtendedTable(MethodTable):
                 )
         super().__init__(
             core.revision,
-            requests=_with(core.requests, [one.requests for one in extensions]),
-            notifications=_with(core.notifications, [one.notifications for one in extensions]),
-            errors=_with(core.errors, [one.errors for one in extensions]),
+            requests=_with(core.requests, [added.requests for added in extensions]),
+            notifications=_with(core.notifications, [added.notifications for added in extensions]),
+            errors=_with(core.errors, [added.errors for added in extensions]),
             input_requests=core.input_requests,
             rules=core.rules,
         )
         self.core = core
         self.extensions = extensions
 
-    def _added(self, method: str) -> Added:
-        return tuple(one.load() for one in self._members.get(method, ()))
+    def _added_types(self, method: str) -> Added:
+        return tuple(members.load() for members in self._members.get(method, ()))
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
-        added = self._added(spec.method)
+        added = self._added_types(spec.method)
         return validator_of(with_members(spec.params, added) if added else spec.params)
 
     def _params_text(
         self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
     ) -> bytes | None:
         if spec.method in self._members:
-            params = plainly(params, (spec.params,))
+            params = narrow_to(params, (spec.params,))
         return super()._params_text(known, spec, params, meta)
 
     def result_reader(self, spec: AnyRequest) -> Validate:
-        read = super().result_reader(_extended(spec, self._added(spec.method)))
+        read = super().result_reader(_extend_results(spec, self._added_types(spec.method)))
         claims = self._claims.get(spec.method)
         return read if claims is None else _reader(read, tuple(claims.values()))
 
@@ -74,7 +74,7 @@ class ExtendedTable(MethodTable):
         if isinstance(result, self.claims(spec.method)):
             return write_result(id, body_text(spec.method, result, meta))
         if spec.method in self._members:
-            result = plainly(result, spec.results)
+            result = narrow_to(result, spec.results)
         return super().serialise_result(spec, id, result, meta=meta)
 
 
@@ -83,22 +83,23 @@ ValueT = TypeVar("ValueT")
 
 
 def _with(core: Mapping[KeyT, ValueT], added: list[Mapping[KeyT, ValueT]]) -> Mapping[KeyT, ValueT]:
-    """Return both; what the revision has already is not replaced."""
-    found = {key: spec for one in added for key, spec in one.items()}
+    found = {key: spec for specs in added for key, spec in specs.items()}
     return {**found, **core}
 
 
 @cache
-def _extended(spec: AnyRequest, added: Added) -> AnyRequest:
+def _extend_results(spec: AnyRequest, added: Added) -> AnyRequest:
     if not added:
         return spec
-    types = (spec.params, *(with_members(one, added) for one in spec.results))
+    types = (spec.params, *(with_members(result, added) for result in spec.results))
     return replace(spec, types=lambda: types)
 
 
 @cache
 def _reader(read: Validate, claims: tuple[ClaimedResult, ...]) -> Validate:
-    claimed: Mapping[str, Callable[[], type[Any]]] = {one.result_type: one.load for one in claims}
+    claimed: Mapping[str, Callable[[], type[Any]]] = {
+        claim.result_type: claim.load for claim in claims
+    }
 
     def reading(value: Any) -> Any:
         kind = value.get(_RESULT_TYPE) if is_object(value) else None
@@ -111,9 +112,9 @@ def _reader(read: Validate, claims: tuple[ClaimedResult, ...]) -> Validate:
 
 
 def table_with(revision: Revision, names: Collection[str]) -> MethodTable:
-    """Return the table of a revision, with extensions of these names that the package has."""
+    """Return the table of a revision with the named extensions that the package has."""
     module = revision.load()
     core: MethodTable = module.methods.TABLE
     found = map(module.__mcp_part__, sorted(names))
-    extensions: tuple[Extension, ...] = tuple(one.EXTENSION for one in found if one is not None)
+    extensions: tuple[Extension, ...] = tuple(part.EXTENSION for part in found if part is not None)
     return ExtendedTable(core, extensions) if extensions else core

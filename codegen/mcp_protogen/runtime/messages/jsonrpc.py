@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0: what kind of message a JSON value is, and how one is written.
+"""JSON-RPC 2.0: the kinds of messages, and how to write them.
 
 Pages: "basic" of each revision (ids, batches) and the JSON-RPC 2.0 specification.
 """
@@ -15,31 +15,28 @@ from ..core.sendable import sendable_text
 VERSION: Final = "2.0"
 
 LONGEST: Final = 1000
-"""Characters of an id, or of a token for progress: both are kept while a request is open."""
+"""The most characters of an id or progress token: both are kept while a request is open."""
 _TOO_LARGE: Final = 10**LONGEST
 _TOO_SMALL: Final = -_TOO_LARGE
 
 _NOTHING: Final[Mapping[str, Any]] = {}
 
-named: Final[Any] = vars(tuple)["__new__"]
+make_tuple: Final[Any] = vars(tuple)["__new__"]
 """Make a named tuple of a class and its fields, at half the price of calling it."""
 
 
 class Call(NamedTuple):
-    """A request, or a notification if it has no id; the method may be any."""
+    """A request, or a notification if it has no id; the method may be unknown."""
 
     id: RequestId | None
     method: str
     params: Mapping[str, Any]
-    """Empty if there are none, or if they are not an object."""
+    """Empty if absent or not an object."""
     meta: Mapping[str, Any]
-    """The `_meta` of the params; empty if there is none."""
     message: JSONObject
-    """The whole message as it came."""
 
 
 class Response(NamedTuple):
-    """A result, or an error if there is one."""
 
     id: RequestId | None
     result: Any
@@ -48,7 +45,7 @@ class Response(NamedTuple):
 
 @final
 class Malformed(NamedTuple):
-    """A value that is not a message, though it may have `_meta`."""
+    """An invalid message, perhaps with `_meta`."""
 
     error: RemoteError
     meta: Mapping[str, Any] = _NOTHING
@@ -58,7 +55,7 @@ Parsed: TypeAlias = Call | Response | Malformed
 
 
 def parse(data: bytes | str) -> Any:
-    """Read one JSON text; raise `ParseError`, which has none of the text."""
+    """Read one JSON text; raise `ParseError`, which quotes none of it."""
     try:
         return read_json(data.encode() if isinstance(data, str) else data)
     except ValueError as error:
@@ -66,9 +63,9 @@ def parse(data: bytes | str) -> Any:
 
 
 def message_of(value: Any) -> Parsed:
-    """Return what a decoded JSON value is as a message, where an id 1.0 is 1. Never raises."""
+    """Return the kind of message of a decoded JSON value; an id of 1.0 becomes 1. Never raises."""
     if type(value) is not OBJECT:
-        return Malformed(InvalidRequest("a message has to be an object"))
+        return Malformed(InvalidRequest("a message must be an object"))
     message: JSONObject = value
     try:
         if "method" not in message:
@@ -77,22 +74,22 @@ def message_of(value: Any) -> Parsed:
         if type(id) is not int or not _TOO_SMALL < id < _TOO_LARGE:
             id = _id_in(message, InvalidRequest)
         if message.get("jsonrpc") != VERSION:
-            raise InvalidRequest(f'jsonrpc has to be "{VERSION}"', id=id)
+            raise InvalidRequest(f'jsonrpc must be "{VERSION}"', id=id)
         if "result" in message or "error" in message:
-            raise _unclear("a message with a method has neither result nor error", id)
+            raise _unclear("a message with a method must not have a result or an error", id)
         method: object = message["method"]
         if type(method) is not str:
-            raise InvalidRequest("method has to be a string", id=id)
+            raise InvalidRequest("method must be a string", id=id)
         given: Any = message.get("params")
         params: Mapping[str, Any] = given if type(given) is OBJECT else _NOTHING
         given = params.get("_meta")
         meta: Mapping[str, Any] = given if type(given) is OBJECT else _NOTHING
-        call: Call = named(Call, (id, method, params, meta, message))
+        call: Call = make_tuple(Call, (id, method, params, meta, message))
         return call
     except (InvalidRequest, InvalidAnswer) as error:
         given = message.get("params")
         given = given.get("_meta") if is_object(given) else None
-        # Its traceback holds on to those who hold on to the message.
+        # Its traceback would keep the message alive.
         return Malformed(error.with_traceback(None), given if is_object(given) else _NOTHING)
 
 
@@ -100,22 +97,22 @@ def _answer(value: JSONObject) -> Response:
     if "result" not in value and "error" not in value:
         # JavaScript leaves out a result that is undefined. Programs also log objects.
         id = id_of(value) if value.get("jsonrpc") == VERSION else None
-        raise _unclear("a message has a method, a result or an error", id)
+        raise _unclear("a message must have a method, a result or an error", id)
     if value.get("jsonrpc") != VERSION and id_of(value) is None:
-        # Nothing but the name of a member makes it an answer: programs also log objects.
+        # The name of a member does not make it an answer: programs also log objects.
         raise InvalidRequest(f'jsonrpc must be "{VERSION}"')
     id = value.get("id")
-    # An error may lack its id, or have null there as JSON-RPC does for what it could not read.
+    # An error may lack its id, or have null, as JSON-RPC allows for unreadable requests.
     if type(id) is not int or not _TOO_SMALL < id < _TOO_LARGE:
         id = None if id is None and "error" in value else _id_in(value, InvalidAnswer)
     if value.get("jsonrpc") != VERSION:
-        raise InvalidAnswer(f'jsonrpc has to be "{VERSION}"', id=id)
+        raise InvalidAnswer(f'jsonrpc must be "{VERSION}"', id=id)
     if "error" not in value:
         if id is None:
             raise InvalidAnswer("the result has no id")
         return Response(id, value["result"])
     if "result" in value:
-        raise InvalidAnswer("an answer has a result or an error, not both", id=id)
+        raise InvalidAnswer("an answer must have either a result or an error, not both", id=id)
     error: object = value["error"]
     if is_object(error):
         code = error.get("code")
@@ -129,7 +126,7 @@ def _answer(value: JSONObject) -> Response:
 def _unclear(message: str, id: RequestId | None) -> InvalidRequest:
     error = InvalidRequest(message, id=id)
     if id is not None:
-        error.meant = "message"  # it may be an answer
+        error.meant = "message"
     return error
 
 
@@ -138,13 +135,13 @@ def _id_in(
 ) -> RequestId | None:
     id = id_of(message)
     if id is None and "id" in message:
-        most = f"of {LONGEST} characters or digits at most"
-        raise refusal(f"id has to be a string or an integer, {most}")
+        most = f"of at most {LONGEST} characters or digits"
+        raise refusal(f"id must be a string or an integer, {most}")
     return id
 
 
 def id_of(message: Mapping[str, Any]) -> RequestId | None:
-    """Return the id of a decoded message, if it has one that is allowed."""
+    """Return the id of a decoded message, if it has a valid one."""
     id = message.get("id")
     if type(id) is str:
         return id if len(id) <= LONGEST else None
@@ -173,7 +170,7 @@ def write_result(id: RequestId, result: bytes) -> bytes:
 
 
 def write_error(id: RequestId | None, code: int, message: str, data: Any = None) -> bytes:
-    """Return an error, without an id for what was not read; raise as `sendable_text` does."""
+    """Return an error, without an id for an unreadable request; raise like `sendable_text`."""
     error: JSONObject = {"code": code, "message": message}
     if data is not None:
         error["data"] = data

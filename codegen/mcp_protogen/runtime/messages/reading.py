@@ -1,7 +1,7 @@
 """JSON values from the bytes of a peer (UTF-8: 2025-11-25, basic/transports).
 
-Text that is not strict JSON is repaired if its meaning is clear, and each repair is reported. Else
-a `ParseError` has the reason, its place, and what is known of the message.
+Text that is not strict JSON is repaired if its meaning is clear, and each repair is reported.
+Otherwise a `ParseError` has the reason, its place, and the id and purpose of the message if known.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 
 class Batch:
-    """An array, whose members are parsed once somebody asks for them."""
 
     def __init__(self, values: list[Any]) -> None:
         self.values = values
@@ -31,7 +30,7 @@ class Batch:
 
 
 class Reading(NamedTuple):
-    """The values in one text, in order: one, unless several stand in one line."""
+    """The values in one text, in order: usually one, but a line may have several."""
 
     values: tuple[Any, ...]
     repairs: "tuple[Repair, ...]" = ()
@@ -45,24 +44,24 @@ def read_values(data: bytes) -> Reading:
     try:
         return Reading((read_json(data),))
     except ValueError as error:
-        from .repairing import repaired
+        from .repairing import repair_text
 
-        return Reading(*repaired(data, str(error)))
+        return Reading(*repair_text(data, str(error)))
 
 
 def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed | Batch]:
     """Return the messages in a text, and log repairs. Never raises.
 
-    A text that cannot be read is `Malformed`, with a `ParseError`.
+    An unreadable text becomes `Malformed`, with a `ParseError`.
     """
     try:
         # `read_json`, but a partial is slower.
         value = from_json(data, allow_inf_nan=False, cache_strings="keys")
     except ValueError as error:
-        from .repairing import repaired
+        from .repairing import repair_text
 
         try:
-            values, repairs = repaired(data, str(error))
+            values, repairs = repair_text(data, str(error))
         except ParseError as unread:
             return (Malformed(unread.with_traceback(None)),)
         if log is not None:
@@ -72,7 +71,7 @@ def read_messages(data: bytes, log: Throttle | None = None) -> Sequence[Parsed |
 
 
 def messages_in(received: object, log: Throttle) -> Sequence[Parsed | Batch]:
-    """Return the messages in what a transport has received; an error of it is `Malformed`."""
+    """Return the messages in received input; an error of the transport becomes `Malformed`."""
     if isinstance(received, bytes):
         return read_messages(received, log)
     return (Malformed(received),) if isinstance(received, RemoteError) else ()
@@ -93,14 +92,14 @@ def _message(value: Any) -> Parsed | Batch:
 
 
 def is_stray(message: Parsed | Batch) -> bool:
-    """Return whether this is a line that stands in place of a message, and not a wrong answer."""
+    """Return whether a message is unrelated output rather than a wrong answer."""
     if isinstance(message, Batch):
         return all(map(is_stray, message.members))
     return type(message) is Malformed and not message.error.is_answer
 
 
-def answered(value: object) -> RequestId | None:
-    """Return the id of the request that a decoded JSON value means to answer, soundly or not."""
+def answered_id(value: object) -> RequestId | None:
+    """Return the id of the request that a decoded message means to answer, even a malformed one."""
     if not is_object(value) or "method" in value or not ("result" in value or "error" in value):
         return None
     return id_of(value)

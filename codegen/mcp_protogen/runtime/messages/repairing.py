@@ -1,7 +1,7 @@
-"""Repairs of texts that are not strict JSON, if their meaning is clear.
+"""Repairs of text that is not strict JSON although its meaning is clear.
 
 A reader may ignore a byte order mark (RFC 8259, section 8.1). JavaScript writes half of a surrogate
-pair whenever a text was cut inside an emoji (section 8.2).
+pair when it cuts a text inside an emoji (section 8.2).
 """
 
 import re
@@ -14,19 +14,19 @@ from ..core.json import read_json
 from .jsonrpc import id_of
 
 TAIL: Final = 1024
-"""The size of the end of a broken text that is searched for its id, in bytes."""
+"""The bytes at the end of a broken text that are searched for its id."""
 
-# The size of the start of a broken text that is searched for its id, in bytes.
+# The bytes at the start of a broken text that are searched for its id.
 _HEAD: Final = 16 * 1024
 
-# More values in one line are refused: each of them may need an answer.
+# The most values in one line: each may need an answer.
 _MOST_VALUES: Final = 100
 
 _MARK: Final = b"\xef\xbb\xbf"
 _UTF_32_MARKS: Final = (b"\xff\xfe\0\0", b"\0\0\xfe\xff")
 _MARKS_16: Final = (b"\xff\xfe", b"\xfe\xff")
 
-# A pair of surrogates, half of one (which is the group), or any other escape.
+# A pair of surrogates, half of one (the group), or any other escape.
 _ESCAPE: Final = re.compile(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
     rb"|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)",
@@ -39,7 +39,7 @@ _NUMBER_WORD: Final = re.compile(
     rb'(?:[^"NI]++|' + _STRING + rb"|(?!NaN|Infinity)[NI])*+(NaN|Infinity)", re.DOTALL
 )
 
-# Names of members, and the beginnings and ends of objects.
+# Names of members, and the beginnings and ends of containers.
 _TOKEN: Final = re.compile(_STRING + rb"?+(\s*+:\s*+)?+|[{}\[\]]", re.DOTALL)
 _ID: Final = re.compile(rb"(?:" + _STRING + rb"|-?[0-9]++(?:\.[0-9]++)?+)(?=\s*+[,}])", re.DOTALL)
 _LAST_ID: Final = re.compile(
@@ -53,7 +53,6 @@ _decoder: Final = JSONDecoder()
 
 
 class RepairKind(Enum):
-    """A fault of a text that leaves its meaning clear."""
 
     BYTE_ORDER_MARK = "a byte order mark, which is skipped"
     LONE_SURROGATE = "half of a surrogate pair, which is read as U+FFFD"
@@ -61,7 +60,7 @@ class RepairKind(Enum):
 
 
 class Repair(NamedTuple):
-    """A fault that was repaired, and its first place in the text, in bytes from the start."""
+    """A repaired fault, and its first place in the text, in bytes from the start."""
 
     kind: RepairKind
     at: int
@@ -70,7 +69,7 @@ class Repair(NamedTuple):
         return f"{self.kind.value} (at byte {self.at})"
 
 
-def repaired(data: bytes, reason: str) -> tuple[tuple[Any, ...], tuple[Repair, ...]]:
+def repair_text(data: bytes, reason: str) -> tuple[tuple[Any, ...], tuple[Repair, ...]]:
     """Return the values of a text that is not strict JSON; raise `ParseError`."""
     _check_encoding(data)
     repairs: tuple[Repair, ...] = ()
@@ -113,7 +112,7 @@ def _check_encoding(data: bytes) -> None:
 
 
 def _without_lone_surrogates(text: bytes) -> tuple[bytes, int]:
-    """Return a text of the same length with U+FFFD in place of them, and the first place or -1."""
+    """Replace them with U+FFFD, without changing the length; return the first place, or -1."""
     first = -1
 
     def replace(escape: re.Match[bytes]) -> bytes:
@@ -147,7 +146,7 @@ def _after_space(text: str, at: int) -> int:
 
 
 def _members(head: bytes) -> tuple[RequestId | None, frozenset[bytes]]:
-    """Return the id of the object at the start of a broken text, and the names of its members."""
+    """Return the id and the member names of the object at the start of a broken text."""
     if not head.startswith(b"{"):
         return None, frozenset()
     names: set[bytes] = set()
@@ -177,7 +176,7 @@ def _id(text: bytes) -> RequestId | None:
 
 
 def _purpose(members: frozenset[bytes], head: bytes, tail: bytes) -> Meant:
-    # Programs also write lines for people here, and those may be objects or begin with a bracket.
+    # Programs also write lines for people, which may be objects or begin with a bracket.
     is_message = b'"jsonrpc"' in head or b'"jsonrpc"' in tail
     if not is_message and b"result" not in members:
         return "text"
@@ -189,9 +188,9 @@ def _purpose(members: frozenset[bytes], head: bytes, tail: bytes) -> Meant:
 
 
 def unreadable(reason: str, data: bytes) -> ParseError:
-    """Return the error for a text, or the beginning and end of one."""
+    """Return the error for a text, or for its beginning and end."""
     text = data.lstrip(b"\xef\xbb\xbf\xff\xfe\0 \t\r\n")
-    # UTF-16 and UTF-32 put zeros between the characters of ASCII.
+    # UTF-16 and UTF-32 put zeros between ASCII characters.
     head, tail = text[:_HEAD].replace(b"\0", b""), text[-TAIL:].replace(b"\0", b"")
     id, members = _members(head)
     last = _LAST_ID.search(tail) if id is None and head.startswith(b"{") else None

@@ -1,7 +1,7 @@
-"""Which class reads a result, and what a receiver forgives before it does.
+"""The choice of a result's class, and what a receiver forgives before.
 
-An alternative to the plain answer is told by a constant that it alone requires (`resultType:
-input_required`), or else by a member that it alone requires (`task`).
+An alternative to the plain result is known by a constant that only its class requires (`resultType:
+input_required`), or by a member that only its class requires (`task`).
 """
 
 from collections.abc import Callable, Sequence
@@ -16,21 +16,24 @@ _RESULT_TYPE: Final = "resultType"
 
 
 class UnknownResultType(Exception):
-    """A `resultType` that the method or the revision does not have (2026-07-28, basic)."""
+    """A `resultType` unknown to the method or the revision (2026-07-28, basic)."""
 
 
 @cache
 def result_reader(spec: AnyRequest, rules: Rules) -> Validate:
-    """Return what reads a decoded result; it raises `ValidationError` and `UnknownResultType`."""
+    """Return a reader of decoded results that raises `ValidationError` and `UnknownResultType`."""
     read, forgive = _by_value(spec), forgiver(spec, rules)
     return read if forgive is None else lambda value: read(forgive(value))
 
 
 @cache
 def forgiver(spec: AnyRequest, rules: Rules) -> Callable[[Any], Any] | None:
-    """Return what mends a decoded result, if pages ask for it; it raises `UnknownResultType`."""
+    """Return a function that repairs decoded results as the pages ask, or None.
+
+    It raises `UnknownResultType`.
+    """
     needed = required_members(spec.results[0])
-    lenient = [one for one in rules.leniency if one.member in needed]
+    lenient = [rule for rule in rules.leniency if rule.member in needed]
     types = rules.result_types if _RESULT_TYPE in needed else ()
     if not lenient and not types:
         return None
@@ -41,7 +44,7 @@ def forgiver(spec: AnyRequest, rules: Rules) -> Callable[[Any], Any] | None:
             return value
         given = value.get(_RESULT_TYPE, "complete")
         if given == "complete":
-            wrong = {one.member: one.value for one in lenient if _is_wrong(one, value)}
+            wrong = {rule.member: rule.value for rule in lenient if _is_wrong(rule, value)}
             return {**value, **wrong} if wrong else value
         if types and type(given) is str and (plain_only or given not in types):
             raise UnknownResultType(given)
@@ -63,8 +66,8 @@ def _by_value(spec: AnyRequest) -> Validate:
         return plain
     alternatives: list[tuple[str, Any, Validate]] = []
     for arm in spec.results[1:]:
-        mark = _mark(arm, [other for other in spec.results if other is not arm])
-        if mark is None:  # Pydantic has to try
+        mark = _mark(arm, [result for result in spec.results if result is not arm])
+        if mark is None:
             return validator_of(cast(Any, Union)[spec.results])
         alternatives.append((*mark, validator_of(arm)))
 
@@ -79,11 +82,12 @@ def _by_value(spec: AnyRequest) -> Validate:
 
 
 def _mark(arm: type[WireModel], others: Sequence[type[WireModel]]) -> tuple[str, Any] | None:
-    """Return the member that tells a class from others; its constant, or None for its presence."""
-    members, rest = required_members(arm), [required_members(other) for other in others]
+    """Return the member that tells a class from others, with its constant, or None for presence."""
+    members, rest = required_members(arm), [required_members(cls) for cls in others]
     for member, constant in members.items():
-        if constant is not SUPPLIED and all(other.get(member) != constant for other in rest):
+        if constant is not SUPPLIED and all(required.get(member) != constant for required in rest):
             return member, constant
     return next(
-        ((member, None) for member in members if not any(member in other for other in rest)), None
+        ((member, None) for member in members if not any(member in required for required in rest)),
+        None,
     )

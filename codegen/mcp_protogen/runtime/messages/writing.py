@@ -1,4 +1,4 @@
-"""Models as JSON text, with members that count before those that their `_meta` has."""
+"""Models as JSON text, with `_meta` members of the runtime before the model's own."""
 
 from collections.abc import Iterator
 from functools import cache
@@ -9,14 +9,14 @@ from pydantic_core import PydanticSerializationError
 
 from ..core.errors import LocalError
 from ..core.json import OBJECT, JSONObject, json_text, read_json
-from ..core.models.base import WireModel, supplied
+from ..core.models.base import WireModel, is_supplied
 from ..core.sendable import Unsendable, as_python, check_finite, without_surrogates
 from ..core.spec import CallSpec, RequestSpec
 
 _EMPTY: Final = b"{}"
 _META: Final = {"meta"}
 
-# Undeclared members: the `_meta`, and one that is called as ours is in Python.
+# Undeclared members: the `_meta`, and one with the Python name of that field.
 _CLASHING: Final = ("_meta", "meta")
 
 
@@ -26,8 +26,7 @@ def _params_classes(spec: CallSpec[Any]) -> tuple[type, ...]:
 
 
 def classes_in(expression: Any) -> Iterator[type]:
-    """Yield the classes that a type expression names, whatever stands around them."""
-    expression = getattr(expression, "__value__", expression)  # what an alias stands for
+    expression = getattr(expression, "__value__", expression)  # the value of an alias
     if isinstance(expression, type) and not get_args(expression):
         yield expression
     for part in get_args(expression):
@@ -38,31 +37,30 @@ def params_text(spec: CallSpec[Any], params: object, meta: bytes | None) -> byte
     """Return params as JSON text; None if they are left out. Raise `LocalError`."""
     if params is None:
         if not spec.params_required:
-            return None if meta is None else _joined(meta, _EMPTY)
+            return None if meta is None else _join_meta(meta, _EMPTY)
         try:
-            # A caller may have nothing to say in them.
             params = spec.params()
         except (TypeError, ValidationError):
             raise LocalError(f"{spec.method} needs params") from None
     elif type(params) is not spec.params and not isinstance(params, _params_classes(spec)):
-        raise LocalError(f"{type(params).__name__} is not what {spec.method} carries")
+        raise LocalError(f"{type(params).__name__} is not the params of {spec.method}")
     return body_text(spec.method, params, meta, exact=is_exact(spec))
 
 
 def is_exact(spec: CallSpec[Any]) -> bool:
-    """Return whether params must stay as they are: a server would do something else than asked."""
+    """Return whether altered params could make the server do something else."""
     return isinstance(spec, RequestSpec) and "client" in spec.senders
 
 
 def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = False) -> bytes:
-    """Return a model as JSON text, with members in its `_meta`; raise `LocalError`.
+    """Return a model as JSON text, with added `_meta` members; raise `LocalError`.
 
-    Lone surrogates are sent as U+FFFD, unless the text must be `exact`.
+    Lone surrogates are sent as U+FFFD unless the text must be `exact`.
     """
     serializer = model.__pydantic_serializer__
     try:
         if meta is not None:
-            body: bytes = written(model, meta)
+            body: bytes = write_with_meta(model, meta)
         else:
             body = serializer.to_json(model, by_alias=True, exclude_unset=True)
     except PydanticSerializationError:
@@ -75,35 +73,37 @@ def body_text(method: str, model: Any, meta: bytes | None, *, exact: bool = Fals
 def wire_text(method: str, wire: JSONObject, meta: bytes | None, *, exact: bool = False) -> bytes:
     try:
         try:
-            return _spliced(wire, meta)
+            return _splice_meta(wire, meta)
         except PydanticSerializationError as error:
             if exact:
                 raise
-            return _spliced(without_surrogates(wire, method, error), meta)
+            return _splice_meta(without_surrogates(wire, method, error), meta)
     except PydanticSerializationError as error:
-        raise LocalError(f"{method} cannot be written: {error}") from error
+        raise LocalError(f"{method} has no JSON form: {error}") from error
 
 
 def check_numbers(method: str, text: bytes, value: Any) -> None:
-    """Raise `LocalError` if a text has null in place of a number that JSON does not have."""
+    """Raise `LocalError` if a null in the text stands for a NaN or an infinity."""
     if b"null" in text:
         try:
             check_finite(as_python(value, by_alias=True))
         except Unsendable as error:
-            raise LocalError(f"{method} cannot be written: {error}") from error
+            raise LocalError(f"{method} has no JSON form: {error}") from error
 
 
-def written(model: WireModel, members: bytes) -> bytes:
+def write_with_meta(model: WireModel, members: bytes) -> bytes:
     given, extra = model.__dict__.get("meta"), model.__pydantic_extra__
-    if not (given is None or supplied(given)) or (extra and not extra.keys().isdisjoint(_CLASHING)):
-        return _spliced(model.to_wire(), members)
+    if not (given is None or is_supplied(given)) or (
+        extra and not extra.keys().isdisjoint(_CLASHING)
+    ):
+        return _splice_meta(model.to_wire(), members)
     body = model.__pydantic_serializer__.to_json(
         model, by_alias=True, exclude_unset=True, exclude=_META
     )
-    return _joined(members, body)
+    return _join_meta(members, body)
 
 
-def _spliced(wire: JSONObject, members: bytes | None) -> bytes:
+def _splice_meta(wire: JSONObject, members: bytes | None) -> bytes:
     if members is None:
         return json_text(wire)
     given = wire.get("_meta")
@@ -111,8 +111,8 @@ def _spliced(wire: JSONObject, members: bytes | None) -> bytes:
         return json_text({**wire, "_meta": {**given, **read_json(b"{%b}" % members)}})
     if "_meta" in wire:
         wire = {name: value for name, value in wire.items() if name != "_meta"}
-    return _joined(members, json_text(wire))
+    return _join_meta(members, json_text(wire))
 
 
-def _joined(members: bytes, body: bytes) -> bytes:
+def _join_meta(members: bytes, body: bytes) -> bytes:
     return b'{"_meta":{%b}%b' % (members, b"}" if body == _EMPTY else b"," + body[1:])

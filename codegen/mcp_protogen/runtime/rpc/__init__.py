@@ -1,1 +1,1 @@
-"""A connection driven by asyncio: requests, answers and notifications, both ways."""
+"""A connection driven by asyncio, in both directions."""

@@ -1,9 +1,9 @@
-"""A connection driven by asyncio: calls are awaited, and what the peer sends is handled.
+"""A connection driven by asyncio: awaits calls, and handles messages of the peer.
 
-Where messages come one after the other, `Endpoint.receive` starts a task for each request, so that
-a slow or failing one harms no other and may call the peer that waits for it. Where each message has
-a way for its answer, as over HTTP, `Endpoint.attend` answers it in the task of the caller.
-Notifications are handled in order, before the answers that came after them.
+If messages come one after another, `Endpoint.receive` starts a task for each request: a slow or
+failing handler does not affect others, and may itself send requests. If each message has its own
+channel for the answer, as over HTTP, `Endpoint.attend` answers it in the task of the caller.
+Notifications are handled in order, before answers that came later.
 """
 
 from collections.abc import Awaitable, Callable
@@ -28,7 +28,7 @@ from ..core.tasks import Signal, Tasks, together
 from ..core.throttle import Throttle
 from ..messages.codec import Error, Notification, Request, Result
 from ..messages.jsonrpc import Parsed
-from ..messages.reading import Batch, answered
+from ..messages.reading import Batch, answered_id
 from .jobs import (
     BUSY,
     BatchReply,
@@ -51,13 +51,11 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 OnNotification: TypeAlias = Callable[[Notification[Any]], Awaitable[None] | None]
-"""Gives the work that a notification makes; None without a handler."""
 
 _log: Final = getLogger(__name__)
 
 
 class Endpoint:
-    """One end of a connection in one revision."""
 
     __slots__ = (
         "_aborted",
@@ -89,17 +87,14 @@ class Endpoint:
         self.options = options
         self.log = Throttle(_log)
         self.principal: Principal | None = None
-        """Who made the latest request, as the transport has authenticated them, if it does."""
+        """The sender of the latest request, if the transport has authenticated it."""
         self._on_notification = on_notification
         self.jobs = Jobs(connection, serve, options.max_in_flight, tasks, self.log)
-        """The requests of the peer that are worked on."""
-        # From a request of ours on, reading may be what a handler waits for.
-        self._calls = PendingCalls(connection, sink, options, tasks, self.jobs.changed.ring)
+        # Once we have sent a request, a handler may wait for reading to go on.
+        self._calls = PendingCalls(connection, sink, options, tasks, self.jobs.changed.notify_all)
         self.request = self._calls.request
         self._single = SingleReply(connection, sink, self.jobs)
         self._aborted = Signal()
-
-    # What is sent.
 
     async def notify(
         self,
@@ -110,7 +105,7 @@ class Endpoint:
         via: MessageSink | None = None,
         about: Request[Any] | None = None,
     ) -> None:
-        """Send a notification, as `Connection.notify`, or report it as lost in translation.
+        """Send a notification like `Connection.notify`, or report it as lost in translation.
 
         Raise `LocalError` and `Disconnected`.
         """
@@ -121,20 +116,17 @@ class Endpoint:
             return
         await (self.sink if via is None else via).send(data)
 
-    # What comes.
-
     def take(self, message: Parsed) -> Event:
         return self.connection.take(message, self.jobs.loop.time())
 
     def receive(self, message: Parsed | Batch, reply: Reply | None = None) -> None:
-        """Take in a message, or a batch, and deal with it in tasks of its own."""
         if isinstance(message, Batch):
             self._receive_batch(message)
             return
         reply = self._single if reply is None else reply
         event = self.connection.take(message, self.jobs.loop.time())
         if not isinstance(event, Request):
-            data = self._take_note(event)
+            data = self._handle_event(event)
             if data is not None or reply is not self._single:
                 self._answer_soon(data, reply)
         elif self.jobs.ended:
@@ -148,60 +140,63 @@ class Endpoint:
         try:
             self.check_batch(batch)
         except RemoteError as error:
-            self._answer_soon(self._take_note(Refusal(None, error)), self._single)
+            self._answer_soon(self._handle_event(Refusal(None, error)), self._single)
             return
         reply = BatchReply(self._single, len(batch.members))
         for member in batch.members:
             self.receive(member, reply)
 
     def check_batch(self, batch: Batch) -> None:
-        """Raise `RemoteError` for a batch that may not be; answers in it are none."""
+        """Raise `RemoteError` for an invalid batch, after failing the calls that it tries to
+        answer.
+        """
         try:
             self.connection.check_batch(batch)
         except RemoteError as error:
             for member in batch.values:
-                if (id := answered(member)) is not None:
-                    self.fail(id, InvalidAnswer(f"an array is no answer: {error.message}", id=id))
+                if (id := answered_id(member)) is not None:
+                    self.fail(
+                        id, InvalidAnswer(f"an array is not an answer: {error.message}", id=id)
+                    )
             raise
 
-    def _take_note(self, event: Event) -> bytes | None:
-        """Deal with what is no request; return the error that answers it, if one does."""
+    def _handle_event(self, event: Event) -> bytes | None:
+        """Handle a message other than a request; return the error to send, if any."""
         if isinstance(event, Refusal):
             connection = self.connection
             if connection.role == "client" and isinstance(event.error, ParseError):
-                self.log.warning("the server sent a text that is not a message: %s", event.error)
+                self.log.warning("the server sent text that is not a message: %s", event.error)
             else:
                 self.log.info("refused a message: %r", str(event.error))
-            # A server's stray output is no request, and where servers have no requests a client
-            # never answers (2026-07-28, basic/transports/stdio, "Sending Messages").
+            # A server's stray output is not a request, and in revisions without server requests a
+            # client never answers (2026-07-28, basic/transports/stdio, "Sending Messages").
             if connection.role == "server" or (
                 event.id is not None and connection.table.rules.server_requests
             ):
                 return connection.reject(event.id, event.error)
         elif isinstance(event, (Result, Error, Failure)):
-            self._calls.settle(event)
+            self._calls.take_answer(event)
         elif isinstance(event, Ignored):
             error = event.error
-            # A late answer is usual, but nothing else may tell of one without an id.
-            is_lost = error.id is None and isinstance(error, (InvalidAnswer, ParseError))
-            log = self.log.warning if is_lost else self.log.info
+            # Late answers are usual. Only the log reports an invalid answer without an id.
+            is_unreported = error.id is None and isinstance(error, (InvalidAnswer, ParseError))
+            log = self.log.warning if is_unreported else self.log.info
             log("ignored a message: %s", error)
         elif isinstance(event, Notification):
-            self.notified(event)
+            self.handle_notification(event)
         elif isinstance(event, Progressed):
-            self._calls.progressed(event)
-            self.notified(event.notification)
+            self._calls.take_progress(event)
+            self.handle_notification(event.notification)
         elif isinstance(event, Ended):
-            self._calls.ended(event)
-            self.notified(event.notification)
+            self._calls.take_end(event)
+            self.handle_notification(event.notification)
         elif isinstance(event, Cancellation):
             self.log.info("request %r was cancelled", event.id)
             self.jobs.cancel(self.jobs.find(event.id))
-            self.notified(event.notification)
+            self.handle_notification(event.notification)
         return None
 
-    def notified(self, notification: Notification[Any]) -> None:
-        """Have a notification handled beside the requests."""
+    def handle_notification(self, notification: Notification[Any]) -> None:
         work = self._on_notification(notification)
         if work is not None:
             self.jobs.run_beside(work, notification.spec.method)
@@ -215,9 +210,10 @@ class Endpoint:
             self.tasks.start(reply.answer(data, None))
 
     def attend(self, message: Parsed | Batch, reply: Reply, before: Work | None = None) -> Work:
-        """Take in a message, and return what answers it; the members of a batch all at once.
+        """Take in a message, and return the work that answers it; batch members run concurrently.
 
-        That raises `RemoteError` for a batch that may not be, and what `before` a request raises.
+        `before` runs before the handler of a request. The work raises its errors, and `RemoteError`
+        for an invalid batch.
         """
         if isinstance(message, Batch):
             return self._attend_batch(message, reply)
@@ -226,7 +222,7 @@ class Endpoint:
             return self.jobs.run(Job(event, reply), before)
         if before is not None:
             before.close()
-        data = self._take_note(event)
+        data = self._handle_event(event)
         return deliver(reply, data, event.error if isinstance(event, Refusal) else None)
 
     async def _attend_batch(self, batch: Batch, reply: Reply) -> None:
@@ -234,33 +230,30 @@ class Endpoint:
         gathered = GatheredReply(reply)
 
         async def attend(member: Parsed) -> None:
-            # Not before its turn: a member may cancel the one before it.
+            # Not earlier: a member may cancel the one before it.
             await self.attend(member, gathered)
 
         await together(map(attend, batch.members))
         await deliver(reply, gathered.array if gathered.answers else None)
 
     def cancel_all(self) -> None:
-        """End all handlers, without answers, and begin no more."""
         self.jobs.ended = True
         for job in list(self.jobs.running):
             self.jobs.cancel(job)
 
     def break_cycle(self) -> None:
-        # Where each request has a connection of its own, rings would keep the collector busy.
+        # If each request has its own connection, reference cycles would keep the collector busy.
         del self._on_notification, self.jobs, self._single
 
     def fail(self, id: RequestId, error: Exception) -> None:
         self._calls.fail(id, error)
 
-    def hold(self, id: RequestId, held: bool) -> None:
-        """Count the time of a request of ours no more, or anew."""
-        self._calls.hold(id, held)
+    def set_paused(self, id: RequestId, held: bool) -> None:
+        """Pause the timeout of our request `id`, or restart it."""
+        self._calls.set_paused(id, held)
 
     def time_left(self, id: RequestId) -> float:
         return self.connection.time_left(id, self.jobs.loop.time())
-
-    # How it ends.
 
     @property
     def broken(self) -> Disconnected | None:
@@ -272,25 +265,26 @@ class Endpoint:
         return self.sink.flooded or self.jobs.waiting >= self.options.max_waiting
 
     async def room(self) -> None:
-        """Wait until it is right to read on."""
+        """Wait until reading may go on."""
         await self.sink.room()
         jobs, limit = self.jobs, self.options.max_waiting
-        # Only reading may let the handler end that asks the peer something.
+        # A handler that asks the peer something can only end if reading goes on.
         while jobs.waiting >= limit and not self.connection.awaits:
-            await jobs.changed.heard()
+            await jobs.changed.wait()
 
     def abort(self, error: Disconnected) -> None:
         """Fail the calls that wait for the peer, which will send nothing more."""
         self._calls.abort(error)
-        self.jobs.changed.ring()
-        self._aborted.ring()
+        self.jobs.changed.notify_all()
+        self._aborted.notify_all()
 
     async def until_aborted(self) -> None:
-        """Wait until the peer will send nothing more."""
         while self.broken is None:
-            await self._aborted.heard()
+            await self._aborted.wait()
 
     def close(self, within: float) -> Work:
-        """Begin no more; answer what is open: with results for `within` seconds, then errors."""
-        # A connection of one request may be taken apart before this has begun, or ended.
+        """Start no more requests; let open ones end within `within` seconds, then answer with
+        errors.
+        """
+        # Not a coroutine function: `break_cycle` may be called before the work begins.
         return self.jobs.close(within, self._single)

@@ -1,7 +1,7 @@
-"""The requests of a peer that are worked on, and the ways back for their answers.
+"""The requests of a peer that are being handled, and the channels for their answers.
 
-The peer learns that a handler failed, never what failed: texts of exceptions hold secrets, and go
-to our own log.
+The peer learns that a handler failed, but not why: texts of exceptions may hold secrets, so they
+only go to our log.
 """
 
 from asyncio import (
@@ -50,58 +50,55 @@ def _fault(message: str, data: Any = None) -> ProtocolError:
     return ProtocolError(message, code=INTERNAL_ERROR, data=data)
 
 
-BUSY: Final = _fault("Too many requests at once")
+BUSY: Final = _fault("Too many requests at once; try again later")
 _STOPPED: Final = _fault("The server is shutting down")
 
 _NO_TASKS: Final = frozenset[Task[None]]()
 
-# How long the last answers may take to be written at least, in seconds.
+# The minimum time for writing the last answers, in seconds.
 _GRACE: Final = 1.0
 
 Work: TypeAlias = Coroutine[Any, Any, None]
 
 
 class Reply(Protocol):
-    """A way back for the answer to one request."""
+    """The channel for the answer to one request."""
 
     @property
     def beside(self) -> MessageSink:
-        """The sink for what comes before the answer."""
+        """The sink for messages before the answer."""
         ...
 
     @property
-    def principal(self) -> "Principal | None":
-        """The sender of the request, where each has a token of its own."""
-        ...
+    def principal(self) -> "Principal | None": ...
 
     @property
-    def http_request(self) -> "HttpRequest | None":
-        """The HTTP request that carried it, if one did."""
-        ...
+    def http_request(self) -> "HttpRequest | None": ...
 
     def awaits(self, id: RequestId, /) -> bool:
         """Return whether the peer still waits for the answer."""
         ...
 
     def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
-        """Give the answer, which may be an `error`; raise `Disconnected`."""
+        """Send the answer, which may be an `error`; raise `Disconnected`."""
         ...
 
     def skip(self) -> None: ...
 
-    async def release(self) -> None: ...
+    async def release(self) -> None:
+        """Complete the HTTP response, if the client can reconnect for later messages."""
+        ...
 
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """A request of the peer, and where its answer goes."""
 
     request: Request[Any]
     reply: Reply
     open: bool = True
-    """Whether there is still an answer to give."""
+    """Whether it still needs an answer."""
     cancelled: bool = False
-    """Whether its task was cancelled for it, or is not to begin."""
+    """Whether its task was cancelled, or must not begin."""
     task: Task[Any] | None = None
 
 
@@ -109,7 +106,7 @@ Serve: TypeAlias = Callable[[Job], Awaitable[Any]]
 
 
 class Jobs:
-    """The jobs of one connection, of which at most `limit` run at a time.
+    """The jobs of one connection; at most `limit` run at a time.
 
     Long-lived requests, such as listen streams, do not count.
     """
@@ -118,9 +115,9 @@ class Jobs:
         "_connection",
         "_limit",
         "_log",
+        "_queue",
         "_serve",
         "_tasks",
-        "_turns",
         "changed",
         "ended",
         "loop",
@@ -144,42 +141,39 @@ class Jobs:
         self._tasks = tasks
         self._log = log
         self.loop = get_running_loop()
-        self._turns: list[tuple[Job, Context]] = []
+        self._queue: list[tuple[Job, Context]] = []
         self.changed = Signal()
-        """Rings when it may be time to read on."""
+        """Signals that reading may go on."""
         self.ended = False
-        """Whether no more jobs are begun."""
-        # An empty set takes three times as much.
+        # An empty set takes three times as much memory.
         self.running: dict[Job, None] = {}
         self.working = 0
-        """The jobs that run and count."""
+        """The number of running jobs that count."""
         self.waiting = 0
-        """The jobs that wait, and handlers of notifications."""
+        """The number of waiting jobs and of notification handlers."""
         self.notification_tasks = _NO_TASKS
-        """The tasks of handlers of notifications."""
 
     @property
     def busy(self) -> bool:
-        """Return whether as many jobs run as may, or no more are begun."""
         return self.ended or self.working >= self._limit
 
     def start(self, job: Job) -> None:
-        """Run a job in a task of its own, now or in its turn."""
         if self.working < self._limit or "long_lived" in job.request.spec.traits:
             self.running[job] = None
             self.working += "long_lived" not in job.request.spec.traits
             task = self.loop.create_task(self._work(job))
-            # It may be over already (Python 3.12, "eager tasks").
+            # It may be done already (Python 3.12, "eager tasks").
             if not task.done():
                 self._tasks.running.add(task)
         else:
-            self._turns.append((job, copy_context()))
+            self._queue.append((job, copy_context()))
             self.waiting += 1
 
     async def run(self, job: Job, before: Work | None = None) -> None:
-        """Run a job, and what comes `before` it, in the task of the caller.
+        """Run a job, and the work `before` it, in the task of the caller.
 
-        One too many is refused. Exceptions of `before` are raised, cancelling the job is not.
+        Beyond the limit it is refused. Exceptions of `before` are raised; a cancelled job raises
+        nothing.
         """
         if self.ended or self.working >= self._limit:
             if before is not None:
@@ -199,8 +193,8 @@ class Jobs:
                     await before
                 await self._handle(job)
         except BaseException as error:
-            ended = isinstance(error, CancelledError) and job.cancelled
-            if not ended or job.task.cancelling() > 1:
+            was_cancelled = isinstance(error, CancelledError) and job.cancelled
+            if not was_cancelled or job.task.cancelling() > 1:
                 if job.open:
                     self._connection.discard(job.request.id)
                     job.reply.skip()
@@ -209,19 +203,19 @@ class Jobs:
             if job.cancelled:
                 job.task.uncancel()
             self._tasks.running.discard(job.task)
-            # The task may keep an error, and that this frame.
+            # The task may keep an error, and the error this frame.
             job.task = None
             self._end(job)
 
     def _end(self, job: Job) -> None:
         del self.running[job]
         self.working -= "long_lived" not in job.request.spec.traits
-        if self._turns and self.working < self._limit:
+        if self._queue and self.working < self._limit:
             self.waiting -= 1
-            following, context = self._turns.pop(0)
-            # It gets nothing of this job.
+            following, context = self._queue.pop(0)
+            # It must not inherit the context of this job.
             context.run(self.start, following)
-            self.changed.ring()
+            self.changed.notify_all()
 
     async def _handle(self, job: Job) -> None:
         request, connection, error, data = job.request, self._connection, None, None
@@ -234,31 +228,30 @@ class Jobs:
             except LocalError as unsent:
                 error = self.error_of_result(unsent, method)
         except (Exception, CancelledError) as raised:
-            # Where nobody has cancelled the task, it was something that the handler waited for.
+            # If the task was not cancelled itself, the handler awaited something that was.
             if isinstance(raised, CancelledError) and (job.task is None or job.task.cancelling()):
                 raise
             error = self.error_of_handler(raised, method)
         if not job.open:
-            # Whoever closed it has seen to its answer.
             return
         job.open = False
         if error is not None:
             data = connection.refuse(request, error)
-        await self._give(job, data, error)
+        await self._send_answer(job, data, error)
 
     def error_of_handler(self, error: BaseException, method: str) -> ProtocolError:
         if isinstance(error, CHOSEN):
-            # Its traceback holds on to a frame that holds it.
+            # Its traceback would keep the frame that holds it.
             return error.with_traceback(None)
         peer = self._connection.peer
         if isinstance(error, MissingCapability) and error.role == peer:
-            # The handler counted on what the peer does not do.
+            # The handler relied on a capability that the peer lacks.
             required = capabilities.declare([Capability(peer, error.steps)])
             if self._connection.table.era.names_missing_capabilities:
                 return MissingClientCapability(str(error), required)
             return _fault(str(error), {"requiredCapabilities": required})
         if isinstance(error, (RemoteError, Disconnected)):
-            # The peer, who was asked something meanwhile, is at fault, and no handler.
+            # The handler asked the peer for something, and the peer failed.
             self._log.warning("%.100r was not answered: %r", method, str(error))
         else:
             _log.error("the handler of %.100r failed", method, exc_info=error)
@@ -268,10 +261,12 @@ class Jobs:
         if isinstance(error, Untranslatable) or isinstance(error.__cause__, Unsendable):
             self._log.warning("the answer to %.100r cannot be sent: %s", method, error)
             return _fault(str(error))
-        _log.error("the handler of %.100r returned what cannot be sent", method, exc_info=error)
+        _log.error(
+            "the handler of %.100r returned a value that cannot be sent", method, exc_info=error
+        )
         return _fault("Internal error")
 
-    async def _give(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
+    async def _send_answer(self, job: Job, data: bytes | None, error: ProtocolError | None) -> None:
         try:
             if data is None:
                 job.reply.skip()
@@ -279,17 +274,17 @@ class Jobs:
                 await job.reply.answer(data, error)
         except Disconnected:
             method = job.request.spec.method
-            self._log.info("nobody is left to read the answer to %.100r", method)
+            self._log.info("the peer has gone: the answer to %.100r was not sent", method)
 
     def find(self, id: RequestId) -> Job | None:
-        return next((job for job in self._unfinished() if job.request.id == id), None)
+        return next((job for job in self._unfinished_jobs() if job.request.id == id), None)
 
-    def _unfinished(self) -> list[Job]:
-        return [*self.running, *(job for job, _ in self._turns)]
+    def _unfinished_jobs(self) -> list[Job]:
+        return [*self.running, *(job for job, _ in self._queue)]
 
     def cancel(self, job: Job | None) -> None:
-        """End a job, if there is one, whose answer nobody waits for any more."""
-        # An answer that is on its way is not cut short.
+        """End a job, if there is one, whose answer is no longer wanted."""
+        # An answer that is being sent is not cut short.
         if job is not None and job.open:
             job.open = False
             self._connection.discard(job.request.id)
@@ -297,30 +292,30 @@ class Jobs:
             self.abort(job)
 
     def abort(self, job: Job) -> None:
-        """End a job, whatever becomes of the answer."""
+        """End a job, whatever the state of its answer."""
         if job in self.running:
             job.cancelled = True
             if job.task is not None:
                 job.task.cancel()
         else:
-            left = [turn for turn in self._turns if turn[0] is not job]
-            self.waiting -= len(self._turns) - len(left)
-            self._turns = left
-            self.changed.ring()
+            others = [entry for entry in self._queue if entry[0] is not job]
+            self.waiting -= len(self._queue) - len(others)
+            self._queue = others
+            self.changed.notify_all()
 
     def run_beside(self, work: Awaitable[None], method: str) -> None:
-        task = self._tasks.start(_notified(work, method))
-        task.add_done_callback(self._ended_beside)
+        task = self._tasks.start(_run_notification(work, method))
+        task.add_done_callback(self._on_notification_end)
         self.notification_tasks |= {task}
         self.waiting += 1
 
-    def _ended_beside(self, task: Task[None]) -> None:
+    def _on_notification_end(self, task: Task[None]) -> None:
         self.notification_tasks -= {task}
         self.waiting -= 1
-        self.changed.ring()
+        self.changed.notify_all()
 
     async def close(self, within: float, single: Reply) -> None:
-        """Do as `Endpoint.close`; nobody waits until errors that go to `single` are written."""
+        """Implements `Endpoint.close`; does not wait for errors sent through `single`."""
         self.ended = True
         until = self.loop.time() + within
         while self.running and (left := until - self.loop.time()) > 0:
@@ -328,10 +323,10 @@ class Jobs:
                 await wait(tasks, timeout=left, return_when=FIRST_COMPLETED)
             else:
                 await sleep(0)
-        # The answer to one that is not open is on its way already.
-        unfinished = [job for job in self._unfinished() if job.open]
-        self.waiting -= len(self._turns)
-        self._turns.clear()
+        # The answers of other jobs are being sent already.
+        unfinished = [job for job in self._unfinished_jobs() if job.open]
+        self.waiting -= len(self._queue)
+        self._queue.clear()
         answers: list[Work] = []
         for job in unfinished:
             job.open = False
@@ -339,7 +334,7 @@ class Jobs:
             if data is not None and job.reply is single:
                 single.beside.put(data)
             else:
-                answers.append(self._give(job, data, _STOPPED))
+                answers.append(self._send_answer(job, data, _STOPPED))
         if answers:
             with suppress(TimeoutError):
                 async with timeout(max(within, _GRACE)):
@@ -348,7 +343,7 @@ class Jobs:
             self.abort(job)
 
 
-async def _notified(work: Awaitable[None], method: str) -> None:
+async def _run_notification(work: Awaitable[None], method: str) -> None:
     try:
         await work
     except Exception:
@@ -356,7 +351,7 @@ async def _notified(work: Awaitable[None], method: str) -> None:
 
 
 async def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None = None) -> None:
-    """Give an answer, `error` if it is one; without data there is nothing to answer."""
+    """Send an answer, with `error` if it is one; without data, skip it."""
     if data is None:
         reply.skip()
     else:
@@ -364,7 +359,7 @@ async def deliver(reply: Reply, data: bytes | None, error: ProtocolError | None 
 
 
 class SingleReply:
-    """The way back for all requests that came by themselves."""
+    """The channel for the answers of a stream, each sent by itself."""
 
     __slots__ = ("_connection", "_jobs", "beside")
 
@@ -380,7 +375,7 @@ class SingleReply:
 
     def answer(self, data: bytes, error: ProtocolError | None, /) -> Work:
         sink = self.beside
-        # Of many answers, those that are ready at the same time go out together.
+        # Many answers that are ready at the same time go out together.
         if self._jobs.working == 1 and isinstance(sink, SendQueue):
             return sink.send_now(data)
         return sink.send(data)
@@ -391,7 +386,7 @@ class SingleReply:
 
 
 class GatheredReply:
-    """The way back for the members of a batch that one task waits for."""
+    """The channel for the members of a batch that one task awaits."""
 
     __slots__ = ("answers", "awaits", "beside", "http_request", "principal")
 
@@ -415,9 +410,9 @@ class GatheredReply:
 
 
 class BatchReply(GatheredReply):
-    """The way back for the `size` members of a batch: one array, once all answers are there.
+    """The channel for a batch of `size` members: one array, once all answers are there.
 
-    Without any, nothing is sent (JSON-RPC 2.0, section 6).
+    Without any answers, nothing is sent (JSON-RPC 2.0, section 6).
     """
 
     __slots__ = ("_missing",)

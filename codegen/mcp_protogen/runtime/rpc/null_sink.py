@@ -1,4 +1,4 @@
-"""A way to nobody, where answers have been given or there is no connection."""
+"""A sink for when there is no connection, or answers were already given."""
 
 from asyncio import Future
 from typing import Any
@@ -7,13 +7,12 @@ from ..core.connection_errors import Disconnected
 
 
 class NullSink:
-    """A sink that leads to nobody, and the reason for it."""
 
     __slots__ = ("_reason",)
 
     full = flooded = False
 
-    def __init__(self, reason: str = "there is nobody to say this to") -> None:
+    def __init__(self, reason: str = "no client is connected to receive this") -> None:
         self._reason = reason
 
     async def room(self) -> None: ...

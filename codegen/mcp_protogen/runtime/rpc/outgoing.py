@@ -1,6 +1,6 @@
-"""Our requests: sent, awaited for a bounded time, given up, settled.
+"""Our own requests: sent, awaited with a timeout, cancelled, answered.
 
-One timer serves all calls of a connection. It is set for the earliest deadline that was known.
+One timer serves all calls of a connection, set for the earliest known deadline.
 """
 
 from asyncio import CancelledError, Future, TimerHandle, get_running_loop
@@ -13,9 +13,9 @@ from math import inf
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..connection import Connection, Ended, Failure, Progressed
-from ..core.connection_errors import Disconnected, RequestTimeout, explained
+from ..core.connection_errors import Disconnected, RequestTimeout, explain_error
 from ..core.errors import McpError, RequestId
-from ..core.models.base import declared
+from ..core.models.base import declared_member
 from ..core.options import CallOptions, Options, Patience, Progress
 from ..core.spec import AnyRequest, RequestSpec
 from ..core.tasks import Tasks
@@ -27,10 +27,10 @@ R = TypeVar("R")
 
 _log: Final = getLogger(__name__)
 
-# How long the answer to what the peer has ended by itself may still take, in seconds.
+# The time for an answer after the peer has ended the request, in seconds.
 _GRACE: Final = 1.0
 
-# For how many tasks progress is heard of at the same time.
+# The most tasks whose progress is reported at the same time.
 _MOST_TASKS: Final = 100
 
 OnProgress: TypeAlias = Callable[[Progress], object]
@@ -50,7 +50,6 @@ class _Call:
 
 
 class PendingCalls:
-    """Our requests that wait for an answer of the peer."""
 
     __slots__ = (
         "_announce",
@@ -85,7 +84,6 @@ class PendingCalls:
         self._calls: dict[RequestId, _Call] = {}
         self._reports: OrderedDict[RequestId, OnProgress] | None = None
         self.broken: Disconnected | None = None
-        """The reason why no answers will come any more."""
         self._timer: TimerHandle | None = None
         self._timer_at = inf
 
@@ -98,7 +96,7 @@ class PendingCalls:
         via: MessageSink | None = None,
         begun: OnBegin | None = None,
     ) -> R:
-        """Send a request and wait; see `Peer.request_once` and `Connection.request`."""
+        """Send a request and await its answer; see `Peer.request_once` and `Connection.request`."""
         if self.broken is not None:
             raise Disconnected(self._connection.strays.explain(str(self.broken)))
         self._announce()
@@ -130,22 +128,22 @@ class PendingCalls:
             raise
         finally:
             del self._calls[id]
-            # The traceback of an error holds on to this frame.
+            # The traceback of an error would keep this frame.
             del call, answer
 
     def _cancel(self, id: RequestId, reason: str) -> None:
         data = self._connection.cancel(id, reason)
-        # What never left needs no cancellation.
+        # An unsent request needs no cancellation.
         call = self._calls[id]
         if data is not None and call.sent:
             call.sink.put(data)
 
-    def settle(self, event: Result[Any] | Error | Failure) -> None:
+    def take_answer(self, event: Result[Any] | Error | Failure) -> None:
         call = None if event.id is None else self._calls.get(event.id)
         if call is None or call.answer.done():
             return
         if isinstance(event, Result):
-            if call.on_progress is not None and declared(event.value, "task") is not None:
+            if call.on_progress is not None and declared_member(event.value, "task") is not None:
                 self._report_on(event.id, call.on_progress)
             call.answer.set_result(event.value)
         elif isinstance(event, Error):
@@ -154,12 +152,12 @@ class PendingCalls:
             call.fail(event.error)
 
     def _report_on(self, id: RequestId, on_progress: OnProgress) -> None:
-        """Hear of progress as long as the task lives (2025-11-25, basic/utilities/tasks)."""
+        """Report progress as long as the task lives (2025-11-25, basic/utilities/tasks)."""
         if self._reports is None:
             self._reports = OrderedDict()
         reports = self._reports
         reports[id] = on_progress
-        # When tasks end is known to others.
+        # Nothing here learns when a task ends.
         while len(reports) > _MOST_TASKS:
             reports.popitem(last=False)
         self._connection.report_on(frozenset(reports))
@@ -168,13 +166,13 @@ class PendingCalls:
         self._connection.forget(id)
         call = self._calls.get(id)
         if call is not None:
-            call.fail(explained(error, self._connection.strays, id))
+            call.fail(explain_error(error, self._connection.strays, id))
 
-    def hold(self, id: RequestId, held: bool) -> None:
-        self._connection.hold(id, held, self._loop.time())
+    def set_paused(self, id: RequestId, held: bool) -> None:
+        self._connection.set_paused(id, held, self._loop.time())
         self._watch(self._connection.deadline())
 
-    def progressed(self, event: Progressed) -> None:
+    def take_progress(self, event: Progressed) -> None:
         call, reports = self._calls.get(event.id), self._reports
         on_progress = None if call is None else call.on_progress
         if call is None and reports is not None:
@@ -182,24 +180,22 @@ class PendingCalls:
         if on_progress is None:
             return
         params = event.notification.params
-        # Progress has no message in the first revision.
-        progress = Progress(params.progress, params.total, declared(params, "message"))
+        # The first revision has no message here.
+        progress = Progress(params.progress, params.total, declared_member(params, "message"))
         try:
             work = on_progress(progress)
         except Exception:
             _log.exception("the progress callback failed")
             return
         if isawaitable(work):
-            self._tasks.start(_awaited(work))
+            self._tasks.start(_await_callback(work))
 
-    def ended(self, event: Ended) -> None:
-        """Wait not much longer for the answer to a call that the peer has ended."""
+    def take_end(self, event: Ended) -> None:
         call = self._calls.get(event.id)
         if call is not None:
             self._loop.call_later(_GRACE, call.fail, Disconnected("the peer ended the request"))
 
     def abort(self, error: Disconnected) -> None:
-        """Fail what waits, and what is called from now on: no answer will come any more."""
         self.broken = self.broken or error
         if self._timer is not None:
             self._timer.cancel()
@@ -223,5 +219,5 @@ class PendingCalls:
         self._watch(self._connection.deadline())
 
 
-async def _awaited(work: Awaitable[object]) -> None:
+async def _await_callback(work: Awaitable[object]) -> None:
     await work

@@ -1,4 +1,4 @@
-"""The base of both ends of a connection: calls, notifications, and lists page by page."""
+"""The base of both ends of a connection: calls, notifications, and paged lists."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from enum import Enum
@@ -28,16 +28,15 @@ class Omitted(Enum):
 
 
 OMITTED: Final = Omitted.OMITTED
-"""The value of an argument that is left out, where null would say something else."""
+"""The value of an argument that is left out, if null means something else."""
 
 
 def present(**members: Any) -> dict[str, Any]:
-    """Return members without those that are left out."""
     return {name: value for name, value in members.items() if value is not OMITTED}
 
 
 class PeerRuntime(Protocol):
-    """The sender of messages that is behind the object of the user."""
+    """The sender of messages behind the object of the user."""
 
     @property
     def endpoint(self) -> Endpoint: ...
@@ -52,9 +51,9 @@ class PeerRuntime(Protocol):
 
 
 class Peer:
-    """One end of a connection. Generated subclasses add one method per message it may send.
+    """One end of a connection. Generated subclasses have a method per message.
 
-    Subclasses may use any name but `__mcp_runtime__`, behind which is all that the runtime needs.
+    Subclasses may use any name except `__mcp_runtime__`, which holds the parts for the runtime.
     """
 
     ROLE: ClassVar[Role]
@@ -67,33 +66,32 @@ class Peer:
     async def request(
         self, spec: RequestSpec[P, R, Any], params: P | None, **options: Unpack[CallOptions]
     ) -> R:
-        """Return the result of a request; None leaves out params that may be left out.
+        """Return the result of a request; None leaves out optional params.
 
-        What the peer asks back before is answered by the handlers. Raise what `request_once`
-        raises, and `RemoteError` for an answer that is no result.
+        Questions that the peer asks first are answered by the handlers. Raise the errors of
+        `request_once`, and `RemoteError` for an answer that is not a result.
         """
         if "task_augmentable" in spec.traits and getattr(params, "task", None) is not None:
-            raise LocalError(f"{spec.method} with `task` has a task as answer: use request_once")
+            raise LocalError(f"{spec.method} with `task` returns a task: use request_once")
         answer: Any = await self.__mcp_runtime__.complete(spec, params, options)
         results = spec.results
-        # A question or a task is the last of several.
         if not isinstance(answer, results[: -1 if spec.traits & _ASKING and results[1:] else None]):
-            raise InvalidAnswer(f"{spec.method}: {type(answer).__name__} came; use request_once")
+            raise InvalidAnswer(f"{spec.method} returned {type(answer).__name__}; use request_once")
         return cast(R, answer)
 
     async def request_once(
         self, spec: RequestSpec[P, Any, A], params: P | None, **options: Unpack[CallOptions]
     ) -> A:
-        """Send a request and return what comes: its result, a task, or a question.
+        """Send a request and return its first answer: the result, a task, or a question.
 
         Raise `LocalError` if it may not be sent, `McpError` if the peer answers with an error,
-        `RemoteError` if the answer does not fit, `RequestTimeout` and `Disconnected`. When the call
-        is cancelled, the peer is notified.
+        `RemoteError` if the answer is invalid, `RequestTimeout` and `Disconnected`. Cancelling the
+        call notifies the peer.
         """
         return await self.__mcp_runtime__.request(spec, params, options)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
-        """Send a notification; None leaves out params that may be left out.
+        """Send a notification; None leaves out optional params.
 
         Raise `LocalError` if it may not be sent, and `Disconnected`.
         """
@@ -107,7 +105,7 @@ def all_items(
     params: P | None,
     options: Any,
 ) -> AsyncIterator[T]:
-    """Return what a paginated method lists, one by one, over all pages."""
+    """Return the items of a paginated method, over all pages."""
 
     from ..core.pagination import items
 

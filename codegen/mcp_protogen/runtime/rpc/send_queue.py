@@ -1,4 +1,4 @@
-"""Messages on their way out: a bounded queue, and the one task that writes all that waits."""
+"""Outgoing messages: a bounded queue, and one task that writes all that wait."""
 
 from asyncio import CancelledError, Event, Future, Task, wait
 from contextlib import suppress
@@ -13,23 +13,17 @@ class MessageSink(Protocol):
     """A way to send messages to the peer: that of a connection, or of one of its requests."""
 
     @property
-    def full(self) -> bool:
-        """Return whether a sender has to wait."""
-        ...
+    def full(self) -> bool: ...
 
     @property
-    def flooded(self) -> bool:
-        """Return whether so much waits that no more requests should be read."""
-        ...
+    def flooded(self) -> bool: ...
 
-    async def room(self) -> None:
-        """Wait until the sink is not flooded any more."""
-        ...
+    async def room(self) -> None: ...
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         """Send a message once there is room; raise `Disconnected`.
 
-        The message is dropped if `unless` is done by then: nobody wants it any more.
+        If `unless` is done by then, the message is dropped.
         """
         ...
 
@@ -39,7 +33,7 @@ class MessageSink(Protocol):
 
 
 class SendQueue:
-    """The queue of one connection, or stream. When `limit` messages wait, senders wait too."""
+    """The queue of one connection or stream. When `limit` messages wait, senders wait too."""
 
     __slots__ = (
         "_closing",
@@ -59,27 +53,26 @@ class SendQueue:
         self._messages: list[bytes] = []
         self._work = Event()
         self._room = Signal()
-        # A transport is asked to send one thing at a time.
+        # A transport sends one batch at a time.
         self._sending = False
         self._closing = False
         self.broken: Disconnected | None = None
-        """The reason why nothing can be sent any more."""
-        # Asked for each message that comes, so it is no property.
+        # An attribute, because each received message reads it.
         self.flooded = False
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
         if len(self._messages) >= self._limit and unless is not None:
-            unless.add_done_callback(lambda _: self._room.ring())
+            unless.add_done_callback(lambda _: self._room.notify_all())
         while len(self._messages) >= self._limit and self.broken is None:
             if unless is not None and unless.done():
                 return
-            await self._room.heard()
+            await self._room.wait()
         if self.broken is not None:
             raise self.broken
         self.put(message)
 
     async def send_now(self, message: bytes) -> None:
-        """Send a message at once if none is waiting and none about to follow."""
+        """Send a message at once unless others are waiting or about to follow."""
         if self._messages or self._sending or self._closing or self.broken is not None:
             await self.send(message)
         else:
@@ -94,7 +87,7 @@ class SendQueue:
         except OSError as error:
             self._break(error if isinstance(error, Disconnected) else Disconnected(str(error)))
         except Exception as error:
-            # Nobody may wait for a way that has no end.
+            # Otherwise senders would wait for ever.
             self._break(Disconnected(f"the transport failed: {type(error).__name__}"))
             raise
         finally:
@@ -114,14 +107,14 @@ class SendQueue:
 
     async def room(self) -> None:
         while self.flooded and self.broken is None:
-            await self._room.heard()
+            await self._room.wait()
 
     async def run(self) -> None:
-        """Write what is sent until the queue is closed and empty, or the writer breaks."""
+        """Write messages until the queue is closed and empty, or the writer breaks."""
         while self.broken is None and (self._messages or self._sending or not self._closing):
             if self._messages and not self._sending:
                 messages, self._messages, self.flooded = self._messages, [], False
-                self._room.ring()
+                self._room.notify_all()
                 await self._transfer(messages)
             else:
                 self._work.clear()
@@ -133,16 +126,16 @@ class SendQueue:
         self.broken = broken
         self._messages.clear()
         self.flooded = False
-        self._room.ring()
+        self._room.notify_all()
         self._work.set()
 
     def end(self) -> None:
-        """Take no more messages, and let `run` return once those that wait are written."""
+        """Take no more messages; `run` returns once the waiting ones are written."""
         self._closing = True
         self._work.set()
 
     async def close(self, writer: Task[None], within: float) -> None:
-        """Give `writer`, which awaits `run`, so many seconds to write what waits, and end it."""
+        """Give `writer`, which runs `run`, `within` seconds to finish, then end it."""
         self.end()
         try:
             await wait((writer,), timeout=within)

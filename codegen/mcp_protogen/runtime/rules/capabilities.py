@@ -1,11 +1,11 @@
-"""Capability checks, in both directions. Needs of level SHOULD are advice, and never enforced."""
+"""Capability checks, both ways. Needs of level SHOULD are advice, and never enforced."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..core.errors import MissingCapability
 from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel, declared, rules_of
+from ..core.models.base import WireModel, declared_member, rules_of
 from ..core.spec import Capability, Condition, Requirement, Role
 
 Declared: TypeAlias = Mapping[Role, Mapping[str, Any]]
@@ -20,7 +20,7 @@ def require(
     params: object,
     known: Declared,
 ) -> None:
-    """Raise `MissingCapability` unless `requirements` hold for `method`."""
+    """Raise `MissingCapability` unless `method` meets its `requirements`."""
     need = unmet(requirements, sender, params, known)
     if need is not None:
         raise _missing(method, need)
@@ -33,12 +33,11 @@ def _missing(method: str, need: Requirement) -> MissingCapability:
 def unmet(
     requirements: Iterable[Requirement], sender: Role, params: object, known: Declared
 ) -> Requirement | None:
-    """Return the first requirement of level MUST that is not met."""
+    """Return the first unmet requirement of level MUST."""
     for need in requirements:
         if (
             need.level == "MUST"
             and need.sender == sender
-            # Most conditions are about a member that few messages have.
             and (not need.when or applies(need.when, params))
             and not need.capability.declared_in(known[need.capability.role])
         ):
@@ -46,15 +45,15 @@ def unmet(
     return None
 
 
-def admitted(method: str, needs: Iterable[Requirement], params: Any) -> Any:
+def admit_params(method: str, needs: Iterable[Requirement], params: Any) -> Any:
     """Return `params` without a `task` that the receiver would ignore.
 
-    `needs` are not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation"). Raise
-    `MissingCapability`.
+    `needs` are those not declared (2025-11-25, basic/utilities/tasks, "Capability Negotiation").
+    Raise `MissingCapability`.
     """
     for need in needs:
         if need.level != "MUST":
-            if declared(params, TASK) is not None:
+            if declared_member(params, TASK) is not None:
                 params = params.model_copy(update={TASK: None})
         elif not need.when or applies(need.when, params):
             raise _missing(method, need)
@@ -62,30 +61,31 @@ def admitted(method: str, needs: Iterable[Requirement], params: Any) -> Any:
 
 
 def applies(conditions: Collection[Condition], params: object) -> bool:
-    """Return whether params, a model or a JSON object, meet any of some conditions."""
+    """Return whether params, a model or a JSON object, meet any of the conditions."""
     members: Mapping[str, Any] = {}
     if not isinstance(params, WireModel):
         members = params if is_object(params) else members
     else:
         names = rules_of(type(params)).names
-        for one in conditions:
-            # Most messages have none of these members. What would be written counts, be it null.
+        for condition in conditions:
+            # Most messages have none of these members. A member counts if it would be written, even
+            # as null.
             given = params.__pydantic_fields_set__ | (params.__pydantic_extra__ or {}).keys()
-            if names.get(one.member, one.member) in given:
+            if names.get(condition.member, condition.member) in given:
                 members = params.to_wire()
                 break
-    for one in conditions:
-        if one.member not in members:
-            met = one.or_absent
+    for condition in conditions:
+        if condition.member not in members:
+            met = condition.or_absent
         else:
-            met = one.one_of is None or members[one.member] in one.one_of
+            met = condition.one_of is None or members[condition.member] in condition.one_of
         if met:
             return True
     return False
 
 
-def needed(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:
-    """Yield the capabilities that `role` has to declare whatever a message carries."""
+def required_capabilities(requirements: Iterable[Requirement], role: Role) -> Iterator[Capability]:
+    """Yield the capabilities that `role` must declare for any params."""
     for need in requirements:
         if need.level == "MUST" and not need.when and need.capability.role == role:
             yield need.capability

@@ -1,19 +1,19 @@
-"""What a client decides: which revision to propose, in which era, and when to give up.
+"""A client's negotiation: which revision and era to try next, and when to give up.
 
-`Negotiation` returns a step, gets its outcome, and returns the next one, until it adopts a revision
-or fails. Its rules:
+`Negotiation` returns a step, gets its outcome, and returns the next step, until it adopts a
+revision or fails. Its rules:
 
-* a server that answers `server/discover` as the page says, or with one of the errors that only
-  servers of the stateless era have, is of that era; whatever else it answers, it is not, and the
-  handshake is tried (2026-07-28, basic/transports/stdio, "Backward Compatibility");
-* a silent server is taken for an old one, if the client knows a handshake; a program that may hang
-  is started afresh for it, and after a broken connection a new one is opened, both once;
-* over HTTP, 4xx and 5xx are an old server's: some answer a method that they do not have with 500.
-  If the handshake fails too, both failures are reported;
-* but 401 and 403 are about who asks, and a 429 that says when to ask again is about how often: they
-  are reported, as are other statuses, silence and a broken connection (2026-07-28,
-  basic/transports/streamable-http, "Backward Compatibility");
-* only what the offer holds is ever adopted, and nothing is tried twice.
+* A valid answer to `server/discover`, or an error that only servers of the stateless era have,
+  means that era. After any other answer the handshake is tried (2026-07-28,
+  basic/transports/stdio, "Backward Compatibility").
+* A silent server is treated as an old one if the client knows a handshake. A program that may hang
+  is restarted for it, and a broken connection is replaced, each once.
+* Over HTTP, 4xx and 5xx mean an old server: some answer an unknown method with 500. If the
+  handshake fails too, both failures are reported.
+* However, 401 and 403 depend on the user, and a 429 with a time to retry on the rate. These are
+  reported, as are other statuses, silence and a broken connection (2026-07-28,
+  basic/transports/streamable-http, "Backward Compatibility").
+* Only a revision of the offer is ever adopted, and nothing is tried twice.
 """
 
 from collections.abc import Sequence
@@ -43,47 +43,46 @@ class NegotiatedRevision:
 
 
 class Ask(NamedTuple):
-    """The step to ask in a revision, by `server/discover` or `initialize`."""
+    """A step: send `server/discover` or `initialize` with a revision."""
 
     method: str
     version: str
 
 
 class Restart(NamedTuple):
-    """The step to close the connection, open a new one, and do `then`."""
+    """A step: close the connection, open a new one, and do `then`."""
 
     then: Ask
 
 
 class Adopt(NamedTuple):
-    """The step to speak what was negotiated; `result` is the answer that it follows from."""
+    """A step: speak the negotiated revision; `result` is the answer of the server."""
 
     negotiated: NegotiatedRevision
     result: Any
 
 
 Step: TypeAlias = Ask | Restart | Adopt | Exception
-"""An error is the step to give up, and to raise it."""
+"""An error is the step to give up and raise it."""
 
 
 class Answered(NamedTuple):
-    """The result of what was asked, as it came."""
 
     result: object
 
 
 Outcome: TypeAlias = Answered | Exception
-"""Errors other than `McpError` and `Disconnected` say why no answer will come."""
+"""Errors other than `McpError` and `Disconnected` say why there is no answer."""
 
-# On stdio -32020 is no sign of the stateless era: it is about headers (basic, "Error Codes").
+# On stdio -32020 does not show the stateless era: it is about headers (basic, "Error Codes").
 _MODERN_ERRORS: Final = frozenset({UNSUPPORTED_VERSION, MISSING_CLIENT_CAPABILITY})
 _MODERN_OVER_HTTP: Final = _MODERN_ERRORS | {HEADER_MISMATCH}
 
 
 class Negotiation:
-    """The search for what to speak with a server, within `offer`; `known` is an earlier result.
+    """The negotiation with one server, within `offer`; `known` is an earlier result.
 
-    `restartable` is whether a new connection starts the server afresh.
+    `restartable` is whether a new connection restarts the server.
     """
 
     def __init__(
@@ -108,7 +107,7 @@ class Negotiation:
         self._restartable = restartable
         self._restarted = False
         self._probed_again = False
-        self._trouble: HttpError | None = None
+        self._server_failure: HttpError | None = None
 
     @property
     def silence_means_old(self) -> bool:
@@ -117,11 +116,11 @@ class Negotiation:
 
     def start(self) -> Step:
         if self._known is None:
-            return self._afresh()
+            return self._first_step()
         return self._ask(ERAS[self._known.era].opened_by, self._known.revision)
 
-    def _afresh(self) -> Ask:
-        # Also a client of the stateless era alone asks first: an old server might take another
+    def _first_step(self) -> Ask:
+        # A client of only the stateless era asks first too: an old server might mistake another
         # request for one of its own (basic/transports/stdio, "Backward Compatibility").
         if self._offer.stateless:
             return self._ask(DISCOVER, self._offer.stateless[0])
@@ -133,114 +132,108 @@ class Negotiation:
         return ask
 
     def next(self, outcome: Outcome) -> Step:
-        """Return the step after `outcome`, which came of the last one."""
         step = self._step(outcome)
-        if isinstance(step, Exception) and self._trouble is not None:
-            step.args = (f"{step}; before that, {self._trouble}",)
+        if isinstance(step, Exception) and self._server_failure is not None:
+            step.args = (f"{step}; before that, {self._server_failure}",)
         return step
 
     def _step(self, outcome: Outcome) -> Step:
-        if isinstance(outcome, Exception) and self._settles_nothing(outcome):
+        if isinstance(outcome, Exception) and self._is_final(outcome):
             return outcome
         discovers = self._method == DISCOVER
-        step = (self._discovered if discovers else self._initialized)(outcome)
+        step = (self._after_discover if discovers else self._after_initialize)(outcome)
         if isinstance(step, Exception) and self._known is not None:
-            # What was known has proved wrong; what is found out now may be something else.
+            # The earlier result was wrong; a new attempt may find something else.
             self._known = None
             self._tried.clear()
             self._restarted = True
-            return Restart(self._afresh())
+            return Restart(self._first_step())
         return step
 
-    def _settles_nothing(self, error: Exception) -> bool:
+    def _is_final(self, error: Exception) -> bool:
         match error:
             case RequestTimeout():
                 return not self.silence_means_old
             case Disconnected():
                 return self._over_http
-            case HttpError(status=status) if _is_trouble(error):
-                # Without a handshake to try, or after an earlier result, that is trouble alone.
+            case HttpError(status=status) if _is_server_failure(error):
+                # Without a handshake to try, or after an earlier result, this is a plain failure.
                 decided = not self._offer.handshake or self._known is not None
                 return decided or (status == 429 and error.retry_after is not None)
             case HttpError(status=status):
-                # A success without a message is no answer of the stateless era. 401 and 403 are
-                # about who asks, and would answer any request alike.
+                # A success without a message does not come from the stateless era. 401 and 403 are
+                # about the user, and would answer any request alike.
                 return status // 100 not in (2, 4) or status in (401, 403)
             case _:
                 return not isinstance(error, McpError | InvalidAnswer)
 
-    # The stateless era.
-
-    def _discovered(self, outcome: Outcome) -> Step:
+    def _after_discover(self, outcome: Outcome) -> Step:
         match outcome:
             case Answered(result):
-                supported = _names(result, "supportedVersions")
+                supported = _read_names(result, "supportedVersions")
                 if supported is None:
-                    # An old server might answer anything to what it does not know.
-                    return self._old()
+                    # An old server might answer anything to an unknown method.
+                    return self._try_handshake()
                 for version in self._offer.stateless:
                     if version in supported:
                         return Adopt(NegotiatedRevision(version, STATELESS_ERA.name), result)
                 return self._common_handshake(supported)
             case McpError(code=code, data=data) if code in self._modern_errors:
-                return self._corrected(outcome, _names(data, "supported") or ())
+                return self._correct_version(outcome, _read_names(data, "supported") or ())
             case RequestTimeout() if self._restartable and not self._restarted:
                 return self._restart()
             case McpError() | RequestTimeout():
-                return self._old()
+                return self._try_handshake()
             case Disconnected() if self._restarted or not self._offer.handshake:
                 return outcome
             case Disconnected():
                 return self._restart()
             case error:
-                if isinstance(error, HttpError) and _is_trouble(error):
-                    self._trouble = error
-                return self._old(f" ({error})")
+                if isinstance(error, HttpError) and _is_server_failure(error):
+                    self._server_failure = error
+                return self._try_handshake(f" ({error})")
 
     def _restart(self) -> Step:
         self._restarted = True
         return Restart(self._ask(INITIALIZE, self._offer.handshake[0]))
 
-    def _corrected(self, refused: McpError, supported: Sequence[str]) -> Step:
+    def _correct_version(self, refused: McpError, supported: Sequence[str]) -> Step:
         if refused.code in (MISSING_CLIENT_CAPABILITY, HEADER_MISMATCH):
-            # All that this client can do was declared, and its fields repeat its message.
+            # The client has declared all its capabilities, and its fields repeat its message.
             return refused
-        # Behind one URL, one of several servers may have refused what the others support: there,
-        # each revision is asked for once more.
+        # Behind one URL there may be several servers that support different revisions: there, each
+        # revision is tried once more.
         discovered = {version for method, version in self._tried if method == DISCOVER}
         done = self._corrections if self._over_http else discovered
-        for other in self._offer.stateless:
-            if other in supported and other not in done:
-                self._corrections.add(other)
-                return self._ask(DISCOVER, other)
+        for revision in self._offer.stateless:
+            if revision in supported and revision not in done:
+                self._corrections.add(revision)
+                return self._ask(DISCOVER, revision)
         return self._common_handshake(supported)
 
     def _common_handshake(self, supported: Sequence[str]) -> Step:
-        """Ask for a listed revision by a handshake, if it can only be had so; or give up."""
         for version in self._offer.handshake:
             if version in supported and Ask(INITIALIZE, version) not in self._tried:
                 return self._ask(INITIALIZE, version)
         return self._no_agreement(supported)
 
     def _no_agreement(self, supported: Sequence[str]) -> NegotiationError:
-        theirs = ", ".join(supported) or "none that it names"
+        listed = ", ".join(supported) or "no revision"
         common = ", ".join(version for version in self._offer.all if version in supported)
-        message = f"no revision in common: {self._allowed}; the server supports {theirs}"
+        message = f"no revision in common: {self._allowed}; the server lists {listed}"
         if common:
-            message = f"the server refuses {common}, and says that it supports {theirs}"
+            message = f"the server refuses {common}, although it lists {listed} as supported"
         return NegotiationError(message, self._offer.all, supported)
 
-    # The handshake era.
-
-    def _old(self, because: str = "") -> Step:
+    def _try_handshake(self, because: str = "") -> Step:
         if not self._offer.handshake:
-            message = f"the server knows only revisions with a handshake; {self._allowed}{because}"
+            message = f"the server only speaks revisions with a handshake; {self._allowed}{because}"
             return NegotiationError(message, self._offer.all)
         return self._ask(INITIALIZE, self._offer.handshake[0])
 
-    def _initialized(self, outcome: Outcome) -> Step:
+    def _after_initialize(self, outcome: Outcome) -> Step:
         if isinstance(outcome, McpError):
-            return self._refused(outcome)
+            return self._after_refusal(outcome)
         if not isinstance(outcome, Answered):
             # Never cancelled (basic/utilities/cancellation); the connection is closed instead.
             return outcome
@@ -250,32 +243,32 @@ class Negotiation:
             problem = ("/result/protocolVersion", "Input should be a string")
             return InvalidAnswer("Invalid result of initialize", [problem])
         if agreed in self._offer.stateless:
-            message = f"the server answers initialize with {agreed}, which has no handshake"
+            message = f"the server answered initialize with {agreed}, which has no handshake"
             return NegotiationError(message, self._offer.all, [agreed])
         if agreed not in self._offer.handshake:
             return self._no_agreement([agreed])
         return Adopt(NegotiatedRevision(agreed, HANDSHAKE_ERA.name), result)
 
-    def _refused(self, refused: McpError) -> Step:
-        supported = _names(refused.data, "supported")
+    def _after_refusal(self, refused: McpError) -> Step:
+        supported = _read_names(refused.data, "supported")
         if supported is None:
             return refused
-        for other in self._offer.stateless:
-            # It is of the stateless era after all, and was slow to say so.
-            if other in supported and not self._probed_again:
+        for revision in self._offer.stateless:
+            # It is of the stateless era after all, and only answered late.
+            if revision in supported and not self._probed_again:
                 self._probed_again = True
-                return self._ask(DISCOVER, other)
-        for other in self._offer.handshake:
-            if other in supported and Ask(INITIALIZE, other) not in self._tried:
-                return Restart(self._ask(INITIALIZE, other))
+                return self._ask(DISCOVER, revision)
+        for revision in self._offer.handshake:
+            if revision in supported and Ask(INITIALIZE, revision) not in self._tried:
+                return Restart(self._ask(INITIALIZE, revision))
         return self._no_agreement(supported)
 
 
-def _is_trouble(error: HttpError) -> bool:
+def _is_server_failure(error: HttpError) -> bool:
     return error.status == 429 or error.status >= 500
 
 
-def _names(value: object, member: str) -> Sequence[str] | None:
+def _read_names(value: object, member: str) -> Sequence[str] | None:
     names = value.get(member) if is_object(value) else None
     if is_array(names) and all(isinstance(name, str) for name in names):
         return names

@@ -1,6 +1,7 @@
-"""Classes whose methods answer what the peer sends.
+"""Classes whose methods answer messages of the peer.
 
-A subclass of a generated class handles what it overrides, and from that follows what it declares.
+A subclass of a generated class handles the methods it overrides, and declares the matching
+capabilities.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
@@ -25,41 +26,41 @@ RequestHandlers: TypeAlias = Mapping[str, tuple[AnyRequest, str]]
 if TYPE_CHECKING:
     made_once = property
 else:
-    # Found in the dictionary of the object from then on, which is no property of a protocol.
+    # `cached_property` is not a property of a protocol for type checkers.
     made_once = cached_property
 
 MARKS: Final = "__mcp_marks__"
-"""The attribute of a function that says what it is to clients; only a toolkit reads it."""
+"""The attribute of a function with its decorators' marks; only a toolkit reads it."""
 
 
 class HandlerSet:
-    """The runtime's part of an object with handlers: what it answers, declares and is called."""
+    """The runtime's part of an object with handlers."""
 
     def __init__(self, owner: "Handlers") -> None:
         self.owner: Final = owner
 
-    def handled(self, revision: str | None = None) -> frozenset[str]:
-        """Return the wire names of what the class handles from a peer of a revision."""
+    def handled_methods(self, revision: str | None = None) -> frozenset[str]:
+        """Return the wire names of the methods that the class handles in a revision."""
         cls = type(self.owner)
         names = _names(cls, revision).items()
         return frozenset(method for method, name in names if _overrides(cls, name))
 
-    def unused(self) -> frozenset[str]:
-        """Return what the class handles, but this object has nothing to answer with."""
+    def unused_methods(self) -> frozenset[str]:
+        """Return the handled methods for which this object has no items."""
         return frozenset()
 
-    def answered(self, revision: str | None = None) -> frozenset[str]:
-        """Return what the object handles, in the way of `handled`: all but what is `unused`."""
-        return self.handled(revision) - (
-            self.unused() - _special(type(self.owner), revision).keys()
+    def answered_methods(self, revision: str | None = None) -> frozenset[str]:
+        """Return the handled methods of a revision without the unused ones."""
+        return self.handled_methods(revision) - (
+            self.unused_methods() - _special(type(self.owner), revision).keys()
         )
 
     def sends(self) -> frozenset[str]:
         return self.owner.SENDS
 
     def declaration(self) -> JSONObject:
-        """Return the capabilities to declare: what is handled and sent needs them."""
-        owner, handled = self.owner, self.answered()
+        """Return the capabilities that handled and sent methods need, and `DECLARES`."""
+        owner, handled = self.owner, self.answered_methods()
         needs = [
             need
             for method, (spec, _) in (*owner.REQUESTS.items(), *owner.INPUT_REQUESTS.items())
@@ -68,16 +69,19 @@ class HandlerSet:
         ]
         for method in self.sends():
             needs += owner.TABLE.notifications[method].requires
-        declared = capabilities.declare(capabilities.needed(needs, owner.ROLE))
-        return merged(merged(declared, self._extensions(handled)), owner.DECLARES)
+        declared = capabilities.declare(capabilities.required_capabilities(needs, owner.ROLE))
+        return merge_objects(merge_objects(declared, self._extensions(handled)), owner.DECLARES)
 
     def _extensions(self, handled: frozenset[str]) -> JSONObject:
         role = self.owner.ROLE
         found = {
-            one.identifier: dict(one.settings.get(role, {}))
-            for one in self.owner.TABLE.extensions
-            if role in one.settings
-            and (not (answers := list(_answered_by(role, one))) or not handled.isdisjoint(answers))
+            extension.identifier: dict(extension.settings.get(role, {}))
+            for extension in self.owner.TABLE.extensions
+            if role in extension.settings
+            and (
+                not (answers := list(_answered_by(role, extension)))
+                or not handled.isdisjoint(answers)
+            )
         }
         return {EXTENSIONS: found} if found else {}
 
@@ -85,12 +89,11 @@ class HandlerSet:
         return self.declaration()
 
     def wire_feature(self) -> "WireFeature | None":
-        """Return what the object has besides on the wire of any revision."""
+        """Return what the object adds on the wire of any revision."""
         return None
 
-    def bound(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
-        """Return the handlers of what comes from a peer of `revision`, by wire name."""
-        return self.handlers(revision, self.answered(revision))
+    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        return self.handlers(revision, self.answered_methods(revision))
 
     def handlers(
         self, revision: str, methods: Collection[str]
@@ -99,7 +102,6 @@ class HandlerSet:
         return {method: getattr(self.owner, name) for method, name in names if method in methods}
 
     def middleware(self) -> tuple[Middleware, ...]:
-        """Return what stands around each message, outermost first; raise `TypeError`."""
         owner = self.owner
         check(type(owner).__name__, owner.middleware)
         has_own = type(owner).around is not Handlers.around
@@ -113,10 +115,10 @@ class HandlerSet:
 
 
 class Handlers:
-    """Base of the generated classes that hold one handler per message.
+    """Base of the generated classes with one handler per message.
 
     `REQUESTS` and `NOTIFICATIONS` map a wire name to its entry in the method table and the name of
-    the handler. Subclasses may use any name but `__mcp_runtime__`.
+    the handler. Subclasses may use any name except `__mcp_runtime__`.
     """
 
     ROLE: ClassVar[Role]
@@ -126,22 +128,20 @@ class Handlers:
     INPUT_REQUESTS: ClassVar[RequestHandlers] = {}
     """Questions that a server puts into a result (2026-07-28, basic/patterns/mrtr)."""
     EXTENSION: "ClassVar[Extension | None]" = None
-    """The extension that a generated base brings along; a subclass has those of all its bases."""
+    """The extension of a generated base; a subclass has those of all its bases."""
     SENDS: ClassVar[frozenset[str]] = frozenset()
     """Wire names of the notifications that a subclass sends; they may need a capability."""
     DECLARES: ClassVar[Mapping[str, Any]] = {}
-    """Capabilities to declare beside those, as a JSON object: modes, extensions, experiments."""
+    """Further capabilities to declare, as a JSON object: modes, extensions, experiments."""
     middleware: Sequence[Middleware] = ()
-    """What stands around each message, outermost first; it counts from the first connection on."""
+    """Middleware around each message, outermost first; fixed at the first connection."""
     __mcp_reads_marks__: ClassVar[bool] = False
-    """Whether there is a toolkit among the bases."""
     __mcp_wants_scopes__: ClassVar[bool] = False
-    """Whether a marked function of the class needs scopes."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Bind the extensions of the bases.
 
-        Raise `TypeError` for marked functions that nothing would ever call, and for an extension of
+        Raise `TypeError` for decorated functions that nothing would call, and for an extension of
         another revision.
         """
         super().__init_subclass__(**options)
@@ -156,10 +156,10 @@ class Handlers:
         return HandlerSet(self)
 
     async def around(self, call: MethodCall, next: CallNext, /) -> Any:
-        """Return the result of a message: override it to do something around `await next(call)`.
+        """Return the result of a message: override it to add code around `await next(call)`.
 
-        It stands within `middleware`. A server's is around what it handles; a client's also around
-        what it sends (`call.is_sent`).
+        It runs inside `middleware`. A server's is around the messages it handles; a client's also
+        around those it sends (`call.is_sent`).
         """
         return await next(call)
 
@@ -171,7 +171,7 @@ def _names(cls: type[Handlers], revision: str | None) -> dict[str, str]:
 
 
 def generated_class(cls: type[Any]) -> type[Any]:
-    # It is the first to bring a table along, and heads the user's classes.
+    # It is the first class with a table, and the user's classes derive from it.
     return next(base for base in reversed(cls.__mro__) if "TABLE" in base.__dict__)
 
 
@@ -181,7 +181,7 @@ def extended_by(cls: type[Any]) -> list[type[Any]]:
 
 def _overrides(cls: type[Handlers], name: str) -> bool:
     generated = (generated_class(cls), *extended_by(cls))
-    return all(getattr(cls, name) is not getattr(one, name, None) for one in generated)
+    return all(getattr(cls, name) is not getattr(base, name, None) for base in generated)
 
 
 def _extend(cls: type[Handlers]) -> None:
@@ -189,8 +189,8 @@ def _extend(cls: type[Handlers]) -> None:
     if not bases or not hasattr(cls, "TABLE"):
         return
     core: type[Handlers] = generated_class(cls)
-    # The order of bases makes no other table.
-    extensions = {one.EXTENSION.identifier: one.EXTENSION for one in bases}
+    # The order of bases must not create another table.
+    extensions = {extended.EXTENSION.identifier: extended.EXTENSION for extended in bases}
     in_order = tuple(extensions[identifier] for identifier in sorted(extensions))
     try:
         cls.TABLE = _extended_table(core.TABLE, in_order)
@@ -220,16 +220,16 @@ _FOR: Final = "__mcp_handles__"
 
 
 def handles(method: str, *revisions: str) -> Callable[[HandlerT], HandlerT]:
-    """Mark a handler of `method` that goes before the usual one for peers of some revisions.
+    """Mark a handler of `method` that replaces the usual one for peers of some revisions.
 
-    It has the types of its class, as the usual one has.
+    It has the types of its class, like the usual one.
     """
 
-    def marked(handler: HandlerT) -> HandlerT:
+    def mark(handler: HandlerT) -> HandlerT:
         setattr(handler, _FOR, (method, frozenset(revisions)))
         return handler
 
-    return marked
+    return mark
 
 
 def _special(cls: type[Handlers], revision: str | None) -> dict[str, str]:
@@ -246,20 +246,22 @@ def _special(cls: type[Handlers], revision: str | None) -> dict[str, str]:
 def _refuse_marked(cls: type[Any]) -> None:
     attributes = {name: value for base in cls.__mro__[::-1] for name, value in vars(base).items()}
     for name, value in attributes.items():
-        # Some objects say of any attribute that they have it.
+        # Some objects claim to have every attribute.
         if not isinstance(getattr(getattr(value, "__func__", value), MARKS, None), tuple):
             continue
         bases = ", ".join(("Toolkit", *(base.__name__ for base in cls.__bases__)))
         advice = f"write class {cls.__name__}({bases})"
         if getattr(cls, "ROLE", "") == "client":
             advice = "only servers have tools, resources and prompts"
-        raise TypeError(f"{cls.__name__}.{name} is marked, but there is no toolkit here: {advice}")
+        raise TypeError(
+            f"{cls.__name__}.{name} is decorated, but the class has no toolkit: {advice}"
+        )
 
 
-def merged(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:
-    """Merge two JSON objects; where both have a member that is no object, `other` counts."""
+def merge_objects(one: Mapping[str, Any], other: Mapping[str, Any]) -> JSONObject:
+    """Merge two JSON objects; `other` overrides members that are not both objects."""
     both = dict(one)
     for key, value in other.items():
         mine = both.get(key)
-        both[key] = merged(mine, value) if is_object(mine) and is_object(value) else value
+        both[key] = merge_objects(mine, value) if is_object(mine) and is_object(value) else value
     return both

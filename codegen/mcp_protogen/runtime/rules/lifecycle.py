@@ -1,10 +1,9 @@
-"""What may pass on a connection: its opening, as a table, and what messages need.
+"""The opening of a connection, as a table, and the needs of messages.
 
 Up to 2025-11-25 a connection begins with a handshake: the client offers a revision, the server
-answers with one, the client confirms. Answer and confirmation change the state of both sides.
-
-A method's entry has the phase in which its message may pass; in the stateless era every one may.
-What it needs of capabilities is not looked up each time if both sides have declared it for good.
+answers with one, the client confirms. Answer and confirmation change the state of both sides. A
+method's entry has the phase in which its message is allowed; the stateless era has no phases.
+Capabilities that both sides have declared for good are not looked up for each message.
 """
 
 from collections.abc import Mapping
@@ -18,12 +17,12 @@ from .capabilities import TASK, Declared, require
 
 
 class State(Enum):
-    """A state of a connection that opens."""
+    """A state of an opening connection."""
 
     NEW = "new"
-    """`initialize` was not answered; in the stateless era this stays so."""
+    """`initialize` was not answered; the stateless era stays here."""
     OPEN_PENDING = "open, pending"
-    """`initialize` was answered and waits for its confirmation."""
+    """`initialize` was answered, but not confirmed."""
     OPEN = "open"
     """Both sides may use what they agreed on."""
 
@@ -38,8 +37,8 @@ MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyTyp
     {
         (state, phase): senders
         for state, row in {
-            # Until initialize is answered a client sends nothing but pings beside it, and a server
-            # nothing but pings and log entries (basic/lifecycle, "Initialization").
+            # Until initialize is answered a client only sends pings beside it, and a server only
+            # pings and log entries (basic/lifecycle, "Initialization").
             State.NEW: (_BOTH, _CLIENT, _NOBODY),
             # The rule for clients ends with the answer, the one for servers with the confirmation.
             State.OPEN_PENDING: (_BOTH, _CLIENT, _CLIENT),
@@ -48,21 +47,21 @@ MAY_PASS: Final[Mapping[tuple[State, Phase], frozenset[Role]]] = MappingProxyTyp
         for phase, senders in zip(_PHASES, row, strict=True)
     }
 )
-"""Who may send a message of a phase in a state of the handshake era."""
+"""The senders allowed in each state of the handshake era, by phase."""
 
 
 def check(spec: CallSpec[Any], sender: Role, params: object, known: Declared) -> None:
     """Raise `LocalError` unless `sender` may send a message.
 
-    That is `MissingCapability` if a capability is not in `known`: the JSON objects of both sides.
+    That is `MissingCapability` if a capability is not in `known`, the declarations of both sides.
     """
     if sender not in spec.senders:
-        raise LocalError(f"a {sender} does not send {spec.method}")
+        raise LocalError(f"a {sender} must not send {spec.method}")
     require(spec.method, spec.requires, sender, params, known)
 
 
 class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
-    """The requirements of messages, made when first asked for, that `role` does not meet itself."""
+    """The requirements of messages that `role` does not meet itself, computed at first access."""
 
     def __init__(self, role: Role, declared: Mapping[str, Any]) -> None:
         super().__init__()
@@ -82,11 +81,11 @@ class OpenNeeds(dict[CallSpec[Any], tuple[Requirement, ...]]):
 def _is_passed_over(need: Requirement) -> bool:
     # Receivers ignore the `task` of a request (2025-11-25, basic/utilities/tasks, "Task Support and
     # Handling").
-    return any(one.member == TASK for one in need.when)
+    return any(condition.member == TASK for condition in need.when)
 
 
 def open_needs(spec: CallSpec[Any], sender: Role, known: Declared) -> tuple[Requirement, ...]:
-    """Return the needs of what `sender` sends that are not declared."""
+    """Return the undeclared needs of a message of `sender`."""
     return tuple(
         need
         for need in spec.requires

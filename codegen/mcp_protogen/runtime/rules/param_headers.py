@@ -7,7 +7,7 @@ basic/transports/streamable-http, "Custom Headers from Tool Parameters").
 import re
 from typing import Any, Final, NamedTuple
 
-from ..core.errors import escaped
+from ..core.errors import escape_step
 from ..core.json import is_array, is_object
 
 ANNOTATION: Final = "x-mcp-header"
@@ -16,7 +16,7 @@ _PREFIX: Final = "mcp-param-"
 _TYPES: Final = ("string", "integer", "boolean")
 _TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 
-# These keywords hold data, which may look like a schema without being one.
+# These keywords hold data, which may look like a schema.
 _DATA: Final = ("const", "default", "enum", "examples")
 # These keywords hold schemas by name; the names are not keywords.
 _NAMED: Final = (
@@ -33,23 +33,21 @@ class BadAnnotation(ValueError):
     """A schema that breaks the rules for `x-mcp-header`; the message is a pointer and a reason."""
 
 
-class Mirror(NamedTuple):
-    """One argument that is repeated in a header field."""
+class HeaderParam(NamedTuple):
 
     path: tuple[str, ...]
-    """The member names that lead to it, from the arguments on."""
+    """The member names that lead to the argument."""
     header: str
     """The full name of the header field, in lower case."""
     type: str
 
 
-def mirrors_of(schema: object) -> tuple[Mirror, ...]:
+def header_params(schema: object) -> tuple[HeaderParam, ...]:
     """Return the arguments that a tool's input schema marks; raise `BadAnnotation`.
 
-    The whole schema is searched: a mark on something other than a nested property makes the tool
-    invalid.
+    The whole schema is searched: a mark on anything but a nested property makes the tool invalid.
     """
-    found: dict[str, Mirror] = {}
+    found: dict[str, HeaderParam] = {}
     # With a list and a counter: a schema built in Python may be deep, or contain itself.
     left = [_Place(schema, "", ())]
     seen = 0
@@ -67,10 +65,10 @@ def mirrors_of(schema: object) -> tuple[Mirror, ...]:
     return tuple(found.values())
 
 
-def check_mirrors(schema: object, where: str) -> None:
-    """Raise `ValueError` for a tool that clients over HTTP would have to leave out of the list."""
+def check_header_params(schema: object, where: str) -> None:
+    """Raise `ValueError` for a tool that clients over HTTP would have to ignore."""
     try:
-        mirrors_of(schema)
+        header_params(schema)
     except BadAnnotation as error:
         raise ValueError(f"{where}: the input schema at {error}") from error
 
@@ -86,31 +84,31 @@ class _Place(NamedTuple):
 def _below(place: _Place) -> list[_Place]:
     value = place.value
     if is_array(value):
-        return [_Place(one, f"{place.pointer}/{at}", None) for at, one in enumerate(value)]
+        return [_Place(item, f"{place.pointer}/{at}", None) for at, item in enumerate(value)]
     if not is_object(value):
         return []
     places: list[_Place] = []
-    for keyword, one in value.items():
-        pointer = f"{place.pointer}/{escaped(keyword)}"
-        if keyword in _NAMED and is_object(one):
+    for keyword, member in value.items():
+        pointer = f"{place.pointer}/{escape_step(keyword)}"
+        if keyword in _NAMED and is_object(member):
             reached = place.path if keyword == "properties" else None
-            for name, schema in one.items():
+            for name, schema in member.items():
                 path = None if reached is None else (*reached, name)
-                places.append(_Place(schema, f"{pointer}/{escaped(name)}", path))
-        elif keyword not in _DATA and isinstance(one, (dict, list)):
-            places.append(_Place(one, pointer, None))
+                places.append(_Place(schema, f"{pointer}/{escape_step(name)}", path))
+        elif keyword not in _DATA and isinstance(member, (dict, list)):
+            places.append(_Place(member, pointer, None))
     return places
 
 
-def _mirror(place: _Place) -> Mirror:
+def _mirror(place: _Place) -> HeaderParam:
     name, type = place.value[ANNOTATION], place.value.get("type")
     if not isinstance(name, str) or not _TOKEN.fullmatch(name):
-        raise _bad(place, "has to be the name of a header field: letters, digits, !#$%&'*+-.^_`|~")
+        raise _bad(place, "must be the name of a header field: letters, digits, !#$%&'*+-.^_`|~")
     if not place.path:
-        raise _bad(place, "is allowed only on a property of the arguments, nested or not")
+        raise _bad(place, "is only allowed on a property of the arguments, nested or not")
     if type not in _TYPES:
-        raise _bad(place, "needs a property of the type string, integer or boolean")
-    return Mirror(place.path, _PREFIX + name.lower(), type)
+        raise _bad(place, "needs a property of type string, integer or boolean")
+    return HeaderParam(place.path, _PREFIX + name.lower(), type)
 
 
 def _bad(place: _Place, reason: str) -> BadAnnotation:

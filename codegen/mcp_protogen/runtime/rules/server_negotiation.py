@@ -1,10 +1,8 @@
-"""What a server decides: which revision to agree on, and which era a message belongs to.
+"""A server's decisions: which revision to agree on, and the era of each message.
 
-Revisions are opaque names: what counts is their place in the offer, never how they compare as text.
-Nothing outside the offer is ever agreed on.
-
-Pages: basic/lifecycle up to 2025-11-25, "Version Negotiation"; 2026-07-28, basic/versioning, and
-basic, "_meta".
+Revisions are opaque names: their order is that of the offer, never that of the text. Only revisions
+of the offer are agreed on. Pages: basic/lifecycle up to 2025-11-25, "Version Negotiation";
+2026-07-28, basic/versioning, and basic, "_meta".
 """
 
 from collections.abc import Mapping
@@ -20,7 +18,7 @@ from ..core.errors import (
     MethodNotFound,
     RemoteError,
     RequestId,
-    escaped,
+    escape_step,
 )
 from ..core.spec import EraName
 from ..messages.envelope import CLIENT_CAPABILITIES, PROTOCOL_VERSION
@@ -38,10 +36,7 @@ class Offer:
         self.eras: Final = eras
 
     def of(self, era: EraName) -> tuple[str, ...]:
-        """Return the revisions of an era, newest first."""
         return tuple(id for id in self.all if self.eras[id] == era)
-
-    # Every message asks for these.
 
     @cached_property
     def handshake(self) -> tuple[str, ...]:
@@ -53,12 +48,12 @@ class Offer:
 
     @cached_property
     def all(self) -> tuple[str, ...]:
-        """All of them, newest first; what `server/discover` and a refusal name."""
+        """All revisions, newest first; the list in `server/discover` and in a refusal."""
         return tuple(self.eras)[::-1]
 
 
 class UnsupportedVersion(RemoteError):
-    """The peer asked for a revision that is not supported (2026-07-28, basic/versioning)."""
+    """The peer asked for an unsupported revision (2026-07-28, basic/versioning)."""
 
     CODE = UNSUPPORTED_VERSION
 
@@ -68,15 +63,15 @@ class UnsupportedVersion(RemoteError):
 
 
 class UnsupportedInHandshake(UnsupportedVersion):
-    """The error that no revision can be had by a handshake (basic/lifecycle, "Error Handling")."""
+    """No revision is available by a handshake (basic/lifecycle, "Error Handling")."""
 
     CODE = INVALID_PARAMS
 
 
 def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | None = None) -> str:
-    """Return the revision that a server agrees on: the one asked for, or else its newest.
+    """Return the revision for a handshake: the requested one, or the newest available.
 
-    Raises `InvalidParams` if none is asked for, and `UnsupportedInHandshake` if none is on offer.
+    Raises `InvalidParams` if none is requested, and `UnsupportedInHandshake` if none is available.
     """
     requested = params.get("protocolVersion")
     if not isinstance(requested, str):
@@ -90,29 +85,27 @@ def answer_initialize(params: Mapping[str, Any], offer: Offer, id: RequestId | N
 
 
 class Route(Enum):
-    """What a message belongs to that does not stand by itself."""
+    """The handling of a message without its own revision."""
 
-    HANDSHAKE = "the handshake that was made"
+    HANDSHAKE = "an open handshake"
     INITIALIZE = "the beginning of a handshake"
-    NOTHING = "no handshake: a ping to answer, or a notification to pass over"
+    NOTHING = "no handshake: a ping to answer, or a notification to ignore"
 
 
 def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
-    """Return what a call that is no member of a batch belongs to: its own revision, or a route.
+    """Return the revision of a call outside a batch, or its route.
 
     A request with a revision in its `_meta` is stateless, whatever happened before; any other
     belongs to the handshake, which `initialize` begins (2026-07-28, basic/versioning, "Backward
-    Compatibility"). Cancellations carry no mark: theirs is the era of the request they name.
-
+    Compatibility"). A cancellation has no mark: it belongs to the era of the cancelled request.
     Raises the `RemoteError` to answer with.
     """
     method, id = call.method, call.id
     if PROTOCOL_VERSION in call.meta and offer.stateless:
         if id is None:
             version = call.meta[PROTOCOL_VERSION]
-            # Whatever is wrong with a notification, it is not answered.
             return version if version in offer.stateless else Route.NOTHING
-        version = named(call)
+        version = read_revision(call)
         check_offered(version, offer, id)
         return version
     if handshaken and (id is None or method != INITIALIZE):
@@ -121,7 +114,7 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
         return Route.NOTHING
     if method == INITIALIZE:
         if handshaken:
-            raise InvalidRequest("the handshake was made already", id=id)
+            raise InvalidRequest("the handshake is already complete", id=id)
         if not offer.handshake:
             raise no_handshake(call, offer)
         return Route.INITIALIZE
@@ -130,15 +123,15 @@ def route(call: Call, offer: Offer, *, handshaken: bool) -> str | Route:
     if method == "ping":
         return Route.NOTHING
     if PROTOCOL_VERSION in call.meta:
-        # What a server of the handshake era makes of a probe: a method it does not have.
+        # A server of the handshake era answers a probe like any unknown method.
         raise MethodNotFound(method, id=id)
-    raise InvalidRequest(f"{method} came before initialize", id=id)
+    raise InvalidRequest(f"{method} must follow initialize", id=id)
 
 
-def named(call: Call) -> str:
+def read_revision(call: Call) -> str:
     """Return the revision that a request of the stateless era names in its `_meta`.
 
-    Raises `InvalidParams` if it does not, or says nothing of the client's capabilities.
+    Raises `InvalidParams` if it or the client's capabilities are missing.
     """
     version = call.meta.get(PROTOCOL_VERSION)
     if not isinstance(version, str):
@@ -149,7 +142,6 @@ def named(call: Call) -> str:
 
 
 def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
-    """Raise `UnsupportedVersion` for a revision of the stateless era that is not on offer."""
     if version not in offer.stateless:
         raise UnsupportedVersion(version, offer, id)
 
@@ -157,7 +149,7 @@ def check_offered(version: str, offer: Offer, id: RequestId | None) -> None:
 def no_handshake(call: Call, offer: Offer, header: str | None = None) -> UnsupportedVersion:
     """Return the error for an `initialize` that cannot begin a handshake.
 
-    It names the version of the HTTP `header` if that is not on offer, else that of the message.
+    It names the version of the HTTP `header` if that is unsupported, else that of the message.
     """
     version = call.params.get("protocolVersion")
     if header is not None and header not in offer.all:
@@ -167,5 +159,5 @@ def no_handshake(call: Call, offer: Offer, header: str | None = None) -> Unsuppo
 
 def _missing(keys: list[str], id: RequestId | None) -> InvalidParams:
     kinds = {PROTOCOL_VERSION: "a string", CLIENT_CAPABILITIES: "an object"}
-    problems = [(f"/params/_meta/{escaped(key)}", f"Required, {kinds[key]}") for key in keys]
+    problems = [(f"/params/_meta/{escape_step(key)}", f"Required, {kinds[key]}") for key in keys]
     return InvalidParams("Invalid _meta of a request", problems, id=id)

@@ -1,4 +1,4 @@
-"""What features say on a wire by themselves, beside what translation does."""
+"""Features that add to the wire themselves, without translation."""
 
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
@@ -11,11 +11,11 @@ _NONE: Final[Mapping[str, Any]] = MappingProxyType({})
 
 
 class Untranslated(NamedTuple):
-    """What a feature reads and writes on the wire alone.
+    """The parts of messages that a feature reads and writes on the wire alone.
 
     `unlost` are members, each with its method or type, whose absence after translation is no loss.
     `kept` are members that stay: of outgoing params, by method, or of an incoming type, by name.
-    `written` completes translated results, `read` is shown incoming ones, by method.
+    `written` completes translated results, `read` receives incoming ones, by method.
     """
 
     unlost: frozenset[tuple[str, str]] = frozenset()
@@ -28,26 +28,18 @@ NOTHING: Final = Untranslated()
 
 
 class WireFeature(Protocol):
-    """What a server or client has in the words of the wire, whatever its own revision is."""
+    """A feature of a server or client in terms of the wire, whatever its own revision."""
 
     @property
-    def extension(self) -> str:
-        """The module of its extension, in revisions that have it as one."""
-        ...
+    def extension(self) -> str: ...
 
     @property
-    def members(self) -> Collection[str]:
-        """The members of capabilities that have something of it."""
-        ...
+    def members(self) -> Collection[str]: ...
 
     def without(self, declared: JSONObject, wire: MethodTable, /) -> JSONObject:
-        """Return capabilities without those that `declared` returns on that wire."""
+        """Return capabilities without those that `declared` returns for that wire."""
         ...
 
-    def declared(self, wire: MethodTable, /) -> JSONObject:
-        """Return its capabilities on a wire."""
-        ...
+    def capabilities_on(self, wire: MethodTable, /) -> JSONObject: ...
 
-    def untranslated(self, wire: MethodTable, /) -> Untranslated:
-        """Return what it reads and writes on a wire."""
-        ...
+    def untranslated_members(self, wire: MethodTable, /) -> Untranslated: ...

@@ -1,1 +1,1 @@
-"""The server: its base class, its connections, and what it answers by itself."""
+"""The server: base class, connections, and built-in answers."""

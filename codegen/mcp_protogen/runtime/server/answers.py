@@ -1,4 +1,4 @@
-"""What a question with a type is asked with, and what the user can answer; see `questions`."""
+"""The answers to a typed question; see `questions`."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ T_co = TypeVar("T_co", covariant=True)
 
 @dataclass(frozen=True, slots=True)
 class Accepted(Generic[T_co]):
-    """The user has sent the form; `value` is what it says."""
+    """The user has sent the form; `value` is the answer."""
 
     value: T_co
 
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """The user has refused to answer."""
+    """The user has declined to answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +32,15 @@ Answer: TypeAlias = Accepted[T_co] | Declined | Cancelled
 
 
 class Form(ABC, Generic[T_co]):
-    """A type that a user can be asked for; `form` makes it."""
+    """A type that a user can be asked for, made by `form`."""
 
     @abstractmethod
-    def fitted(self, spec: AnyRequest, revision: str) -> JSONObject:
-        """Return the form for a request; raise `LocalError` for what a revision cannot show."""
+    def schema_for(self, spec: AnyRequest, revision: str) -> JSONObject:
+        """Return the form for a request; raise `LocalError` if the revision cannot show it."""
 
     @abstractmethod
     def read(self, result: WireModel) -> Answer[T_co]:
-        """Return what the user answered: an `ElicitResult`, or the payload of a task with one.
+        """Return the user's answer: from an `ElicitResult`, or from a task's payload with one.
 
         Raise `InvalidParams` if it does not fit the form or the type.
         """

@@ -1,7 +1,7 @@
 """A server on one connection, in one revision.
 
-Some methods the runtime answers itself, unless the server does. The log level and the subscriptions
-of a client are kept whoever answers: what a handler adds is its own decision to accept or refuse.
+The runtime answers some methods itself, unless the server does. It always keeps the log level and
+the subscriptions of a client; a handler only decides whether to accept them.
 """
 
 from asyncio import current_task
@@ -21,8 +21,8 @@ from ..core.middleware import (
     MethodCall,
     Middleware,
     Network,
-    noted,
-    session_ended,
+    note_ids,
+    report_session_end,
     session_hooks,
     through,
 )
@@ -53,7 +53,7 @@ Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class BoundServer:
-    """One server in one revision: its handlers, and what all of its connections share."""
+    """One server in one revision: its handlers, and the state shared by its connections."""
 
     def __init__(self, view: RevisionView[ServerBase[Any]], *, tells_apart: bool = True) -> None:
         server = view.handlers
@@ -61,14 +61,13 @@ class BoundServer:
         self.view = view
         self.server = server
         self.runtime: Final = own
-        self.handlers: Mapping[str, Handler] = own.bound(revision)
-        """By wire name."""
+        self.handlers: Mapping[str, Handler] = own.handlers_for(revision)
         declaration = view.declaration()
         self.layer: Layer | None = own.layer(view.table, tells_apart)
         if self.layer is not None:
             self.handlers = _Layered(self.handlers, self.layer)
-            self.view = replace(view, declared=self.layer.declared(view.declared))
-            declaration = self.layer.declared(declaration)
+            self.view = replace(view, declared=self.layer.extend_capabilities(view.declared))
+            declaration = self.layer.extend_capabilities(declaration)
         self.middleware = own.middleware()
         self.session_hooks = session_hooks(self.middleware)
         self.changes: Final = own.changes
@@ -77,7 +76,6 @@ class BoundServer:
         self.declared: Mapping[Role, Mapping[str, Any]] = {"server": declaration, "client": {}}
         self.needs = OpenNeeds("server", self.declared["server"])
         self.signature = members({SERVER_INFO: view.identity})
-        """What belongs into `_meta` of each result of the stateless era."""
 
     def connection(self, state: State = State.OPEN) -> Connection:
         connection = Connection(self.view.table, "server", self.declared, state=state)
@@ -110,12 +108,12 @@ class BoundServer:
         return connection, answer
 
     def remember(self, connection: Connection, declared: JSONObject, called: JSONObject) -> None:
-        """Remember what a client declares and is called, as the server's revision writes it."""
+        """Store the client's capabilities and name, as the server's revision writes them."""
         own = self.server.TABLE
         connection.declared["client"] = json_text(declared)
         connection.identity["client"] = json_text(called)
         if not own.era.remembers_client:
-            # Handlers of the stateless era find it in each request.
+            # Handlers of the stateless era find them in each request.
             stored, identity = connection.declared, connection.identity
             connection.table = self.view.table.presuming(
                 lambda: client_envelope(own.revision, stored["client"], identity["client"])
@@ -123,7 +121,7 @@ class BoundServer:
 
 
 class _Layered(Mapping[str, Handler]):
-    """Handlers under those of a layer; not copied, for those of a bridge are more than it lists."""
+    """Handlers below those of a layer; not copied, because a bridge handles more than it lists."""
 
     def __init__(self, below: Mapping[str, Handler], layer: Layer) -> None:
         self._below, self._above, self._hidden = below, layer.handlers, layer.hidden
@@ -141,7 +139,6 @@ class _Layered(Mapping[str, Handler]):
 
 
 def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]":
-    """Return how handlers of a server of `own` are run, by method; most need nothing."""
     if table.carries or (
         own is table
         and not any("may_require_input" in spec.traits for spec in own.requests.values())
@@ -157,7 +154,7 @@ def _strategies(own: MethodTable, table: MethodTable) -> "Mapping[str, Strategy]
 
 
 class ServerState:
-    """The servers in all revisions that are spoken, and what all their connections use."""
+    """The servers in all spoken revisions, and the state shared by their connections."""
 
     def __init__(
         self, views: RevisionViews[ServerBase[Any]], tasks: Tasks, options: Options
@@ -170,7 +167,7 @@ class ServerState:
         self.relay: Relay | None = None
         self.host = Host()
         self.tells_apart = True
-        """Whether requests come from one client, or say who sends them."""
+        """Whether requests come from one client, or name their sender."""
         self._seal: StateSeal | None = None
         self._views = views
         self._bound_servers: dict[str, BoundServer] = {}
@@ -215,12 +212,12 @@ class ServerConnection:
         connection.ids = state.ids
         self.strategies = bound_server.strategies
         self.answer_to: Serve = self.serve
-        """Gives the result of a request, within the layer."""
+        """Returns the result of a request, inside the layer."""
         notified: OnNotification = self._on_notification
         if bound_server.middleware:
             self.answer_to, notified = self._serve_through, self._notify_through
-            connection.ids = noted(state.ids)
-        # Only a session begins with a handshake.
+            connection.ids = note_ids(state.ids)
+        # Only sessions begin with a handshake.
         measured = bound_server.session_hooks and connection.state is State.OPEN_PENDING
         self._begun = monotonic() if measured else None
         self.endpoint = Endpoint(
@@ -229,14 +226,13 @@ class ServerConnection:
         self.level: str = "debug"
         self.is_owner = True
         self.settle: Callable[[], Awaitable[None]] | None = None
-        """Awaited before a client hears of a change: it may ask a process that has to know."""
+        """Awaited before a client is notified: it may ask another process."""
         self.handlers = bound_server.handlers
-        # Most connections, of which there may be many, need neither.
+        # Most connections need neither, and there may be many.
         self._listeners: Listeners | None = None
         self._streams: ListenStreams | None = None
 
     def outermost(self) -> Serve:
-        """Return what gives the result of any request."""
         layer = self.bound_server.layer
         return self.answer_to if layer is None else partial(layer.serve, self)
 
@@ -244,11 +240,10 @@ class ServerConnection:
         return RequestContext(self, request, reply)
 
     def register(self) -> None:
-        """Hear of what the server publishes."""
-        self.server.__mcp_runtime__.connected(self)
+        self.server.__mcp_runtime__.add_connection(self)
 
     def unregister(self) -> None:
-        self.server.__mcp_runtime__.disconnected(self)
+        self.server.__mcp_runtime__.remove_connection(self)
 
     def answers(self, method: str) -> bool:
         return method in self.handlers or (
@@ -278,7 +273,7 @@ class ServerConnection:
 
     @property
     def switched(self) -> SessionSwitches:
-        return self.server.__mcp_runtime__.switched(self)
+        return self.server.__mcp_runtime__.switches_of(self)
 
     @property
     def middleware(self) -> tuple[Middleware, ...]:
@@ -295,7 +290,7 @@ class ServerConnection:
             changed = request
             if call.params is not request.params:
                 changed = request._replace(params=call.params)
-            # Middleware may go on in another task.
+            # Middleware may continue in another task.
             inner = Job(changed, job.reply, task=current_task())
             return await self.serve(inner, context)
 
@@ -310,7 +305,7 @@ class ServerConnection:
     def _call(
         self, message: Request[Any] | Notification[Any], context: RequestContext
     ) -> MethodCall:
-        return context.call(
+        return context.method_call(
             message.spec.method,
             params=message.params,
             meta=message.meta,
@@ -339,7 +334,7 @@ class ServerConnection:
                 if context.reports_so_far is not None:
                     await context.reports_so_far.send_held()
                 if given is None:
-                    # They refer to the context, and rings of references wait for the collector.
+                    # They refer to the context, and reference cycles wait for the collector.
                     context.questions_so_far = context.reports_so_far = None
         elif built_in is not None:
             result = await built_in.answer(self, request)
@@ -351,7 +346,6 @@ class ServerConnection:
 
     def _notify_through(self, notification: Notification[Any]) -> Awaitable[None]:
         if notification.spec.method == INITIALIZED:
-            # The requests that follow do not wait for middleware.
             self._enter_open()
 
         async def handle(call: MethodCall) -> None:
@@ -385,7 +379,7 @@ class ServerConnection:
             self.server.__mcp_runtime__.warn_undeclared(method)
             return
         if self.endpoint.sink.full:
-            # Whoever publishes reaches many, and is not held up by one who does not read.
+            # Publishing reaches many clients; one that does not read must not hold it up.
             self.endpoint.log.warning("a client does not read: %s was not sent to it", method)
             return
         if self.settle is not None:
@@ -399,12 +393,12 @@ class ServerConnection:
         ):
             await self.endpoint.notify(spec, params)
 
-    async def cue(self) -> None:
-        """Tell the client that all may have changed of what it wants to know."""
+    async def send_all_changes(self) -> None:
+        """Notify the client that all lists and resources it follows may have changed."""
         from ..core.subscriptions import LIST_CHANGES, RESOURCE_UPDATED, Filter
 
         declared = self.endpoint.connection.declared["server"]
-        wanted = Filter(frozenset(LIST_CHANGES), self.subscriptions).honoured(declared)
+        wanted = Filter(frozenset(LIST_CHANGES), self.subscriptions).supported_by(declared)
         with suppress(Disconnected):
             for method in LIST_CHANGES:
                 if method in wanted.lists:
@@ -413,19 +407,16 @@ class ServerConnection:
                 await self.publish(RESOURCE_UPDATED, uri)
 
     def abort(self, error: Disconnected) -> None:
-        """Begin to end: calls fail with `error`, and listen streams get their results."""
+        """Begin to close: calls fail with `error`, and listen streams get their results."""
         self.unregister()
         if self._begun is not None:
             seconds, self._begun = monotonic() - self._begun, None
             revision = self.endpoint.connection.table.revision
             given = {"revision": revision, "seconds": seconds, "network": self.state.network}
-            session_ended(self.bound_server.session_hooks, role="server", **given)
+            report_session_end(self.bound_server.session_hooks, role="server", **given)
         self.endpoint.abort(error)
         if self._streams is not None:
             self._streams.close()
-
-
-# The methods that the runtime answers.
 
 
 async def _empty(connection: ServerConnection, request: Request[Any]) -> Any:

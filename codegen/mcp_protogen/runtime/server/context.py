@@ -1,7 +1,7 @@
-"""The context of a request: what the runtime knows of it, and of the client that sent it.
+"""The context of a request: the runtime's knowledge of it and of its client.
 
 It belongs to one request, or to a connection as a whole. Handlers see it as a session. Progress and
-log entries are bound to the request: they stop when it is answered or cancelled.
+log entries of a request stop when it is answered or cancelled.
 """
 
 from asyncio import AbstractEventLoop, Task, get_running_loop
@@ -67,7 +67,6 @@ class _Runtime(Protocol):
 
 
 class _Server(Protocol):
-    """A server, as the contexts of its requests see it."""
 
     SESSION: ClassVar[type[Any]]
     TABLE: ClassVar[MethodTable]
@@ -77,21 +76,21 @@ class _Server(Protocol):
 
 
 SessionSwitches: TypeAlias = tuple[tuple[str, str, bool, bool], ...]
-"""What was enabled and disabled for one session, in that order.
+"""The switches (enabled, disabled) of one session, in order.
 
-Each is the prefixes of the server, a name or tag, whether it is a tag, and whether it is on.
+Each has the server's prefixes, a name or tag, whether it is a tag, and whether it is on.
 """
 
 
 class Relay(Protocol):
-    """A way to all processes that serve the same servers, this one among them."""
+    """A channel to all processes that serve the same servers, including this one."""
 
     @property
     def loop(self) -> AbstractEventLoop: ...
 
     @property
     def engine(self) -> object:
-        """Return what the processes share: with the same one, two relays lead to the same."""
+        """The shared engine: relays with the same one lead to the same processes."""
         ...
 
     async def publish(self, change: "PublishedChange", /) -> None: ...
@@ -99,23 +98,21 @@ class Relay(Protocol):
 
 
 class SharedState(Protocol):
-    """What connections of an application share."""
 
     network: Network | None
-    """What they go over, if their transport says."""
     relay: Relay | None
-    """What carries changes to them, if other processes have some of them."""
+    """Carries changes to connections of other processes, if there are any."""
 
     @property
     def seal(self) -> "StateSeal": ...
 
 
 class OpenConnection(Protocol):
-    """A connection as its server, and the contexts of its requests, see it."""
+    """A connection, as seen by its server and by the contexts of its requests."""
 
     endpoint: Endpoint
     audience: str
-    """The server that a state is sealed for."""
+    """The server for which a state is sealed."""
 
     @property
     def server(self) -> _Server: ...
@@ -125,12 +122,12 @@ class OpenConnection(Protocol):
 
     @property
     def is_owner(self) -> bool:
-        """Return whether no other process sends its client what is published."""
+        """Return whether this process sends published changes to the client."""
         ...
 
     @property
     def level(self) -> str:
-        """The least severe log entries that the client has asked for, in the handshake era."""
+        """The lowest level of log entries that the client asked for, in the handshake era."""
         ...
 
     @property
@@ -138,19 +135,17 @@ class OpenConnection(Protocol):
 
     def session(self) -> Any: ...
 
-    async def publish(self, method: str, uri: str | None, /) -> None:
-        """Send the notification of a change to a client that wants it."""
-        ...
+    async def publish(self, method: str, uri: str | None, /) -> None: ...
 
 
 class Reports:
-    """What the client of a request is told before its answer: its progress, and log entries."""
+    """Messages to the client before the answer of its request: progress and log entries."""
 
-    __slots__ = ("_at", "_context", "_done", "_held", "_is_complete")
+    __slots__ = ("_context", "_done", "_held", "_is_complete", "_sent_at")
 
     def __init__(self, context: "RequestContext") -> None:
         self._context = context
-        self._at = self._done = float("-inf")
+        self._sent_at = self._done = float("-inf")
         self._held: Any = None
         self._is_complete = False
 
@@ -166,11 +161,11 @@ class Reports:
             return
         values = {"progress_token": token, "progress": done, "total": total}
         params = context.table.notifications[PROGRESS].params
-        # Progress has no message in the first revision.
+        # The first revision has no message here.
         if "message" in params.__pydantic_fields__:
             values["message"] = message
-        due = self._at + context.endpoint.options.progress_interval
-        # Made here, so that what is wrong with it is raised at once, even if it has to wait.
+        due = self._sent_at + context.endpoint.options.progress_interval
+        # Built here, so that errors are raised at once, even if the report has to wait.
         self._held, self._done = params(**values), done
         completes = not self._is_complete and total is not None and done >= total
         self._is_complete |= completes
@@ -178,12 +173,12 @@ class Reports:
             await self._send()
 
     async def send_held(self) -> None:
-        """Send what was held back of the progress, whatever comes of that."""
+        """Send the report that was held back; never raises."""
         log = self._context.endpoint.log
         try:
             await self._send()
         except Disconnected:
-            log.info("nobody is left to report progress to")
+            log.info("the client has gone: progress was not reported")
         except LocalError as error:
             log.warning("progress was not reported: %s", error)
 
@@ -192,7 +187,7 @@ class Reports:
         if self._held is None or not context.is_awaited():
             return
         params, self._held = self._held, None
-        self._at = get_running_loop().time()
+        self._sent_at = get_running_loop().time()
         await context.notify(context.table.notifications[PROGRESS], params)
 
     async def log(self, level: "Level", data: Any, logger: str | None) -> None:
@@ -210,13 +205,13 @@ class Reports:
         except MissingCapability:
             context.connection.server.__mcp_runtime__.warn_undeclared(_MESSAGE)
         except Disconnected:
-            context.endpoint.log.info("nobody is left to send a log entry to")
+            context.endpoint.log.info("the client has gone: a log entry was not sent")
         except (LocalError, PydanticSerializationError) as error:
             context.endpoint.log.warning("a log entry was not sent: %s", error)
 
 
 class AskedQuestions:
-    """What is kept over all rounds of a request: its questions, and what is done only once."""
+    """State kept over all rounds of a request: its questions, and results of `once`."""
 
     __slots__ = ("_context", "_once", "begun")
 
@@ -224,7 +219,6 @@ class AskedQuestions:
         self._context = context
         self._once: Once | None = None
         self.begun: Rounds | None = None
-        """The rounds, if something was asked or done."""
 
     @property
     def rounds(self) -> "Rounds | None":
@@ -246,9 +240,9 @@ class AskedQuestions:
 
 
 class RequestContext:
-    """A request with the client behind it, and the ways to that.
+    """A request with the client behind it, and the channels to that client.
 
-    `raw` are its params, and `meta` is their `_meta`, as they came.
+    `raw` are its params as received, and `meta` is their `_meta`.
     """
 
     __slots__ = (
@@ -269,9 +263,9 @@ class RequestContext:
         self.raw: Mapping[str, Any] = _NOTHING if request is None else request.raw
         self.meta = meta if request is None else request.meta
         self.handled_by: Task[Any] | None = None
-        """The task of the handler, where its questions are sent in the results of the request."""
+        """The task of the handler, if its questions are sent in the results of the request."""
         self.inputs: Inputs | None = None
-        # What most requests never need is not made for each of them.
+        # Created on demand, because most requests need none of them.
         self.questions_so_far: AskedQuestions | None = None
         self.reports_so_far: Reports | None = None
         self._waits: ThreadWaits | None = None
@@ -295,13 +289,11 @@ class RequestContext:
     def thread_waits(self) -> "ThreadWaits":
         from .thread_waits import ThreadWaits
 
-        # Threads may be the first to need it, several at once.
+        # Several threads may need it first, at once.
         with _LOCK:
             if self._waits is None:
                 self._waits = ThreadWaits(self.endpoint.jobs.loop)
         return self._waits
-
-    # What is known.
 
     @property
     def endpoint(self) -> Endpoint:
@@ -309,17 +301,15 @@ class RequestContext:
 
     @property
     def table(self) -> MethodTable:
-        """The messages of the server's own revision."""
         return self.connection.server.TABLE
 
     @property
     def changes(self) -> int:
-        """The number of changes that the server has published."""
         return sum(self.connection.server.__mcp_runtime__.changes.values())
 
     @property
     def spoken(self) -> MethodTable:
-        """The messages of the revision that the client speaks."""
+        """The table of the client's revision; `table` is that of the server's."""
         return self.endpoint.connection.table
 
     @property
@@ -347,7 +337,7 @@ class RequestContext:
     def require_scopes(self, scopes: Collection[str]) -> None:
         principal, network = self.principal, self.network
         if principal is None and (network is None or network.protocol != OVER_HTTP.protocol):
-            # Elsewhere there are no tokens (2026-07-28, basic/authorization, "Protocol
+            # Other transports have no tokens (2026-07-28, basic/authorization, "Protocol
             # Requirements").
             return
         if principal is None or not principal.scopes.issuperset(scopes):
@@ -355,13 +345,13 @@ class RequestContext:
 
             raise InsufficientScope(scopes)
 
-    def peer_declared(self) -> Mapping[str, Any]:
-        declared = self._declared()
-        # A connection remembers it in the server's revision.
+    def peer_capabilities(self) -> Mapping[str, Any]:
+        declared = self._wire_capabilities()
+        # A connection stores it in the server's revision.
         remembers = self.spoken.era.remembers_client
         return declared if remembers else self.spoken.inward("ClientCapabilities", dict(declared))
 
-    def _declared(self) -> Mapping[str, Any]:
+    def _wire_capabilities(self) -> Mapping[str, Any]:
         if self.spoken.era.remembers_client:
             return self.endpoint.connection.declared["client"]
         return client_capabilities(self.meta)
@@ -377,8 +367,7 @@ class RequestContext:
         request, reply = self._request, self._reply
         return request is not None and reply is not None and reply.awaits(request.id)
 
-    def call(self, method: str, **given: Any) -> MethodCall:
-        """Return what middleware sees of a message."""
+    def method_call(self, method: str, **given: Any) -> MethodCall:
         return MethodCall(
             method=method,
             revision=self.spoken.revision,
@@ -387,11 +376,9 @@ class RequestContext:
             **given,
         )
 
-    # The ways to the client.
-
     @property
     def beside(self) -> MessageSink | None:
-        """The sink of what belongs to the request (2025-11-25, basic/transports)."""
+        """The sink for messages of the request (2025-11-25, basic/transports)."""
         return None if self._reply is None else self._reply.beside
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
@@ -401,22 +388,21 @@ class RequestContext:
         if self._reply is not None and self.spoken.rules.polling:
             await self._reply.release()
 
-    async def become_task(self) -> None:
-        """Go on as a task, where that is possible."""
+    async def become_task(self) -> None: ...
 
     async def request(
         self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
     ) -> R:
-        """Ask the client, and hold the answer to a form to it; see `Peer.request_once`."""
-        answer: Any = await self.put(spec, params, options)
+        """Ask the client, and check the answer to a form; see `Peer.request_once`."""
+        answer: Any = await self.request_unchecked(spec, params, options)
         plain: type[WireModel] = spec.results[0]
         if spec.method != _ELICIT or not isinstance(answer, plain):
-            return cast(R, answer)  # a task, too, in which the form is still to be filled in
+            return cast(R, answer)  # or a task: its form is not filled in yet
         from ..core import forms
 
         asked: JSONObject = cast(Any, params).to_wire()
-        shown = self.shown(spec.method, asked)
-        kept = forms.as_asked(answer.to_wire(), asked, shown)
+        shown = self.params_for_client(spec.method, asked)
+        kept = forms.fit_answer(answer.to_wire(), asked, shown)
         faults = forms.faults_of(kept, asked, "/result")
         if faults:
             raise InvalidParams("Invalid answers", faults)
@@ -425,12 +411,14 @@ class RequestContext:
     async def complete(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         return await self.request(spec, params, options)
 
-    def shown(self, method: str, params: JSONObject) -> JSONObject:
+    def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
         """Return the params of a question as the client gets them."""
         return self.spoken.carry_out(method, "params", params)
 
-    async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
-        """Ask the client, and do not check the answer to a form."""
+    async def request_unchecked(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
+        """Ask the client without checking the answer to a form."""
         spoken = self.spoken
         if spoken.rules.server_requests:
             middleware, via = self.connection.middleware, self.beside
@@ -440,27 +428,29 @@ class RequestContext:
             async def send(changed: Any) -> R:
                 added, meta = undeclared_meta(changed), None
                 if added:
-                    # Beside the others, because translation would drop what no class declares.
+                    # Passed separately, because translation would drop an undeclared member.
                     meta, changed = members(added), changed.model_copy()
                     del changed.model_extra["_meta"]
                 return await self.endpoint.request(spec, changed, options, meta, via)
 
-            answered: R = await send_through(middleware, send, spec, params, self.call)
+            answered: R = await send_through(middleware, send, spec, params, self.method_call)
             return answered
         if spec.method == "ping":
-            # A client that has just made a request is there.
             alive: R = spec.results[0]()
             return alive
-        check(spec, "server", params, {"client": self.peer_declared(), "server": {}})
+        check(spec, "server", params, {"client": self.peer_capabilities(), "server": {}})
         rounds = self.questions.rounds
         if rounds is None:
-            why = f"{spoken.revision} has no requests of a server, and nothing to answer with one"
+            why = (
+                f"{spoken.revision} has no server requests, and no open request can carry "
+                "this question"
+            )
             raise Untranslatable("", why, code=METHOD_NOT_FOUND)
         answer = await rounds.answer_to(spoken.write_question(spec, params))
         return spoken.read_response(spec, answer)
 
     def asking(self) -> "Asking":
-        """Return who asks, for which request; raise `LocalError` without one."""
+        """Return the asking server and its request; raise `LocalError` without a request."""
         request, spoken, connection = self._request, self.spoken, self.connection
         if request is None:
             raise LocalError("only the answer to a request can ask for input")
@@ -468,15 +458,15 @@ class RequestContext:
         from .sealed_state import binding
 
         bound = binding(request.spec.method, request.raw, self.principal_id, connection.audience)
-        # Where servers have requests of their own, their questions are of their own revision.
+        # Servers with requests of their own ask in their own revision.
         specs = self.table if spoken.rules.server_requests else spoken
-        return Asking(connection.state.seal, bound, specs.input_requests, self._declared())
+        return Asking(connection.state.seal, bound, specs.input_requests, self._wire_capabilities())
 
     def ask(self, requests: Mapping[str, Any], state: Any) -> dict[str, Any]:
         """Return the members of a result that asks the client; see `rounds.ask`."""
         from .rounds import ask
 
-        questions = {key: one.to_wire() for key, one in requests.items()}
+        questions = {key: request.to_wire() for key, request in requests.items()}
         rounds = self.questions.rounds
         memo = None if rounds is None else rounds.memo(own=False)
         sealed = ask(questions, state, self.asking(), memo)

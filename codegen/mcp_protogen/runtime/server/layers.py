@@ -1,4 +1,4 @@
-"""What features add to a server: a layer around its requests, and what works beside them."""
+"""Additions of features to a server: a layer around its requests, and background work."""
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Mapping
 from types import MappingProxyType
@@ -9,30 +9,29 @@ from ..messages.codec import Request
 from ..rpc.jobs import Job
 
 Follow: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
-"""Sends where something stands, and again whenever that changes, to its end."""
+"""Sends a status now and at each change, until its end."""
 Following: TypeAlias = Mapping[str, Follow]
 
 
 class Layer(Protocol):
-    """What stands around the requests of a server in one revision."""
+    """A layer around the requests of a server in one revision."""
 
     handlers: Mapping[str, Callable[..., Awaitable[Any]]] = MappingProxyType({})
-    """Answers further methods."""
     hidden: Collection[str] = ()
     ids_member: str = ""
-    """The member of the filter of a listen stream with the ids of what `followed` follows."""
+    """The filter member of a listen stream with the ids for `followed`."""
 
-    def declared(self, declared: JSONObject, /) -> JSONObject:
-        """Return what the server declares, given that without the layer."""
+    def extend_capabilities(self, declared: JSONObject, /) -> JSONObject:
+        """Return the capabilities with the layer, given those without."""
         return declared
 
     async def serve(self, connection: Any, job: Job, /) -> Any:
         return await connection.answer_to(job)
 
-    async def followed(
+    async def find_following(
         self, connection: Any, request: Request[Any], ids: Collection[str], /
     ) -> Following:
-        """Return, by id, what a listen stream may hear of; raise `MissingClientCapability`."""
+        """Return, by id, what a listen stream may follow; raise `MissingClientCapability`."""
         return {}
 
 
@@ -41,13 +40,12 @@ class Runner(Protocol):
 
 
 class Host:
-    """What works beside the requests of one application, once there is need of it."""
+    """Background work of one application, started on demand."""
 
     def __init__(self) -> None:
         self.runner: Runner | None = None
         self.engine: Callable[[], Any] | None = None
 
     async def close(self, within: float) -> None:
-        """End that work: by itself for `within` seconds, then at once."""
         if self.runner is not None:
             await self.runner.close(within)

@@ -1,4 +1,4 @@
-"""What a server keeps open while it serves, such as the connections to a database."""
+"""Resources that a server keeps open while it serves, such as database connections."""
 
 from asyncio import Event, Future, get_running_loop, shield
 from collections.abc import AsyncGenerator, Callable
@@ -8,20 +8,20 @@ from typing import Any
 
 
 class LifespanError(RuntimeError):
-    """The lifespan of a server could not be entered, or failed at its end."""
+    """The lifespan of a server failed at its start or end."""
 
 
 def check_lifespan(function: Callable[..., Any]) -> None:
     if isasyncgenfunction(function) or isgeneratorfunction(function):
         name = getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
         advice = "decorate it with @contextlib.asynccontextmanager"
-        raise TypeError(f"the lifespan {name} is a generator, and no context manager: {advice}")
+        raise TypeError(f"the lifespan {name} is a generator, not a context manager: {advice}")
 
 
 class Lifespan:
-    """A context manager that all who serve one server share: the first enters, the last leaves.
+    """A context manager shared by all users of one server: the first enters, the last leaves.
 
-    It runs in a task of its own, because some have to be left in the task that entered them.
+    It runs in its own task, because some must be left in the task that entered them.
     """
 
     def __init__(self, name: str, lifespan: Callable[[], AbstractAsyncContextManager[Any]]) -> None:
@@ -48,10 +48,9 @@ class Lifespan:
             self._entered.set_exception(failure)
 
     @asynccontextmanager
-    async def held(self) -> AsyncGenerator[None, None]:
+    async def use(self) -> AsyncGenerator[None, None]:
         self.users += 1
         try:
-            # Others may wait for it as well.
             await shield(self._entered)
             yield
         finally:

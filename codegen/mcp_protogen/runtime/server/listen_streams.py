@@ -1,4 +1,4 @@
-"""The listen streams of one connection, and subscriptions to resources."""
+"""The listen streams of one connection, and its subscriptions to resources."""
 
 from asyncio import Future, Task, get_running_loop
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,14 +29,13 @@ class _Connection(OpenConnection, Protocol):
     def register(self) -> None: ...
 
 
-async def subscription(
+async def change_subscription(
     handlers: Mapping[str, Handler], method: str, session: Any, uri: str
 ) -> None:
-    """Subscribe to a resource, or unsubscribe from it, as `method` says."""
     handler = handlers.get(method)
     if handler is not None:
         spec = session.__mcp_runtime__.table.requests.get(method)
-        # The server's revision may have no params that name a resource.
+        # The server's revision may lack params with a URI.
         params: Callable[..., Any] = SimpleNamespace if spec is None else spec.params
         await handler(session, params(uri=uri))
 
@@ -44,7 +43,8 @@ async def subscription(
 class ListenStreams:
     """The open listen streams of a connection (2026-07-28, basic/patterns/subscriptions).
 
-    A server of single subscriptions hears of each resource, and what it refuses is left out.
+    A server with single subscriptions gets a subscription for each resource; refused ones are left
+    out.
     """
 
     __slots__ = ("_connection", "_ends", "_watched")
@@ -72,22 +72,22 @@ class ListenStreams:
         declared = endpoint.connection.declared["server"]
         layer: Layer | None = self._connection.bound_server.layer
         asked = request.params.notifications.to_wire()
-        wanted = Filter.of(asked, "" if layer is None else layer.ids_member).honoured(declared)
+        wanted = Filter.of(asked, "" if layer is None else layer.ids_member).supported_by(declared)
         listeners.add(id, wanted)
         end = self._ends[id] = get_running_loop().create_future()
         following = list[Task[None]]()
         try:
             found: Following = {}
             if layer is not None and wanted.ids:
-                found = await layer.followed(self._connection, request, wanted.ids)
+                found = await layer.find_following(self._connection, request, wanted.ids)
             wanted = await self._watch(wanted._replace(ids=frozenset(found)))
             listeners.narrow(id, wanted)
             await self._acknowledge(id, wanted)
             following += [endpoint.tasks.start(follow()) for follow in found.values()]
             await end
         finally:
-            for one in following:
-                one.cancel()
+            for task in following:
+                task.cancel()
             listeners.remove(id)
             del self._ends[id]
             if self._watched:
@@ -118,7 +118,7 @@ class ListenStreams:
 
     async def _call(self, method: str, uri: str) -> None:
         connection = self._connection
-        await subscription(connection.handlers, method, connection.session(), uri)
+        await change_subscription(connection.handlers, method, connection.session(), uri)
 
     def close(self) -> None:
         endpoint = self._connection.endpoint

@@ -1,8 +1,8 @@
-"""Questions with types: a Python type becomes a form, and the answer a value of the type.
+"""Typed questions: a Python type becomes a form, and the answer a value of the type.
 
-What a form cannot show but Pydantic can check, such as a pattern, is left out of it and checked in
-the answer (client/elicitation, "Requested Schema"). A type other than an object is asked for in a
-form with one member. A form is made once, and fitted to each revision by its models.
+Constraints that Pydantic can check but a form cannot show, such as a pattern, are only checked in
+the answer (client/elicitation, "Requested Schema"). A type other than an object gets a form with
+one member. A form is built once, and fitted to each revision by its models.
 """
 
 import math
@@ -16,7 +16,7 @@ from pydantic_core import SchemaError
 
 from ..core.errors import InvalidParams, LocalError
 from ..core.form_fields import labels_beside, several_as_text
-from ..core.forms import FORM, as_asked, faults_of, problems_of
+from ..core.forms import FORM, faults_of, fit_answer, problems_of
 from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import BUILDING, WireModel, validator_of
 from ..core.models.validation_errors import problems
@@ -32,7 +32,7 @@ _NO_SCHEMA: Final = (
     *(PydanticUserError, PydanticInvalidForJsonSchema, SchemaError),
     *(NameError, TypeError, ValueError),
 )
-# What a field is about: without these keywords it would be another field.
+# Keywords that a revision must know: without them it would be another field.
 _CHOICES: Final = frozenset({"oneOf", "enum", "items"})
 _KEYWORDS: Final[Mapping[Any, tuple[str, ...]]] = {
     "array": ("minItems", "maxItems"),
@@ -47,21 +47,21 @@ class _TypedForm(Form[T]):
     def __init__(self, kind: Any) -> None:
         what = kind.__qualname__ if isinstance(kind, type) else repr(kind)
         where = what.replace("<locals>.", "")
-        self._adapter, schema = _described(kind, where)
+        self._adapter, schema = _describe_type(kind, where)
         self._is_single = schema.get("type") != "object" or "properties" not in schema
         if self._is_single:
             only: Any = create_model("Form", value=kind)
-            self._adapter, schema = _described(only, where)
+            self._adapter, schema = _describe_type(only, where)
         definitions: JSONObject = schema.get("$defs", {})
         fields: JSONObject = {}
         required: list[str] = []
         self._nulls: JSONObject = {}
         for name, member in schema["properties"].items():
             at = where if self._is_single else f"{where}.{name}"
-            plain, may_be_null = _plain(member, definitions)
+            plain, may_be_null = _without_null(member, definitions)
             fields[name] = _field(plain, definitions, at)
             if name in schema.get("required", ()):
-                # A form has no null: a member that may be null is left out instead.
+                # Forms have no null: a member that may be null is left out instead.
                 if may_be_null:
                     self._nulls[name] = None
                 else:
@@ -70,31 +70,31 @@ class _TypedForm(Form[T]):
         self._as_text: Final[JSONObject] = {FORM: _form({name: {} for name in fields}, [])}
         self._fitted: Final[dict[AnyRequest, JSONObject]] = {}
 
-    def fitted(self, spec: AnyRequest, revision: str) -> JSONObject:
+    def schema_for(self, spec: AnyRequest, revision: str) -> JSONObject:
         if spec not in self._fitted:
             form: JSONObject = self._asked[FORM]
             fields = {
-                name: _fitted(name, field, spec, revision)
+                name: _fit_field(name, field, spec, revision)
                 for name, field in form["properties"].items()
             }
             self._fitted[spec] = {**form, "properties": fields}
         return self._fitted[spec]
 
     def read(self, result: WireModel) -> Answer[T]:
-        # A revision without multiple choice gives a text, with commas between the choices.
-        answer = as_asked(result.to_wire(), self._asked, self._as_text)
+        # A revision without multiple choice returns a text with commas between the choices.
+        answer = fit_answer(result.to_wire(), self._asked, self._as_text)
         if answer.get("action") != "accept":
             return Declined() if answer.get("action") == "decline" else Cancelled()
         at = "/result"
-        found = faults_of(answer, self._asked, at)
-        if not found:
+        faults = faults_of(answer, self._asked, at)
+        if not faults:
             content = {**self._nulls, **answer.get("content", {})}
             try:
                 value: Any = self._adapter.validate_json(json_text(content))
                 return Accepted(value.value if self._is_single else value)
             except ValidationError as error:
-                found = problems(error, content, f"{at}/content")
-        raise InvalidParams("Invalid answers", found)
+                faults = problems(error, content, f"{at}/content")
+        raise InvalidParams("Invalid answers", faults)
 
 
 @overload
@@ -102,15 +102,15 @@ def form(kind: type[T]) -> Form[T]: ...
 @overload
 def form(kind: object) -> Form[Any]: ...
 def form(kind: object) -> Form[Any]:
-    """Return the form for a type, to be asked for any number of times.
+    """Return the form for a type; it can be asked any number of times.
 
-    For type checkers, a class says which type it is, and `Literal["s", "l"]` and other expressions
-    do not: `SIZE: Form[Literal["s", "l"]] = form(Literal["s", "l"])` does. Raise `TypeError` for a
-    type that no form can show, with the name of the member.
+    Type checkers infer the type from a class, but not from `Literal["s", "l"]` and other
+    expressions: write `SIZE: Form[Literal["s", "l"]] = form(Literal["s", "l"])`. Raise
+    `TypeError`, with the name of the member, for a type that no form can show.
     """
     if _is_form(kind):
         return kind
-    # Expressions may be equal and have their choices in another order.
+    # No cache: expressions may be equal although their choices are in another order.
     return _of_class(kind) if isinstance(kind, type) else _TypedForm(kind)
 
 
@@ -123,18 +123,18 @@ def _of_class(kind: type[T]) -> Form[T]:
     return _TypedForm(kind)
 
 
-def _described(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:
+def _describe_type(kind: Any, where: str) -> tuple[TypeAdapter[Any], JSONObject]:
     try:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(kind)
             adapter.rebuild()
             described = adapter.json_schema(schema_generator=UntitledJsonSchema)
-            # An infinity, which JSON does not have, becomes null here and is left out.
+            # An infinity, which JSON lacks, becomes null here and is left out.
             schema: JSONObject = read_json(json_text(described))
     except _NO_SCHEMA as error:
         reason = str(error).split("\n", 1)[0]
         raise TypeError(f"{where} cannot be asked for in a form: {reason}") from error
-    return adapter, {**schema, **_referred(schema, schema.get("$defs", {}))}
+    return adapter, {**schema, **_resolve_reference(schema, schema.get("$defs", {}))}
 
 
 def _form(fields: JSONObject, required: list[str]) -> JSONObject:
@@ -142,8 +142,8 @@ def _form(fields: JSONObject, required: list[str]) -> JSONObject:
     return {"type": "object", "properties": fields, **named}
 
 
-def _referred(schema: JSONObject, definitions: JSONObject) -> JSONObject:
-    """Return a schema without references outside of members and items."""
+def _resolve_reference(schema: JSONObject, definitions: JSONObject) -> JSONObject:
+    """Return a schema without a reference at its root; members and items may have some."""
     while "$ref" in schema:
         target: JSONObject = definitions[schema["$ref"].removeprefix(_DEFS)]
         # The title of a definition is the name of a class.
@@ -152,19 +152,19 @@ def _referred(schema: JSONObject, definitions: JSONObject) -> JSONObject:
     return schema
 
 
-def _plain(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObject, bool]:
+def _without_null(schema: JSONObject, definitions: JSONObject) -> tuple[JSONObject, bool]:
     """Return a member without null and references, and whether it may be null."""
     may_be_null = False
     while True:
-        schema = _referred(schema, definitions)
-        arms = schema.get("anyOf", [])
-        left = [arm for arm in arms if arm.get("type") != "null"]
-        may_be_null |= len(left) < len(arms)
-        if len(left) == 1:
+        schema = _resolve_reference(schema, definitions)
+        branches = schema.get("anyOf", [])
+        others = [branch for branch in branches if branch.get("type") != "null"]
+        may_be_null |= len(others) < len(branches)
+        if len(others) == 1:
             rest = {key: value for key, value in schema.items() if key != "anyOf"}
-            schema = {**left[0], **rest}
-        elif left:
-            return {**schema, "anyOf": left}, may_be_null
+            schema = {**others[0], **rest}
+        elif others:
+            return {**schema, "anyOf": others}, may_be_null
         else:
             return schema, may_be_null
 
@@ -208,21 +208,21 @@ def _bounds(schema: JSONObject) -> JSONObject:
 
 
 def _options(schema: JSONObject, definitions: JSONObject) -> list[JSONObject] | None:
-    """Return the values to choose from, some with titles; None if the schema has others, too."""
+    """Return the choices of a schema, some with titles; None if other values are valid too."""
     if "const" in schema:
         return [{"const": schema["const"]}]
     if "enum" in schema and "oneOf" not in schema:
         return [{"const": value} for value in schema["enum"]]
-    found: list[JSONObject] = []
-    arms: list[JSONObject] = schema.get("oneOf") or schema.get("anyOf") or []
-    for arm in arms:
-        one = _referred(arm, definitions)
-        inner = _options(one, definitions)
+    options: list[JSONObject] = []
+    branches: list[JSONObject] = schema.get("oneOf") or schema.get("anyOf") or []
+    for branch in branches:
+        choice = _resolve_reference(branch, definitions)
+        inner = _options(choice, definitions)
         if inner is None:
             return None
-        label = {"title": one["title"]} if "const" in one and "title" in one else {}
-        found += ({**option, **label} for option in inner)
-    return found or None
+        label = {"title": choice["title"]} if {"const", "title"} <= choice.keys() else {}
+        options += ({**option, **label} for option in inner)
+    return options or None
 
 
 def _choice(options: list[JSONObject], titled: str, where: str) -> JSONObject:
@@ -235,10 +235,10 @@ def _choice(options: list[JSONObject], titled: str, where: str) -> JSONObject:
 
 
 def _items(schema: JSONObject, definitions: JSONObject, where: str) -> JSONObject:
-    items, may_be_null = _plain(schema.get("items") or {}, definitions)
+    items, may_be_null = _without_null(schema.get("items") or {}, definitions)
     options = None if may_be_null else _options(items, definitions)
     if options is None:
-        why = "is a list of other things than choices"
+        why = "is a list, but not of choices"
         raise _no_form(where, why, "make it a list of an Enum or a Literal, or a text")
     choice = _choice(options, "anyOf", where)
     return {"type": "string", **choice} if "enum" in choice else choice
@@ -258,21 +258,21 @@ def _no_form(where: str, why: str, cure: str) -> TypeError:
     return TypeError(f"{where} cannot be asked for in a form: it {why}; {cure}")
 
 
-def _fitted(name: str, field: JSONObject, spec: AnyRequest, revision: str) -> JSONObject:
-    for candidate in _ways(field):
+def _fit_field(name: str, field: JSONObject, spec: AnyRequest, revision: str) -> JSONObject:
+    for candidate in _variants(field):
         wire = {"message": "", FORM: _form({name: candidate}, [])}
         try:
             read = validator_of(spec.params)(wire)
         except ValidationError:
             continue
-        # The models keep what they do not know; so that is what the revision does not have.
+        # The models keep members unknown to them: those the revision lacks.
         unknown: JSONObject = read.requested_schema.properties[name].model_extra
         if not unknown.keys() & _CHOICES:
             return {key: value for key, value in candidate.items() if key not in unknown}
-    raise LocalError(f"{spec.method}: {revision} has no field of a form for the member {name}")
+    raise LocalError(f"{spec.method}: {revision} has no form field for the member {name}")
 
 
-def _ways(field: JSONObject) -> Iterator[JSONObject]:
+def _variants(field: JSONObject) -> Iterator[JSONObject]:
     yield field
     if "oneOf" in field:
         yield labels_beside(field)

@@ -1,13 +1,13 @@
-"""The rounds of a request whose handler asks the client: questions, answers, and what was done.
+"""The rounds of a request whose handler asks the client: questions, answers, results of `once`.
 
-In the stateless era a question ends a round: it is sent in the result, and the client makes its
-request again with the answer. The client also keeps what was asked, sealed, with the state of the
-handler (2026-07-28, basic/patterns/mrtr).
+In the stateless era a question ends a round: it is sent in the result, and the client repeats its
+request with the answer. The client also keeps the questions and the handler's state, sealed
+(2026-07-28, basic/patterns/mrtr).
 
-A handler asks in its result, or by awaiting. Then it is stopped at the question and runs again from
-its beginning, where the question is answered at once: answers of earlier rounds, and results of
-what is done only once, are sealed, too. A question is known by what it asks, and one that is asked
-twice is two.
+A handler asks in its result, or by awaiting. In the second case it is stopped at the question and
+runs again from its beginning, where the question returns at once: answers of earlier rounds and
+results of `once` are sealed, too. A question is identified by its content; the same question asked
+twice counts as two.
 """
 
 from asyncio import CancelledError, Future, Task, gather, get_running_loop, shield
@@ -22,7 +22,7 @@ from pydantic_core import PydanticSerializationError
 
 from ..core import forms
 from ..core.connection_errors import MissingClientCapability
-from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError, Problem, escaped
+from ..core.errors import INTERNAL_ERROR, InvalidParams, LocalError, McpError, Problem, escape_step
 from ..core.json import JSONObject, json_text, read_json
 from ..core.models.base import WireModel, validator_of
 from ..core.models.validation_errors import problems
@@ -36,28 +36,27 @@ T = TypeVar("T")
 
 _AT: Final = "/params/inputResponses"
 
-# How often others get a turn before a round ends: what is asked at once is asked together.
+# Loop turns before a round ends, so that concurrent questions are asked together.
 _TURNS: Final = 3
 
 
 class Asking(NamedTuple):
-    """The server that asks, the request it asks for, and what the client has declared."""
+    """How a request asks its client: the seal of its state, and the questions it may ask."""
 
     seal: StateSeal
     binding: bytes
     specs: Mapping[str, AnyRequest]
-    """What may be asked inside a result, by method."""
     declared: Mapping[str, Any]
 
 
 class Inputs:
-    """The answers that came in this round, to what was asked in the round before."""
+    """The answers of this round to the questions of the previous one."""
 
     __slots__ = ("_answers", "_asked", "state")
 
     def __init__(self, state: Any, asked: Mapping[str, type], answers: Mapping[str, Any]) -> None:
         self.state: Final = state
-        """The JSON value that the handler put aside when it asked."""
+        """The JSON value that the handler stored when it asked."""
         self._asked = asked
         self._answers = answers
 
@@ -67,19 +66,19 @@ class Inputs:
 
     @property
     def missing(self) -> frozenset[str]:
-        """The keys of questions that came back without an answer; they may be asked again."""
+        """The keys of unanswered questions; they may be asked again."""
         return frozenset(self._asked).difference(self._answers)
 
     def response(self, key: str, kind: type[R]) -> R | None:
-        """Return the answer to the question asked under `key`, or None if there is none.
+        """Return the answer to the question asked under `key`, if there is one.
 
-        Raises `LocalError` if no such question was asked, or answers to it are not of `kind`.
+        Raises `LocalError` if no such question was asked, or its answers are not of `kind`.
         """
         asked = self._asked.get(key)
         if asked is None:
-            raise LocalError(f"nothing was asked under {key!r}")
+            raise LocalError(f"no question was asked under {key!r}")
         if not issubclass(asked, kind):
-            raise LocalError(f"what was asked under {key!r} is answered by {asked.__name__}")
+            raise LocalError(f"the answer to {key!r} is a {asked.__name__}, not a {kind.__name__}")
         answer: R | None = self._answers.get(key)
         return answer
 
@@ -89,20 +88,22 @@ def ask(
 ) -> str:
     """Return the sealed state to send with `questions`, which are requests as JSON objects.
 
-    `memo` is what the runtime has to know in the next round. Raises `MissingClientCapability`, and
-    `LocalError` if there is neither a question nor a state, or the state has no JSON form.
+    `memo` is for the runtime in the next round. Raises `MissingClientCapability`, and `LocalError`
+    if questions and state are both missing, or the state has no JSON form.
     """
     if not questions and state is None:
-        raise LocalError("a result that asks for input has questions or a state")
-    missing = [need for one in questions.values() for need in _unmet(one, asking)]
+        raise LocalError("a result that asks for input needs questions or a state")
+    missing = [need for asked in questions.values() for need in _unmet(asked, asking)]
     if missing:
         required = capabilities.declare(missing)
-        raise MissingClientCapability("The client lacks what this request needs", required)
-    noted = {key: _noted(question) for key, question in questions.items()}
+        raise MissingClientCapability(
+            "The client has not declared a capability that this request needs", required
+        )
+    noted = {key: _note_question(question) for key, question in questions.items()}
     try:
         return asking.seal.seal({"asked": noted, "state": state, "memo": memo}, asking.binding)
     except PydanticSerializationError as error:
-        raise LocalError(f"the state of a request cannot be written: {error}") from error
+        raise LocalError(f"the state of a request has no JSON form: {error}") from error
 
 
 def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
@@ -115,16 +116,16 @@ def _unmet(question: JSONObject, asking: Asking) -> list[Capability]:
     return [] if need is None else [need.capability]
 
 
-def _noted(question: JSONObject) -> JSONObject:
+def _note_question(question: JSONObject) -> JSONObject:
     schema = question.get("params", {}).get(forms.FORM)
     params = {} if schema is None else {forms.FORM: schema}
     return {"method": question["method"], "params": params}
 
 
 def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, JSONObject | None]:
-    """Return the answers that came with params, and the memo; None if they carry no state.
+    """Return the answers in params, and the memo; None without a state.
 
-    Raises `InvalidParams` for what does not fit; answers to nothing are passed over ("Error
+    Raises `InvalidParams` for invalid answers; answers to unknown questions are ignored ("Error
     Handling").
     """
     state = raw.get("requestState")
@@ -138,7 +139,7 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
     for key, noted in sealed["asked"].items():
         kind = asked[key] = asking.specs[noted["method"]].results[0]
         if key in given:
-            answers[key] = read_answer(given[key], kind, noted, f"{_AT}/{escaped(key)}", faults)
+            answers[key] = read_answer(given[key], kind, noted, f"{_AT}/{escape_step(key)}", faults)
     if faults:
         raise InvalidParams("Invalid answers", faults)
     return Inputs(sealed["state"], asked, answers), sealed["memo"]
@@ -147,7 +148,7 @@ def read_round(raw: Mapping[str, Any], asking: Asking) -> tuple[Inputs | None, J
 def read_answer(
     value: Any, kind: type[WireModel], noted: JSONObject, at: str, faults: list[Problem]
 ) -> WireModel | None:
-    """Return the answer to a question; None for one that does not fit, which adds to `faults`."""
+    """Return the answer to a question; if invalid, add to `faults` and return None."""
     try:
         answer: WireModel = validator_of(kind)(value)
     except ValidationError as error:
@@ -156,7 +157,7 @@ def read_answer(
     if noted["method"] != forms.ELICIT:
         return answer
     asked = noted["params"]
-    kept = forms.as_asked(value, asked, asked)
+    kept = forms.fit_answer(value, asked, asked)
     faults += forms.faults_of(kept, asked, at)
     return kind.from_wire(kept)
 
@@ -164,7 +165,7 @@ def read_answer(
 class Once:
     """The results of work that is done only once, by key: JSON values.
 
-    The client keeps them, or `keep`, if there is one.
+    The client stores them, or `keep`, if set.
     """
 
     __slots__ = ("_running", "_tasks", "done", "keep")
@@ -176,15 +177,15 @@ class Once:
         self._running: dict[str, tuple[Task[None], Future[None]]] = {}
 
     async def do(self, key: str, work: Callable[[], Awaitable[T] | T]) -> T:
-        """Return the result of `work`, or what it was before.
+        """Return the result of `work`, or its earlier result.
 
-        Work that has begun is finished, even if whoever waits for it is stopped. If it raises, it
-        may be tried again.
+        Work that has begun is finished even if its caller is stopped. If it raises, it may be tried
+        again.
         """
         if key not in self.done:
             if key not in self._running:
                 ended: Future[None] = get_running_loop().create_future()
-                # Nobody may be left to hear of a failure; then it is nobody's.
+                # A failure may have no listener left, and asyncio would log it.
                 ended.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
                 self._running[key] = self._tasks.start(self._do(key, work, ended)), ended
             await shield(self._running[key][1])
@@ -197,7 +198,7 @@ class Once:
             value = work()
             if isawaitable(value):
                 value = await value
-            # Later rounds get it as it comes out of JSON, so the first one does, too.
+            # Later rounds get the value decoded from JSON, so the first one does, too.
             value = read_json(json_text(value))
             if self.keep is not None:
                 await self.keep(key, value)
@@ -210,8 +211,7 @@ class Once:
             del self._running[key]
             ended.cancel()
 
-    async def settled(self) -> None:
-        """Wait until what has begun is done."""
+    async def wait_running(self) -> None:
         await gather(*(ended for _, ended in self._running.values()), return_exceptions=True)
 
     def cancel(self) -> None:
@@ -220,7 +220,7 @@ class Once:
 
 
 class QuestionKeys:
-    """Keys of the questions of a handler, which are the same in each of its runs."""
+    """Keys of a handler's questions, the same in each of its runs."""
 
     __slots__ = ("_counts",)
 
@@ -235,24 +235,23 @@ class QuestionKeys:
 
 
 class Rounds:
-    """The questions of a request, whose handler runs in `task`, over all its rounds.
+    """The questions of a request over all its rounds; its handler runs in `task`.
 
-    `limit` is how many rounds there may be; `tasks` has what is done only once.
+    `limit` is the number of rounds; `tasks` runs the work of `once`.
     """
 
     def __init__(self, task: Task[Any], limit: int, tasks: Tasks) -> None:
         self._number = 0
         self.answers: dict[str, JSONObject] = {}
         self.once = Once(tasks)
-        self._before = task.cancelling()
+        self._cancelling_before = task.cancelling()
         self._task = task
         self._limit = limit
         self.keys = QuestionKeys()
         self._asked: dict[str, JSONObject] = {}
         self._waiting: list[Future[JSONObject]] = []
-        self._over = False
+        self._has_ended = False
         self.suspended = False
-        """Whether the handler was stopped, so that the client can be asked."""
 
     def remember(self, memo: JSONObject, inputs: Inputs | None) -> None:
         self._number = memo["round"]
@@ -267,26 +266,25 @@ class Rounds:
         if key in self.answers:
             return self.answers[key]
         if self.suspended:
-            # The round is over: whoever asks now is being stopped, too.
             raise CancelledError
-        if self._over:
-            raise LocalError("the request this question belongs to has been answered")
+        if self._has_ended:
+            raise LocalError("the request that this question belongs to has been answered")
         self._asked[key] = question
         answer: Future[JSONObject] = get_running_loop().create_future()
         self._waiting.append(answer)
         if len(self._waiting) == 1:
-            self._later(_TURNS)
+            self._end_round_after(_TURNS)
         return await answer
 
-    def _later(self, turns: int) -> None:
+    def _end_round_after(self, turns: int) -> None:
         if turns:
-            get_running_loop().call_soon(self._later, turns - 1)
-        elif not self._over:
+            get_running_loop().call_soon(self._end_round_after, turns - 1)
+        elif not self._has_ended:
             self.suspended = True
             self._task.cancel()
 
     def ask(self, question: JSONObject) -> bool:
-        """Ask what no handler awaits; return false if it is answered already."""
+        """Ask a question without awaiting it; return false if it is answered already."""
         key = self.keys.key(question)
         if key not in self.answers:
             self._asked[key] = question
@@ -294,19 +292,19 @@ class Rounds:
 
     def end(self, error: BaseException | None) -> bool:
         """Note the end of the handler, and return whether it was stopped at a question."""
-        self._over = True
+        self._has_ended = True
         for waiting in self._waiting:
             waiting.cancel()
         if not self.suspended:
             return False
-        if self._task.uncancel() > self._before:
-            # Somebody else has cancelled it, too.
+        if self._task.uncancel() > self._cancelling_before:
+            # It was also cancelled for another reason.
             return False
-        # If it did not let itself be stopped, its result, without the answer, is worth nothing.
+        # If the handler caught the cancellation, its result lacks the answer.
         return error is None or isinstance(error, CancelledError)
 
-    def request(self, asking: Asking) -> JSONObject:
-        """Return the result that asks the client; raise `McpError` if that is too much."""
+    def input_required_result(self, asking: Asking) -> JSONObject:
+        """Return the result that asks the client; raise `McpError` after too many rounds."""
         if self._number + 1 >= self._limit:
             raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
         try:
@@ -317,6 +315,6 @@ class Rounds:
         return {"resultType": "input_required", **asked}
 
     def memo(self, *, own: bool) -> JSONObject:
-        """Return what the next round has to know; with `own`, questions are asked by awaiting."""
+        """Return the runtime's data for the next round; `own` if questions were awaited."""
         known = {"answers": self.answers, "done": self.once.done}
         return {"round": self._number + 1, **known, "own": own}

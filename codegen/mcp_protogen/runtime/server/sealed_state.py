@@ -1,8 +1,8 @@
 """The sealed state of a request, which a client carries from one round to the next.
 
-A server can trust it only if it made it for this request and this caller, and if it has not expired
+A server can trust it only if it was made for this request and this caller, and has not expired
 (2026-07-28, basic/patterns/mrtr, "Server Requirements"). The client can read the content, and use
-it twice: a server that minds that has to check it.
+it twice; a server for which that matters must check it.
 """
 
 import hmac
@@ -34,21 +34,20 @@ _OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
 
 
 def binding(method: str, params: Mapping[str, Any], principal_id: str | None, server: str) -> bytes:
-    """Return what a state is bound to: a request, its caller and its server."""
     lasting = {key: value for key, value in params.items() if key not in _OF_A_ROUND}
     text = dumps(lasting, sort_keys=True, separators=(",", ":"))
     return to_json([method, sha256(text.encode()).hexdigest(), principal_id, server])
 
 
-# A client may come back on another connection, but to the same process.
+# A client may return on another connection, but to the same process.
 _KEY_OF_THIS_PROCESS: Final = token_bytes(32)
 
 
 class StateSeal:
-    """A seal for states; the first key seals, and what any of the keys has sealed can be opened.
+    """A seal for states: the first key seals, every key opens.
 
-    Without keys, it has a random one of this process. `lifetime` is in seconds, and `clock` gives
-    those of the epoch. Raises `ValueError` for a key of less than 16 bytes.
+    Without keys, it uses a random one of this process. `lifetime` is in seconds, `clock` returns
+    seconds since the epoch. Raises `ValueError` for a key of less than 16 bytes.
     """
 
     __slots__ = ("_clock", "_keys", "_lifetime")
@@ -61,9 +60,9 @@ class StateSeal:
         clock: Callable[[], float] = time,
     ) -> None:
         if isinstance(keys, (bytes, str)):
-            raise TypeError("state_keys is one key: write it as a list of keys")
+            raise TypeError("state_keys must be a list of keys, not a single key")
         if any(len(key) < _SHORTEST_KEY for key in keys):
-            raise ValueError(f"the key of a request state needs at least {_SHORTEST_KEY} bytes")
+            raise ValueError(f"a state key must have at least {_SHORTEST_KEY} bytes")
         self._keys = tuple(keys) or (_KEY_OF_THIS_PROCESS,)
         self._lifetime = lifetime
         self._clock = clock
@@ -78,31 +77,31 @@ class StateSeal:
         return sealed
 
     def open(self, text: str, bound: bytes) -> Any:
-        """Return the value that was sealed; raise `InvalidParams`, which does not say why."""
+        """Return the sealed value; raise `InvalidParams` without a reason."""
         if len(text) > _LONGEST:
-            raise _refused()
+            raise _refusal()
         try:
             sealed = urlsafe_b64decode(text.encode("ascii") + b"=" * (-len(text) % 4))
         except (NotBase64, ValueError):
-            raise _refused() from None
+            raise _refusal() from None
         # The decoder accepts several texts for the same bytes; only one is valid.
         if base64url(sealed) != text:
-            raise _refused()
+            raise _refusal()
         mac, body = sealed[:_MAC_SIZE], sealed[_MAC_SIZE:]
         made = any(hmac.compare_digest(mac, _mac(key, body, bound)) for key in self._keys)
         if len(body) <= _HEAD.size or not made:
-            raise _refused()
+            raise _refusal()
         version, lapses = _HEAD.unpack_from(body)
         if version != _VERSION or self._clock() > lapses:
-            raise _refused()
+            raise _refusal()
         return read_json(body[_HEAD.size :])
 
 
 def _mac(key: bytes, body: bytes, bound: bytes) -> bytes:
-    # The length marks where the binding ends and the sealed body begins.
+    # The length separates the binding from the sealed body.
     return hmac.digest(key, b"%d:%b%b" % (len(bound), bound, body), "sha256")
 
 
-def _refused() -> InvalidParams:
+def _refusal() -> InvalidParams:
     problem = ("/params/requestState", "The state was not made for this request, or has expired")
     return InvalidParams("Invalid requestState", [problem])

@@ -1,4 +1,4 @@
-"""Serving one connection, until the client is gone and everything has ended."""
+"""Serving one connection until the client has gone and everything has ended."""
 
 import asyncio
 from asyncio import CancelledError, Task, get_running_loop
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _log: Final = getLogger(__name__)
 
 Server: TypeAlias = ServerBase[Any] | type[ServerBase[Any]]
-"""A server, which all its connections share, or a class, of which each connection gets its own."""
+"""A server shared by its connections, or a class instantiated for each connection."""
 
 _USUAL: Final = Options()
 
@@ -47,18 +47,16 @@ async def serve(
     revisions: Iterable[Revision] | None = None,
     options: Options = _USUAL,
 ) -> None:
-    """Serve one connection until the client is gone; each of `servers` speaks one revision.
+    """Serve one connection until the client has gone; each of `servers` has one revision.
 
-    `revisions`, such as the `REVISIONS` of the package, are all that is spoken; without them, those
-    of the servers are. What is said in one that has no server is translated for the server of the
-    next newer one, or else of the newest; `options.on_loss` hears of what cannot be carried.
-
-    What the client offers decides which of them it gets: in a handshake the revision it asks for,
-    or else the newest there is; from 2026-07-28 on, request by request, the one it names. When the
-    client is gone, or this call is cancelled, handlers get `options.drain` seconds to finish; what
-    is then still open is answered with an error. Nothing is left running, and `transport` is
-    closed. Raises `ValueError` if no server is given, or two of the same revision, and
-    `LifespanError` if the lifespan of one fails.
+    `revisions`, such as the `REVISIONS` of the package, are those spoken; the default are those of
+    the servers. Messages of a revision without a server are translated for the server of the next
+    newer one, or the newest; `options.on_loss` gets the losses. The client's offer decides: a
+    handshake gets the revision it asks for, or the newest; from 2026-07-28 on, each request names
+    its revision. When the client has gone, or this call is cancelled, handlers get `options.drain`
+    seconds to finish; open requests are then answered with an error. No task is left running, and
+    `transport` is closed. Raises `ValueError` for no server or two of the same revision, and
+    `LifespanError` if a lifespan fails.
     """
     try:
         made = by_revision(servers)
@@ -74,13 +72,13 @@ async def serve_views(
     options: Options,
     begun: Callable[["Router"], None] | None = None,
 ) -> None:
-    """Serve one connection, which is not closed at the end; `begun` gets its router."""
+    """Serve one connection without closing it; `begun` gets its router."""
     state, queue = ServerState(views, Tasks(), options), SendQueue(transport, options.max_outgoing)
     router = Router(state, queue)
     if begun is not None:
         begun(router)
     state.network = getattr(transport, "network", None)
-    async with entered(views.handlers):
+    async with enter_lifespans(views.handlers):
         for server in views.handlers:
             server.__mcp_runtime__.begin(state)
         writer = asyncio.create_task(queue.run())
@@ -101,30 +99,31 @@ def _has_own_lifespan(server: Server) -> bool:
 
 
 @asynccontextmanager
-async def entered(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, None]:
-    """Enter the lifespans of servers, unless that was done, and leave those that nobody uses."""
+async def enter_lifespans(servers: Iterable[ServerBase[Any]]) -> AsyncGenerator[None, None]:
+    """Enter the lifespans of servers, if not yet entered, and leave them after their last use."""
     async with AsyncExitStack() as stack:
-        for server in [part for one in servers for part in one.__mcp_runtime__.parts()]:
+        for server in [part for outer in servers for part in outer.__mcp_runtime__.parts()]:
             if _has_own_lifespan(server):
                 runtime = server.__mcp_runtime__
                 known = runtime.lifespan
                 from .lifespan import Lifespan
 
-                # What another event loop has left behind cannot be used in this one.
+                # A lifespan of another event loop cannot be used in this one.
                 if known is None or not known.users or known.loop is not get_running_loop():
                     name = runtime.identity()["name"]
                     known = runtime.lifespan = Lifespan(name, server.lifespan)
-                await stack.enter_async_context(known.held())
+                await stack.enter_async_context(known.use())
         yield
 
 
 def revisions_spoken(
     servers: Iterable[Server], revisions: Iterable[Revision] | None
 ) -> Iterable[Revision] | None:
-    """Return the revisions that were asked for, or else those that servers speak by themselves."""
     if revisions is not None:
         return revisions
-    return {one.id: one for server in servers for one in server.REVISIONS or ()}.values() or None
+    return {
+        revision.id: revision for server in servers for revision in server.REVISIONS or ()
+    }.values() or None
 
 
 def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]]:
@@ -133,7 +132,7 @@ def by_revision(servers: Server | Iterable[Server]) -> dict[str, ServerBase[Any]
     # Revisions are named by dates: their names sort as they were published.
     found = {server.TABLE.revision: server for server in made}
     if len(found) < len(made) or not made:
-        raise ValueError("serve needs at least one server, and one for a revision at most")
+        raise ValueError("serve needs at least one server, and at most one for each revision")
     return dict(sorted(found.items()))
 
 
@@ -154,8 +153,7 @@ async def _read(router: "Router", transport: Transport, writer: Task[None]) -> N
 async def _close(
     router: "Router", state: ServerState, queue: SendQueue, writer: Task[None]
 ) -> None:
-    """End what is under way, in order."""
-    gone, within = Disconnected("the client is gone"), 0.0
+    gone, within = Disconnected("the client has gone"), 0.0
     try:
         for connection in router.connections:
             connection.abort(gone)
@@ -171,7 +169,7 @@ async def _close(
 
 
 class Router:
-    """The server's end of one connection: which server, in which era, a message is for.
+    """The server's end of one connection: routes messages by revision and era.
 
     One connection may carry both eras (2026-07-28, basic/versioning, "Backward Compatibility"). The
     rules are in `server_negotiation`.
@@ -183,11 +181,10 @@ class Router:
         self._principal: Principal | None = None
         self._log = Throttle(_log)
         self.connections: list[ServerConnection] = []
-        """One for each revision that was needed so far."""
         self.handshaken: ServerConnection | None = None
         self._stateless: dict[str, ServerConnection] = {}
 
-    def authenticated(self, principal: "Principal | None") -> None:
+    def set_principal(self, principal: "Principal | None") -> None:
         self._principal = principal
         for connection in self.connections:
             connection.endpoint.principal = principal
@@ -205,7 +202,7 @@ class Router:
                     self._take_other(message)
             except RemoteError as error:
                 self._refuse(error.with_traceback(None))
-        # Asked for each message, so no generator is made.
+        # Called for each message, so without a generator.
         for connection in self.connections:  # noqa: SIM110
             if connection.endpoint.crowded:
                 return False
@@ -215,16 +212,16 @@ class Router:
         if self.handshaken is not None:
             self.handshaken.endpoint.receive(message)
         elif isinstance(message, Batch):
-            raise InvalidRequest("no batch can come before initialize was answered")
+            raise InvalidRequest("a batch must follow the answer to initialize")
         elif isinstance(message, Malformed) and not message.error.is_answer:
             raise message.error
         else:
             # A client never answers in the stateless era (2026-07-28, basic/transports/stdio).
-            self._log.info("ignored an answer to nothing")
+            self._log.info("ignored an answer: this server sent no request")
 
     def _route(self, call: Call) -> None:
         if call.id is None and call.method == CANCELLED:
-            self._cancelled(call)
+            self._take_cancellation(call)
             return
         handshaken, offer = self.handshaken, self._state.offer
         match server_negotiation.route(call, offer, handshaken=handshaken is not None):
@@ -234,14 +231,14 @@ class Router:
                 known = self._stateless.get(revision)
                 if known is None:
                     bound_server = self._state.bound_server(revision)
-                    known = self._served(bound_server, bound_server.connection())
+                    known = self._add_connection(bound_server, bound_server.connection())
                     self._stateless[revision] = known
                 known.endpoint.receive(call)
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, offer, call.id)
                 bound_server = self._state.bound_server(revision)
                 connection, answer = bound_server.initialize(call, self._state.options)
-                self.handshaken = self._served(bound_server, connection)
+                self.handshaken = self._add_connection(bound_server, connection)
                 if answer is not None:
                     self._sink.put(answer)
             case _:
@@ -249,18 +246,18 @@ class Router:
                 if call.id is not None:
                     self._sink.put(jsonrpc.write_result(call.id, b"{}"))
                 else:
-                    self._notified(call)
+                    self._take_notification(call)
 
-    def _notified(self, call: Call) -> None:
-        # It carries no mark of its revision; only extensions have such.
+    def _take_notification(self, call: Call) -> None:
+        # It names no revision; only extensions have such.
         for known in self._stateless.values():
             if known.endpoint.connection.table.notification(call.method, "client") is not None:
                 known.endpoint.receive(call)
                 return
-        self._log.info("ignored a notification of no revision that is spoken")
+        self._log.info("ignored a notification unknown to all revisions in use")
 
-    def _cancelled(self, call: Call) -> None:
-        # It belongs to the era of the request it names, and carries no mark of its own.
+    def _take_cancellation(self, call: Call) -> None:
+        # It belongs to the era of the cancelled request, and has no mark.
         id = jsonrpc.id_of({"id": call.params.get("requestId")})
         for connection in self.connections:
             if id is not None and connection.endpoint.connection.is_open(id):
@@ -268,7 +265,9 @@ class Router:
                 return
         self._log.info("ignored the cancellation of a request that is not open")
 
-    def _served(self, bound_server: BoundServer, connection: Connection) -> ServerConnection:
+    def _add_connection(
+        self, bound_server: BoundServer, connection: Connection
+    ) -> ServerConnection:
         served = ServerConnection(bound_server, connection, self._state, self._sink)
         served.endpoint.principal = self._principal
         served.register()
@@ -281,7 +280,7 @@ class Router:
         if id is not None and any(
             connection.endpoint.connection.is_open(id) for connection in self.connections
         ):
-            # The first request of that id is still to be answered, and no id is answered twice.
+            # The first request of that id is still open, and no id is answered twice.
             id = None
         spoken = self.handshaken
         rules = self._state if spoken is None else spoken.endpoint.connection.table.rules

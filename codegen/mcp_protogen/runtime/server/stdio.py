@@ -1,4 +1,4 @@
-"""A server on standard input and output: what the main function of a program calls."""
+"""A server on standard input and output, run by the main function of a program."""
 
 import asyncio
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from .serve import ServeOptions, Server, serve
 _USUAL: Final = Options()
 _ENDING: Final = (SIGTERM, SIGINT)
 
-# Not on Windows, and not outside the main thread.
+# Raised on Windows, and outside the main thread.
 _NO_SIGNALS: Final = (NotImplementedError, RuntimeError, ValueError)
 
 
@@ -31,16 +31,16 @@ def run_stdio(
     options: Options = _USUAL,
     limit: int = LONGEST,
 ) -> None:
-    """Serve standard input and output until the client closes them, as the main of a program.
+    """Serve standard input and output until the client closes them; for the main of a program.
 
-    `servers` and `revisions` are those of `serve`. SIGTERM and Ctrl-C end it as the client
-    would: handlers get `options.drain` seconds to finish. A line of more than `limit` bytes is
-    answered with an error. Raise `LifespanError` for a lifespan that fails, and `RuntimeError`
-    inside a running event loop.
+    `servers` and `revisions` are those of `serve`. SIGTERM and Ctrl-C end it like the client does:
+    handlers get `options.drain` seconds to finish. A line of more than `limit` bytes is answered
+    with an error. Raise `LifespanError` if a lifespan fails, and `RuntimeError` inside a running
+    event loop.
     """
     if is_running():
         advice = "await serve_stdio(...)"
-        raise RuntimeError(f"run_stdio cannot run inside an event loop that runs: {advice}")
+        raise RuntimeError(f"run_stdio cannot run inside a running event loop: {advice}")
     # Where asyncio handles no signals, Ctrl-C arrives as an exception.
     with suppress(KeyboardInterrupt):
         asyncio.run(serve_stdio(servers, revisions=revisions, options=options, limit=limit))

@@ -1,4 +1,4 @@
-"""Running the handler of a request that may have to ask the client: a question ends the round."""
+"""Handlers that may ask the client in their results: a question ends the round."""
 
 from asyncio import current_task
 from collections.abc import Awaitable, Callable, Mapping
@@ -7,7 +7,7 @@ from typing import Any, Final, TypeAlias
 from ..core.errors import McpError
 from ..core.forms import ELICIT
 from ..core.json import JSONObject, is_array, is_object
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 from ..messages.codec import Request
 from ..messages.method_table import MethodTable
 from ..rpc.jobs import Job
@@ -22,13 +22,12 @@ TOOL: Final = "tools/call"
 
 
 def asking_methods(table: MethodTable) -> list[str]:
-    """Return the methods whose handlers may ask in their results."""
     requests = table.requests.items()
     return [method for method, spec in requests if "may_require_input" in spec.traits]
 
 
 async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
-    """Return what a handler does, or the result that asks the client what it wants to know.
+    """Return the result of a handler, or the result that asks its questions.
 
     A client may send answers without a state: then the handler runs again with those that fit its
     questions.
@@ -37,11 +36,13 @@ async def in_rounds(handler: Handler, context: RequestContext, job: Job) -> Any:
     given: Mapping[str, Any] = context.raw.get("inputResponses") or {}
     if not given or "requestState" in context.raw:
         return result
-    questions: Mapping[str, Any] = declared(result, "input_requests") or {}
+    questions: Mapping[str, Any] = declared_member(result, "input_requests") or {}
     if given.keys().isdisjoint(questions):
         return result
-    state = declared(result, "request_state") or context.ask(questions, None)["request_state"]
-    # Go on as if the client had sent it back.
+    state = (
+        declared_member(result, "request_state") or context.ask(questions, None)["request_state"]
+    )
+    # Continue as if the client had returned it.
     context.raw, context.questions_so_far = {**context.raw, "requestState": state}, None
     params = job.request.params.model_copy(update={"request_state": state})
     return await _in_round(handler, context, job, job.request._replace(params=params))
@@ -58,15 +59,14 @@ async def _in_round(
             result = await handler(context.session(), request.params)
         except BaseException as error:
             if not _is_stopped(context, error):
-                # A client that was there already is told in words.
+                # A client that was there before gets the URLs in words.
                 return in_words(error, request)
         else:
-            # Most requests ask nothing.
-            if context.questions_so_far is None or not _ended_at_question(context, None):
+            if context.questions_so_far is None or not _end_rounds(context, None):
                 return result
         return await _question(context, request)
     finally:
-        # By the time of a late question, the task may be that of another request.
+        # At a late question, the task may belong to another request.
         context.handled_by = None
         if context.questions_so_far is not None and context.questions_so_far.begun is not None:
             context.questions_so_far.begun.once.cancel()
@@ -80,18 +80,18 @@ def _resume(context: RequestContext, request: Request[Any]) -> None:
         if memo["own"]:
             return
     if asking.specs is not ours:
-        # A handler that asks by hand gets answers of its own revision.
+        # A handler that asks in its result gets answers of its own revision.
         inputs, _ = read_round(request.params.to_wire(), asking._replace(specs=ours))
     context.inputs = inputs
 
 
-def _ended_at_question(context: RequestContext, error: BaseException | None) -> bool:
+def _end_rounds(context: RequestContext, error: BaseException | None) -> bool:
     begun = None if context.questions_so_far is None else context.questions_so_far.begun
     return begun is not None and begun.end(error)
 
 
 def _is_stopped(context: RequestContext, error: BaseException) -> bool:
-    if _ended_at_question(context, error):
+    if _end_rounds(context, error):
         return True
     urls = _urls_first(error)
     rounds = context.questions.rounds if urls else None
@@ -104,30 +104,29 @@ def _is_stopped(context: RequestContext, error: BaseException) -> bool:
 async def _question(context: RequestContext, request: Request[Any]) -> WireModel:
     rounds = context.questions.rounds
     assert rounds is not None
-    await rounds.once.settled()
+    await rounds.once.wait_running()
     native = context.endpoint.connection.table.wire.requests[request.spec.method]
     asked: type[WireModel] = native.results[-1]
-    return asked.from_wire(rounds.request(context.asking()))
+    return asked.from_wire(rounds.input_required_result(context.asking()))
 
 
 def _urls_first(error: BaseException) -> list[JSONObject]:
-    """Return the questions of an error that says which URLs to visit first."""
     if not isinstance(error, McpError) or error.code != URLS_FIRST:
         return []
     listed = error.data.get("elicitations") if is_object(error.data) else None
     given: list[Any] = listed if is_array(listed) else []
     return [
-        {"mode": "url", "message": str(one.get("message", "")), "url": str(one["url"])}
-        for one in given
-        if is_object(one) and "url" in one
+        {"mode": "url", "message": str(entry.get("message", "")), "url": str(entry["url"])}
+        for entry in given
+        if is_object(entry) and "url" in entry
     ]
 
 
 def in_words(error: BaseException, request: Request[Any]) -> WireModel:
-    """Return a result that says which URLs to visit first; raise any other error."""
+    """Return a result that lists URLs to visit first; raise any other error."""
     urls = _urls_first(error)
     if not urls or request.spec.method != TOOL:
         raise error
-    text = "\n".join(f"{one['message']} {one['url']}".strip() for one in urls)
+    text = "\n".join(f"{url['message']} {url['url']}".strip() for url in urls)
     result: type[WireModel] = request.spec.results[0]
     return result.from_wire({"content": [{"type": "text", "text": text}], "isError": True})

@@ -1,4 +1,4 @@
-"""What functions in threads wait for while a request is served: coroutines on the event loop."""
+"""Coroutines on the event loop that functions in threads wait for."""
 
 from asyncio import AbstractEventLoop, CancelledError, Task, current_task, run_coroutine_threadsafe
 from collections.abc import Coroutine
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class ThreadWaits:
-    """The coroutines that threads wait for: such a thread cannot be ended, but its wait can."""
+    """A registry of such waits: the thread cannot be ended, but its wait can."""
 
     __slots__ = ("_is_over", "_loop", "_tasks")
 
@@ -22,19 +22,18 @@ class ThreadWaits:
         self._is_over = False
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of a coroutine in a thread; see `SessionBase.from_thread`."""
         if is_running():
             work.close()
-            raise LocalError("from_thread is for threads; here, await the coroutine")
+            raise LocalError("from_thread is for threads; on the event loop, await the coroutine")
         if self._is_over:
-            # What served the request may be gone.
+            # The server side of the request may be gone.
             work.close()
             raise CancelledError
         guarded = self._guard(work)
         try:
             waiting = run_coroutine_threadsafe(guarded, self._loop)
         except RuntimeError:
-            # The loop is closed, and nothing will ever run these.
+            # The loop is closed, and will never run these.
             guarded.close()
             work.close()
             raise

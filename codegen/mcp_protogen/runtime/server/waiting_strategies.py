@@ -1,6 +1,6 @@
-"""Running handlers whose questions can be waited for: in the handshake era, and in a task.
+"""Handlers whose questions can be awaited: in the handshake era, and in a task.
 
-A handler of the stateless era, which asks in its result, is run again with the answers.
+A handler of the stateless era, which asks in its result, runs again with the answers.
 """
 
 from asyncio import sleep
@@ -18,12 +18,11 @@ from .context import RequestContext
 from .rounds import read_round
 from .strategies import TOOL, URLS_FIRST, Handler, Strategy, asking_methods, in_words
 
-# A server that only wants to be asked again is asked at once, then less and less eagerly.
+# A server that only wants to be asked again is asked at once, then at growing intervals.
 _PAUSE: Final = 0.05
 
 
 def in_tasks(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
-    """Return how handlers of a server of `own` are run, by method; most need nothing."""
     found = dict.fromkeys(asking_methods(own), by_requests)
     if URLS_FIRST in own.errors and URLS_FIRST not in table.wire.errors:
         found.setdefault(TOOL, in_text)
@@ -31,7 +30,7 @@ def in_tasks(own: MethodTable, table: MethodTable) -> Mapping[str, Strategy]:
 
 
 async def by_requests(handler: Handler, context: RequestContext, job: Job) -> Any:
-    """Return the plain result of a handler that asks in its result, and ask for it."""
+    """Return the plain result of a handler that asks in its result, after asking."""
     own = context.table.requests[job.request.spec.method]
     params, asks = job.request.params, cast(type[Any], own.results[-1])
     for number in range(context.endpoint.options.max_rounds):
@@ -44,7 +43,6 @@ async def by_requests(handler: Handler, context: RequestContext, job: Job) -> An
         answers = await _answers(context, questions)
         update = {"input_responses": answers or None, "request_state": result.request_state}
         params = params.model_copy(update=update)
-        # A mounted server's questions are of its own revision, whatever the client speaks.
         asking = context.asking()._replace(specs=context.table.input_requests)
         context.inputs, _ = read_round(params.to_wire(), asking)
     raise McpError(INTERNAL_ERROR, "Too many rounds of questions")
@@ -58,7 +56,7 @@ async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dic
         try:
             answers[key] = await context.request(spec, question.params, {})
         except InvalidParams:
-            raise  # what was entered, and not the way it came, is wrong
+            raise  # the input is wrong, not its transport
         except (RemoteError, Disconnected) as error:
             raise McpError(INTERNAL_ERROR, f"The client did not answer: {error}") from error
         except McpError:
@@ -73,7 +71,7 @@ async def _answers(context: RequestContext, questions: Mapping[str, Any]) -> dic
 
 
 async def in_text(handler: Handler, context: RequestContext, job: Job) -> Any:
-    """Return what a handler does, or a result that says which URLs to visit first."""
+    """Return the result of a handler, or a result that lists URLs to visit first."""
     try:
         return await handler(context.session(), job.request.params)
     except McpError as error:

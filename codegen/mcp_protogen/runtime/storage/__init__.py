@@ -1,1 +1,1 @@
-"""What a server keeps: the interfaces of an engine, one in memory, and stores of tasks."""
+"""Stored state of servers: the interfaces of an engine, one in memory, and stores of tasks."""

@@ -1,10 +1,10 @@
-"""The interfaces of what workers share, which may be processes on many machines.
+"""The interfaces of state shared by workers, which may be processes on many machines.
 
-An engine stores and finds, and decides nothing. Keys are digests of ids, so that stored keys give
-no session away. Records, letters and changes are bytes, validated like any input.
+An engine stores and finds, and decides nothing. Keys are digests of ids, so that stored keys reveal
+no session. Records, letters and changes are bytes, validated like any input.
 
-All methods raise `EngineUnavailable` while the engine is away, or does not answer in time. Whether
-a write was made is unknown then: each can be repeated, and finds out.
+All methods raise `EngineUnavailable` while the engine is away, or does not answer in time. Then it
+is unknown whether a write was made; each write can be repeated.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -20,13 +20,13 @@ class EngineUnavailable(Exception):
 class StoredSession(NamedTuple):
     record: bytes
     version: int
-    """How often the record was written."""
+    """The number of writes of the record."""
     owner: str | None
-    """The worker that has its standalone stream, or had it last; it may be gone."""
+    """The worker that has its standalone stream, or had it last; it may have gone."""
     epoch: int
-    """How often somebody became its owner."""
+    """The number of times that a worker became its owner."""
     delivered: int
-    """The last event of the standalone stream that an owner is known to have sent."""
+    """The last event of the standalone stream that an owner has surely sent."""
 
 
 class Saved(NamedTuple):
@@ -39,21 +39,21 @@ class Saved(NamedTuple):
 class SessionStore(Protocol):
     """Records by key, with the workers that have a copy of each, and its owner.
 
-    A record lapses with its events `lifetime` seconds after it was written or refreshed last. What
-    was ended stays ended: nobody can write its record again.
+    A record lapses with its events `lifetime` seconds after it was last written or refreshed. The
+    record of an ended session cannot be written again.
     """
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
-        """Return a session, of which `worker` has a copy from now on."""
+        """Return a session, and note that `worker` has a copy."""
         ...
 
     async def save(
         self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
     ) -> Saved | None:
-        """Write a record in the place of that of `version`; `worker` has a copy of it.
+        """Replace a record of `version`; `worker` has a copy of it.
 
-        With version 0 it must be a new one, and `worker` is its first owner. Return None, and
-        change nothing, if another version is stored, or none.
+        With version 0 it must be new, and `worker` is its first owner. Return None, and change
+        nothing, if the stored version differs.
         """
         ...
 
@@ -64,10 +64,11 @@ class SessionStore(Protocol):
     async def leave(self, key: str, worker: str) -> None: ...
 
     async def end(self, key: str, lifetime: float, *, again: bool = False) -> frozenset[str] | None:
-        """Delete a session and its events; return who has a copy, or None if there was none.
+        """Delete a session and its events; return the workers with a copy, or None if there was
+        none.
 
-        For `lifetime` seconds nobody can write a record or an event of it. Who does not know
-        whether that was done does it `again`: then one that has ended counts, too.
+        For `lifetime` seconds its record and events cannot be written. If it is unknown whether
+        this succeeded, repeat it with `again`: then an ended session counts, too.
         """
         ...
 
@@ -76,7 +77,7 @@ class SessionStore(Protocol):
         ...
 
     async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
-        """Note how far the owner of this epoch has come; return False if that is another now."""
+        """Store the progress of the owner of this epoch; return False if the epoch has changed."""
         ...
 
 
@@ -86,7 +87,7 @@ class Event(NamedTuple):
 
 
 class Events(NamedTuple):
-    """The events of a stream after a number, and whether there will be no more."""
+    """The events of a stream after a number, and whether it has ended."""
 
     events: Sequence[Event]
     ended: bool
@@ -95,10 +96,10 @@ class Events(NamedTuple):
 class Appended(NamedTuple):
     accepted: bool
     last: int
-    """That of the last event that is stored now."""
+    """The number of the last stored event."""
     ended: bool
     followers: frozenset[str]
-    """Those that want to be told."""
+    """The workers that want to be notified."""
 
 
 class EventStore(Protocol):
@@ -118,43 +119,42 @@ class EventStore(Protocol):
         lifetime: float,
         end: bool = False,
     ) -> Appended:
-        """Append messages, of which the first gets the number; with `end` nothing can follow.
+        """Append messages, numbered from `number`; with `end` nothing can follow.
 
-        All or none are appended. They are refused if the number does not follow the last one, if
-        the stream has ended, or the session has: so no two writers write the same event.
+        All or none are appended. They are refused if the number does not follow the last one, or
+        the stream or the session has ended, so two writers never write the same event.
         """
         ...
 
     async def read(self, key: str, stream: str, after: int) -> Events | None:
-        """Return what followed the event of a number; None if some of it is not known.
+        """Return the events after a number; None if some are unknown.
 
-        Of a stream without events, which may be one to come, what follows -1 and 0 is known.
+        In a stream without events, perhaps a future one, those after -1 and 0 are known.
         """
         ...
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
-        """Have whoever appends learn from now on that `worker` wants to be told."""
+        """Have `append` report from now on that `worker` wants to be notified."""
         ...
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None: ...
 
 
 class StoredTask(NamedTuple):
-    """A task as a store knows it: its key, and how often its record was written."""
 
     key: str
     record: bytes
     version: int
     at: float
-    """When it was read, by the clock of the store: seconds since the epoch."""
+    """The time of reading by the clock of the store, in seconds since the epoch."""
 
 
 class TaskStore(Protocol):
-    """Records by key, each with an owner and, while somebody works on it, a lease.
+    """Records by key, each with an owner and, while a worker has it, a lease.
 
-    `owner` is a digest of who may see a task. A record lapses at `ends_at`; None is for never. It
-    is overdue `lease` seconds after it was written or renewed last, unless it was written without
-    a lease. The clock of the store alone decides about both: those of workers may be wrong.
+    `owner` is a digest of the users who may see a task. A record lapses at `ends_at`; None is for
+    never. It is overdue `lease` seconds after it was last written or renewed, unless it was written
+    without a lease. Only the clock of the store decides about both: those of workers may be wrong.
     """
 
     async def create(
@@ -167,26 +167,26 @@ class TaskStore(Protocol):
         lease: float | None,
         most: int,
     ) -> bool:
-        """Keep a new record, of version 1; return False if the owner has `most` already.
+        """Store a new record, of version 1; return False if the owner has `most` already.
 
-        When this returns, every worker finds it. To create the same record again changes nothing.
+        When this returns, every worker finds it. Creating the same record again changes nothing.
         """
         ...
 
     async def get(self, key: str) -> StoredTask | None: ...
 
     async def versions(self, keys: Collection[str]) -> Mapping[str, int]:
-        """Return how often each of those records was written that are there."""
+        """Return the versions of those records that exist."""
         ...
 
     async def replace(
         self, key: str, record: bytes, *, version: int, ends_at: float | None, lease: float | None
     ) -> bool:
-        """Write a record in the place of that of `version`; return False if it is not there."""
+        """Replace a record of `version`; return False if there is none."""
         ...
 
     async def renew(self, keys: Collection[str], lease: float) -> None:
-        """Let records that have a lease be overdue so many seconds from now; versions stay."""
+        """Renew the leases of records that have one; versions stay."""
         ...
 
     async def delete(self, key: str) -> None: ...
@@ -196,29 +196,29 @@ class TaskStore(Protocol):
         ...
 
     async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
-        """Return some of the records that are overdue, those of all owners.
+        """Return some overdue records of any owner, and give them a new lease.
 
-        They have a new lease from now on, so that nobody else gets them meanwhile.
+        Meanwhile no other worker gets them.
         """
         ...
 
 
 class Mail(Protocol):
-    """Letters to workers by name. They arrive in the order in which one worker sent them."""
+    """Letters to workers by name. Those of one worker arrive in order."""
 
     async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
-        """Put letters into the boxes of workers; return the names of those that are gone."""
+        """Send letters to workers; return the names of workers that have gone."""
         ...
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
-        """Return those of the workers whose lease has not lapsed."""
+        """Return the workers whose lease has not lapsed."""
         ...
 
 
 class Bus(Protocol):
-    """Changes for all workers, the one that publishes too. All get them in the same order.
+    """Changes for all workers, including the publisher, in the same order for all.
 
-    Who is not behind gets a change before a letter that was sent after it was published.
+    A worker that is not behind gets a change before any letter sent after its publication.
     """
 
     async def publish(self, changes: Sequence[bytes]) -> None: ...
@@ -233,7 +233,7 @@ class Change(NamedTuple):
 
 
 class Gap(Enum):
-    """The only value says that letters and changes may have been lost, or the lease has lapsed."""
+    """Its only value means that letters and changes may be lost, or the lease has lapsed."""
 
     GAP = "gap"
 
@@ -242,7 +242,7 @@ GAP: Final = Gap.GAP
 
 Delivery: TypeAlias = Letter | Change | Gap
 Receive: TypeAlias = Callable[[Delivery], None]
-"""Takes in what comes; must not raise or take long."""
+"""Receives a delivery; must not raise or take long."""
 
 
 class EngineConnection(Protocol):
@@ -262,15 +262,15 @@ class EngineConnection(Protocol):
 
 
 class Engine(Protocol):
-    """A way to an engine: made when options are, before there is an event loop."""
+    """A way to an engine, created with the options, before there is an event loop."""
 
     def connect(
         self, worker: str, lease: float, receive: Receive
     ) -> AbstractAsyncContextManager[EngineConnection]:
-        """Connect a worker, whose name nobody else has; it counts as gone when this ends.
+        """Connect a worker under a unique name; it counts as gone when this ends.
 
-        It holds a lease of so many seconds, which is renewed until then. An engine that is away
-        does not keep it from being entered.
+        It holds a lease of `lease` seconds, renewed until then. The connection can be entered while
+        the engine is away.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""An engine in the memory of one process, which several applications in it may share."""
+"""An engine in the memory of one process, which several applications may share."""
 
 from asyncio import AbstractEventLoop, get_running_loop
 from collections import OrderedDict, defaultdict
@@ -21,15 +21,14 @@ from .engine import (
 )
 from .memory_tasks import MemoryTaskStore
 
-# What an event takes besides its message.
 _FRAME: Final = 200
 
 
 class MemoryEngine:
     """An engine that keeps `max_events` of each stream, and `max_bytes` of events in all.
 
-    A principal may have a quarter of these bytes, or `max_bytes_per_principal`. When there is too
-    much, the stream that has been quiet for longest goes.
+    A principal may have a quarter of these bytes, or `max_bytes_per_principal`. Beyond that, the
+    stream that has been quiet for longest is dropped.
     """
 
     def __init__(
@@ -114,7 +113,7 @@ class MemorySessions:
         self._sessions: OrderedDict[str, _Session] = OrderedDict()
 
     async def open(self, key: str, worker: str) -> StoredSession | None:
-        session = self._found(key)
+        session = self._find(key)
         if session is None:
             return None
         session.copies.add(worker)
@@ -138,7 +137,7 @@ class MemorySessions:
 
     async def refresh(self, keys: Collection[str], lifetime: float) -> None:
         for key in keys:
-            if (session := self._found(key)) is not None:
+            if (session := self._find(key)) is not None:
                 self._refresh(key, session, get_running_loop().time() + lifetime)
 
     def _refresh(self, key: str, session: _Session, lapses: float) -> None:
@@ -156,7 +155,7 @@ class MemorySessions:
         self._expire(get_running_loop().time())
         session = self._sessions.get(key)
         if session is None:
-            # Its events may be kept all the same.
+            # Its events may still be stored.
             self._engine.events.forget(key)
             return None
         if session.ended and not again:
@@ -167,7 +166,7 @@ class MemorySessions:
         return frozenset(session.copies)
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:
-        session = self._found(key)
+        session = self._find(key)
         if session is None:
             return None
         before = session.stored
@@ -176,13 +175,13 @@ class MemorySessions:
         return before
 
     async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
-        session = self._found(key)
+        session = self._find(key)
         if session is None or (session.owner, session.epoch) != (worker, epoch):
             return False
         session.delivered = max(session.delivered, delivered)
         return True
 
-    def _found(self, key: str) -> _Session | None:
+    def _find(self, key: str) -> _Session | None:
         self._expire(get_running_loop().time())
         session = self._sessions.get(key)
         return None if session is None or session.ended else session
@@ -200,9 +199,9 @@ def _size_of(events: Iterable[Event]) -> int:
 
 @dataclass(slots=True)
 class _Stream:
-    # There may be many, so an empty one takes little.
+    # There may be many, so an empty one is small.
     last: int = -1
-    """That of its last event, which may be gone."""
+    """The number of its last event, which may be gone."""
     events: list[Event] = field(default_factory=list[Event])
     ended: bool = False
     followers: frozenset[str] = frozenset()
@@ -233,7 +232,7 @@ class MemoryEvents:
     ) -> Appended:
         if key in self._ended:
             return Appended(False, 0, True, frozenset())
-        kept = self._opened(key, stream)
+        kept = self._open_stream(key, stream)
         follows = number == kept.last + 1 or (kept.last < 0 and number == 1)
         accepted = follows and not kept.ended
         if accepted:
@@ -270,7 +269,7 @@ class MemoryEvents:
                 if not self._orders[listed]:
                     del self._orders[listed]
             if kept.ended:
-                # Nobody needs to know any more where it would go on.
+                # Its last number is not needed any more.
                 self._sessions.get(place[0], {}).pop(place[1], None)
         return size
 
@@ -285,7 +284,7 @@ class MemoryEvents:
         return Events([event for event in kept.events if event.number > after], kept.ended)
 
     async def follow(self, key: str, stream: str, worker: str) -> None:
-        self._opened(key, stream).followers |= {worker}
+        self._open_stream(key, stream).followers |= {worker}
 
     async def unfollow(self, key: str, stream: str, worker: str) -> None:
         streams = self._sessions.get(key, {})
@@ -296,14 +295,14 @@ class MemoryEvents:
             if not streams:
                 del self._sessions[key]
 
-    def _opened(self, key: str, stream: str) -> _Stream:
+    def _open_stream(self, key: str, stream: str) -> _Stream:
         streams = self._sessions.setdefault(key, {})
         if stream not in streams:
             streams[stream] = _Stream()
         return streams[stream]
 
     def forget(self, key: str, *, ended: bool = False) -> None:
-        """Delete all streams of a session; if it was `ended`, there will be none again."""
+        """Delete all streams of a session; if it `ended`, new ones are refused."""
         for stream, kept in self._sessions.pop(key, {}).items():
             self._drop((key, stream), kept, len(kept.events))
         self._owners.pop(key, None)

@@ -9,12 +9,12 @@ from typing import Final
 from ..core.clocks import steady_time
 from .engine import StoredTask
 
-# How many ends of records that are gone may be left.
+# The most outdated entries of `_ends` beyond twice the records.
 _SPARE_ENDS: Final = 100
 
 
 @dataclass(slots=True)
-class _Kept:
+class _Record:
     record: bytes
     version: int
     owner: str
@@ -27,9 +27,9 @@ class MemoryTaskStore:
 
     def __init__(self, clock: Callable[[], float] = steady_time) -> None:
         self.clock: Final = clock
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _Record] = {}
         self._owned: dict[str, dict[str, None]] = {}
-        # When records lapse, the first one first; some may be kept for longer by now.
+        # When records lapse, the first one first; entries may be outdated.
         self._ends: list[tuple[float, str]] = []
 
     async def create(
@@ -48,13 +48,13 @@ class MemoryTaskStore:
             return known.version == 1 and known.record == record
         if len(self._owned.get(owner, ())) >= most:
             return False
-        self._write(key, _Kept(record, 1, owner, _end(ends_at), self._due(lease)))
+        self._write(key, _Record(record, 1, owner, _end(ends_at), self._due(lease)))
         self._owned.setdefault(owner, {})[key] = None
         return True
 
     async def get(self, key: str) -> StoredTask | None:
         self._expire()
-        return self._stored(key)
+        return self._find_stored(key)
 
     async def versions(self, keys: Collection[str]) -> Mapping[str, int]:
         self._expire()
@@ -67,7 +67,7 @@ class MemoryTaskStore:
         kept = self._kept.get(key)
         if kept is None or kept.version != version:
             return False
-        self._write(key, _Kept(record, version + 1, kept.owner, _end(ends_at), self._due(lease)))
+        self._write(key, _Record(record, version + 1, kept.owner, _end(ends_at), self._due(lease)))
         return True
 
     async def renew(self, keys: Collection[str], lease: float) -> None:
@@ -80,16 +80,16 @@ class MemoryTaskStore:
         if key in self._kept:
             self._remove(key)
         if len(self._ends) > 2 * len(self._kept) + _SPARE_ENDS:
-            # Most of what is deleted, such as turns, would have ended much later.
+            # Most deleted records, such as turns, would have ended much later.
             self._ends = [
-                (one.ends_at, key) for key, one in self._kept.items() if one.ends_at < inf
+                (record.ends_at, key) for key, record in self._kept.items() if record.ends_at < inf
             ]
             heapify(self._ends)
 
     async def page(self, owner: str, after: str, size: int) -> Sequence[StoredTask]:
         self._expire()
         keys = sorted(key for key in self._owned.get(owner, ()) if key > after)
-        return [one for key in keys[:size] if (one := self._stored(key)) is not None]
+        return [one for key in keys[:size] if (one := self._find_stored(key)) is not None]
 
     async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
         self._expire()
@@ -97,9 +97,9 @@ class MemoryTaskStore:
         due = sorted((kept.due, key) for key, kept in self._kept.items() if kept.due <= now)
         keys = [key for _, key in due[:most]]
         await self.renew(keys, lease)
-        return [one for key in keys if (one := self._stored(key)) is not None]
+        return [one for key in keys if (one := self._find_stored(key)) is not None]
 
-    def _stored(self, key: str) -> StoredTask | None:
+    def _find_stored(self, key: str) -> StoredTask | None:
         kept = self._kept.get(key)
         if kept is None:
             return None
@@ -108,7 +108,7 @@ class MemoryTaskStore:
     def _due(self, lease: float | None) -> float:
         return inf if lease is None else self.clock() + lease
 
-    def _write(self, key: str, kept: _Kept) -> None:
+    def _write(self, key: str, kept: _Record) -> None:
         before = self._kept.get(key)
         self._kept[key] = kept
         if kept.ends_at < inf and (before is None or before.ends_at != kept.ends_at):

@@ -1,11 +1,11 @@
 """A store of tasks in a folder, for the processes of one machine; tasks outlive all of them.
 
     lock                one process writes at a time
-    tasks/KEY           a task: a line of JSON with what the store has to know, and the record
+    tasks/KEY           a task: a line of JSON with the data of the store, and the record
     owners/OWNER/KEY    an empty file: this owner has a task of that key, or had one
 
-Names are hexadecimal, since a file system may ignore case. The time of the last change of a task's
-file is when its lease or the task itself lapses. So renewing a lease writes no file.
+Names are hexadecimal, since a file system may ignore case. A task file's modification time is when
+its lease or the task itself lapses. So renewing a lease writes no file.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from pathlib import Path
 from time import time
 from typing import Final, NamedTuple, ParamSpec, TypeVar
 
-from ..core.files import FOLDER_MODE, locked, replace_file
+from ..core.files import FOLDER_MODE, hold_lock, replace_file
 from ..core.json import is_object, json_text, read_json
 from .engine import EngineUnavailable, StoredTask
 
@@ -27,7 +27,7 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 
-class _Kept(NamedTuple):
+class _Record(NamedTuple):
     key: str
     owner: str
     version: int
@@ -36,19 +36,18 @@ class _Kept(NamedTuple):
     record: bytes
 
     def due(self, now: float, lease: float | None) -> float:
-        """Return when something has to be done with it."""
         times = [_NEVER if self.ends_at is None else self.ends_at]
         if self.leased and lease is not None:
             times.append(now + lease)
-        # No file system has to know times before its epoch.
+        # File systems need not support times before their epoch.
         return max(min(times), 0.0)
 
 
 class FileTaskStore:
-    """Tasks in a folder, which only its user can read; `clock` gives seconds since the epoch.
+    """Tasks in a folder that only its user can read; `clock` gives seconds since the epoch.
 
-    It may be used by all processes of a machine; that a network shares the folder is not enough.
-    Methods raise `EngineUnavailable` where the file system fails.
+    All processes of one machine may use it, but not those of several machines over a network.
+    Methods raise `EngineUnavailable` if the file system fails.
     """
 
     def __init__(self, folder: str | os.PathLike[str], clock: Callable[[], float] = time) -> None:
@@ -68,7 +67,7 @@ class FileTaskStore:
         lease: float | None,
         most: int,
     ) -> bool:
-        kept = _Kept(key, owner, 1, ends_at, lease is not None, record)
+        kept = _Record(key, owner, 1, ends_at, lease is not None, record)
         return await self._changing(self._create, kept, lease, most)
 
     async def get(self, key: str) -> StoredTask | None:
@@ -80,7 +79,7 @@ class FileTaskStore:
     async def replace(
         self, key: str, record: bytes, *, version: int, ends_at: float | None, lease: float | None
     ) -> bool:
-        new = _Kept(key, "", version, ends_at, lease is not None, record)
+        new = _Record(key, "", version, ends_at, lease is not None, record)
         return await self._changing(self._replace, new, lease)
 
     async def renew(self, keys: Collection[str], lease: float) -> None:
@@ -99,7 +98,7 @@ class FileTaskStore:
         def change() -> _T:
             for folder in (self._folder, self._tasks, self._folder / "owners"):
                 folder.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-            with locked(self._folder / "lock"):
+            with hold_lock(self._folder / "lock"):
                 return work(*given, **named)
 
         return await _in_thread(change)
@@ -111,20 +110,20 @@ class FileTaskStore:
     def _file(self, key: str) -> Path:
         return self._tasks / _name(key)
 
-    def _owned(self, owner: str) -> Path:
+    def _owner_folder(self, owner: str) -> Path:
         return self._folder / "owners" / f"of-{_name(owner)}"
 
-    # What follows is done in threads; what writes, under the lock.
+    # The following run in threads; those that write hold the lock.
 
-    def _create(self, kept: _Kept, lease: float | None, most: int) -> bool:
+    def _create(self, kept: _Record, lease: float | None, most: int) -> bool:
         known = self._live(kept.key)
         if known is not None:
             return known.version == 1 and known.record == kept.record
-        owned = self._owned(kept.owner)
+        owned = self._owner_folder(kept.owner)
         owned.mkdir(mode=FOLDER_MODE, exist_ok=True)
         if len(os.listdir(owned)) >= most and self._still_owned(owned) >= most:
             return False
-        # If this process is killed in between, the name stands for no task, and goes some time.
+        # If this process is killed in between, the name has no task, and is removed later.
         (owned / _name(kept.key)).touch(mode=0o600)
         self._write(kept, lease)
         return True
@@ -144,7 +143,7 @@ class FileTaskStore:
     def _versions(self, keys: list[str]) -> dict[str, int]:
         return {key: kept.version for key in keys if (kept := self._live(key)) is not None}
 
-    def _replace(self, new: _Kept, lease: float | None) -> bool:
+    def _replace(self, new: _Record, lease: float | None) -> bool:
         kept = self._live(new.key)
         if kept is None or kept.version != new.version:
             return False
@@ -157,7 +156,7 @@ class FileTaskStore:
             if kept is not None and kept.leased:
                 self._set_due(kept, lease)
 
-    def _set_due(self, kept: _Kept, lease: float | None) -> None:
+    def _set_due(self, kept: _Record, lease: float | None) -> None:
         due = kept.due(self._clock(), lease)
         os.utime(self._file(kept.key), (due, due))
 
@@ -165,15 +164,15 @@ class FileTaskStore:
         kept = _read(self._file(key))
         self._file(key).unlink(missing_ok=True)
         if kept is not None:
-            owned = self._owned(kept.owner)
+            owned = self._owner_folder(kept.owner)
             (owned / _name(key)).unlink(missing_ok=True)
-            # It stays as long as there are others in it.
+            # It stays as long as it has other entries.
             with suppress(OSError):
                 owned.rmdir()
 
     def _page(self, owner: str, after: str, size: int) -> list[StoredTask]:
         try:
-            names = sorted(os.listdir(self._owned(owner)))
+            names = sorted(os.listdir(self._owner_folder(owner)))
         except FileNotFoundError:
             return []
         found = list[StoredTask]()
@@ -191,7 +190,7 @@ class FileTaskStore:
             if kept is None:
                 self._delete(key)
             elif not kept.leased:
-                # Somebody else has changed its time.
+                # Its time was changed from outside.
                 self._set_due(kept, None)
             elif len(found) < most:
                 self._renew([key], lease)
@@ -203,18 +202,18 @@ class FileTaskStore:
         with os.scandir(self._tasks) as entries:
             for entry in entries:
                 if entry.name.startswith("."):
-                    # Its writer was killed: whoever writes has the lock.
+                    # Its writer was killed: every writer holds the lock.
                     os.unlink(entry.path)
                 elif (modified := entry.stat().st_mtime) <= now:
                     due.append((modified, _key(entry.name)))
         return [key for _, key in sorted(due)]
 
-    def _live(self, key: str) -> _Kept | None:
+    def _live(self, key: str) -> _Record | None:
         kept = _read(self._file(key))
         ends_at = None if kept is None else kept.ends_at
         return None if ends_at is not None and ends_at <= self._clock() else kept
 
-    def _write(self, kept: _Kept, lease: float | None) -> None:
+    def _write(self, kept: _Record, lease: float | None) -> None:
         head = {"key": kept.key, "owner": kept.owner, "version": kept.version}
         head |= {"ends_at": kept.ends_at, "leased": kept.leased}
         content = json_text(head) + b"\n" + kept.record
@@ -225,8 +224,8 @@ async def _in_thread(work: Callable[_P, _T], *given: _P.args, **named: _P.kwargs
     try:
         return await asyncio.to_thread(work, *given, **named)
     except OSError as error:
-        # The path is no secret, but what is in the way may be nobody's business.
-        raise EngineUnavailable(f"the folder of tasks fails: {error.strerror}") from error
+        # The path is no secret, but the obstacle may be private.
+        raise EngineUnavailable(f"the folder of tasks cannot be used: {error.strerror}") from error
 
 
 def _name(key: str) -> str:
@@ -237,12 +236,12 @@ def _key(name: str) -> str:
     return bytes.fromhex(name).decode()
 
 
-def _read(path: Path) -> _Kept | None:
+def _read(path: Path) -> _Record | None:
     try:
         head, _, record = path.read_bytes().partition(b"\n")
         known = read_json(head)
     except (FileNotFoundError, ValueError):
         return None
-    if not is_object(known) or known.keys() != {*_Kept._fields} - {"record"}:
+    if not is_object(known) or known.keys() != {*_Record._fields} - {"record"}:
         return None
-    return _Kept(**known, record=record)
+    return _Record(**known, record=record)

@@ -1,1 +1,1 @@
-"""Servers made of typed functions: the decorators `@tool`, `@resource` and `@prompt`, and more."""
+"""Servers of typed functions: the decorators `@tool`, `@resource` and `@prompt`, and more."""

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Unpack, cast, overload
 from ..core.models.base import WireModel
 from ..server.base import package_of
 from .decorators import FunctionT, PromptOptions, ResourceOptions, ToolOptions
-from .items import known_members
+from .items import filter_members
 from .server import Toolkit
 
 
@@ -34,10 +34,10 @@ class AppBase(Toolkit):
         website_url: str | None = None,
         lifespan: Callable[[Any], AbstractAsyncContextManager[Any]] | None = None,
     ) -> None:
-        """Name the server; what its revision has no member for is left out.
+        """Name the server; members unknown to its revision are left out.
 
-        `lifespan` is called with this server, and entered before it serves; its value is the
-        `state` of sessions. Raise `TypeError` for one that is no context manager.
+        `lifespan` is called with this server and entered before it serves; its value is the `state`
+        of sessions. Raise `TypeError` if it is not a context manager.
         """
         members = {
             "name": name,
@@ -46,8 +46,7 @@ class AppBase(Toolkit):
             "icons": None if icons is None else [icon.to_wire() for icon in icons],
             "websiteUrl": website_url,
         }
-        info = self.IMPLEMENTATION.from_wire(known_members(self.IMPLEMENTATION, members))
-        # The generated class says of which types they are.
+        info = self.IMPLEMENTATION.from_wire(filter_members(self.IMPLEMENTATION, members))
         vars(self).update(info=info, instructions=instructions)
         if lifespan is not None:
             from ..server.lifespan import check_lifespan
@@ -61,7 +60,7 @@ class AppBase(Toolkit):
     def tool(self, /, **options: Unpack[ToolOptions]) -> Callable[[FunctionT], FunctionT]: ...
     def tool(self, function: Any = None, /, **options: Any) -> Any:
         """Add a function as a tool, as the decorator `tool` and `add_tool` do."""
-        return _added(self, "tools", function, options)
+        return _add_function(self, "tools", function, options)
 
     def resource(
         self, uri: str, /, **options: Unpack[ResourceOptions]
@@ -71,7 +70,7 @@ class AppBase(Toolkit):
         if not isinstance(uri, str):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError('@app.resource needs a URI: @app.resource("scheme://…")')
         given = {"uri": uri, **options}
-        return cast(Callable[[FunctionT], FunctionT], _added(self, "resources", None, given))
+        return cast(Callable[[FunctionT], FunctionT], _add_function(self, "resources", None, given))
 
     @overload
     def prompt(self, function: FunctionT, /) -> FunctionT: ...
@@ -79,10 +78,10 @@ class AppBase(Toolkit):
     def prompt(self, /, **options: Unpack[PromptOptions]) -> Callable[[FunctionT], FunctionT]: ...
     def prompt(self, function: Any = None, /, **options: Any) -> Any:
         """Add a function as a prompt; see `tool`."""
-        return _added(self, "prompts", function, options)
+        return _add_function(self, "prompts", function, options)
 
 
-def _added(app: AppBase, kind: str, function: Any, options: Mapping[str, Any]) -> Any:
+def _add_function(app: AppBase, kind: str, function: Any, options: Mapping[str, Any]) -> Any:
     def add(function: Any) -> Any:
         if not callable(function):
             advice = "takes one function; pass everything else by name: name=…"
@@ -104,7 +103,8 @@ def add_route(app: AppBase, path: str, endpoint: Any, options: Mapping[str, Any]
 
 
 def run(app: AppBase, transport: str, options: Mapping[str, Any]) -> None:
-    """Run an app; raise `ValueError` for an unknown transport."""
     if transport not in ("stdio", "http"):
-        raise ValueError(f'there is app.run("stdio") and app.run("http"), but not {transport!r}')
+        raise ValueError(
+            f'unknown transport {transport!r}: use app.run("stdio") or app.run("http")'
+        )
     getattr(package_of(type(app)), f"run_{transport}")(app, **options)

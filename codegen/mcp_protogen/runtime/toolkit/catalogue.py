@@ -1,6 +1,6 @@
-"""What a server of a toolkit has on offer: its own items, and those of the servers in it.
+"""The catalogue of a toolkit server: its own items, and those of mounted servers.
 
-What a class defines is built once for all instances, and copied for one that changes.
+A class's items are built once for all instances, and copied for an instance that changes them.
 """
 
 from collections.abc import Generator, Iterator, Mapping
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..rules.handlers import Handlers
 from .decorators import Mark, Marked, function_of, marks_of
-from .functions import check_shape, named
+from .functions import check_shape, function_name
 from .items import COMPLETE, Item, Tool, check_name, is_private, name_of, tool_name
 from .revision_models import LISTS, RevisionModels, revision_models
 
@@ -23,7 +23,7 @@ SUBSCRIPTIONS: Final = ("resources/subscribe", "resources/unsubscribe")
 
 _READS_MARKS: Final = "__mcp_reads_marks__"
 
-# Changes are seldom, and one may concern several servers.
+# One lock, because changes are rare, and one may concern several servers.
 LOCK: Final = Lock()
 
 
@@ -36,11 +36,11 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 Lists: TypeAlias = dict[str, dict[str, Any]]
-"""What a server offers: the items of each list by name or URI, in the order of registration."""
+"""The items of each list by name or URI, in the order of registration."""
 
 
 class Catalogue:
-    """The items of one server, the servers that are mounted in it, and who sees what."""
+    """The items of one server, its mounted servers, and the visibility of items."""
 
     def __init__(self, owner: Handlers, registered: Lists) -> None:
         self.owner: Final = owner
@@ -50,16 +50,15 @@ class Catalogue:
         self.mounted_in: tuple[Catalogue, ...] = ()
         self.visibility: Visibility | None = None
         self.is_served = False
-        """Whether clients know what is on offer."""
+        """Whether clients may have read the lists."""
         self.lists = registered
-        """The items that every client sees."""
-        self.show()
+        self.update_visible()
         self._lock = Lock()
 
     @contextmanager
     def changing(self) -> Generator[Lists, None, None]:
-        """Change a copy of its lists, and take it if that is right; raise `ValueError`."""
-        # Registering may take long, or import modules: other servers do not wait for it.
+        """Yield a copy of the lists to change, and keep it if valid; raise `ValueError`."""
+        # A lock of this server: registering may take long, or import modules.
         with self._lock:
             before = self.registered
             lists = {field: dict(items) for field, items in before.items()}
@@ -73,13 +72,13 @@ class Catalogue:
                 except ValueError:
                     self.registered = before
                     raise
-                self.show()
+                self.update_visible()
 
-    def show(self) -> None:
-        """Find out what is there for everybody, after a change."""
+    def update_visible(self) -> None:
+        """Find the items that are visible to all clients, after a change."""
         registered = self.registered
-        every = (item for items in registered.values() for item in items.values())
-        self._has_scopes = any(item.scopes for item in every)
+        all_items = (item for items in registered.values() for item in items.values())
+        self._has_scopes = any(item.scopes for item in all_items)
         lists = {
             field: {key: item for key, item in items.items() if self._is_fixed(item)}
             for field, items in registered.items()
@@ -87,7 +86,7 @@ class Catalogue:
         if all(len(lists[field]) == len(registered[field]) for field in LISTS):
             self.lists = registered
         else:
-            # A URI may belong to several resources: the first one that a client may see answers.
+            # A URI may belong to several resources: the first visible one answers.
             self.lists = lists | {field: {} for field in FIELDS["resources"]}
 
     def switches(self) -> "Visibility":
@@ -99,7 +98,9 @@ class Catalogue:
 
     def _is_fixed(self, item: Item) -> bool:
         return (
-            item.enabled is True if self.visibility is None else bool(self.visibility.fixed(item))
+            item.enabled is True
+            if self.visibility is None
+            else bool(self.visibility.is_enabled_for_all(item))
         )
 
     @property
@@ -107,22 +108,22 @@ class Catalogue:
         return self._has_scopes or any(mount.wants_scopes for mount in self.mounts)
 
     def names(self, field: str) -> dict[str, str]:
-        """Return the names or URIs, each with the name of its server; raise `ValueError`."""
-        found = dict.fromkeys(self.registered[field], name_of(self.owner))
+        """Return the server of each name or URI; raise `ValueError` if two have the same."""
+        owners = dict.fromkeys(self.registered[field], name_of(self.owner))
         for mount in self.mounts:
-            for key, whose in mount.names(field).items():
-                if key in found:
+            for key, server in mount.names(field).items():
+                if key in owners:
                     what = field.removesuffix("s").replace("_", " ")
-                    both = f"that of {found[key]} and that of {whose}"
+                    both = f"that of {owners[key]} and that of {server}"
                     advice = "mount one of them under another prefix"
-                    raise ValueError(f"the {what} {key} would be there twice, {both}: {advice}")
+                    raise ValueError(f"two servers have the {what} {key}, {both}: {advice}")
                 if field == "tools":
                     check_name(key)
-                found[key] = whose
-        return found
+                owners[key] = server
+        return owners
 
     def check_names(self) -> None:
-        """Raise `ValueError` if a name is there twice, here or above."""
+        """Raise `ValueError` if a name occurs twice, here or above."""
         for field in LISTS if self.mounts or self.mounted_in else ():
             for root in self._roots():
                 root.names(field)
@@ -134,40 +135,42 @@ class Catalogue:
             yield from above._roots()
 
     def check_offered(self) -> None:
-        """Raise `ValueError` if an item needs a resource that is not there."""
+        """Raise `ValueError` if an item needs a missing resource."""
         for items in self.registered.values():
             for item in items.values():
                 item.check_offered(self.owns)
 
-    def own(self, method: str, kind: str, key: str) -> Iterator[Item]:
-        """Yield the items of its own that a request may be about."""
+    def own_items(self, method: str, kind: str, key: str) -> Iterator[Item]:
+        """Yield the server's own items that a request may be about."""
         fixed, *patterns = (self.registered[field] for field in FIELDS[kind])
         if key in fixed:
             yield fixed[key]
         for templates in patterns:
-            # A completion names the template, and a request to read a URI of it.
+            # A completion names the template, and a read request one of its URIs.
             if method == COMPLETE and key in templates:
                 yield templates[key]
             elif method != COMPLETE:
-                yield from (one for one in templates.values() if one.values(key) is not None)
+                yield from (
+                    template for template in templates.values() if template.values(key) is not None
+                )
 
-    def offers(self, field: str) -> bool:
-        return bool(self.registered[field]) or any(mount.offers(field) for mount in self.mounts)
+    def has_items(self, field: str) -> bool:
+        return bool(self.registered[field]) or any(mount.has_items(field) for mount in self.mounts)
 
-    def completes(self) -> bool:
+    def has_completions(self) -> bool:
         lists = self.registered
         completing = (*lists["prompts"].values(), *lists["resource_templates"].values())
         return any(item.completers for item in completing) or any(
-            mount.completes() for mount in self.mounts
+            mount.has_completions() for mount in self.mounts
         )
 
     def owns(self, uri: str) -> bool:
         if self.is_open("resources"):
             return is_private(uri)
-        if any(self.own("resources/read", "resources", uri)):
+        if any(self.own_items("resources/read", "resources", uri)):
             return True
-        inner = ((mount, mount.prefix.own("resources", uri)) for mount in self.mounts)
-        return any(own is not None and mount.owns(own) for mount, own in inner)
+        uris = ((mount, mount.prefix.own("resources", uri)) for mount in self.mounts)
+        return any(own is not None and mount.owns(own) for mount, own in uris)
 
     def makes_tasks(self) -> bool:
         return any(tool.task for tool in self.registered["tools"].values())
@@ -176,13 +179,13 @@ class Catalogue:
         return self.makes_tasks() or any(mount.has_tasks() for mount in self.mounts)
 
     def is_open(self, kind: str) -> bool:
-        """Return whether handlers of the user's class may know further items."""
-        users = self.owner.REQUESTS.keys() - self.plain() - {*SUBSCRIPTIONS}
+        """Return whether handlers of the user's class may have further items."""
+        users = self.owner.REQUESTS.keys() - self.toolkit_methods() - {*SUBSCRIPTIONS}
         return any(method.startswith(f"{kind}/") for method in users)
 
-    def plain(self) -> frozenset[str]:
-        """Return the methods that the toolkit handles, and not the user."""
-        toolkit = next(one for one in type(self.owner).__mro__ if vars(one).get(_READS_MARKS))
+    def toolkit_methods(self) -> frozenset[str]:
+        """Return the methods that the toolkit handles rather than the user."""
+        toolkit = next(base for base in type(self.owner).__mro__ if vars(base).get(_READS_MARKS))
         return frozenset(
             method
             for method, (_, name) in self.owner.REQUESTS.items()
@@ -191,8 +194,8 @@ class Catalogue:
 
 
 def catalogue_of(server: Any) -> Catalogue:
-    found: Catalogue = server.__mcp_runtime__.catalogue
-    return found
+    catalogue: Catalogue = server.__mcp_runtime__.catalogue
+    return catalogue
 
 
 def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
@@ -200,7 +203,7 @@ def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
     items = lists[item.field]
     if item.key in items:
         what = item.field.removesuffix("s").replace("_", " ")
-        where, advice = named(marked.function), "give one of them another"
+        where, advice = function_name(marked.function), "give one of them another"
         wanted = f"{advice} {'URI' if item.field.startswith('resource') else 'name: name=…'}"
         raise ValueError(f"{where}: there is already a {what} {item.key}: {wanted}")
     items[item.key] = item
@@ -209,35 +212,35 @@ def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
 def _item(marked: Marked, models: RevisionModels) -> Item:
     kind = marked.mark.kind
     if models.ui is not None and models.ui.concerns(marked):
-        made: Item = models.ui.MAKERS[kind](marked, models)
-        return made
+        item: Item = models.ui.MAKERS[kind](marked, models)
+        return item
     if "ui" in marked.mark.options:
         advice = "generate the package with --extension apps, and write AppsServer before Toolkit"
         wrong = "ui=… needs a server with the extension apps"
-        raise TypeError(f"{named(marked.function)}: {wrong}: {advice}")
+        raise TypeError(f"{function_name(marked.function)}: {wrong}: {advice}")
     if kind == "tools":
         return Tool(marked, models)
-    from .completed_items import Prompt, Resource
+    from .prompts_and_resources import Prompt, Resource
 
     return (Prompt if kind == "prompts" else Resource)(marked, models)
 
 
-def marked_in(cls: type[Any]) -> Iterator[Marked]:
-    """Yield the decorated functions of a class; None in place of one removes it."""
+def decorated_functions(cls: type[Any]) -> Iterator[Marked]:
+    """Yield the decorated functions of a class; a subclass removes one by setting it to None."""
     marks: dict[str, tuple[Mark, ...]] = {}
     for base in reversed(cls.__mro__):
         for attribute, value in base.__dict__.items():
             marks[attribute] = marks_of(value) or marks.get(attribute, ())
     for attribute, listed in marks.items():
-        found = getattr_static(cls, attribute, None) if listed else None
-        if found is not None:
-            yield from (Marked(function_of(found), mark, cls, attribute) for mark in listed)
+        value = getattr_static(cls, attribute, None) if listed else None
+        if value is not None:
+            yield from (Marked(function_of(value), mark, cls, attribute) for mark in listed)
 
 
-def check(marked: Marked) -> None:
-    """Raise `TypeError` or `ValueError` for a mark that cannot be right, whatever the types."""
+def check_mark(marked: Marked) -> None:
+    """Raise `TypeError` or `ValueError` for a mark that is invalid, whatever its types are."""
     function, mark, _, attribute = marked
-    where = named(function)
+    where = function_name(function)
     if not isroutine(function):
         if attribute:
             raise TypeError(f"{attribute}: {where} has a decorator, but is not a function")
@@ -253,7 +256,7 @@ def check(marked: Marked) -> None:
 
             uri: str = mark.options["uri"]
             for variable in UriTemplate.parse(uri).names:
-                # Further parameters may be there: one of them may take the request context.
+                # Further parameters are allowed: one may take the session.
                 if variable not in names:
                     wrong = f"{uri} has {{{variable}}}, which is not a parameter"
                     raise TypeError(f"{where}: {wrong}: add {variable}: str")

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final, Literal, get_args, get_origin
 
 from .decorators import Completions, function_of
-from .functions import Parameter, arms, named
+from .functions import Parameter, function_name, union_types
 
 # The most values of one result ("Completion Results").
 _MOST: Final = 100
@@ -18,7 +18,9 @@ class Completer:
 
     def __init__(self, given: Any, cls: type[Any] | None = None) -> None:
         bases: tuple[type[Any], ...] = () if cls is None else cls.__mro__
-        names = (name for base in bases for name, one in vars(base).items() if one is given)
+        names = (
+            name for base in bases for name, attribute in vars(base).items() if attribute is given
+        )
         self._attribute = next(names, "")
         self._given = getattr_static(cls, self._attribute) if self._attribute else given
         function = function_of(self._given)
@@ -42,7 +44,7 @@ def _takes_context(function: Callable[..., Any], bound: bool) -> bool:
     count = len(signature(function).parameters) - bound
     if count not in (1, 2):
         expected = "the text so far, and optionally the other arguments"
-        raise TypeError(f"{named(function)}: a function for completions takes {expected}")
+        raise TypeError(f"{function_name(function)}: a completion function must take {expected}")
     return count == 2
 
 
@@ -50,8 +52,8 @@ def _cut(found: Iterable[Any]) -> dict[str, Any]:
     if isinstance(found, str):
         # A text is iterable too, but its letters are not suggestions.
         found = [found]
-    # There may be very many, and a generator cannot be counted.
-    values = [_text(one) for one in islice(found, _MOST + 1)]
+    # There may be very many, and a generator has no length.
+    values = [_text(suggestion) for suggestion in islice(found, _MOST + 1)]
     total = len(found) if isinstance(found, Sized) else None
     more = len(values) > _MOST
     total = len(values) if total is None and not more else total
@@ -65,27 +67,28 @@ def completers(
     cls: type[Any] | None,
 ) -> Mapping[str, Completer]:
     found: dict[str, Completer] = {}
-    for wire, one in parameters.items():
-        # The values that the type names.
-        texts = [text for arm in arms(one.annotation) for text in _texts(arm)]
+    for wire, parameter in parameters.items():
+        texts = [text for arm in union_types(parameter.annotation) for text in _texts(arm)]
         if texts:
             found[wire] = Completer(texts)
-    by_name = {one.name: wire for wire, one in parameters.items()}
+    by_name = {parameter.name: wire for wire, parameter in parameters.items()}
     for name, source in (given or {}).items():
         if name not in by_name:
             raise TypeError(f"{where}: completions for {name}, which is not one of its parameters")
         if isinstance(source, str):
             advice = "give a list or a function"
-            raise TypeError(f"{where}: completions for {name} are one text: {advice}")
+            raise TypeError(
+                f"{where}: completions for {name} must not be a single string: {advice}"
+            )
         found[by_name[name]] = Completer(source, cls)
     return found
 
 
 def _texts(arm: Any) -> list[str]:
     if get_origin(arm) is Literal:
-        return [_text(one) for one in get_args(arm) if one is not None]
+        return [_text(value) for value in get_args(arm) if value is not None]
     if isinstance(arm, type) and issubclass(arm, Enum):
-        return [_text(one) for one in arm]
+        return [_text(member) for member in arm]
     return ["true", "false"] if arm is bool else []
 
 

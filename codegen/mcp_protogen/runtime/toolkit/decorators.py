@@ -1,6 +1,6 @@
 """The decorators, which mark a function and return it unchanged.
 
-A function can be decorated before there is a server, and more than once.
+A function can be decorated more than once, and before any server exists.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
@@ -28,13 +28,13 @@ FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 Enabled: TypeAlias = bool | Callable[[Any], bool | Awaitable[bool]]
 """Whether an item is enabled, or a function of the session that decides it."""
 
-# Two separate forms, or type checkers would not infer the parameters of a lambda.
+# Separate, or type checkers would not infer the parameters of a lambda.
 _Function: TypeAlias = Callable[[str], object] | Callable[[str, Any], object]
 _Method: TypeAlias = Callable[[Any, str], object] | Callable[[Any, str, Any], object]
 Completions: TypeAlias = Mapping[str, _Function | _Method | Sequence[str]]
 """By parameter: the possible values, or a function that returns them for the text so far.
 
-It may be a method, and may take a second argument: the arguments that are already known.
+It may be a method, and may take a second argument: the other arguments known so far.
 """
 
 
@@ -49,9 +49,9 @@ class DecoratorOptions(TypedDict, total=False):
     enabled: Enabled
     """Whether it is offered, or a function of the session that decides it."""
     scopes: Collection[str]
-    """What the token of a request for it needs, over HTTP."""
+    """The scopes that the token of a request needs, over HTTP."""
     thread: bool
-    """Whether a plain function runs in a thread; false for one that never waits for anything."""
+    """Whether a plain function runs in a thread; set it to false if it never blocks."""
 
 
 class ToolOptions(DecoratorOptions, total=False):
@@ -60,22 +60,23 @@ class ToolOptions(DecoratorOptions, total=False):
     """A handwritten schema; the function then takes all arguments as one mapping."""
     output_schema: Mapping[str, Any]
     task: TaskChoice
-    """Whether a call may be worked on as a task: always if the client can have one, only then
-    ("required"), or from where the function awaits `session.become_task()` on ("deferred")."""
+    """Whether a call may become a task: if the client supports it (true), always ("required"), or
+    from the function's `await session.become_task()` on ("deferred").
+    """
     idempotent: bool
-    """Whether a task may be run again from its beginning if the worker that runs it is gone.
+    """Whether a task may run again from its beginning if its worker is lost.
 
-    The default is what `annotations` say (`idempotentHint`).
+    The default is `idempotentHint` of `annotations`.
     """
     immediate_response: str
-    """What a model may be told while a task works (2025-11-25, basic/utilities/tasks)."""
+    """A text for the model while a task works (2025-11-25, basic/utilities/tasks)."""
     ui: str | WireModel
     """The `ui://` URI of the resource that hosts show with its results, or a `McpUiToolMeta`.
 
-    That needs the extension apps, and its `AppsServer` among the bases of the server.
+    This needs the extension apps, and its `AppsServer` among the bases of the server.
     """
     structured: bool
-    """Whether results are structured, if the function's return annotation allows it."""
+    """Whether results are structured, if the return annotation allows it."""
 
 
 class PromptOptions(DecoratorOptions, total=False):
@@ -87,7 +88,7 @@ class ResourceOptions(DecoratorOptions, total=False):
     mime_type: str
     size: int
     ui: WireModel
-    """What a host has to know of a user interface, a `McpUiResourceMeta`; see that of tools."""
+    """Metadata of a user interface, a `McpUiResourceMeta`; see `ui` of tools."""
     completions: Completions
 
 
@@ -110,7 +111,6 @@ class Mark(NamedTuple):
 
 
 class Marked(NamedTuple):
-    """A decorated function, and the class and attribute that it was found in, if any."""
 
     function: Callable[..., Any]
     mark: Mark
@@ -128,7 +128,7 @@ def tool(function: FunctionT, /) -> FunctionT: ...
 @overload
 def tool(**options: Unpack[ToolOptions]) -> Callable[[FunctionT], FunctionT]: ...
 def tool(function: Any = None, /, **options: Unpack[ToolOptions]) -> Any:
-    """Mark a function as a tool: its parameters are the arguments, its docstring describes it."""
+    """Mark a function as a tool: parameters are arguments, the docstring describes it."""
     marked = _marking("tools", options)
     return marked if function is None else marked(function)
 
@@ -164,7 +164,7 @@ def new_mark(kind: str, options: Mapping[str, Any]) -> Mark:
 def _marking(kind: str, options: Mapping[str, Any]) -> Callable[[FunctionT], FunctionT]:
     mark = new_mark(kind, options)
 
-    def marked(function: FunctionT) -> FunctionT:
+    def mark_function(function: FunctionT) -> FunctionT:
         # A mark on a static or class method goes to the function inside, where it is found again.
         inner = getattr(function, "__func__", function)
         if not callable(inner):
@@ -173,11 +173,11 @@ def _marking(kind: str, options: Mapping[str, Any]) -> Callable[[FunctionT], Fun
         setattr(inner, MARKS, (mark, *_all_marks(inner)))
         return function
 
-    return marked
+    return mark_function
 
 
 def marks_of(value: object) -> tuple[Mark, ...]:
-    # Servers of other packages may offer the same function.
+    # Servers of other packages may have marked the same function.
     return tuple(mark for mark in _all_marks(value) if isinstance(mark, Mark))
 
 
@@ -188,6 +188,6 @@ def _all_marks(value: object) -> tuple[object, ...]:
 
 
 def function_of(value: Any) -> Any:
-    """Return the function inside a static or class method, or what is given."""
+    """Return the function inside a static or class method, or the value itself."""
     is_wrapped = isinstance(value, (staticmethod, classmethod))
     return cast(Any, value).__func__ if is_wrapped else value

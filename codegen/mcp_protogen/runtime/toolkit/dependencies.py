@@ -1,8 +1,8 @@
-"""Parameters that no client sets: functions give their values, anew for each call.
+"""Dependencies: parameters that functions fill anew for each call.
 
-In a call, each function runs once, after those that it needs itself; generators go on in the
-opposite order. What runs on the event loop comes first where it can, so that a plain tool and the
-plain functions that it needs have one thread for the whole call.
+In a call, each function runs once, after its own dependencies; generators continue in reverse
+order. Functions on the event loop run first if possible, so that a plain tool and its plain
+dependencies share one thread for the whole call.
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -14,8 +14,8 @@ from inspect import isasyncgenfunction, iscoroutinefunction, isgeneratorfunction
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 
-from .functions import Depends, Function, Signature, named, signature_of, split
-from .scopes import Scope, Step, Steps
+from .call_scope import CallScope, Step, Steps
+from .functions import Depends, Function, Signature, function_name, signature_of, split_dependencies
 
 _VARIADIC: Final = (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
 
@@ -24,27 +24,27 @@ _Run: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: bool) -> _Run:
-    """Return `run` with the parameters that functions fill; raise `TypeError` for a circle."""
+    """Return `run` with dependencies filled in; raise `TypeError` for a cycle."""
     found: dict[Function, Step] = {}
-    for one in filled.values():
-        _plan(one, found, ())
-    groups = [tuple(group) for _, group in groupby(_ordered(found), lambda step: step.threaded)]
+    for dependency in filled.values():
+        _plan(dependency, found, ())
+    groups = [tuple(group) for _, group in groupby(_order_steps(found), lambda step: step.threaded)]
     last: Steps = groups.pop() if threaded and groups[-1][0].threaded else ()
     late = {step.function for step in last}
-    names = {name: one.function for name, one in filled.items()}
-    later = {name: one for name, one in names.items() if one in late}
-    before = {name: one for name, one in names.items() if one not in late}
+    names = {name: dependency.function for name, dependency in filled.items()}
+    later = {name: function for name, function in names.items() if function in late}
+    before = {name: function for name, function in names.items() if function not in late}
 
     async def filling(
         server: Any, session: Any, given: Mapping[str, Any], _: object = None, /
     ) -> Any:
-        scope = Scope(server.__mcp_runtime__.threads, session)
+        scope = CallScope(server.__mcp_runtime__.threads, session)
         failed: BaseException | None = None
         result: Any = None
         try:
             for group in groups:
                 await scope.enter(group)
-            given = {**given, **{name: scope.values[one] for name, one in before.items()}}
+            given = {**given, **{name: scope.values[function] for name, function in before.items()}}
             around = partial(scope.around, last, later) if last else None
             result = await run(server, session, given, around)
         except BaseException as error:
@@ -55,13 +55,13 @@ def with_dependencies(run: _Run, filled: Mapping[str, Depends], *, threaded: boo
         try:
             raise failed
         finally:
-            del failed  # which holds on to this frame
+            del failed  # it keeps this frame alive
 
     return filling
 
 
-def _ordered(steps: Mapping[Function, Step]) -> list[Step]:
-    """Return the steps, each after what it needs, and those on the event loop early."""
+def _order_steps(steps: Mapping[Function, Step]) -> list[Step]:
+    """Return the steps, each after its dependencies, and those on the event loop early."""
     ordered: dict[Function, Step] = {}
 
     def place(step: Step) -> None:
@@ -83,23 +83,26 @@ async def _of_generator(function: Function, /, **given: Any) -> AsyncGenerator[A
 def _plan(one: Depends, steps: dict[Function, Step], above: tuple[Function, ...]) -> None:
     function = one.function
     if function in above:
-        circle = " → ".join(map(named, (*above[above.index(function) :], function)))
-        raise TypeError(f"Depends goes in a circle: {circle}")
+        circle = " → ".join(map(function_name, (*above[above.index(function) :], function)))
+        raise TypeError(f"Depends forms a cycle: {circle}")
     if not callable(function):
-        raise TypeError(f"Depends takes a function, but not {function!r}: Depends(open_db)")
+        raise TypeError(f"Depends needs a function, got {function!r}: write Depends(open_db)")
     threaded = _is_threaded(one)
     if function in steps:
         if steps[function].threaded is not threaded:
-            advice = "it runs once for each call, so say thread=… wherever it is named"
-            raise TypeError(f"Depends({named(function)}) is in a thread, and is not: {advice}")
+            advice = "it runs once for each call, so give thread=… at each use"
+            raise TypeError(
+                f"Depends({function_name(function)}) must not be both inside and outside a thread: "
+                f"{advice}"
+            )
         return
-    described, needs = split(_signature(function))
+    described, needs = split_dependencies(_signature(function))
     for needed in needs.values():
         _plan(needed, steps, (*above, function))
     for left in described.parameters:
         if left.required:
             advice = "annotate it with Depends(…) or the session, or give it a default"
-            raise TypeError(f"{described.where}: nothing fills the parameter {left.name}: {advice}")
+            raise TypeError(f"{described.where}: no value for the parameter {left.name}: {advice}")
     manager: Callable[..., Any] | None = None
     if isasyncgenfunction(function):
         manager = asynccontextmanager(function)
@@ -113,7 +116,7 @@ def _is_threaded(one: Depends) -> bool:
     function = one.function
     waits = iscoroutinefunction(unwrap(function)) or isasyncgenfunction(function)
     if waits and one.thread:
-        raise TypeError(f"{named(function)}: a coroutine function cannot run in a thread")
+        raise TypeError(f"{function_name(function)}: a coroutine function cannot run in a thread")
     return not waits if one.thread is None else one.thread
 
 
@@ -121,7 +124,9 @@ def _signature(function: Function) -> Signature:
     # The annotations of a class are those of its attributes.
     is_class = isinstance(function, type)
     target: Any = function.__init__ if is_class else function
-    found = replace(signature_of(target, method=is_class), where=named(function))
+    found = replace(signature_of(target, method=is_class), where=function_name(function))
     kinds = signature(target).parameters
-    parameters = [one for one in found.parameters if kinds[one.name].kind not in _VARIADIC]
+    parameters = [
+        parameter for parameter in found.parameters if kinds[parameter.name].kind not in _VARIADIC
+    ]
     return replace(found, parameters=tuple(parameters))

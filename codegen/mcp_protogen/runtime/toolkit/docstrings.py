@@ -1,4 +1,4 @@
-"""Docstrings: what they say of a function as a whole, and of each of its parameters.
+"""Docstrings: the descriptions of a function and of its parameters.
 
 Sections are those of Google (`Args:`), NumPy (`Parameters` above a line), Sphinx (`:param x:`).
 """
@@ -15,7 +15,7 @@ class Docstring(NamedTuple):
 
 
 _Found: TypeAlias = tuple[dict[str, str], int]
-"""What a section says, and the number of the line after it."""
+"""The texts of a section, and the number of the line after it."""
 
 _GOOGLE: Final = re.compile(
     r"(?:args|arguments|params|(?:other )?parameters|keyword arg(?:ument)?s):\s*", re.IGNORECASE
@@ -51,7 +51,7 @@ def _google(lines: list[str], at: int) -> _Found | None:
     if not _GOOGLE.fullmatch(lines[at]):
         return None
     end = _end(lines, at + 1, lambda line: not line[0].isspace())
-    # `cleandoc` keeps the first line where it is, which is empty here.
+    # `cleandoc` leaves the first line as it is, so that is empty here.
     entries = _entries(cleandoc("\n".join(["", *lines[at + 1 : end]])).splitlines(), _GOOGLE_ENTRY)
     return (entries, end) if entries else None
 

@@ -1,4 +1,4 @@
-"""How functions fail, and what clients are told of it."""
+"""Failures of functions, and the messages for clients."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from difflib import get_close_matches
@@ -9,9 +9,9 @@ from pydantic import ValidationError
 
 from ..core.errors import InvalidParams, Problem
 from ..core.json import json_text
+from ..core.json_pointers import ABSENT, steps_of, unescape_step, value_at
 from ..core.many_errors import first_problems, problems_within
 from ..core.options import MANY, count_values, has_long_paths
-from ..core.places import ABSENT, steps_of, unescaped, value_at
 from ..core.sendable import Unsendable
 from ..core.spec import Rules
 
@@ -22,10 +22,10 @@ _MOST: Final = 20
 
 
 class ToolError(Exception):
-    """A failure whose text becomes the result of the tool, so that the model knows of it.
+    """A failure whose text becomes the result of the tool, so that the model can react.
 
-    Of a prompt or a resource, which have no such results, it becomes the message of an error. The
-    text of any other exception goes to the log only, because it may hold secrets.
+    For a prompt or a resource, which have no such results, it becomes the message of an error. The
+    text of any other exception only goes to the log, because it may hold secrets.
     """
 
 
@@ -34,24 +34,23 @@ class ResourceNotFound(Exception):
 
 
 class UnfitResult(Exception):
-    """A return value that does not fit its schema or type."""
 
     def __init__(self, problems: Sequence[Problem]) -> None:
         super().__init__("; ".join(f"{at or '/'}: {text}" for at, text in problems))
 
 
 class NotJsonResult(UnfitResult):
-    """A return value with a number that JSON does not have; its text may be shown to clients."""
+    """A return value with a number that JSON lacks; its text may be shown to clients."""
 
 
 class BadArguments(Exception):
-    """Arguments that do not fit: the first problems, with a pointer and a message for each."""
+    """Invalid arguments: the first problems, with a pointer and a message for each."""
 
     def __init__(
         self, problems: Sequence[Problem], arguments: Any, names: Collection[str] = ()
     ) -> None:
         listed = [
-            f"{at or '/'}: {message}{_got(at, arguments)}{_meant(at, arguments, names)}"
+            f"{at or '/'}: {message}{_got(at, arguments)}{_suggest_name(at, arguments, names)}"
             for at, message in problems[:_MOST]
         ]
         if len(problems) > _MOST:
@@ -63,12 +62,12 @@ class BadArguments(Exception):
         return InvalidParams(f"Invalid arguments for {key}:\n{self}", self._problems)
 
 
-def _meant(pointer: str, arguments: Any, names: Collection[str]) -> str:
-    name = unescaped(pointer[1:])
+def _suggest_name(pointer: str, arguments: Any, names: Collection[str]) -> str:
+    name = unescape_step(pointer[1:])
     if "/" in pointer[1:] or name in names:
         return ""
-    # An argument that the client has given as well was not meant by this one.
-    return closest(name, [one for one in names if one not in arguments])
+    # An argument that the client also sent is not a misspelling.
+    return closest(name, [candidate for candidate in names if candidate not in arguments])
 
 
 def _got(pointer: str, arguments: Any) -> str:
@@ -84,9 +83,9 @@ def _got(pointer: str, arguments: Any) -> str:
 def refuse_large(
     arguments: Mapping[str, Any], validate: Callable[[Any], object], names: Collection[str]
 ) -> None:
-    """Raise `BadArguments` for what is too much to be right."""
+    """Raise `BadArguments` for arguments that are too large to be valid."""
     if has_long_paths(arguments):
-        raise BadArguments([Problem("", "The names around values are too long")], arguments)
+        raise BadArguments([Problem("", "The names of nested members are too long")], arguments)
     if count_values(arguments, MANY) > MANY:
         found = first_problems(arguments, validate, certain=True)
         if found:
@@ -101,8 +100,8 @@ def unfit(error: Exception, value: Any, validate: Callable[[Any], object]) -> Un
     return UnfitResult([Problem("", str(error))])
 
 
-def said_of(tool: str, error: Exception, rules: Rules) -> str:
-    """Return what a tool says of its failure, and log the rest; raise `InvalidParams`."""
+def explain_failure(tool: str, error: Exception, rules: Rules) -> str:
+    """Return the message for a failed tool, and log details; raise `InvalidParams`."""
     match error:
         case BadArguments():
             refusal = error.refusal(tool)
@@ -125,7 +124,7 @@ def said_of(tool: str, error: Exception, rules: Rules) -> str:
 
 
 def closest(name: str, names: Iterable[str], likeness: float = 0.6) -> str:
-    """Return a suggestion to put after a message about an unknown name, or nothing."""
+    """Return a suggestion to append to a message about an unknown name, or nothing."""
     # A client may send a name of any length, and comparing takes the product of both.
     near = get_close_matches(name, names, 1, likeness) if len(name) <= _LONGEST else []
     return f"; did you mean {near[0]}?" if near else ""

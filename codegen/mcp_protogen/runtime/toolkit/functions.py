@@ -1,8 +1,8 @@
-"""Functions as clients see them: their parameters, JSON Schemas and arguments.
+"""Functions as clients see them: parameters, JSON Schemas and arguments.
 
-Types are resolved late, when everything that annotations name is defined. Pydantic validates in its
-lax mode: it reads `"3"` as an int, because models often write numbers so. An unknown argument is
-refused, or nobody would notice a misspelt one.
+Types are resolved late, when all names in annotations are defined. Pydantic validates in lax mode,
+which reads `"3"` as an int: models often write numbers as text. Unknown arguments are errors, so
+that misspelt ones are noticed.
 """
 
 import inspect
@@ -39,14 +39,14 @@ _BY_NAME: Final = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD
 
 _CONFIG: Final = ConfigDict(extra="forbid", protected_namespaces=())
 _SCALARS: Final = frozenset((str, int, float, bool, NoneType))
-# What Pydantic raises for types that it does not support, and for constraints that it cannot apply.
+# Raised by Pydantic for unsupported types, and for constraints that do not apply.
 _NO_FORM: Final = (PydanticUserError, SchemaError, NameError, TypeError, ValueError)
 _DEFS: Final = "#/$defs/"
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter that a client sets; `wire` is its name on the wire."""
+    """One parameter set by clients; `wire` is its name on the wire."""
 
     name: str
     wire: str
@@ -73,43 +73,42 @@ class Signature:
     where: str
     parameters: tuple[Parameter, ...]
     sessions: tuple[str, ...]
-    """The parameters that take the request context."""
     returns: Any
     """The return annotation; `EMPTY` if there is none."""
     description: str | None
-    """The docstring, without what it says of parameters."""
+    """The docstring without its descriptions of parameters."""
 
 
 @dataclass(frozen=True, slots=True)
 class Depends:
     """A function that gives a parameter its value: `db: Annotated[Db, Depends(open_db)]`.
 
-    It may be a coroutine function or a generator, which goes on after the call, and have such
-    parameters itself, or one that takes the session.
+    It may be a coroutine function or a generator, which continues after the call, and may have
+    dependencies or take the session itself.
     """
 
     function: Function
     _: KW_ONLY
     thread: bool | None = None
-    """Whether it runs in a thread, as plain functions do; false for one that never waits."""
+    """Whether it runs in a thread, the default for plain functions; false if it never blocks."""
 
 
-def named(function: Function) -> str:
+def function_name(function: Function) -> str:
     if isinstance(function, partial):
-        return f"functools.partial of {named(function.func)}"
+        return f"functools.partial of {function_name(function.func)}"
     return getattr(function, "__qualname__", repr(function)).replace("<locals>.", "")
 
 
 def check_shape(function: Function, *, method: bool) -> list[str]:
-    """Return the names of the parameters; raise `TypeError` if a client cannot set one."""
-    where = named(function)
+    """Return the names of the parameters; raise `TypeError` if clients cannot set one."""
+    where = function_name(function)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise TypeError(f"{where} is a generator, but a client gets one result")
     names: list[str] = []
     for parameter in _parameters(function, method):
         reason = _UNFIT.get(parameter.kind)
         if reason is None and parameter.annotation is EMPTY:
-            reason = f"has no annotation, so its type is not known: {parameter.name}: str"
+            reason = f"has no annotation, so its type is unknown: {parameter.name}: str"
         if reason is not None:
             raise TypeError(f"{where}: the parameter {parameter.name} {reason}")
         names.append(parameter.name)
@@ -117,27 +116,31 @@ def check_shape(function: Function, *, method: bool) -> list[str]:
 
 
 def signature_of(function: Function, *, method: bool) -> Signature:
-    where = named(function)
+    where = function_name(function)
     try:
-        # A decorator may wrap the function in another module, which lacks the names of the
-        # annotations.
+        # A decorator may wrap the function in another module, without the names of the annotations.
         inner = _innermost(function)
         hints = get_type_hints(inner, include_extras=True)
     except NameError as error:
-        raise TypeError(f"{where}: an annotation uses an unknown name: {error}") from error
+        raise TypeError(f"{where}: unknown name in an annotation: {error}") from error
     docstring = docstring_of(inner if function.__doc__ == partial.__doc__ else function)
-    found = [
+    all_parameters = [
         _parameter(
-            where, one, hints.get(one.name, one.annotation), docstring.parameters.get(one.name)
+            where,
+            parameter,
+            hints.get(parameter.name, parameter.annotation),
+            docstring.parameters.get(parameter.name),
         )
-        for one in _parameters(function, method)
+        for parameter in _parameters(function, method)
     ]
-    sessions = tuple(one.name for one in found if _is_session(one.annotation))
-    parameters = tuple(one for one in found if one.name not in sessions)
-    wires = [one.wire for one in parameters]
-    for one in parameters:
-        if wires.count(one.wire) > 1:
-            raise TypeError(f"{where}: two parameters have the name {one.wire}")
+    sessions = tuple(
+        parameter.name for parameter in all_parameters if _is_session(parameter.annotation)
+    )
+    parameters = tuple(parameter for parameter in all_parameters if parameter.name not in sessions)
+    wires = [parameter.wire for parameter in parameters]
+    for parameter in parameters:
+        if wires.count(parameter.wire) > 1:
+            raise TypeError(f"{where}: two parameters have the name {parameter.wire}")
     if sessions:
         check_forms(function)
     returns = hints.get("return", EMPTY)
@@ -152,13 +155,13 @@ def _innermost(function: Function) -> Function:
 def _parameter(
     where: str, parameter: inspect.Parameter, annotation: Any, documented: str | None
 ) -> Parameter:
-    found = Parameter(parameter.name, parameter.name, annotation, parameter.default)
+    described = Parameter(parameter.name, parameter.name, annotation, parameter.default)
     if _is_session(annotation):
-        return found
-    info = found.info
+        return described
+    info = described.info
     # Field(alias="from") gives a name that a Python parameter cannot have; a validation alias comes
     # first, because it is the name that is read.
-    alias = info.validation_alias or info.alias or found.wire
+    alias = info.validation_alias or info.alias or described.wire
     at_fault = f"{where}: the parameter {parameter.name} has"
     if not isinstance(alias, str):
         raise TypeError(f"{at_fault} several aliases, but clients use one name")
@@ -167,15 +170,15 @@ def _parameter(
             f"{at_fault} its default inside the annotation, where Python does not use it"
         )
     own = info.description or FieldInfo.from_annotation(annotation).description
-    return replace(found, wire=alias, description=own or documented)
+    return replace(described, wire=alias, description=own or documented)
 
 
 def _parameters(function: Function, method: bool) -> Iterator[inspect.Parameter]:
     parameters = iter(inspect.signature(function).parameters.values())
     if method and not _is_self(first := next(parameters, None)):
-        found = f"and this one takes {first.name if first else 'nothing'}"
+        takes = f"and this one takes {first.name if first else 'nothing'}"
         advice = "write self before the rest, or make it a @staticmethod"
-        raise TypeError(f"{named(function)}: a method takes self first, {found}: {advice}")
+        raise TypeError(f"{function_name(function)}: a method takes self first, {takes}: {advice}")
     return parameters
 
 
@@ -189,58 +192,68 @@ def _is_self(parameter: inspect.Parameter | None) -> bool:
 
 def _is_session(annotation: Any) -> bool:
     # A function that is also called without a client takes `Session | None = None`.
-    found = [one for one in arms(annotation) if one is not NoneType]
-    return found != [] and all(
-        isinstance(one, type) and issubclass(one, SessionBase) for one in found
+    arms = [arm for arm in union_types(annotation) if arm is not NoneType]
+    return arms != [] and all(
+        isinstance(arm, type) and issubclass(arm, SessionBase) for arm in arms
     )
 
 
-def split(signature: Signature) -> tuple[Signature, Mapping[str, Depends]]:
-    """Return the signature without the parameters that functions fill, and these functions."""
-    filled = {one.name: found for one in signature.parameters if (found := _filled(signature, one))}
+def split_dependencies(signature: Signature) -> tuple[Signature, Mapping[str, Depends]]:
+    """Return the signature without its dependencies, and the dependencies by parameter."""
+    filled = {
+        parameter.name: dependency
+        for parameter in signature.parameters
+        if (dependency := _dependency_of(signature, parameter))
+    }
     if not filled:
         return signature, filled
-    parameters = tuple(one for one in signature.parameters if one.name not in filled)
+    parameters = tuple(
+        parameter for parameter in signature.parameters if parameter.name not in filled
+    )
     return replace(signature, parameters=parameters), filled
 
 
-def _filled(signature: Signature, parameter: Parameter) -> Depends | None:
+def _dependency_of(signature: Signature, parameter: Parameter) -> Depends | None:
     if isinstance(parameter.default, Depends):
-        name = named(parameter.default.function)
+        name = function_name(parameter.default.function)
         advice = f"{parameter.name}: Annotated[…, Depends({name})]"
-        raise TypeError(f"{signature.where}: Depends belongs to the annotation: {advice}")
-    # A type alias has its value in a member.
+        raise TypeError(f"{signature.where}: Depends must be in the annotation: {advice}")
+    # A type alias holds its value in an attribute.
     annotation = getattr(parameter.annotation, "__value__", parameter.annotation)
-    found = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
-    return next((one for one in found if isinstance(one, Depends)), None)
+    metadata = get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
+    return next((mark for mark in metadata if isinstance(mark, Depends)), None)
 
 
-def arms(annotation: Any) -> list[Any]:
-    annotation = getattr(annotation, "__value__", annotation)  # the value of a type alias
+def union_types(annotation: Any) -> list[Any]:
+    annotation = getattr(annotation, "__value__", annotation)
     origin = get_origin(annotation)
     if origin is Annotated:
-        return arms(get_args(annotation)[0])
+        return union_types(get_args(annotation)[0])
     if origin in (Union, UnionType):
-        return [inner for arm in get_args(annotation) for inner in arms(arm)]
+        return [inner for arm in get_args(annotation) for inner in union_types(arm)]
     return [annotation]
 
 
 class Arguments:
     def __init__(self, signature: Signature) -> None:
         # An argument may have any name, but a field of a model may not.
-        parameters = {f"a{at}": one for at, one in enumerate(signature.parameters)}
-        self._names = {field: one.name for field, one in parameters.items()}
-        self._wires = [one.wire for one in signature.parameters]
+        parameters = {
+            f"a{index}": parameter for index, parameter in enumerate(signature.parameters)
+        }
+        self._names = {field: parameter.name for field, parameter in parameters.items()}
+        self._wires = [parameter.wire for parameter in signature.parameters]
         model = _model(signature.where, parameters)
         self._validator = model.__pydantic_validator__
-        self._always = frozenset(
-            field for field, one in parameters.items() if isinstance(one.default, FieldInfo)
+        self._pydantic_defaults = frozenset(
+            field
+            for field, parameter in parameters.items()
+            if isinstance(parameter.default, FieldInfo)
         )
         schema = schema_of(model.model_json_schema, signature.where)
         # A function without parameters allows no members (2025-11-25, server/tools, "Tool").
         if not schema["properties"]:
             del schema["properties"]
-        # The type comes first, because people read it first.
+        # The type first, for human readers.
         self.schema: JSONObject = {"type": schema.pop("type"), **schema}
 
     def read(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -251,10 +264,10 @@ class Arguments:
         except ValidationError:
             values = self._from_json(arguments)
         read, names = values.__dict__, self._names
-        # For an argument that the client left out, Python's own default applies.
+        # If the client left out an argument, Python's own default applies.
         given = values.__pydantic_fields_set__
-        if self._always:
-            given = given | self._always
+        if self._pydantic_defaults:
+            given = given | self._pydantic_defaults
         return {names[field]: read[field] for field in given}
 
     def _check_size(self, arguments: Mapping[str, Any]) -> None:
@@ -270,8 +283,8 @@ class Arguments:
             from ..core.many_errors import problems_within
             from .failures import BadArguments
 
-            found = problems_within(error, arguments, "", self._validate)
-            raise BadArguments(found, arguments, self._wires) from None
+            faults = problems_within(error, arguments, "", self._validate)
+            raise BadArguments(faults, arguments, self._wires) from None
 
     def _validate(self, arguments: Mapping[str, Any]) -> BaseModel:
         # From JSON text, strict types also take a date or a set.
@@ -282,36 +295,40 @@ class Arguments:
 def _model(where: str, parameters: Mapping[str, Parameter]) -> type[BaseModel]:
     fields: dict[str, Any] = {
         field: (
-            Annotated[one.annotation, Field(alias=one.wire, description=one.description)],
-            ... if one.default is EMPTY else one.default,
+            Annotated[
+                parameter.annotation, Field(alias=parameter.wire, description=parameter.description)
+            ],
+            ... if parameter.default is EMPTY else parameter.default,
         )
-        for field, one in parameters.items()
+        for field, parameter in parameters.items()
     }
     with BUILDING:
         try:
             model: type[BaseModel] = create_model("Arguments", __config__=_CONFIG, **fields)
-            # A model that is not complete raises at its first use: build it now.
+            # An incomplete model raises at its first use: build it now.
             model.model_rebuild()
         except _NO_FORM as error:
-            for one in parameters.values():
-                adapter_for(where, one)
+            for parameter in parameters.values():
+                parameter_adapter(where, parameter)
             raise TypeError(f"{where}: {_reason(error)}") from error
     return model
 
 
-def adapter_for(where: str, parameter: Parameter) -> TypeAdapter[Any]:
-    # Names and descriptions beside a type belong to fields of models, and there are none here.
+def parameter_adapter(where: str, parameter: Parameter) -> TypeAdapter[Any]:
+    # Without names and descriptions beside the type, which only fields of models may have.
     info = FieldInfo.from_annotation(parameter.annotation)
-    more = list(info.metadata)
+    constraints = list(info.metadata)
     if isinstance(parameter.default, FieldInfo):
         # `size: int = Field(3, ge=1)` has the constraints of the type in its default.
-        more += parameter.default.metadata
-    wanted: Any = Annotated[(info.annotation, *more)] if more else info.annotation
-    return adapter_of(wanted, f"{where}: the parameter {parameter.name}")
+        constraints += parameter.default.metadata
+    annotation: Any = info.annotation
+    if constraints:
+        annotation = Annotated[(annotation, *constraints)]
+    return adapter_of(annotation, f"{where}: the parameter {parameter.name}")
 
 
 def adapter_of(annotation: Any, what: str) -> TypeAdapter[Any]:
-    """Return an adapter for a type; raise `TypeError`, which names `what`."""
+    """Return an adapter for a type; raise a `TypeError` that names `what`."""
     try:
         with BUILDING:
             adapter: TypeAdapter[Any] = TypeAdapter(annotation)
@@ -333,7 +350,7 @@ class _PlainJsonSchema(UntitledJsonSchema):
             # `module__Class` tells classes of the same name apart.
             if is_object(definition) and name.rpartition("__")[2] == definition.get("title"):
                 del definition["title"]
-        # A type that refers to itself has a reference at its root, where an object is expected.
+        # A recursive type has a reference at its root, where an object is expected.
         root = str(generated.get("$ref", ""))
         if root.startswith(_DEFS):
             del generated["$ref"]
@@ -343,7 +360,7 @@ class _PlainJsonSchema(UntitledJsonSchema):
 
 
 def schema_of(generate: Callable[..., JSONObject], where: str, **options: Any) -> JSONObject:
-    """Return the schema that a method of Pydantic makes; raise `TypeError`."""
+    """Return the schema made by a method of Pydantic; raise `TypeError`."""
     try:
         schema = generate(schema_generator=_PlainJsonSchema, **options)
         check_finite(schema)

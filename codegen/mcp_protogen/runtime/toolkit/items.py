@@ -12,10 +12,10 @@ from pydantic_core import PydanticSerializationError
 from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError
 from ..core.json import JSONObject
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 from ..server.base import SessionBase
 from .decorators import Marked, ToolOptions
-from .functions import Arguments, Function, Signature, signature_of, split
+from .functions import Arguments, Function, Signature, signature_of, split_dependencies
 from .results import output_of
 from .revision_models import RevisionModels, fields_of
 
@@ -29,7 +29,7 @@ _NOT_ALLOWED: Final = re.compile(r"[^A-Za-z0-9_.-]")
 
 COMPLETE: Final = "completion/complete"
 
-# What marks a property of a schema; see `rules.param_headers`.
+# Marks a property of a schema; see `rules.param_headers`.
 _HEADER: Final = b'"x-mcp-header"'
 
 _PLAIN: Final = (str, dict, list, int)  # `isawaitable` takes longer than most functions
@@ -47,17 +47,17 @@ def name_of(server: Any) -> str:
     return getattr(info, "name", None) or type(server).__name__
 
 
-def asked(method: str, params: Any) -> tuple[str, str]:
-    """Return the kind of the item that a request is about, and its name or URI."""
+def requested_item(method: str, params: Any) -> tuple[str, str]:
+    """Return the kind of the requested item, and its name or URI."""
     about = params.ref if method == COMPLETE else params
-    uri: str | None = declared(about, "uri")
+    uri: str | None = declared_member(about, "uri")
     if uri is not None:
         return "resources", uri
     return "tools" if method == "tools/call" else "prompts", about.name
 
 
 class Item(ABC):
-    """A decorated function in one revision, by the `key` that clients use, in the list `field`."""
+    """A decorated function in one revision; clients use its `key` in the list `field`."""
 
     listed: Any
 
@@ -66,13 +66,16 @@ class Item(ABC):
         self.field = field
         self.models = models
         signature = signature_of(marked.function, method=marked.is_method)
-        self.signature, filled = split(signature)
+        self.signature, filled = split_dependencies(signature)
         self.options, where = marked.mark.options, signature.where
         tags, self.enabled = self.options.get("tags", ()), self.options.get("enabled", True)
         if isinstance(tags, str):
-            raise TypeError(f"{where}: tags are one text: write tags={{{tags!r}}}")
+            raise TypeError(
+                f"{where}: tags must be a collection, not a single string: write "
+                f"tags={{{tags!r}}}"
+            )
         if not isinstance(self.enabled, bool) and not callable(self.enabled):
-            raise TypeError(f"{where}: enabled is True, False or a function of the session")
+            raise TypeError(f"{where}: enabled must be True, False or a function of the session")
         self.tags = frozenset(tags)
         self.task: TaskMode | None = None
         if "task" in self.options:
@@ -80,18 +83,18 @@ class Item(ABC):
 
             self.task = task_mode(self.options, where)
         self.scopes = _scopes(self.options, where)
-        # Where arguments have no descriptions of their own, the docstring is left as it is.
+        # If arguments have no descriptions, the whole docstring is kept.
         is_whole = not self.options.keys().isdisjoint(("input_schema", "uri"))
         documented = getdoc(marked.function) if is_whole else self.signature.description
         self.description = self.options.get("description") or documented or None
         self._marked = marked
-        # A wrapper of a coroutine function most often returns its coroutine, and waits for nothing.
+        # A wrapper of a coroutine function usually returns its coroutine, and does not block.
         is_plain = not iscoroutinefunction(unwrap(marked.function))
         self._threaded: bool = self.options.get("thread", is_plain)
         if filled:
             from .dependencies import with_dependencies
 
-            # Decided here, so that no other call takes a further step.
+            # Replaced here, so that calls without dependencies take no further step.
             vars(self)["run"] = with_dependencies(self.run, filled, threaded=self._threaded)
         if self.scopes:
             vars(self)["run"] = _requiring(self.scopes, self.run)
@@ -99,9 +102,8 @@ class Item(ABC):
     def listed_for(self, session: SessionBase) -> Any:
         return self.listed
 
-    # No abstract method: most items need nothing.
     def check_offered(self, owns: Callable[[str], bool]) -> None:  # noqa: B027
-        """Raise `ValueError` if it needs a resource that its server has not."""
+        ...
 
     @abstractmethod
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any: ...
@@ -117,10 +119,10 @@ class Item(ABC):
             "_meta": None if meta is None else dict(meta),
         }
         model = self.models.entry(self.field)
-        kept = known_members(model, members)
+        kept = filter_members(model, members)
         try:
             made = model.from_wire(kept)
-            # An entry that cannot be written has to fail here, not when a client asks for the list.
+            # An entry without a JSON form must fail here, not when a client lists the items.
             made.to_json()
             return made
         except PydanticSerializationError as error:
@@ -163,17 +165,17 @@ def _scopes(options: Mapping[str, Any], where: str) -> frozenset[str]:
 
 
 def _requiring(scopes: frozenset[str], run: Callable[..., Any]) -> Callable[..., Any]:
-    """Check scopes again: middleware may have put another item in its place."""
+    """Check scopes again, because middleware may have replaced the item."""
 
-    async def checked(server: Any, session: SessionBase, *given: Any) -> Any:
+    async def run_checked(server: Any, session: SessionBase, *given: Any) -> Any:
         session.require_scopes(*scopes)
         return await run(server, session, *given)
 
-    return checked
+    return run_checked
 
 
-def known_members(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
-    """Return the members, by wire name, that have a value and that a model has."""
+def filter_members(model: type[WireModel], members: Mapping[str, Any]) -> JSONObject:
+    """Return the members, by wire name, that have a value and exist in a model."""
     known = {field.alias or name for name, field in fields_of(model).items()}
     return {key: value for key, value in members.items() if value is not None and key in known}
 
@@ -190,9 +192,9 @@ class Tool(Item):
             name=self.key, inputSchema=schema, outputSchema=output, execution=execution
         )
         if _HEADER in self.listed.to_json():
-            from ..rules.param_headers import check_mirrors
+            from ..rules.param_headers import check_header_params
 
-            check_mirrors(schema, self.signature.where)
+            check_header_params(schema, self.signature.where)
 
     async def answer(self, server: Any, session: SessionBase, method: str, params: Any) -> Any:
         """Return the result, which may be `Written`."""
@@ -202,9 +204,9 @@ class Tool(Item):
         except (ProtocolError, Disconnected):
             raise
         except Exception as error:
-            from .failures import said_of
+            from .failures import explain_failure
 
-            text = said_of(self.key, error, session.__mcp_runtime__.spoken.rules)
+            text = explain_failure(self.key, error, session.__mcp_runtime__.spoken.rules)
         return self.models.tool_result(text, isError=True)
 
 
@@ -217,7 +219,7 @@ def _arguments(
         return arguments.schema, arguments.read
     if len(signature.parameters) != 1:
         wants = "one parameter for all arguments, and optionally one for the session"
-        raise TypeError(f"{signature.where}: with a handwritten schema it takes {wants}")
+        raise TypeError(f"{signature.where}: with a handwritten schema it must take {wants}")
     from ..core.schema_validation import checker
     from .failures import BadArguments
 
@@ -236,8 +238,8 @@ def _arguments(
 def tool_name(function: Function, options: ToolOptions) -> str:
     """Return the name of a tool; raise `ValueError`.
 
-    The specification says SHOULD (2025-11-25, server/tools, "Tool Names"), but clients refuse other
-    names or change them, each in its own way.
+    The specification says SHOULD (2025-11-25, server/tools, "Tool Names"), but clients refuse or
+    change other names, each in its own way.
     """
     given = options.get("name")
     name: str = function.__name__ if given is None else given
@@ -247,8 +249,10 @@ def tool_name(function: Function, options: ToolOptions) -> str:
 
 def check_name(name: str) -> None:
     if not 1 <= len(name) <= _LONGEST:
-        raise ValueError(f"the name of a tool has 1 to {_LONGEST} characters, not {len(name)}")
+        raise ValueError(
+            f"the name of a tool must have 1 to {_LONGEST} characters, got {len(name)}"
+        )
     wrong = _NOT_ALLOWED.search(name)
     if wrong is not None:
         allowed = "ASCII letters and digits, underscores, hyphens and dots"
-        raise ValueError(f"the tool name {name!r} contains {wrong[0]!r}; allowed are {allowed}")
+        raise ValueError(f"the tool name {name!r} contains {wrong[0]!r}; use only {allowed}")

@@ -1,4 +1,4 @@
-"""A mounted server, as one connection and one request of the server above reach it.
+"""A mounted server in one connection and one request of the server above.
 
 The server above is its client, which speaks the revision of its own class.
 """
@@ -51,7 +51,7 @@ class MountedConnection:
 
 
 class MountedContext(RequestContext):
-    """A request, as a mounted server sees it; `outer` is how the server above does."""
+    """A request as a mounted server sees it; `outer` is that of the server above."""
 
     __slots__ = ("outer",)
 
@@ -68,8 +68,8 @@ class MountedContext(RequestContext):
     def questions(self) -> AskedQuestions:
         return self.outer.questions
 
-    def peer_declared(self) -> Mapping[str, Any]:
-        return self.outer.peer_declared()
+    def peer_capabilities(self) -> Mapping[str, Any]:
+        return self.outer.peer_capabilities()
 
     def peer_info(self) -> Mapping[str, Any] | None:
         return self.outer.peer_info()
@@ -77,27 +77,31 @@ class MountedContext(RequestContext):
     async def close_stream(self) -> None:
         await self.outer.close_stream()
 
-    def shown(self, method: str, params: JSONObject) -> JSONObject:
-        return self.outer.shown(method, params)
+    def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
+        return self.outer.params_for_client(method, params)
 
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await self.outer.notify(spec, params)
 
-    async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
+    async def request_unchecked(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
         async def send(changed: Any) -> R:
-            return await self._put(spec, changed, options)
+            return await self._request_outer(spec, changed, options)
 
         middleware = self.connection.middleware
-        answered: R = await send_through(middleware, send, spec, params, self.call)
+        answered: R = await send_through(middleware, send, spec, params, self.method_call)
         return answered
 
-    async def _put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
-        return await self.outer.put(spec, params, options)
+    async def _request_outer(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
+        return await self.outer.request_unchecked(spec, params, options)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """A mounted server for one connection of the server above."""
+    """A mounted server in one connection of the server above."""
 
     connection: MountedConnection
     handlers: Mapping[str, Callable[..., Awaitable[Any]]]
@@ -115,7 +119,6 @@ class Link:
         context: MountedContext,
         params: Any,
     ) -> Any:
-        """Return the result of a handler, through the middleware."""
         middleware = self.connection.middleware
         if not middleware:
             return await handler(context.session(), params)
@@ -124,4 +127,4 @@ class Link:
             return await handler(call.session, call.params)
 
         given = {"params": params, "meta": context.meta, "request_id": context.request_id}
-        return await through(middleware, answer, context.call(method, **given))
+        return await through(middleware, answer, context.method_call(method, **given))

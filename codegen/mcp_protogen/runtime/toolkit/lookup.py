@@ -1,4 +1,4 @@
-"""Finding items by name, and listing them, with those of the servers that are mounted."""
+"""Finding and listing items, including those of mounted servers."""
 
 from asyncio import gather
 from collections.abc import Callable, Collection
@@ -13,11 +13,11 @@ from ..server.base import SessionBase, package_of
 from ..translation.revision_view import RevisionViews
 from .catalogue import FIELDS, Catalogue
 from .failures import closest
-from .items import COMPLETE, Item, asked
+from .items import COMPLETE, Item, requested_item
 from .revision_models import LISTS
 
 if TYPE_CHECKING:
-    from .mounts import Offered
+    from .mounts import MountedItem
 
 _log: Final = getLogger(__name__)
 
@@ -33,7 +33,7 @@ def tags_of(catalogue: Catalogue, field: str, key: str) -> Collection[str]:
     return ()
 
 
-async def _shows(catalogue: Catalogue, item: "Item | Offered", session: SessionBase) -> bool:
+async def _shows(catalogue: Catalogue, item: "Item | MountedItem", session: SessionBase) -> bool:
     on = None if catalogue.visibility is None else catalogue.visibility.of(item, session)
     if on is not None:
         return on
@@ -43,17 +43,19 @@ async def _shows(catalogue: Catalogue, item: "Item | Offered", session: SessionB
         enabled = item.enabled(session)
         return bool(await enabled if isawaitable(enabled) else enabled)
     except Exception:
-        _log.exception("the function that enables %s failed, so it is not shown", item.key)
+        _log.exception("the `enabled` function of %s failed, so the item is hidden", item.key)
         return False
 
 
 async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) -> list[Any]:
     items = catalogue.registered[field]
     entries = [
-        one.listed_for(session) for one in items.values() if await _shows(catalogue, one, session)
+        own_item.listed_for(session)
+        for own_item in items.values()
+        if await _shows(catalogue, own_item, session)
     ]
     taken = set(items)
-    for listed in await gather(*(one.entries(field, session) for one in catalogue.mounts)):
+    for listed in await gather(*(mount.entries(field, session) for mount in catalogue.mounts)):
         for item, entry in listed:
             # A remote server may add a name that is taken.
             if item.key not in taken and await _shows(catalogue, item, session):
@@ -63,11 +65,10 @@ async def entries_for(catalogue: Catalogue, field: str, session: SessionBase) ->
 
 
 async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[str]:
-    """Return the known names or URIs of what a session has."""
     items = catalogue.registered[field].values()
     found = [item.key for item in items if await _shows(catalogue, item, session)]
     for mount in catalogue.mounts:
-        for item in await mount.known(field, session):
+        for item in await mount.list_known(field, session):
             if await _shows(catalogue, item, session):
                 found.append(item.key)
     return found
@@ -75,12 +76,12 @@ async def keys(catalogue: Catalogue, field: str, session: SessionBase) -> list[s
 
 async def find(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
-) -> "Item | Offered | None":
-    for item in catalogue.own(method, kind, key):
+) -> "Item | MountedItem | None":
+    for item in catalogue.own_items(method, kind, key):
         if await _shows(catalogue, item, session):
             return item
     is_taken = any(key in catalogue.registered[field] for field in FIELDS[kind])
-    # As in the list, a name of its own hides that of a remote server.
+    # As in the list, an own name hides that of a remote server.
     for mount in () if is_taken else catalogue.mounts:
         found = await mount.find(method, kind, key, session)
         if found is not None and await _shows(catalogue, found, session):
@@ -90,22 +91,22 @@ async def find(
 
 async def item_of(
     catalogue: Catalogue, method: str, kind: str, key: str, session: SessionBase
-) -> "Item | Offered | None":
+) -> "Item | MountedItem | None":
     known: Item | None = catalogue.lists[kind].get(key)
     return known or await find(catalogue, method, kind, key, session)
 
 
 async def answer(catalogue: Catalogue, method: str, session: SessionBase, params: Any) -> Any:
-    kind, key = asked(method, params)
+    kind, key = requested_item(method, params)
     found = await item_of(catalogue, method, kind, key, session)
     if found is not None:
         if method == COMPLETE and found.scopes:
-            # Which is no run of the item, that would ask for them.
+            # The item, which would check them, does not run.
             session.require_scopes(*found.scopes)
         return await found.answer(catalogue.owner, session, method, params)
     if method == "resources/read":
         known = [uri for field in FIELDS[kind] for uri in await keys(catalogue, field, session)]
-        # URIs that have nothing to do with each other begin alike.
+        # Unrelated URIs begin alike, so the match must be close.
         raise catalogue.models.not_found(key, closest(key, known, likeness=0.8))
     if method == COMPLETE:
         raise InvalidParams(f"Unknown reference: {key}")
@@ -120,13 +121,13 @@ async def subscribe(
     session: SessionBase,
     params: Any,
 ) -> Any:
-    """Subscribe to a resource, or unsubscribe, where it is; `own` is the user's handler."""
+    """Subscribe to a resource of its server, or unsubscribe; `own` is the user's handler."""
     uri: str = params.uri
-    is_own = any(catalogue.own("resources/read", "resources", uri))
+    is_own = any(catalogue.own_items("resources/read", "resources", uri))
     for mount in catalogue.mounts if not is_own else ():
         inner = mount.prefix.own("resources", uri)
         if inner is not None and mount.owns(inner):
-            await mount.subscription(method, session, inner)
+            await mount.change_subscription(method, session, inner)
             break
     else:
         if own is not None:
@@ -142,13 +143,13 @@ def tool_schemas(catalogue: Catalogue, revision: str | None) -> list[JSONObject]
     listed: JSONObject = catalogue.models.result(listing)(tools=entries).to_wire()
     found: list[JSONObject] = listed["tools"]
     visibility = catalogue.visibility
-    for item, tool in (one for mount in catalogue.mounts for one in mount.tool_schemas()):
-        if visibility is None or visibility.fixed(item):
+    for item, tool in (pair for mount in catalogue.mounts for pair in mount.tool_schemas()):
+        if visibility is None or visibility.is_enabled_for_all(item):
             found.append({**tool, "name": item.key})
     found.sort(key=itemgetter("name"))
     if revision not in (None, own):
         package = package_of(type(owner))
-        package.load(revision)  # which says which there are
+        package.load(revision)  # raises an error that lists the revisions
         views = RevisionViews({own: owner}, package.REVISIONS)
         found = views[revision].table.carry_out(listing, "result", listed)["tools"]
     return found

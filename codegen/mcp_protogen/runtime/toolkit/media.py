@@ -1,4 +1,4 @@
-"""Images, sounds and files as a function returns them: bytes, or what is in a file."""
+"""Images, sounds and files as return values: bytes, or the content of a file."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -12,16 +12,15 @@ from urllib.parse import quote
 from ..core.json import JSONObject
 from .revision_models import Kinds, Media
 
-# What Python does not know, or knows by another name in some versions.
+# Types unknown to Python, or named differently in some versions.
 _TYPES: Final[Mapping[str, str]] = {"md": "text/markdown", "wav": "audio/wav", "webp": "image/webp"}
-# What is text although its type does not begin so.
+# Text types whose name does not begin with text/.
 _TEXTS: Final = ("application/json", "application/xml", "application/javascript")
 
 
 class _Bytes(Media):
     _KIND: ClassVar[str]
     _USUAL: ClassVar[str]
-    """The type of data of which nothing is said."""
 
     def __init__(
         self,
@@ -37,7 +36,7 @@ class _Bytes(Media):
         The type is `mime_type`, or follows from `format`, such as `png`, or the name of the file.
         """
         if (path is None) == (data is None):
-            raise TypeError(f"{type(self).__name__} takes a path or data, and not both")
+            raise TypeError(f"{type(self).__name__} takes either a path or data")
         self.data: bytes = Path(path).read_bytes() if path is not None else bytes(data or b"")
         self.name: str = name or (Path(path).name if path is not None else "")
         self.mime_type: str = mime_type or self._type_of(format)
@@ -49,7 +48,7 @@ class _Bytes(Media):
         found = _TYPES.get(known) or guess_type(f"x.{known}")[0]
         group = self._USUAL.partition("/")[0]
         if found is None or (group == self._KIND and not found.startswith(f"{group}/")):
-            # The class says more than the name does: `mp4` may be sound or film.
+            # The class is more reliable than the name: `mp4` may be sound or film.
             return f"{group}/{known}" if format or group == self._KIND else self._USUAL
         return found
 
@@ -65,7 +64,7 @@ class _Bytes(Media):
 
     def _uri(self) -> str:
         if self.name:
-            # The name alone: where a file lies on the server is nobody's business.
+            # Only the name: the path on the server is private.
             return f"file:///{quote(self.name)}"
         return f"{self._KIND}:{sha256(self.data).hexdigest()[:16]}"
 
@@ -78,14 +77,14 @@ class Image(_Bytes):
 
 
 class Audio(_Bytes):
-    """A sound; an embedded resource in the first revision, which has no blocks of audio."""
+    """A sound; an embedded resource in the first revision, which has no audio blocks."""
 
     _KIND = "audio"
     _USUAL = "audio/wav"
 
 
 class File(_Bytes):
-    """A file of any type, as an embedded resource: text if its type and its bytes are text."""
+    """A file of any type, as an embedded resource: as text if its type and its bytes allow it."""
 
     _KIND = "file"
     _USUAL = "application/octet-stream"

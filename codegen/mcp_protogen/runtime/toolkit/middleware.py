@@ -1,4 +1,4 @@
-"""Middleware for any server: times in the log, a limit to the rate of requests, kept results."""
+"""Middleware for any server: timings in the log, a rate limit, cached results."""
 
 from collections.abc import Callable, Collection, Hashable, Mapping
 from logging import INFO, Logger, getLogger
@@ -10,17 +10,17 @@ from typing import Any, Final, NamedTuple, cast
 from ..core.connection_errors import StatusError
 from ..core.json import json_text
 from ..core.middleware import CallNext, MethodCall, failure
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 
 _log: Final = getLogger(__name__)
 
 RATE_LIMITED: Final = -32000
 """The code of a request that comes too soon; no revision gives it another meaning."""
 
-# What the rounding of floats may take away from a request that is due again.
+# Compensates for the rounding of floats.
 _ROUNDING: Final = 1e-9
 
-# Keys that one object remembers; the one that was used longest ago makes room.
+# The most keys of one object; the least recently used makes room.
 _MOST: Final = 10_000
 
 
@@ -47,10 +47,12 @@ class Timing:
                 self._logger.log(self._level, "%s%s: %s in %.6f s", *values)
 
 
-def _checked(methods: Collection[str], where: str) -> frozenset[str]:
+def _check_methods(methods: Collection[str], where: str) -> frozenset[str]:
     if isinstance(methods, str):
-        # Each part of a text is "in" it.
-        raise TypeError(f"{where}: methods is one text: write {{{methods!r}}}")
+        # The parts of a string would match as well.
+        raise TypeError(
+            f"{where}: methods must be a collection, not a single string: write {{{methods!r}}}"
+        )
     return frozenset(methods)
 
 
@@ -59,12 +61,12 @@ def _oldest(kept: Mapping[Hashable, object]) -> Hashable:
 
 
 class RateLimit:
-    """Refuses requests that come faster than `rate` in a second, after a `burst` of them.
+    """Refuses requests beyond `rate` per second, after a `burst` of them.
 
-    Each principal has a limit of its own, or each value of `key`; all clients that are not
-    authenticated have one together. Without `methods` all requests count but `ping`. The error has
-    the code -32000, and the seconds to wait as `retryAfter` in its data; over HTTP its status is
-    429, with `Retry-After`. Raises `ValueError` for a rate or burst that lets nothing through.
+    Each principal has its own limit, or each value of `key`; all unauthenticated clients share one.
+    Without `methods` all requests except `ping` count. The error has the code -32000, and the
+    seconds to wait as `retryAfter` in its data; over HTTP its status is 429, with `Retry-After`.
+    Raises `ValueError` for a rate or burst that lets nothing through.
     """
 
     def __init__(
@@ -78,11 +80,14 @@ class RateLimit:
         self._rate = rate
         self._burst = max(1, ceil(rate)) if burst is None else burst
         if rate <= 0 or self._burst < 1:
-            raise ValueError(f"RateLimit({rate}, {burst}) lets nothing through: begin at 1")
-        self._methods = None if methods is None else _checked(methods, "RateLimit")
+            raise ValueError(
+                f"RateLimit({rate}, {burst}) allows no requests: rate must be positive, burst "
+                "at least 1"
+            )
+        self._methods = None if methods is None else _check_methods(methods, "RateLimit")
         self._key = key
         self._buckets: dict[Hashable, tuple[float, float]] = {}
-        """The requests that are left, and when that was, by key."""
+        """The remaining requests and the time of that count, by key."""
 
     async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
         methods = self._methods
@@ -94,7 +99,7 @@ class RateLimit:
     def _take(self, key: Hashable) -> None:
         now = monotonic()
         left, at = self._buckets.pop(key, (self._burst, now))
-        # Whoever has waited as long as they were told is let through, however floats are rounded.
+        # A client that has waited as long as required passes, however floats are rounded.
         left = min(self._burst, left + (now - at) * self._rate + _ROUNDING)
         self._buckets[key] = max(left - 1, 0) if left >= 1 else left, now
         if len(self._buckets) > _MOST:
@@ -106,19 +111,19 @@ class RateLimit:
             raise StatusError(RATE_LIMITED, text, data, status=429, headers=wait)
 
 
-class _Kept(NamedTuple):
+class _Entry(NamedTuple):
     result: Any
     until: float
     version: int
-    """How much had changed on the server when the result was made."""
+    """The number of changes of the server when the result was made."""
 
 
 class ResultCache:
-    """Keeps the results of lists and reads for `seconds`, for each principal and revision.
+    """Caches the results of lists and reads for `seconds`, for each principal and revision.
 
-    Where a result has `ttlMs` that is what is left of the time; one that a handler has set counts
-    in place of `seconds`. Any change that the server publishes makes all results old. Questions to
-    the client and errors are not kept; at most `size` results are.
+    `ttlMs` of a result becomes its remaining time; a value set by a handler overrides `seconds`.
+    Any change that the server publishes invalidates all results. Questions to the client and errors
+    are not cached; `size` is the number of results.
     """
 
     METHODS: Final = frozenset(
@@ -135,12 +140,11 @@ class ResultCache:
         self, seconds: float, *, methods: Collection[str] = METHODS, size: int = 1000
     ) -> None:
         self._seconds = seconds
-        self._methods = _checked(methods, "ResultCache")
+        self._methods = _check_methods(methods, "ResultCache")
         self._size = size
-        self._kept: dict[Hashable, _Kept] = {}
+        self._kept: dict[Hashable, _Entry] = {}
 
     def clear(self) -> None:
-        """Forget all results."""
         self._kept.clear()
 
     async def __call__(self, call: MethodCall, next: CallNext, /) -> Any:
@@ -153,11 +157,11 @@ class ResultCache:
         kept = self._kept.get(key)
         if kept is None or kept.until <= monotonic() or kept.version != version:
             result = await next(call)
-            if declared(result, "result_type") not in (None, "complete"):
+            if declared_member(result, "result_type") not in (None, "complete"):
                 return result
-            own = declared(result, "ttl_ms") or 0
+            own = declared_member(result, "ttl_ms") or 0
             lifetime = own / 1000 if own else self._seconds
-            kept = _Kept(result, monotonic() + lifetime, version)
+            kept = _Entry(result, monotonic() + lifetime, version)
             self._kept.pop(key, None)
             self._kept[key] = kept
             if len(self._kept) > self._size:

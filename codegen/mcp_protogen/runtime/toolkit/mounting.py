@@ -15,12 +15,12 @@ from . import lookup
 from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, catalogue_of
 from .items import name_of
 from .links import Link, MountedConnection, MountedContext
-from .mounts import Mount, Offered, Prefix
-from .offers import ToolkitRuntime
+from .mounts import Mount, MountedItem, Prefix
+from .toolkit_runtime import ToolkitRuntime
 
 
 class LocalMount(Mount):
-    """A toolkit of the same package, which may know further items of the kinds in `open`."""
+    """A toolkit of the same package; handlers may have further items of the kinds in `open`."""
 
     def __init__(
         self, above: ServerBase[Any], prefix: Prefix, server: ServerBase[Any], open: Collection[str]
@@ -37,17 +37,17 @@ class LocalMount(Mount):
     def parts(self) -> Iterable[ServerBase[Any]]:
         return cast(Iterable[ServerBase[Any]], self.runtime.parts())
 
-    def tool_schemas(self) -> Iterable[tuple[Offered, JSONObject]]:
+    def tool_schemas(self) -> Iterable[tuple[MountedItem, JSONObject]]:
         for tool in lookup.tool_schemas(self.catalogue, None):
             own: str = tool["name"]
-            yield Offered(self, self.prefix.key("tools", own), self.tags("tools", own)), tool
+            yield MountedItem(self, self.prefix.key("tools", own), self.tags("tools", own)), tool
 
-    def offers(self, field: str) -> bool:
+    def has_items(self, field: str) -> bool:
         kind = "resources" if field.startswith("resource") else field
-        return kind in self._open or self.catalogue.offers(field)
+        return kind in self._open or self.catalogue.has_items(field)
 
-    def completes(self) -> bool:
-        return self.catalogue.completes()
+    def has_completions(self) -> bool:
+        return self.catalogue.has_completions()
 
     def owns(self, uri: str) -> bool:
         return self.catalogue.owns(uri)
@@ -64,8 +64,8 @@ class LocalMount(Mount):
 
     @property
     def subscribes(self) -> bool:
-        handled: Collection[str] = self.runtime.handled()
-        return any(one in handled for one in SUBSCRIPTIONS) or any(
+        handled: Collection[str] = self.runtime.handled_methods()
+        return any(method in handled for method in SUBSCRIPTIONS) or any(
             mount.subscribes for mount in self.catalogue.mounts
         )
 
@@ -91,7 +91,7 @@ class LocalMount(Mount):
         if link is None:
             revision = outer.endpoint.connection.table.revision
             if revision not in self._handlers:
-                handled = self.runtime.handled(revision)
+                handled = self.runtime.handled_methods(revision)
                 self._handlers[revision] = self.runtime.handlers(revision, handled)
             given, above = (self.server, outer, self.full_uri), self.above.TABLE
             if self.server.TABLE.revision == above.revision:
@@ -107,12 +107,12 @@ class LocalMount(Mount):
             self._links[outer] = link
         return link
 
-    def connected(self, connection: OpenConnection) -> None:
-        self.runtime.connected(self._link(connection).connection)
+    def add_connection(self, connection: OpenConnection) -> None:
+        self.runtime.add_connection(self._link(connection).connection)
 
-    def switched(self, connection: OpenConnection) -> SessionSwitches:
+    def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         link, start = self._links.get(connection), f"{self.prefix.text}/"
-        inner: SessionSwitches = () if link is None else self.runtime.switched(link.connection)
+        inner: SessionSwitches = () if link is None else self.runtime.switches_of(link.connection)
         return tuple((start + place, text, is_tag, on) for place, text, is_tag, on in inner)
 
     def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
@@ -122,13 +122,13 @@ class LocalMount(Mount):
             for place, text, is_tag, on in switched
             if place.startswith(start)
         )
-        if inner != self.runtime.switched(own):
+        if inner != self.runtime.switches_of(own):
             self.runtime.switch_all(own, inner)
 
-    def disconnected(self, connection: OpenConnection) -> None:
+    def remove_connection(self, connection: OpenConnection) -> None:
         link = self._links.pop(connection, None)
         if link is not None:
-            self.runtime.disconnected(link.connection)
+            self.runtime.remove_connection(link.connection)
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
         return cast(AbstractContextManager[object], self.runtime.listening(self._inner(context)))
@@ -136,34 +136,38 @@ class LocalMount(Mount):
     def _inner(self, outer: RequestContext) -> MountedContext:
         return self._link(outer.connection).connection.context(outer)
 
-    async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
+    async def find(
+        self, method: str, kind: str, key: str, session: SessionBase
+    ) -> MountedItem | None:
         own = self.prefix.own(kind, key)
         if own is None:
             return None
         inner = self._inner(session.__mcp_runtime__).session()
         found = await lookup.find(self.catalogue, method, kind, own, inner)
         if found is None:
-            return Offered(self, key) if kind in self._open else None
+            return MountedItem(self, key) if kind in self._open else None
         key = self.prefix.key(kind, found.key)
-        return Offered(self, key, found.tags, scopes=found.scopes, task=found.task)
+        return MountedItem(self, key, found.tags, scopes=found.scopes, task=found.task)
 
-    async def known(self, field: str, session: SessionBase) -> list[Offered]:
+    async def list_known(self, field: str, session: SessionBase) -> list[MountedItem]:
         inner = self._inner(session.__mcp_runtime__).session()
         own = await lookup.keys(self.catalogue, field, inner)
-        return [Offered(self, self.prefix.key(field, one), self.tags(field, one)) for one in own]
+        return [
+            MountedItem(self, self.prefix.key(field, key), self.tags(field, key)) for key in own
+        ]
 
 
 def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> None:
-    mounted, catalogue = _mounted(above.owner, prefix, server, target), above.catalogue
+    mounted, catalogue = _build_mount(above.owner, prefix, server, target), above.catalogue
     with LOCK:
-        for other in catalogue.mounts:
-            if prefix.overlaps(other.prefix):
-                both = f"{prefix.text!r} and {other.prefix.text!r}"
-                wrong = f"what is mounted as {both} could have the same names"
+        for sibling in catalogue.mounts:
+            if prefix.overlaps(sibling.prefix):
+                both = f"{prefix.text!r} and {sibling.prefix.text!r}"
+                wrong = f"servers mounted as {both} could have the same names"
                 raise ValueError(f"{wrong}: give another prefix or separator")
         if mounted.only_before_serving and _is_served(catalogue):
-            why = "it has to be entered, or connected to, with the server that it is mounted in"
-            raise RuntimeError(f"mount({prefix.text!r}): {why}: mount it before that is served")
+            why = "it must be opened together with the server that it is mounted in"
+            raise RuntimeError(f"mount({prefix.text!r}): {why}: mount it before serving")
         before, catalogue.mounts = catalogue.mounts, (*catalogue.mounts, mounted)
         try:
             catalogue.check_names()
@@ -173,28 +177,28 @@ def mount(above: ToolkitRuntime, prefix: Prefix, server: Any, target: Any) -> No
         if isinstance(mounted, LocalMount):
             mounted.catalogue.mounted_in += (catalogue,)
     for connection in list(above.connections):
-        mounted.connected(connection)
+        mounted.add_connection(connection)
     above.announce_changes(
-        kind for kind, fields in FIELDS.items() if any(map(mounted.offers, fields))
+        kind for kind, fields in FIELDS.items() if any(map(mounted.has_items, fields))
     )
 
 
-def _mounted(owner: Handlers, prefix: Prefix, server: Any, target: Any) -> Mount:
+def _build_mount(owner: Handlers, prefix: Prefix, server: Any, target: Any) -> Mount:
     own, package = cast(ServerBase[Any], owner), package_of(type(owner))
     if server is None:
-        # Where the package was made without the part, this says so.
+        # A package without the bridge reports that here.
         return cast(Mount, package.Bridge.mounted(own, prefix, package.connect.opener(target)))
     where, called = f"mount({prefix.text!r})", name_of(server)
     if isinstance(server, type):
-        raise TypeError(f"{where}: {called} is a class, and a server is mounted: {called}()")
+        raise TypeError(f"{where}: {called} is a class: mount an object, {called}()")
     runtime = getattr(server, "__mcp_runtime__", None)
     if not isinstance(runtime, ToolkitRuntime):
-        advice = "what else there is can be connected to: connect_to=…"
-        raise TypeError(f"{where}: {called} is no server of a toolkit; {advice}")
+        advice = "reach other servers by a connection: connect_to=…"
+        raise TypeError(f"{where}: {called} is not a server of a toolkit; {advice}")
     if package_of(type(runtime.owner)) != package:
         raise TypeError(f"{where}: {called} is of another package: write connect_to=…")
     if own in runtime.parts():
-        raise ValueError(f"{where}: {name_of(own)} and {called} would be in each other")
+        raise ValueError(f"{where}: {name_of(own)} and {called} would contain each other")
     kinds = frozenset(filter(catalogue_of(server).is_open, FIELDS))
     if kinds and not prefix.text:
         why = f"it lists {', '.join(sorted(kinds))} by handlers of its own"

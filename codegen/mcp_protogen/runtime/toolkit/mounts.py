@@ -1,4 +1,4 @@
-"""Servers in servers: what a mounted one offers is there under a prefix, and answered by it."""
+"""Mounted servers: their items are offered under a prefix, and they answer the requests."""
 
 import re
 from abc import ABC, abstractmethod
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.errors import McpError
 from ..core.json import JSONObject, is_object
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 from ..core.oauth_scopes import NO_SCOPES
 from ..core.pagination import items
 from ..server.base import ServerBase, SessionBase
 from ..server.context import OpenConnection, RequestContext, SessionSwitches
-from ..server.listen_streams import subscription
-from .items import asked, is_private
+from ..server.listen_streams import change_subscription
+from .items import is_private, requested_item
 from .links import Link
 from .revision_models import LISTS
 
@@ -29,7 +29,7 @@ _MEMBERS: Final = {"resources": "uri", "resource_templates": "uri_template"}
 
 
 class Prefix(NamedTuple):
-    """The text before the names of a mounted server and within its URIs, which may be empty."""
+    """The text before the names of a mounted server and within its URIs; may be empty."""
 
     text: str
     separator: str
@@ -42,7 +42,7 @@ class Prefix(NamedTuple):
         return f"{own[:at]}{start}{own[at:]}"
 
     def own(self, kind: str, key: str) -> str | None:
-        """Return the name or URI without the prefix; None if `key` does not have it."""
+        """Return the name or URI without the prefix; None if `key` lacks it."""
         if not self.text:
             return key
         at, start = self._start(kind, key)
@@ -60,10 +60,10 @@ class Prefix(NamedTuple):
         for part in filter(None, (self.text, self.separator)):
             if not _PREFIX.fullmatch(part):
                 allowed = "ASCII letters and digits, underscores, hyphens and dots"
-                wrong = f"{part!r} cannot be in names, which have {allowed}"
+                wrong = f"{part!r} must only contain {allowed}"
                 raise ValueError(f"mount({self.text!r}): {wrong}")
         if self.text and not self.separator:
-            raise ValueError(f"mount({self.text!r}): the separator is empty; write it as one, '_'")
+            raise ValueError(f"mount({self.text!r}): the separator must not be empty: write '_'")
 
     def overlaps(self, other: "Prefix") -> bool:
         # In URIs, a slash follows the text, whatever the separator is.
@@ -75,7 +75,7 @@ class Prefix(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class MountedItem:
     """An item of a mounted server, by the name or URI that clients use."""
 
     mount: "Mount"
@@ -90,16 +90,13 @@ class Offered:
 
 
 class Mount(ABC):
-    """A server in another one, which is `above`; it may have anything, until it is asked."""
+    """A server mounted in `above`; until it is asked, it may have any item."""
 
     def __init__(self, above: ServerBase[Any], prefix: Prefix) -> None:
         prefix.check()
         self.above = above
         self.prefix = prefix
         self.full_uri = partial(prefix.key, "resources")
-        """Returns the URI that clients use."""
-
-    # Without a connection.
 
     @property
     def wants_scopes(self) -> bool:
@@ -114,25 +111,24 @@ class Mount(ABC):
         return True
 
     def names(self, field: str) -> Mapping[str, str]:
-        """Return the names that clients use, each with that of its server."""
+        """Return the names that clients use, each with the name of its server."""
         return {}
 
     def may_have(self, kind: str, key: str) -> bool:
-        """Return whether there may be an item that is not among its `names`."""
+        """Return whether there may be an item outside `names`."""
         return self.prefix.own(kind, key) is not None
 
     def parts(self) -> Iterable[ServerBase[Any]]:
         """Return the servers whose lifespans belong to the server above."""
         return ()
 
-    def tool_schemas(self) -> Iterable[tuple[Offered, JSONObject]]:
-        """Return its tools as plain JSON, as far as they are known."""
+    def tool_schemas(self) -> Iterable[tuple[MountedItem, JSONObject]]:
         return ()
 
-    def offers(self, field: str) -> bool:
+    def has_items(self, field: str) -> bool:
         return True
 
-    def completes(self) -> bool:
+    def has_completions(self) -> bool:
         return True
 
     def owns(self, uri: str) -> bool:
@@ -144,50 +140,47 @@ class Mount(ABC):
     def has_tasks(self) -> bool:
         return False
 
-    # Its connections.
-
     @abstractmethod
     def link(self, outer: RequestContext) -> AbstractAsyncContextManager[Link]:
         """Return the server for the client of a request; entering it may raise `McpError`."""
 
     @abstractmethod
-    def connected(self, connection: OpenConnection) -> None: ...
+    def add_connection(self, connection: OpenConnection) -> None: ...
 
     @abstractmethod
-    def disconnected(self, connection: OpenConnection) -> None: ...
+    def remove_connection(self, connection: OpenConnection) -> None: ...
 
     @abstractmethod
     def listening(self, context: RequestContext) -> AbstractContextManager[object]: ...
 
-    def switched(self, connection: OpenConnection) -> SessionSwitches:
+    def switches_of(self, connection: OpenConnection) -> SessionSwitches:
         return ()
 
-    # No abstract method: most mounts have nothing that could be switched.
     def switch_all(  # noqa: B027
         self, connection: OpenConnection, switched: SessionSwitches
     ) -> None:
-        """Switch in it what is said for it, in place of all that was before."""
+        """Replace all its switches."""
 
-    # Its items.
+    async def find(
+        self, method: str, kind: str, key: str, session: SessionBase
+    ) -> MountedItem | None:
+        return MountedItem(self, key) if self.may_have(kind, key) else None
 
-    async def find(self, method: str, kind: str, key: str, session: SessionBase) -> Offered | None:
-        return Offered(self, key) if self.may_have(kind, key) else None
-
-    async def known(self, field: str, session: SessionBase) -> list[Offered]:
-        """Return its items for a session that are known without asking it."""
+    async def list_known(self, field: str, session: SessionBase) -> list[MountedItem]:
+        """Return its items for a session, as far as known without asking it."""
         return []
 
-    async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
+    async def entries(self, field: str, session: SessionBase) -> list[tuple[MountedItem, Any]]:
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
-            return await self._listed(link, field, outer)
+            return await self._list_entries(link, field, outer)
 
-    async def _listed(
+    async def _list_entries(
         self, link: Link, field: str, outer: RequestContext
-    ) -> list[tuple[Offered, Any]]:
+    ) -> list[tuple[MountedItem, Any]]:
         method, member = LISTS[field], _MEMBERS.get(field, "name")
         spec = outer.table.requests[method]
-        found: list[tuple[Offered, Any]] = []
+        found: list[tuple[MountedItem, Any]] = []
 
         def page(cursor: str | None) -> Awaitable[Any]:
             return link.handle(method, outer, spec.params(cursor=cursor))
@@ -196,13 +189,13 @@ class Mount(ABC):
         async for entry in items(page, lambda listed: getattr(listed, field), lambda: most):
             own: str = getattr(entry, member)
             key = self.prefix.key(field, own)
-            item = Offered(self, key, self.tags(field, own))
+            item = MountedItem(self, key, self.tags(field, own))
             found.append((item, self._with_full_ui(entry.model_copy(update={member: key}))))
         return found
 
     def _with_full_ui(self, entry: Any) -> Any:
-        """Return an entry whose interface has the URI that clients know (extension apps)."""
-        meta: Mapping[str, Any] = declared(entry, "meta") or {}
+        """Return an entry whose interface has the URI that clients use (extension apps)."""
+        meta: Mapping[str, Any] = declared_member(entry, "meta") or {}
         ui: object = meta.get("ui")
         uri: object = ui.get("resourceUri") if is_object(ui) else None
         if not is_object(ui) or not isinstance(uri, str) or not self.owns(uri):
@@ -211,13 +204,13 @@ class Mount(ABC):
         return entry.model_copy(update={"meta": {**meta, "ui": full}})
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
-        kind, key = asked(method, params)
+        kind, key = requested_item(method, params)
         own = self.prefix.own(kind, key)
         assert own is not None
         given, outer = params, session.__mcp_runtime__
         if own != key:
             member = "uri" if kind == "resources" else "name"
-            about = declared(params, "ref") or params
+            about = declared_member(params, "ref") or params
             given = about.model_copy(update={member: own})
             if about is not params:
                 given = params.model_copy(update={"ref": given})
@@ -232,26 +225,26 @@ class Mount(ABC):
 
     def _with_full_uris(self, result: Any) -> Any:
         for field in ("contents", "content", "messages"):
-            blocks: list[Any] | None = declared(result, field)
+            blocks: list[Any] | None = declared_member(result, field)
             if blocks:
                 made = [self._with_full_uri(block) for block in blocks]
-                if any(one is not block for one, block in zip(made, blocks, strict=True)):
+                if any(changed is not block for changed, block in zip(made, blocks, strict=True)):
                     return result.model_copy(update={field: made})
         return result
 
     def _with_full_uri(self, block: Any) -> Any:
         for inside in ("content", "resource"):
-            held = declared(block, inside)
+            held = declared_member(block, inside)
             if isinstance(held, WireModel):
                 made = self._with_full_uri(held)
                 return block if made is held else block.model_copy(update={inside: made})
-        uri: str | None = declared(block, "uri")
+        uri: str | None = declared_member(block, "uri")
         if uri is None or not self.owns(uri):
             return block
         return block.model_copy(update={"uri": self.full_uri(uri)})
 
-    async def subscription(self, method: str, session: SessionBase, own: str) -> None:
+    async def change_subscription(self, method: str, session: SessionBase, own: str) -> None:
         outer = session.__mcp_runtime__
         async with self.link(outer) as link:
             inner = link.connection.context(outer).session()
-            await subscription(link.handlers, method, inner, own)
+            await change_subscription(link.handlers, method, inner, own)

@@ -1,7 +1,7 @@
-"""Servers that are reached by a connection and mounted: one connection for each client.
+"""Mounted servers reached by a connection: one for each client.
 
-Over HTTP, requests of the stateless era share one if they have the same principal and capabilities.
-It is made when it is first needed, and made anew when it has broken.
+Over HTTP, requests of the stateless era share a connection if they have the same principal and
+capabilities. It is opened on demand, and again after it has broken.
 """
 
 from asyncio import CancelledError, Event, Future, Task, create_task, get_running_loop, shield, wait
@@ -17,20 +17,20 @@ from typing import Any, Final, TypeAlias
 
 from ..core.errors import INTERNAL_ERROR, McpError, ProtocolError
 from ..core.json import JSONObject, json_text
-from ..core.models.base import declared
+from ..core.models.base import declared_member
 from ..core.options import Options
 from ..server.base import ServerBase, SessionBase
 from ..server.context import OpenConnection, RequestContext
 from ..transports.base import Opener
 from .links import Link, MountedConnection
-from .mounts import Mount, Offered, Prefix
+from .mounts import Mount, MountedItem, Prefix
 
 _log: Final = getLogger(__name__)
 
-# The most shared connections; the one idle for longest makes room for another.
+# The most shared connections; the one idle for longest makes room.
 _MOST: Final = 100
 
-_GONE: Final = "The client is gone"
+_GONE: Final = "The client has gone"
 
 _Key: TypeAlias = tuple[str | None, bytes]
 """The id of the principal, and the capabilities of its client."""
@@ -49,7 +49,7 @@ class _Remote:
 
     def __init__(self) -> None:
         self.ready: Future[Link] = get_running_loop().create_future()
-        # asyncio would report a failure that nobody waits for.
+        # asyncio would log a failure without a listener.
         self.ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())
         self.over = Event()
         self.used = 0
@@ -57,13 +57,13 @@ class _Remote:
     def end(self) -> None:
         self.over.set()
         if not self.ready.done():
-            # A task that is cancelled before its first step runs nothing, and no `finally`.
+            # A task cancelled before its first step runs nothing, not even `finally`.
             self.ready.set_exception(McpError(INTERNAL_ERROR, _GONE))
             self.work.cancel()
 
 
 class RemoteMount(Mount):
-    """A server to connect to, which is asked for all that it has."""
+    """A server reached by a connection, which is asked for its items."""
 
     def __init__(
         self, above: ServerBase[Any], prefix: Prefix, proxy: Proxy, opener: Opener
@@ -72,24 +72,24 @@ class RemoteMount(Mount):
         self._proxy, self._opener = proxy, opener
         self._remotes: dict[OpenConnection, dict[_Key, _Remote]] = {}
 
-    def connected(self, connection: OpenConnection) -> None:
+    def add_connection(self, connection: OpenConnection) -> None:
         pass
 
-    def disconnected(self, connection: OpenConnection) -> None:
+    def remove_connection(self, connection: OpenConnection) -> None:
         for remote in self._remotes.pop(connection, {}).values():
             remote.end()
 
     def listening(self, context: RequestContext) -> AbstractContextManager[object]:
         # From now on, its notifications reach the client.
-        return self._used(context)
+        return self._use_remote(context)
 
     @asynccontextmanager
     async def link(self, outer: RequestContext) -> AsyncGenerator[Link, None]:
-        with self._used(outer) as remote:
+        with self._use_remote(outer) as remote:
             yield await shield(remote.ready)
 
     @contextmanager
-    def _used(self, outer: RequestContext) -> Generator[_Remote, None, None]:
+    def _use_remote(self, outer: RequestContext) -> Generator[_Remote, None, None]:
         remote = self._remote(outer)
         remote.used += 1
         try:
@@ -100,19 +100,19 @@ class RemoteMount(Mount):
     def _remote(self, outer: RequestContext) -> _Remote:
         connection = outer.connection
         known = self._remotes.get(connection, {})
-        # One that is over may take long to close.
-        remotes = {key: one for key, one in known.items() if not one.over.is_set()}
+        # A closed one may take long to end.
+        remotes = {key: opened for key, opened in known.items() if not opened.over.is_set()}
         if remotes and not outer.meta and not connection.endpoint.connection.shared:
             return next(reversed(remotes.values()))
         key: _Key = (None, b"")
         if not outer.spoken.era.remembers_client:
-            key = outer.principal_id, json_text(outer.peer_declared())
+            key = outer.principal_id, json_text(outer.peer_capabilities())
         remote = remotes.pop(key, None)
         if remote is None:
             if connection.endpoint.broken is not None:
-                # Nothing would close what is opened now.
+                # Nothing would close a new connection.
                 raise McpError(INTERNAL_ERROR, _GONE)
-            idle = (one for one, remote in remotes.items() if not remote.used)
+            idle = (other_key for other_key, remote in remotes.items() if not remote.used)
             if len(remotes) >= _MOST and (oldest := next(idle, None)) is not None:
                 remotes.pop(oldest).end()
             remote = _Remote()
@@ -135,7 +135,7 @@ class RemoteMount(Mount):
 
     async def _connect(self, remote: _Remote, outer: RequestContext) -> None:
         name, above = self.prefix.text, self.above.TABLE.revision
-        capabilities, info = dict(outer.peer_declared()), outer.peer_info()
+        capabilities, info = dict(outer.peer_capabilities()), outer.peer_info()
         own = None if info is None else dict(info)
         connection, options = outer.connection, outer.endpoint.options
         try:
@@ -143,10 +143,10 @@ class RemoteMount(Mount):
             async with opening as server:
                 runtime = server.__mcp_runtime__
                 mounted = MountedConnection(server, connection, self.full_uri)
-                runtime.connected(mounted)
+                runtime.add_connection(mounted)
                 gone = create_task(runtime.until_gone())
                 gone.add_done_callback(lambda _: remote.over.set())
-                remote.ready.set_result(Link(mounted, runtime.bound(above)))
+                remote.ready.set_result(Link(mounted, runtime.handlers_for(above)))
                 try:
                     await remote.over.wait()
                 finally:
@@ -160,24 +160,26 @@ class RemoteMount(Mount):
                 remote.ready.set_exception(McpError(INTERNAL_ERROR, why))
 
     async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
-        outer, meta = session.__mcp_runtime__, declared(params, "meta")
+        outer, meta = session.__mcp_runtime__, declared_member(params, "meta")
         if outer.spoken.era.remembers_client and not self.above.TABLE.era.remembers_client:
-            # The level that the client has set once is part of each request there.
+            # There, the level that the client has set is part of each request.
             meta = meta.model_copy(update={"log_level": outer.connection.level})
             params = params.model_copy(update={"meta": meta})
         return await super().answer(method, session, params)
 
-    async def entries(self, field: str, session: SessionBase) -> list[tuple[Offered, Any]]:
+    async def entries(self, field: str, session: SessionBase) -> list[tuple[MountedItem, Any]]:
         try:
             return await super().entries(field, session)
         except ProtocolError as error:
-            _log.warning("what the server of %s has is not listed: %s", self.prefix.text, error)
+            _log.warning(
+                "the items of the server mounted as %s are not listed: %s", self.prefix.text, error
+            )
             return []
 
-    async def _listed(
+    async def _list_entries(
         self, link: Link, field: str, outer: RequestContext
-    ) -> list[tuple[Offered, Any]]:
+    ) -> list[tuple[MountedItem, Any]]:
         kind = "resources" if field.startswith("resource") else field
         if kind not in link.connection.server.__mcp_runtime__.declaration():
             return []
-        return await super()._listed(link, field, outer)
+        return await super()._list_entries(link, field, outer)

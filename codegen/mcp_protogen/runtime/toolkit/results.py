@@ -1,8 +1,8 @@
-"""Conversion of what a tool's function returns into the result that a client gets.
+"""Conversion of a tool's return value into a result.
 
-Any value but content is structured: it has an output schema, made from the return annotation, and
-is checked against it. The same JSON goes into a text block, for clients that do not know structured
-content (2025-11-25, server/tools, "Structured Content" and "Output Schema").
+Any value except content is structured: its output schema is made from the return annotation, and
+the value is checked against it. The same JSON goes into a text block, for clients without
+structured content (2025-11-25, server/tools, "Structured Content" and "Output Schema").
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, Union, get_args, get_or
 from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
-from ..connection import Written
+from ..connection import ResultText
 from ..core.errors import Problem
 from ..core.json import JSONObject, is_object, json_text, read_json
 from ..core.models.base import has_failed
 from ..core.sendable import Unsendable, check_finite, open_text, sendable_text, without_surrogates
 from ..messages.writing import classes_in
 from .decorators import ToolOptions
-from .functions import EMPTY, Signature, adapter_of, arms, schema_of
-from .revision_models import Media, Models, RevisionModels, several, text_block
+from .functions import EMPTY, Signature, adapter_of, schema_of, union_types
+from .revision_models import Media, Models, RevisionModels, as_list, text_block
 
 if TYPE_CHECKING:
     from ..core.schema_validation import Check
 
 RESULT: Final = "result"
-"""Holds a value that is no JSON object, in revisions that require one."""
+"""Holds a value other than a JSON object, in revisions that require an object."""
 
 _PLAIN: Final = (bool, int, str)
 
@@ -42,7 +42,7 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
         check = checker(schema, what, of_objects=not models.has_any_structured)
 
         def write(value: Any) -> bytes:
-            text = _written(value, signature.where)
+            text = _write_json(value, signature.where)
             _refuse(check(read_json(text)))
             return text
 
@@ -50,7 +50,7 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
     annotation = _without_results(signature.returns, models)
     structured = options.get("structured", True)
     if structured and _is_structured(annotation, models):
-        return _typed(models, annotation, signature.where)
+        return _build_typed_output(models, annotation, signature.where)
     structured = structured and _is_open(annotation)
     content = _has_content(annotation, models.blocks)
     where = signature.where
@@ -60,7 +60,7 @@ def output_of(signature: Signature, options: ToolOptions, models: RevisionModels
 def _without_results(annotation: Any, models: RevisionModels) -> Any:
     if get_origin(annotation) not in (Union, UnionType):
         return annotation
-    left = [one for one in get_args(annotation) if one not in models.call_results]
+    left = [arg for arg in get_args(annotation) if arg not in models.call_results]
     return Union[tuple(left)] if left else models.call_results[0]  # noqa: UP007
 
 
@@ -70,7 +70,7 @@ def _is_structured(annotation: Any, models: RevisionModels) -> bool:
 
 
 def _has_content(annotation: Any, models: Models) -> bool:
-    return any(one in models or issubclass(one, Media) for one in classes_in(annotation))
+    return any(cls in models or issubclass(cls, Media) for cls in classes_in(annotation))
 
 
 _LISTS: Final = frozenset({list, tuple, Collection, Iterable, Sequence})
@@ -80,14 +80,14 @@ def _is_open(annotation: Any) -> bool:
     """Return whether values may hold content, which no schema describes."""
     if annotation is EMPTY:
         return True
-    return any(arm in (Any, object) or _lists_anything(arm) for arm in arms(annotation))
+    return any(arm in (Any, object) or _lists_anything(arm) for arm in union_types(annotation))
 
 
 def _lists_anything(annotation: Any) -> bool:
     if (get_origin(annotation) or annotation) not in _LISTS:
         return False
-    items = [one for one in get_args(annotation) if one is not Ellipsis]
-    may_be_blocks = all(one is str or _is_open(one) for one in items)
+    items = [arg for arg in get_args(annotation) if arg is not Ellipsis]
+    may_be_blocks = all(item is str or _is_open(item) for item in items)
     return not items or (may_be_blocks and any(map(_is_open, items)))
 
 
@@ -115,7 +115,7 @@ class UnstructuredOutput:
         content = self._blocks(value)
         if content is not None:
             return models.call_result(content=content)
-        text = _written(value, self._where)
+        text = _write_json(value, self._where)
         wire = read_json(text) if self._structured else None
         if self._structured and (models.has_any_structured or is_object(wire)):
             return models.tool_result(text.decode(), structuredContent=wire)
@@ -124,12 +124,12 @@ class UnstructuredOutput:
     def _blocks(self, value: Any) -> list[Any] | None:
         if value is None:
             return []
-        items = several(value)
-        found = any(isinstance(one, self._content) for one in items)
-        texts = all(isinstance(one, str) for one in items)
+        items = as_list(value)
+        found = any(isinstance(item, self._content) for item in items)
+        texts = all(isinstance(item, str) for item in items)
         if not found and not (texts and (self._lists_content or not items)):
             return None
-        return [self._block(one) for one in items]
+        return [self._block(item) for item in items]
 
     def _block(self, value: Any) -> Any:
         if isinstance(value, Media):
@@ -137,11 +137,11 @@ class UnstructuredOutput:
         if isinstance(value, self._content):
             return value
         return text_block(
-            value if isinstance(value, str) else _written(value, self._where).decode()
+            value if isinstance(value, str) else _write_json(value, self._where).decode()
         )
 
 
-def _written(value: Any, where: str) -> bytes:
+def _write_json(value: Any, where: str) -> bytes:
     try:
         return sendable_text(value, where)
     except (PydanticSerializationError, Unsendable) as error:
@@ -162,7 +162,7 @@ def _refuse(found: list[Problem]) -> None:
 
 
 class StructuredOutput:
-    """Structured results. `write` gives JSON text or raises `UnfitResult`; `check` is for JSON.
+    """Structured results. `write` returns JSON text or raises `UnfitResult`; `check` is for JSON.
 
     With `plain`, all values are of a class in `_PLAIN`.
     """
@@ -184,7 +184,7 @@ class StructuredOutput:
         self._wraps = wraps and models.has_structured
         self.schema: JSONObject | None = None
         if models.has_structured:
-            self.schema = _wrapped(schema) if self._wraps else schema
+            self.schema = _wrap_schema(schema) if self._wraps else schema
 
     def result(self, value: Any) -> Any:
         if self._plain and type(value) in _PLAIN:
@@ -193,12 +193,12 @@ class StructuredOutput:
             return self._own_result(value)
         return self._models.read_result(self._members(value))
 
-    def _members(self, value: Any) -> Written:
+    def _members(self, value: Any) -> ResultText:
         text = self._write(value)
         wire = b'{"result":%b}' % text if self._wraps else text
         # A model is shown a text as it is: JSON would put it in quotes.
         shown = text if text.startswith(b'"') else json_text(wire.decode())
-        return Written(self._format % (shown if self.schema is None else (shown, wire)))
+        return ResultText(self._format % (shown if self.schema is None else (shown, wire)))
 
     @cached_property
     def _format(self) -> bytes:
@@ -210,7 +210,7 @@ class StructuredOutput:
         is_plain = isinstance(result, self._models.call_result)
         if self.schema is None or not is_plain or has_failed(result):
             return result
-        # An absent member and null differ where a value may be anything: look for the member.
+        # An absent member and null differ if a value may be anything.
         found = result.to_wire()
         for member in ("structuredContent", RESULT) if self._wraps else ("structuredContent",):
             if not is_object(found) or member not in found:
@@ -223,16 +223,16 @@ class StructuredOutput:
 Output: TypeAlias = UnstructuredOutput | StructuredOutput
 
 
-def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
+def _build_typed_output(models: RevisionModels, annotation: Any, where: str) -> Output:
     adapter = adapter_of(annotation, f"{where}: the return value")
     schema = schema_of(adapter.json_schema, where, mode="serialization")
     validator, to_json = adapter.validator, adapter.serializer.to_json
     to_python = partial(adapter.serializer.to_python, by_alias=True, warnings=False)
-    # For these there are no warnings, and asking for errors takes longer than writing.
+    # These cause no warnings, and asking for errors takes longer than writing.
     plain = annotation in _PLAIN
     warnings: Any = not plain and "error"
-    # If a value is written in the form in which it is read, it can be read again in strict mode.
-    # That finds an object that was changed after it was made.
+    # If values are written in the form in which they are read, they can be read again in strict
+    # mode. That finds an object that was changed after it was made.
     reads_again = schema == schema_of(adapter.json_schema, where, mode="validation")
     read = partial(validator.validate_json, strict=reads_again)
 
@@ -247,7 +247,6 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
                 if reads_again:
                     read(text)
                 if b"null" in text:
-                    # Pydantic writes infinities as null.
                     check_finite(to_python(valid))
         except (ValidationError, PydanticSerializationError, Unsendable) as error:
             raise _unfit(error, value, validator.validate_python) from None
@@ -265,8 +264,8 @@ def _typed(models: RevisionModels, annotation: Any, where: str) -> Output:
     return StructuredOutput(models, schema, write, check, plain=plain)
 
 
-def _wrapped(schema: Mapping[str, Any]) -> JSONObject:
-    """Return the schema of an object with one member; its definitions move up."""
+def _wrap_schema(schema: Mapping[str, Any]) -> JSONObject:
+    """Return the schema of an object with one member; definitions move up."""
     inner = {key: value for key, value in schema.items() if key != "$defs"}
     outer: JSONObject = {"type": "object", "properties": {RESULT: inner}, "required": [RESULT]}
     return {**outer, "$defs": schema["$defs"]} if "$defs" in schema else outer

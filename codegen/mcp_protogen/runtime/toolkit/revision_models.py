@@ -1,4 +1,4 @@
-"""The models of one revision that a toolkit uses, found in the revision's method table."""
+"""The models of one revision for a toolkit, found in its method table."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -23,15 +23,14 @@ LISTS: Final[Mapping[str, str]] = {
     "resources": "resources/list",
     "resource_templates": "resources/templates/list",
 }
-"""The methods that list what is on offer, by the field with the entries."""
+"""The list methods, by the field with the entries."""
 
 
 class Media(ABC):
-    """Content that a function returns whatever the revision is: an image, a sound or a file."""
+    """Content that a function returns in any revision: an image, a sound or a file."""
 
     @abstractmethod
-    def block(self, kinds: Kinds) -> JSONObject:
-        """Return the block of content in a revision that has these `kinds` of blocks."""
+    def block(self, kinds: Kinds) -> JSONObject: ...
 
     @abstractmethod
     def contents(self, uri: str) -> JSONObject: ...
@@ -44,8 +43,10 @@ class RevisionModels:
 
     @cached_property
     def ui(self) -> ModuleType | None:
-        """Return what makes items with user interfaces, if the extension for those is there."""
-        return next((one.items() for one in self._table.extensions if one.items), None)
+        """The makers of items with user interfaces, if the extension is there."""
+        return next(
+            (extension.items() for extension in self._table.extensions if extension.items), None
+        )
 
     def result(self, method: str) -> type[Any]:
         return self._table.requests[method].results[0]
@@ -80,7 +81,7 @@ class RevisionModels:
 
     @cached_property
     def has_any_structured(self) -> bool:
-        """Return whether that may be any JSON value (from 2026-07-28 on)."""
+        """Return whether structured content may be any JSON value (from 2026-07-28 on)."""
         result = fields_of(self.call_result)
         return self.has_structured and result["structured_content"].annotation is Any
 
@@ -101,7 +102,7 @@ class RevisionModels:
     def contents(self) -> Mapping[str, type[Any]]:
         found = models_in(self.result("resources/read"), "contents")
         members = ("text", "blob")
-        return {name: one for one in found for name in members if name in fields_of(one)}
+        return {name: model for model in found for name in members if name in fields_of(model)}
 
     @cached_property
     def _empty_result(self) -> tuple[Validate, JSONObject]:
@@ -118,7 +119,6 @@ class RevisionModels:
         return McpError(self.rules.resource_not_found, f"Resource not found{meant}", {"uri": uri})
 
     def read_result(self, members: bytes) -> Any:
-        """Read a result whose members are JSON text."""
         return self._empty_result[0](read_json(b"{%b}" % members))
 
 
@@ -129,7 +129,7 @@ def revision_models(table: MethodTable) -> RevisionModels:
 
 def _kinds(blocks: Models) -> Kinds:
     types = (fields_of(block)["type"].annotation for block in blocks)
-    return frozenset(name for one in types for name in get_args(one))
+    return frozenset(name for type in types for name in get_args(type))
 
 
 def text_block(text: str) -> JSONObject:
@@ -144,9 +144,9 @@ def fields_of(model: type[WireModel]) -> Mapping[str, Any]:
 
 def models_in(model: type[WireModel], field: str) -> Models:
     expression = fields_of(model)[field].annotation
-    return frozenset(one for one in classes_in(expression) if issubclass(one, WireModel))
+    return frozenset(cls for cls in classes_in(expression) if issubclass(cls, WireModel))
 
 
-def several(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     many: bool = isinstance(value, (list, tuple))
     return [*value] if many else [value]

@@ -1,4 +1,4 @@
-"""Servers made of typed functions: a `Toolkit` before the server class of a revision.
+"""Servers of typed functions: a `Toolkit` before the server class of a revision.
 
 A handler that a subclass overrides comes first, and can call `super()` for the rest.
 """
@@ -6,17 +6,17 @@ A handler that a subclass overrides comes first, and can call `super()` for the 
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Unpack, overload
 
-from ..connection import Written
+from ..connection import ResultText
 from ..core.json import JSONObject
 from ..rules.handlers import Handlers, extended_by, generated_class, made_once
 from ..server.base import ServerBase, SessionBase
 from ..transports.base import Target
-from .catalogue import Lists, check, marked_in, register
+from .catalogue import Lists, check_mark, decorated_functions, register
 from .decorators import PromptOptions, ResourceOptions, ToolOptions
 from .items import COMPLETE
-from .offers import OFFERED, THREADS, ToolkitRuntime
 from .revision_models import LISTS, revision_models
 from .threads import Threads
+from .toolkit_runtime import OFFERED, THREADS, ToolkitRuntime
 
 SEPARATOR: Final = "_"
 
@@ -24,8 +24,8 @@ SEPARATOR: Final = "_"
 class Toolkit:
     """A server of decorated functions: `class Weather(Toolkit, mcp.Server)`.
 
-    It declares logging, and each list that has an item when a client connects, with the
-    notifications of its changes. A list whose notification is in `SENDS`, such as
+    It declares logging, and each list that has an item when a client connects, with its change
+    notifications. A list whose notification is in `SENDS`, such as
     `notifications/tools/list_changed`, is declared even while it is empty.
     """
 
@@ -37,21 +37,21 @@ class Toolkit:
     __mcp_wants_scopes__: ClassVar[bool] = False
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Check the decorated functions, but not their types; raise `TypeError`, `ValueError`."""
+        """Check the decorated functions, except their types; raise `TypeError`, `ValueError`."""
         super().__init_subclass__(**options)
         order = cls.__mro__
         servers = [generated_class(cls), *extended_by(cls)] if hasattr(cls, "TABLE") else []
         if servers and order.index(servers[0]) < order.index(Toolkit):
             after = servers[0].__name__
-            raise TypeError(f"class {cls.__name__}: Toolkit has to come before {after}")
+            raise TypeError(f"class {cls.__name__}: Toolkit must come before {after}")
         cls.__mcp_wants_scopes__ = False
-        for marked in marked_in(cls):
+        for marked in decorated_functions(cls):
             name = marked.attribute
             apps = [base for base in order if "IMPLEMENTATION" in base.__dict__]
             if any(hasattr(base, name) for base in (Toolkit, *apps, *(servers or [ServerBase]))):
                 advice = f'rename the method, and decorate it with name="{name}"'
                 raise TypeError(f"{cls.__name__}.{name} hides a member of the runtime: {advice}")
-            check(marked)
+            check_mark(marked)
             cls.__mcp_wants_scopes__ |= bool(marked.mark.options.get("scopes"))
 
     # Type checkers take the parameters from the __init__ of a subclass.
@@ -65,7 +65,7 @@ class Toolkit:
                 )
             if OFFERED not in cls.__dict__:
                 lists: Lists = {field: {} for field in LISTS}
-                for marked in marked_in(cls):
+                for marked in decorated_functions(cls):
                     register(marked, lists, revision_models(cls.TABLE))
                 setattr(cls, OFFERED, lists)
                 setattr(cls, THREADS, Threads(cls.__name__, cls.max_threads))
@@ -74,8 +74,8 @@ class Toolkit:
     def add_tool(self, function: Callable[..., Any], /, **options: Unpack[ToolOptions]) -> None:
         """Add a function as a tool, and notify clients; `options` replace those of its decorator.
 
-        Raises `ValueError` if the name is taken or not allowed, and `TypeError` if the function
-        cannot be a tool.
+        Raises `ValueError` if the name is taken or invalid, and `TypeError` if the function cannot
+        be a tool.
         """
         self.__mcp_runtime__.add("tools", function, options)
 
@@ -98,22 +98,22 @@ class Toolkit:
         self.__mcp_runtime__.add("resources", function, given)
 
     def remove_tool(self, name: str) -> None:
-        """Remove a tool; raise `LookupError` if there is none of that name."""
+        """Remove a tool; raise `LookupError` for an unknown name."""
         self.__mcp_runtime__.remove("tools", name)
 
     def remove_prompt(self, name: str) -> None:
-        """Remove a prompt; raise `LookupError` if there is none of that name."""
+        """Remove a prompt; raise `LookupError` for an unknown name."""
         self.__mcp_runtime__.remove("prompts", name)
 
     def remove_resource(self, uri: str) -> None:
-        """Remove a resource or a template; raise `LookupError` if there is none of that URI."""
+        """Remove a resource or a template; raise `LookupError` for an unknown URI."""
         self.__mcp_runtime__.remove("resources", uri)
 
     def tool_schemas(self, revision: str | None = None) -> list[JSONObject]:
         """Return the tools that every client of a revision sees, as plain JSON, sorted by name.
 
-        Those of mounted servers are among them, if these are not remote. Without a revision, it is
-        that of the server. Raise `LookupError` for one that the package does not have.
+        This includes mounted servers that are not remote. The default revision is that of the
+        server. Raise `LookupError` for a revision that the package lacks.
         """
         from .lookup import tool_schemas
 
@@ -126,16 +126,14 @@ class Toolkit:
     @overload
     def mount(self, prefix: str, /, *, connect_to: Target, separator: str = ...) -> None: ...
     def mount(self, *given: Any, connect_to: Any = None, separator: str = SEPARATOR) -> None:
-        """Offer what another server has, now and later, under names with a prefix.
+        """Offer the items of another server, now and later, under names with a prefix.
 
         Tools and prompts become `prefix_name`, and resources `scheme://prefix/rest`. The server is
-        an object of the same package, or the target of a connection, of which each client gets one
-        when it first needs it. It answers requests with its own middleware, `lifespan`, threads and
-        dependencies.
-
-        Raise `ValueError` if a name would be there twice, or servers would be in each other,
-        `TypeError` for what is no such server, `RuntimeError` for one that has to be entered before
-        this server serves, and `ImportError` if the package has no part for it.
+        an object of the same package, or the target of a connection, opened for each client on
+        demand. It answers requests with its own middleware, `lifespan`, threads and dependencies.
+        Raise `ValueError` if a name would occur twice, or servers would contain each other,
+        `TypeError` for another kind of server, `RuntimeError` for one that must be mounted before
+        this server serves, and `ImportError` if the package lacks the part for it.
         """
         prefix, *others = given if given and isinstance(given[0], str) else ("", *given)
         if len(others) + (connect_to is not None) != 1 or (connect_to is not None and not prefix):
@@ -156,13 +154,11 @@ class Toolkit:
     ) -> None:
         """Offer tools, prompts and resources, by name or URI or by tag.
 
-        That is for all clients, for that of one session, or for those of a principal. A switch for
-        a session counts before one for its principal, then one for all, then `enabled=` of the
-        item; of two for the same clients, the last one counts. Clients whose lists may change are
-        notified.
-
-        Raise `LookupError` for a name that nothing has, `TypeError` for a `principal_id` that is
-        None, and `LocalError` for a request of 2026-07-28 over HTTP, which belongs to no session.
+        The switch is for all clients, for that of one session, or for those of a principal. The
+        order is: session, principal, all, then `enabled=` of the item; of two for the same clients,
+        the last one counts. Clients whose lists may change are notified. Raise `LookupError` for an
+        unknown name, `TypeError` for a `principal_id` of None, and `LocalError` for a request of
+        2026-07-28 over HTTP, which belongs to no session.
         """
         _switch(self, True, names, tags, session, principal_id)
 
@@ -173,9 +169,9 @@ class Toolkit:
         session: SessionBase | None = None,
         principal_id: str = "",
     ) -> None:
-        """Do not offer tools, prompts and resources; see `enable`.
+        """Hide tools, prompts and resources; see `enable`.
 
-        To call one is then like calling an unknown name.
+        Calling one is then like calling an unknown name.
         """
         _switch(self, False, names, tags, session, principal_id)
 
@@ -191,7 +187,9 @@ class Toolkit:
         runtime = self.__mcp_runtime__
         result = await runtime.call(session, params)
         return (
-            runtime.catalogue.models.read_result(result) if isinstance(result, Written) else result
+            runtime.catalogue.models.read_result(result)
+            if isinstance(result, ResultText)
+            else result
         )
 
     async def on_list_prompts(self, session: Any, params: Any) -> Any:

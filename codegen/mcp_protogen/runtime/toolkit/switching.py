@@ -1,4 +1,4 @@
-"""Enabling and disabling what a server offers; see `Toolkit.enable`."""
+"""Enabling and disabling items; see `Toolkit.enable`."""
 
 from collections.abc import Collection, Iterator
 from typing import Any, cast
@@ -11,8 +11,8 @@ from .catalogue import FIELDS, LOCK, Catalogue
 from .failures import closest
 from .links import MountedConnection
 from .lookup import tags_of
-from .offers import ToolkitRuntime
 from .revision_models import LISTS
+from .toolkit_runtime import ToolkitRuntime
 from .visibility import Switches
 
 
@@ -25,11 +25,11 @@ def switch(
     principal_id: str,
 ) -> None:
     if isinstance(tags, str):
-        raise TypeError(f"tags are one text: write tags={{{tags!r}}}")
+        raise TypeError(f"tags must be a collection, not a single string: write tags={{{tags!r}}}")
     if not chosen and not tags:
         raise TypeError("give the name or a tag of an item")
     if cast(Any, principal_id) is None or (principal_id and session is not None):
-        # A client that has no principal must not mean all clients.
+        # A client without a principal must not mean all clients.
         raise TypeError("give a session, or a principal_id that is not None")
     catalogue = runtime.catalogue
     to: Collection[OpenConnection] | None = None
@@ -37,27 +37,31 @@ def switch(
         known = {key for field in LISTS for key in catalogue.names(field)}
         for name in chosen:
             if name not in known and not _may_have(catalogue, name):
-                raise LookupError(f"there is nothing called {name}{closest(name, known)}")
+                raise LookupError(f"unknown name {name}{closest(name, known)}")
         visibility = catalogue.switches()
         switches = visibility.everybody
         if session is not None:
             connection = session.__mcp_runtime__.connection
             while connection not in runtime.connections:
                 if not isinstance(connection, MountedConnection):
-                    why = "requests of this client have nothing in common: say principal_id=…"
+                    why = "requests of this client share no session: write principal_id=…"
                     raise LocalError(f"session: {why}")
                 connection = connection.outer
             to = [connection]
             switches = visibility.sessions.setdefault(connection, Switches())
         elif principal_id:
             held = runtime.connections
-            to = [one for one in held if id_of(one.endpoint.principal) == principal_id]
+            to = [
+                candidate
+                for candidate in held
+                if id_of(candidate.endpoint.principal) == principal_id
+            ]
             switches = visibility.principals.setdefault(principal_id, Switches())
         for name in chosen:
             switches.add(name, False, on)
         for tag in tags:
             switches.add(tag, True, on)
-        catalogue.show()
+        catalogue.update_visible()
     runtime.announce_changes(_kinds_of(catalogue, chosen, tags, known), to)
 
 

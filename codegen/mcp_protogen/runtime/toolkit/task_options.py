@@ -1,16 +1,16 @@
-"""What the options of a tool say of tasks."""
+"""The task options of a tool."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from ..core.models.base import WireModel, declared
+from ..core.models.base import WireModel, declared_member
 from .decorators import TaskChoice
 
 _FURTHER_CHOICES: Final = ("required", "deferred")
 
 
 class TaskMode(NamedTuple):
-    """How a tool becomes a task; `again` says that it may run twice."""
+    """How a tool becomes a task; `again` allows it to run twice."""
 
     choice: TaskChoice
     again: bool = False
@@ -23,11 +23,11 @@ class TaskMode(NamedTuple):
 def task_mode(options: Mapping[str, Any], where: str) -> TaskMode | None:
     choice = options["task"]
     if not isinstance(choice, bool) and choice not in _FURTHER_CHOICES:
-        raise TypeError(f'{where}: task is True, False, "required" or "deferred"')
+        raise TypeError(f'{where}: task must be True, False, "required" or "deferred"')
     if not choice:
         return None
     again = options.get("idempotent")
     if again is None:
         annotations: WireModel | None = options.get("annotations")
-        again = annotations is not None and declared(annotations, "idempotent_hint") is True
+        again = annotations is not None and declared_member(annotations, "idempotent_hint") is True
     return TaskMode(choice, bool(again), options.get("immediate_response"))

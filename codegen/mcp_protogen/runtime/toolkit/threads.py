@@ -1,6 +1,6 @@
-"""Threads for plain functions, which would hold up the event loop while they wait for something.
+"""Threads for plain functions, which would block the event loop.
 
-Those of asyncio are few, everybody shares them, and a program does not end before they do.
+asyncio's own threads are few and shared, and a program does not end before they do.
 """
 
 from asyncio import AbstractEventLoop, CancelledError, Future, get_running_loop, shield
@@ -13,9 +13,9 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Final
 
-from .functions import Function, named
+from .functions import Function, function_name
 
-# How long a thread waits for more to do, in seconds.
+# How long a thread waits for more work, in seconds.
 _IDLE: Final = 10.0
 
 _NOTHING: Final[Mapping[str, Any]] = {}
@@ -31,14 +31,14 @@ class _Call:
         self._loop: AbstractEventLoop = get_running_loop()
         self.outcome: Future[Any] = self._loop.create_future()
         self.has_place = False
-        """Whether it runs, and somebody waits for it."""
+        """Whether it runs, and its caller still waits."""
 
     def run(self) -> tuple[Any, BaseException | None]:
         try:
             return self._context.run(self._function, **self._given), None
         except StopIteration as error:
             # A future cannot hold StopIteration: the caller would wait for ever.
-            raised = RuntimeError(f"{named(self._function)} raised StopIteration")
+            raised = RuntimeError(f"{function_name(self._function)} raised StopIteration")
             raised.__cause__ = error
             return None, raised
         except BaseException as error:
@@ -59,16 +59,17 @@ class _Call:
 
 
 class Threads:
-    """At most `size` calls of functions at the same time, each in a thread; others wait.
+    """At most `size` concurrent calls of functions, each in a thread; others wait.
 
     A thread cannot be stopped: when a call is cancelled, its place is free at once. So that clients
     cannot pile these up, there are never more than twice as many threads as places. One thread at a
-    time is woken, and wakes the next one: most functions are quick, and one does many of them.
+    time is woken, and wakes the next one: most functions are quick, and one thread runs many of
+    them.
     """
 
     def __init__(self, name: str, size: int) -> None:
         if size < 1:
-            raise ValueError(f"{name}: max_threads is {size}, but at least 1 is needed")
+            raise ValueError(f"{name}: max_threads must be at least 1, got {size}")
         self._name = name
         self._size = size
         self._numbers = count(1)
@@ -76,27 +77,26 @@ class Threads:
         self._waiting: deque[_Call] = deque()
         self._idle: list[SimpleQueue[None]] = []
         self._is_waking = False
-        """Whether a thread is awake that has not looked for work yet."""
+        """Whether a woken thread has not looked for work yet."""
         self._busy = 0
         self._let_go = 0
 
     async def run(
         self, function: Function, given: Mapping[str, Any] = _NOTHING, session: Any = None
     ) -> Any:
-        """Return what a function returns; the end of a session's request ends what it waits for."""
+        """Return the result of a function; cancelling also ends its waits in `session`."""
         call = _Call(function, given)
         try:
             self._take(call)
             return await call.outcome
         except (CancelledError, RuntimeError) as error:
-            # Cancelled, or there can be no more threads: otherwise the call has ended.
             self._forget(call)
             if session is not None and isinstance(error, CancelledError):
                 session.__mcp_runtime__.thread_waits.cancel()
             raise
 
     async def run_anyway(self, function: Function) -> Any:
-        """Run a function also if the caller is cancelled."""
+        """Run a function even if the caller is cancelled."""
         call = _Call(function, _NOTHING)
         try:
             self._take(call)
@@ -115,7 +115,7 @@ class Threads:
         return bool(self._waiting) and busy < size and busy + self._let_go < 2 * size
 
     def _wake(self) -> None:
-        """Wake a thread if there is work; for the holder of the lock. Raise `RuntimeError`."""
+        """Wake a thread if there is work; call it with the lock held. Raise `RuntimeError`."""
         if self._is_waking or not self._may_begin():
             return
         if self._idle:
@@ -149,14 +149,14 @@ class Threads:
             while call is not None:
                 value, error = call.run()
                 with self._lock:
-                    # The caller hears of it after this, so that its next call finds a thread idle.
+                    # The caller is told afterwards, so that its next call finds an idle thread.
                     self._busy -= call.has_place
                     self._let_go -= not call.has_place
                     call.has_place = False
                     after = self._next(queue)
                 call.settle(value, error)
                 call = after
-                # Nothing of a call is kept while there is nothing to do.
+                # Keep no references while idle.
                 del after, value, error
             if not self._is_woken(queue):
                 return
@@ -180,6 +180,5 @@ class Threads:
             if queue in self._idle:
                 self._idle.remove(queue)
                 return False
-        # It was woken at the last moment.
         queue.get()
         return True

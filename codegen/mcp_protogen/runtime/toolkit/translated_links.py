@@ -1,4 +1,4 @@
-"""A mounted server of another revision than that of the server above."""
+"""A mounted server of another revision than the server above."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar, cast
@@ -62,16 +62,18 @@ class TranslatedContext(MountedContext):
         super().__init__(connection, outer)
         self._translating: Any = connection.table
 
-    def peer_declared(self) -> Mapping[str, Any]:
-        declared: JSONObject = dict(super().peer_declared())
+    def peer_capabilities(self) -> Mapping[str, Any]:
+        declared: JSONObject = dict(super().peer_capabilities())
         return cast(JSONObject, self._translating.inward("ClientCapabilities", declared))
 
     def peer_info(self) -> Mapping[str, Any] | None:
         info = super().peer_info()
         return info and self._translating.inward("Implementation", dict(info))
 
-    def shown(self, method: str, params: JSONObject) -> JSONObject:
-        return super().shown(method, self._translating.carry_out(method, "params", params))
+    def params_for_client(self, method: str, params: JSONObject) -> JSONObject:
+        return super().params_for_client(
+            method, self._translating.carry_out(method, "params", params)
+        )
 
     def _across(self, spec: Any, params: Any) -> tuple[Any, Any]:
         """Return the spec and the params in the revision of the server above."""
@@ -89,9 +91,11 @@ class TranslatedContext(MountedContext):
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         await super().notify(*self._across(spec, params))
 
-    async def _put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
+    async def _request_outer(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
         native, given = self._across(spec, params)
-        answer: Any = await self.outer.put(native, given, options)
+        answer: Any = await self.outer.request_unchecked(native, given, options)
         if not isinstance(answer, native.results[0]):
             return cast(R, answer)
         return cast(R, self._translating.read_response(spec, answer.to_wire()))
@@ -106,7 +110,7 @@ class TranslatedContext(MountedContext):
         own, above = self.table, self.outer.table
         if above.era.remembers_client and not own.era.remembers_client:
             info = self.peer_info() or {"name": "unknown", "version": "0"}
-            envelope = client_envelope(own.revision, dict(self.peer_declared()), dict(info))
+            envelope = client_envelope(own.revision, dict(self.peer_capabilities()), dict(info))
             wire = {**wire, "_meta": {**wire.get("_meta", {}), **envelope}}
         return validator_of(spec.params)(wire)
 
@@ -117,7 +121,6 @@ class TranslatedContext(MountedContext):
 
 
 class TranslatedLink(Link):
-    """A mounted server of another revision."""
 
     connection: TranslatedConnection
 
@@ -147,7 +150,7 @@ class TranslatedLink(Link):
         except McpError as error:
             code = table.code_to_send(method, error.code)
             if code == error.code:
-                # It may have more than its code, such as a status over HTTP.
+                # It may carry more than its code, such as a status over HTTP.
                 raise
             raise McpError(code, error.message, error.data) from error
         return context.carried_out(method, result)

@@ -1,9 +1,9 @@
 """URI templates of the levels 1 and 2 of RFC 6570, with expansion and matching.
 
-`{x}` stands for one segment, `{+x}` for text that may hold slashes, `{#x}` for a fragment. A
-matched value is decoded once, and is safe as part of a path: it holds no `.` or `..` as a segment,
-no control characters, and a segment no slash, encoded or not (2026-07-28, server/resources,
-"Security Considerations"). Matching takes linear time.
+`{x}` matches one segment, `{+x}` text that may hold slashes, `{#x}` a fragment. A matched value is
+decoded once, and is safe as part of a path: it has no `.` or `..` segment and no control
+characters, and a segment no slash, encoded or not (2026-07-28, server/resources, "Security
+Considerations"). Matching takes linear time.
 """
 
 import re
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import unquote_to_bytes
 
-from ..core.uri_templates import BROKEN, encoded, parse_uri_template
+from ..core.uri_templates import BROKEN, encode_value, parse_uri_template
 
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SCHEME: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-# Never in a URI, encoded or not: RFC 6570, section 2.1, and RFC 3986, appendix A.
+# Invalid in a URI, encoded or not: RFC 6570, section 2.1, and RFC 3986, appendix A.
 _NEVER: Final = re.compile(r"[\x00-\x20\x7f\"<>\\^`{|}]")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -34,7 +34,6 @@ class Variable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UriTemplate:
-    """A parsed template; `text` is its source."""
 
     text: str
     before: str
@@ -42,7 +41,7 @@ class UriTemplate:
 
     @classmethod
     def parse(cls, text: str) -> "UriTemplate":
-        """Parse a template; raise `ValueError`, which says what is wrong with it."""
+        """Parse a template; raise `ValueError` with the reason."""
         literals, expressions = parse_uri_template(text)
         for number, (operator, name) in enumerate(expressions):
             _check_name(text, operator, name)
@@ -63,7 +62,7 @@ class UriTemplate:
         values, at = dict[str, str](), len(self.before)
         for variable in self.variables:
             end = self._end(variable, uri, at)
-            value = _decoded(uri[at:end], variable.reserved) if end > at else None
+            value = _decode_value(uri[at:end], variable.reserved) if end > at else None
             if value is None:
                 return None
             values[variable.name] = value
@@ -81,8 +80,8 @@ class UriTemplate:
         for variable in self.variables:
             value = str(values.get(variable.name, ""))
             if not value:
-                raise ValueError(f"{self.text} needs a value of {variable.name}")
-            parts += (encoded(value, reserved=variable.reserved), variable.after)
+                raise ValueError(f"{self.text} needs a value for {variable.name}")
+            parts += (encode_value(value, reserved=variable.reserved), variable.after)
         return "".join(parts)
 
 
@@ -107,17 +106,17 @@ def _check(text: str, literals: list[str], names: list[str]) -> None:
     wrong = _NEVER.search(joined) or BROKEN.search(joined)
     if wrong is not None or not joined.isascii():
         what = "non-ASCII text" if wrong is None else repr(wrong[0])
-        raise ValueError(f"the URI template {text!r} contains {what}, which has to be encoded")
+        raise ValueError(f"the URI template {text!r} contains {what}, which must be encoded")
     if not _SCHEME.match(literals[0]):
         raise ValueError(f"the URI {text!r} does not begin with a scheme, such as weather:")
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"the URI template {text!r} contains {name} twice")
     if "" in literals[1:-1]:
-        raise ValueError(f"the URI template {text!r} has variables with nothing between them")
+        raise ValueError(f"the URI template {text!r} needs text between its variables")
 
 
-def _decoded(raw: str, reserved: bool) -> str | None:
+def _decode_value(raw: str, reserved: bool) -> str | None:
     if BROKEN.search(raw) or (not reserved and not _SEGMENT_ENDS.isdisjoint(raw)):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Which items are enabled: for all clients, for one session, or for a principal."""
+"""Switches of items: for all clients, for one session, or for a principal."""
 
 from collections.abc import Collection, Iterable, Iterator
 from typing import Protocol
@@ -18,14 +18,13 @@ class Named(Protocol):
 
 
 class Switches:
-    """What was switched, by name or tag; the last switch of an item counts."""
+    """Switches by name or tag; the last switch of an item counts."""
 
     def __init__(self) -> None:
         self._switches: dict[tuple[str, bool], bool] = {}
-        """By name or tag, and whether it is a tag."""
 
     def add(self, text: str, is_tag: bool, on: bool) -> None:
-        # A dictionary leaves a key that it has in its place.
+        # Assignment to an existing key would not move it to the end.
         self._switches.pop((text, is_tag), None)
         self._switches[text, is_tag] = on
 
@@ -44,7 +43,6 @@ class Visibility:
     def __init__(self) -> None:
         self.everybody = Switches()
         self.principals: dict[str, Switches] = {}
-        """By the id of the principal."""
         self.sessions: dict[OpenConnection, Switches] = {}
 
     def replace(
@@ -54,7 +52,7 @@ class Visibility:
         for text, is_tag, on in switched:
             own.add(text, is_tag, on)
 
-    def fixed(self, item: Named) -> bool | None:
+    def is_enabled_for_all(self, item: Named) -> bool | None:
         """Return whether an item is enabled for all clients; None if it depends."""
         for some in (self.principals, self.sessions):
             if any(switches.of(item) is not None for switches in some.values()):

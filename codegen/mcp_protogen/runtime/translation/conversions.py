@@ -1,7 +1,7 @@
-"""The functions that translate what tables cannot: what the target revision has no member for.
+"""Translations that tables cannot express, because the target revision lacks a member.
 
-Each takes a value that is valid in the source revision, and returns one that is valid there too but
-uses only what the target revision has.
+Each function takes a value that is valid in the source revision, and returns one that is still
+valid there but only uses members of the target revision.
 """
 
 import hashlib
@@ -18,23 +18,23 @@ from .report import Place, Report, pointer_of
 
 
 class Here(NamedTuple):
-    """The place of a value, where its losses are reported, and the reason for them."""
+    """The place of a value, the report of its losses, and their reason."""
 
     place: Place
     report: Report
     why: str
 
     def lose(self, what: What, *path: str | int, harmless: bool = False) -> None:
-        """Note the loss of the value, or of what is at `path` in it."""
+        """Report the loss of the value, or of its part at `path`."""
         self.report.lose(self._at(path), what, self.why, harmless=harmless)
 
     def without(self, value: JSONObject, member: str, *path: str) -> JSONObject:
         """Return the value at `path` without a member."""
         self.lose("dropped", *path, member)
-        return {key: one for key, one in value.items() if key != member}
+        return {key: member_value for key, member_value in value.items() if key != member}
 
     def refuse(self, *path: str) -> Any:
-        """Raise `Untranslatable` for the value, or for what is at `path` in it."""
+        """Raise `Untranslatable` for the value, or for its part at `path`."""
         raise Untranslatable(pointer_of(self._at(path)), self.why)
 
     def _at(self, path: Iterable[str | int]) -> Place:
@@ -48,18 +48,15 @@ Conversion: TypeAlias = Callable[[Any, Here], Any]
 ConversionT = TypeVar("ConversionT", bound=Conversion)
 
 CONVERSIONS: Final[dict[str, Conversion]] = {}
-"""The functions by their names, as the generated tables call them."""
+"""The functions by name, as the generated tables call them."""
 
 
-def _listed(conversion: ConversionT) -> ConversionT:
+def _register(conversion: ConversionT) -> ConversionT:
     CONVERSIONS[conversion.__name__] = conversion
     return conversion
 
 
-# Content.
-
-
-@_listed
+@_register
 def audio_as_resource(block: JSONObject, here: Here) -> JSONObject:
     """Return an audio block as an embedded resource with the same bytes."""
     here.lose("replaced")
@@ -69,13 +66,13 @@ def audio_as_resource(block: JSONObject, here: Here) -> JSONObject:
     return {"type": "resource", "resource": resource, **_common(block)}
 
 
-@_listed
+@_register
 def audio_as_text(block: JSONObject, here: Here) -> JSONObject:
     """Return a text in place of an audio block, where no type can hold the bytes."""
     return _as_text(block, f"[audio, {block['mimeType']}, not delivered]", here)
 
 
-@_listed
+@_register
 def link_as_text(block: JSONObject, here: Here) -> JSONObject:
     """Return a resource link as a text block with its title and URI."""
     name = block.get("title", block["name"])
@@ -93,10 +90,10 @@ def _common(block: JSONObject) -> JSONObject:
 
 
 _RESULT: Final = "result"
-"""The member that holds a value which is no object, where servers have to send one."""
+"""The member that holds a value other than an object, where servers must send an object."""
 
 
-@_listed
+@_register
 def structured_content_as_text(result: JSONObject, here: Here) -> JSONObject:
     """Move structured content to a text block, unless a block already has the same JSON or text."""
     if "structuredContent" not in result:
@@ -128,7 +125,7 @@ def _holds(block: JSONObject, value: Any) -> bool:
         return False
 
 
-@_listed
+@_register
 def structured_content_of_objects_only(holder: JSONObject, here: Here) -> JSONObject:
     """Wrap structured content that is not a JSON object, and show it as text, too."""
     if "structuredContent" not in holder or is_object(holder["structuredContent"]):
@@ -137,16 +134,13 @@ def structured_content_of_objects_only(holder: JSONObject, here: Here) -> JSONOb
     return {**_with_text(holder), "structuredContent": {_RESULT: holder["structuredContent"]}}
 
 
-# Tools.
-
-
-@_listed
+@_register
 def output_schema_of_objects_only(tool: JSONObject, here: Here) -> JSONObject:
-    """Wrap an output schema that no object fits, as its values are, and drop any other one."""
+    """Wrap an output schema that accepts no object, like its values, and drop any other one."""
     schema = tool.get("outputSchema")
     if schema is None or schema.get("type") == "object":
         return tool
-    # It may be one name, or several.
+    # A single name, or several.
     if "object" in str(schema.get("type", "object")) or not _is_movable(schema):
         return here.without(tool, "outputSchema")
     here.lose("replaced", "outputSchema", harmless=True)
@@ -158,19 +152,21 @@ def output_schema_of_objects_only(tool: JSONObject, here: Here) -> JSONObject:
 
 
 def _is_movable(schema: Any) -> bool:
-    """Return whether a schema means the same elsewhere, if its definitions stay at the root."""
+    """Return whether a schema keeps its meaning elsewhere, with its definitions at the root."""
     if is_array(schema):
         return all(map(_is_movable, schema))
     if not is_object(schema):
         return True
     references = [schema.get(key, "#/$defs/") for key in ("$ref", "$dynamicRef", "$recursiveRef")]
-    stays = all(isinstance(one, str) and one.startswith("#/$defs/") for one in references)
+    stays = all(
+        isinstance(reference, str) and reference.startswith("#/$defs/") for reference in references
+    )
     return stays and "$id" not in schema and all(map(_is_movable, schema.values()))
 
 
-@_listed
+@_register
 def tool_schemas_of_known_form(tool: JSONObject, here: Here) -> JSONObject:
-    """Drop the keywords of a tool's schemas that do not have the form the target requires."""
+    """Drop keywords of a tool's schemas whose form the target does not allow."""
     for member in ("inputSchema", "outputSchema"):
         schema: JSONObject = tool.get(member, {})
         for key, has_form in _FORMS.items():
@@ -183,15 +179,12 @@ def tool_schemas_of_known_form(tool: JSONObject, here: Here) -> JSONObject:
 _FORMS: Final[Mapping[str, Callable[[object], bool]]] = {
     "$schema": lambda value: isinstance(value, str),
     "properties": lambda value: is_object(value)
-    and all(isinstance(one, (dict, bool)) for one in value.values()),
-    "required": lambda value: is_array(value) and all(isinstance(one, str) for one in value),
+    and all(isinstance(item, (dict, bool)) for item in value.values()),
+    "required": lambda value: is_array(value) and all(isinstance(item, str) for item in value),
 }
 
 
-# Sampling.
-
-
-@_listed
+@_register
 def one_block_per_message(params: JSONObject, here: Here) -> JSONObject:
     """Split messages of several blocks into several messages of the same role."""
     messages: list[JSONObject] = params["messages"]
@@ -206,9 +199,9 @@ def one_block_per_message(params: JSONObject, here: Here) -> JSONObject:
     return {**params, "messages": split}
 
 
-@_listed
+@_register
 def one_block(result: JSONObject, here: Here) -> JSONObject:
-    """Reduce a message of several blocks to one: their texts together, or else the first block."""
+    """Reduce a message of several blocks to one: the joined texts, or the first block."""
     content = result["content"]
     if not is_array(content):
         return result
@@ -220,7 +213,7 @@ def one_block(result: JSONObject, here: Here) -> JSONObject:
     return {**result, "content": content[0]}
 
 
-@_listed
+@_register
 def no_tools(params: JSONObject, here: Here) -> JSONObject:
     """Refuse sampling with tools: without them the answer would be different."""
     for member in ("tools", "toolChoice"):
@@ -229,22 +222,17 @@ def no_tools(params: JSONObject, here: Here) -> JSONObject:
     return params
 
 
-@_listed
+@_register
 def not_expressible(value: Any, here: Here) -> Any:
-    """Refuse a value that the target cannot express."""
     return here.refuse()
 
 
-# Elicitation.
-
-
-@_listed
+@_register
 def forms_only(params: JSONObject, here: Here) -> JSONObject:
-    """Refuse an elicitation by URL."""
     return here.refuse("mode") if params.get("mode") == "url" else params
 
 
-@_listed
+@_register
 def forms_if_declared(capabilities: JSONObject, here: Here) -> JSONObject:
     """Drop the capability to elicit by URL alone: the target revision has only forms."""
     modes = capabilities.get("elicitation")
@@ -253,16 +241,16 @@ def forms_if_declared(capabilities: JSONObject, here: Here) -> JSONObject:
     return here.without(capabilities, "elicitation")
 
 
-@_listed
+@_register
 def elicitation_id(params: JSONObject, here: Here) -> JSONObject:
-    """Add an id to a URL elicitation that has none: the same id for the same question."""
+    """Add an id to a URL elicitation without one: the same id for the same question."""
     question = to_json([params["message"], params["url"]])
     return {**params, "elicitationId": hashlib.sha256(question).hexdigest()[:32]}
 
 
-@_listed
+@_register
 def plain_fields(field: JSONObject, here: Here) -> JSONObject:
-    """Return a form field as the first forms have it: without defaults, titles beside an enum."""
+    """Return a form field in the first shape: without defaults, titles beside an enum."""
     if field["type"] == "array":
         here.lose("replaced")
         return several_as_text(field)
@@ -280,7 +268,7 @@ def _is_choice(value: object) -> bool:
     return is_object(value) and all(isinstance(value.get(member), str) for member in members)
 
 
-@_listed
+@_register
 def fields_without_defaults(field: JSONObject, here: Here) -> JSONObject:
     """Drop `default` from a field where the target has none; only a boolean may have one."""
     if field["type"] == "boolean" or "default" not in field:
@@ -288,7 +276,7 @@ def fields_without_defaults(field: JSONObject, here: Here) -> JSONObject:
     return here.without(field, "default")
 
 
-@_listed
+@_register
 def choices_as_text(result: JSONObject, here: Here) -> JSONObject:
     """Join several choices into one text, with commas between them."""
     content: JSONObject = result.get("content", {})
@@ -301,10 +289,7 @@ def choices_as_text(result: JSONObject, here: Here) -> JSONObject:
     return {**result, "content": {**content, **joined}}
 
 
-# Completion.
-
-
-@_listed
+@_register
 def at_most_100_values(completion: JSONObject, here: Here) -> JSONObject:
     """Cut suggestions to 100, and say that there are more."""
     values: list[str] = completion["values"]
@@ -315,19 +300,13 @@ def at_most_100_values(completion: JSONObject, here: Here) -> JSONObject:
     return {"total": len(values), **completion, "values": values[:100], "hasMore": True}
 
 
-# Cancellation.
-
-
-@_listed
+@_register
 def named_request_only(params: JSONObject, here: Here) -> JSONObject:
     """Refuse a cancellation without a request id: the target requires one."""
     return params if "requestId" in params else here.refuse("requestId")
 
 
-# Results.
-
-
-@_listed
+@_register
 def complete_only(result: JSONObject, here: Here) -> JSONObject:
     """Refuse a result of a type that the target does not have."""
     kind = result.get("resultType", "complete")

@@ -1,7 +1,7 @@
-"""The rows of the generated tables, which say how values of one revision become those of another.
+"""The rows of the generated tables, which translate values between two revisions.
 
-Every type that changes has a plan; what a plan does not name stays. A value is valid in the source
-before, and in the target after.
+Every type that changes has a plan; members that a plan does not name stay. A value is valid in the
+source before, and in the target after.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ class Either:
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The step of the first case that fits: its member is present, and has its constant if any."""
+    """The step of the first matching case: its member is present, and has its constant if any."""
 
     cases: tuple[tuple[str, Any, "Step | None"], ...]
     otherwise: "Step | None" = None
@@ -44,7 +44,7 @@ Step: TypeAlias = To | Each | Either | When
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """A member that the target does not have; its loss is harmless if the value is `usual`."""
+    """A member that the target lacks; its loss is harmless if the value is `usual`."""
 
     why: str
     harmless: bool = False
@@ -53,7 +53,7 @@ class Drop:
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A member that the target has at `to`; if that place is taken, the member is dropped."""
+    """A member that moves to `to`; if that place is taken, the member is dropped."""
 
     to: tuple[str, ...]
     why: str
@@ -61,7 +61,6 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A call of a function of `conversions`, by name."""
 
     function: str
     why: str
@@ -72,9 +71,9 @@ class Members:
     """The plan for an object; `becomes` is the name of its type in the target.
 
     First, the functions of `apply` return another value of the source. Then members are dropped,
-    moved and translated, required members of the target added; the functions of `finish` come last.
-    Members of `target_only` are dropped, as the source does not define them, those of `emptied` if
-    they are empty.
+    moved and translated, and required members of the target added; the functions of `finish` come
+    last. Members of `target_only`, which the source does not define, are dropped, and those of
+    `emptied` if they are empty.
     """
 
     becomes: str
@@ -93,7 +92,7 @@ class Members:
 class Arms:
     """The plan for a union whose arms are distinguished by the constant in `tag`.
 
-    Functions replace arms that the target does not have. Other arms stay as they are.
+    Functions replace arms that the target lacks. Other arms stay as they are.
     """
 
     becomes: str
@@ -118,7 +117,7 @@ Plan: TypeAlias = Members | Arms | Whole
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """The steps for the params and the result of a method; None where nothing changes."""
+    """The steps for the params and the result of a method; None if nothing changes."""
 
     params: Step | None
     result: Step | None
@@ -126,7 +125,7 @@ class Method:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """Everything needed to translate in one direction.
+    """All tables for one direction.
 
     `methods` are those of both revisions, `plans` the types that change, `same` the others, by
     names in source and target. `errors` maps a method, or "" for all, and an error code to the

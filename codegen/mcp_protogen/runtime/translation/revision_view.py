@@ -1,4 +1,4 @@
-"""How a server or client, written for one revision, appears in others.
+"""Views of a server or client, written for one revision, in other revisions.
 
 A view is made when a peer of its revision connects: only then are its models and tables loaded.
 """
@@ -13,7 +13,7 @@ from ..core.models.base import WireModel, validator_of
 from ..core.revision import Revision, load_generated
 from ..core.spec import EraName
 from ..messages.method_table import MethodTable
-from ..rules.handlers import Handlers, merged
+from ..rules.handlers import Handlers, merge_objects
 from ..rules.server_negotiation import Offer
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ OnLoss: TypeAlias = "Callable[[Loss], object] | None"
 class RevisionView(Generic[HandlersT]):
     """A server or client as its peers of one revision see it.
 
-    `declared` are its capabilities and `identity` its name, as they go over the wire. `adapters` is
-    the package's module for peers of another revision; None in the revision of `handlers`.
+    `declared` are its capabilities and `identity` its name, as on the wire. `adapters` is the
+    package's module for peers of another revision; None in the revision of `handlers`.
     """
 
     handlers: HandlersT
@@ -39,7 +39,7 @@ class RevisionView(Generic[HandlersT]):
     adapters: ModuleType | None = None
 
     def declaration(self) -> JSONObject:
-        """Return its capabilities in its own words, and those for which only the wire has some."""
+        """Return its capabilities in its own revision, and those that only the wire can express."""
         runtime = self.handlers.__mcp_runtime__
         feature = runtime.wire_feature()
         if feature is None:
@@ -47,16 +47,15 @@ class RevisionView(Generic[HandlersT]):
         found: JSONObject = {
             name: self.declared[name] for name in feature.members if name in self.declared
         }
-        return merged(found, runtime.declaration())
+        return merge_objects(found, runtime.declaration())
 
     def introduction(self, result: type[WireModel]) -> dict[str, Any]:
-        """Return those members of a result that hold the capabilities and the name."""
+        """Return the members of a result that hold the capabilities and the name."""
         members = {"capabilities": self.declared, "server_info": self.identity}
-        # Building resolves annotations that name classes defined further down.
         result.model_rebuild()
         fields = result.__pydantic_fields__
         types: dict[str, Any] = {name: field.annotation for name, field in fields.items()}
-        # They are read as from the wire, where names of Python are those of no member.
+        # Read as from the wire, where Python names do not exist.
         return {
             name: validator_of(types[name])(value)
             for name, value in members.items()
@@ -65,7 +64,7 @@ class RevisionView(Generic[HandlersT]):
 
 
 class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
-    """The views of servers or clients in all `revisions`, or else each in its own revision.
+    """The views of servers or clients in all `revisions`, by default each in its own.
 
     Raises `ValueError` if `revisions` is empty.
     """
@@ -77,15 +76,15 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
         on_loss: OnLoss = None,
     ) -> None:
         self._handlers = handlers
-        self._revisions = {one.id: one for one in revisions or ()}
+        self._revisions = {revision.id: revision for revision in revisions or ()}
         self._on_loss = on_loss
         if revisions is not None and not self._revisions:
-            raise ValueError("there has to be a revision to speak")
-        eras: dict[str, EraName] = {id: one.era for id, one in self._revisions.items()}
+            raise ValueError("at least one revision is required")
+        eras: dict[str, EraName] = {id: revision.era for id, revision in self._revisions.items()}
         if revisions is None:
-            eras = {id: one.TABLE.rules.era for id, one in handlers.items()}
+            eras = {id: handler.TABLE.rules.era for id, handler in handlers.items()}
         self.offer = Offer(dict(sorted(eras.items())))
-        """What can be agreed on with a peer. Revisions are named by dates, so names sort."""
+        """The revisions that may be agreed on. They are named by dates, so names sort."""
 
     def __missing__(self, revision: str) -> RevisionView[HandlersT]:
         view = self[revision] = self._make(revision)
@@ -101,7 +100,7 @@ class RevisionViews(dict[str, RevisionView[HandlersT]], Generic[HandlersT]):
             runtime = handlers.__mcp_runtime__
             declared, identity = runtime.declaration(), runtime.identity()
             return RevisionView(handlers, handlers.TABLE, declared, identity)
-        newer = [one for one in self._handlers if one > revision]
+        newer = [known for known in self._handlers if known > revision]
         handlers = self._handlers[min(newer) if newer else max(self._handlers)]
         spoken = self._revisions[revision]
         package = load_generated(spoken.module.rpartition(".")[0])

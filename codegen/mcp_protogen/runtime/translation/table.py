@@ -1,8 +1,8 @@
-"""A method table whose wire carries another revision than its users speak.
+"""A method table for users of one revision over a wire of another.
 
-An incoming message is validated against the revision on the wire first, so that errors describe
-what the peer wrote. An outgoing message is translated last. Types that are the same in both
-revisions are not translated.
+An incoming message is validated against the revision on the wire first, so that errors describe the
+peer's own text. An outgoing message is translated last. Types that are the same in both revisions
+are not translated.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -30,19 +30,18 @@ P = TypeVar("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
-# The runtime negotiates with the peer in the revision of the wire.
+# The runtime negotiates in the revision of the wire.
 _LIFECYCLE = frozenset({"initialize", "notifications/initialized"})
 
 _CAPABILITIES: Final = ("ClientCapabilities", "ServerCapabilities")
 
 
 class TranslatingTable(MethodTable):
-    """The method table of `own`, over a wire that carries the revision of `wire`.
+    """The method table of `own`, over a wire in the revision of `wire`.
 
     Extensions of either are not translated: a method of the wire's extensions keeps its types, even
-    if `own` has one of the same name. Losses go to `losses`.
-
-    Raises `LookupError` if `package` has no translations between the two.
+    if `own` has one of the same name. Losses go to `losses`. Raises `LookupError` if `package` has
+    no translations between the two.
     """
 
     def __init__(
@@ -105,13 +104,11 @@ class TranslatingTable(MethodTable):
         out: T = translate(value, (None, part), report)
         if report.losses:
             unlost = self._untranslated.unlost
-            members = ((one, one.pointer.rpartition("/")[2]) for one in report.losses)
+            members = ((loss, loss.pointer.rpartition("/")[2]) for loss in report.losses)
             self._losses.take(
-                name, [one for one, member in members if (name, member) not in unlost]
+                name, [loss for loss, member in members if (name, member) not in unlost]
             )
         return out
-
-    # Reading.
 
     def _params_reader(self, spec: CallSpec[Any]) -> Validate:
         method, native, read = spec.method, self._native(spec.method), validator_of(spec.params)
@@ -123,14 +120,14 @@ class TranslatingTable(MethodTable):
             return read
         check = validator_of(native.params)
 
-        def translated(value: Any) -> Any:
+        def read_translated(value: Any) -> Any:
             check(value)
             out = self._run(translate, value, method, "params")
             if presumed is not None:
                 out = {**out, "_meta": {**out.get("_meta", {}), **presumed()}}
             return read(out)
 
-        return translated
+        return read_translated
 
     def _native(self, method: str) -> AnyRequest | NotificationSpec[Any]:
         return self._wire.requests.get(method) or self._wire.notifications[method]
@@ -152,26 +149,26 @@ class TranslatingTable(MethodTable):
             return read
         forgive, claims = forgiver(native, self._wire.rules), self._wire.claims(method)
         show = self._untranslated.read.get(method)
-        kinds = {one: self._kind(spec, one) for one in native.results[1:]}
+        kinds = {result: self._kind(spec, result) for result in native.results[1:]}
 
-        def translated(value: Any) -> Any:
+        def read_translated(value: Any) -> Any:
             checked: object = check(value)
             kind = kinds.get(type(checked))
             if kind is not None:
                 run, as_ours = kind
                 return as_ours(self._run(run, value, method, "result"))
             if type(checked) in kinds or isinstance(checked, claims):
-                return checked  # an input request, or a task: a kind that `own` does not have
+                return checked  # a kind of result that `own` lacks: an input request, or a task
             if show is not None:
                 show(value)
             kept = value if forgive is None else forgive(value)
             return read(self._run(translate, kept, method, "result"))
 
-        return translated
+        return read_translated
 
     def _kind(self, spec: AnyRequest, native: type[Any]) -> tuple[Run | None, Validate] | None:
-        """Return how to read a result that is not the plain one; None if `own` has none such."""
-        ours = {one.__name__: one for one in spec.results[1:]}
+        """Return how to read a result other than the plain one; None if `own` lacks it."""
+        ours = {result.__name__: result for result in spec.results[1:]}
         with suppress(LookupError):
             kind = ours[self._inward.becomes(native.__name__)]
             return self._inward.of_type(native.__name__), validator_of(kind)
@@ -181,7 +178,7 @@ class TranslatingTable(MethodTable):
         translate = self._inward.message(spec.method, "result")
         return super().read_response(spec, self._run(translate, value, spec.method, "result"))
 
-    # Writing. What the wire's revision cannot express raises `Untranslatable`.
+    # Writing. Messages that the wire's revision cannot express raise `Untranslatable`.
 
     def _params_text(
         self, known: Mapping[str, SpecT], spec: SpecT, params: Any, meta: bytes | None
@@ -190,7 +187,7 @@ class TranslatingTable(MethodTable):
             return params_text(spec, params, meta)
         ours = known[spec.method]
         if ours is self._native(spec.method) and spec.method not in _LIFECYCLE:
-            # What an extension calls so is something else.
+            # The extension's method of this name is something else.
             raise self._unknown(f"{spec.method} of {self.own.revision}")
         translate = self._outward.message(spec.method, "params")
         if translate is None:
@@ -222,25 +219,25 @@ class TranslatingTable(MethodTable):
         return write_result(id, text)
 
     def _result_writer(self, spec: AnyRequest, cls: type) -> Run | None:
-        """Return the translation of results of a class; None for those that the wire has as well.
+        """Return the translation of results of a class; None if the wire has it too.
 
-        Raises `LocalError` for a class that is not one of the method's results.
+        Raises `LocalError` for a class outside the method's results.
         """
         native = self._wire.requests[spec.method]
         if issubclass(cls, native.results) or issubclass(cls, self._wire.claims(spec.method)):
             return None
         plain, *others = spec.results
         kinds = (plain, *others) if cls is plain else (*others, plain)
-        kind = next((one for one in kinds if issubclass(cls, one)), None)
+        kind = next((result_class for result_class in kinds if issubclass(cls, result_class)), None)
         with suppress(LookupError):
             if kind is plain:
-                return self._completed(spec.method)
+                return self._result_translation(spec.method)
             if kind is not None:
                 return self._outward.of_type(kind.__name__)
         raise LocalError(f"{cls.__name__} is not a result of {spec.method}")
 
-    def _completed(self, method: str) -> Run | None:
-        """Return the translation of plain results, with what the runtime has to add."""
+    def _result_translation(self, method: str) -> Run | None:
+        """Return the translation of plain results, including additions of the runtime."""
         translate, complete = (
             self._outward.message(method, "result"),
             self._untranslated.written.get(method),
@@ -248,11 +245,11 @@ class TranslatingTable(MethodTable):
         if complete is None:
             return translate
 
-        def completed(value: Any, at: Place, report: Report) -> Any:
+        def translate_complete(value: Any, at: Place, report: Report) -> Any:
             out = value if translate is None else translate(value, at, report)
             return complete(out)
 
-        return completed
+        return translate_complete
 
     def write_question(self, spec: AnyRequest, params: Any) -> JSONObject:
         question = super().write_question(spec, params)
@@ -262,10 +259,7 @@ class TranslatingTable(MethodTable):
             question["params"] = self.carry_out(spec.method, "params", question["params"])
         return question
 
-    # Other values.
-
     def carry_in(self, method: str, part: Part, value: JSONObject) -> JSONObject:
-        """Return params or a result from the wire, translated; raise `Untranslatable`."""
         return self._run(self._inward.message(method, part), value, method, part)
 
     def carry_out(self, method: str, part: Part, value: JSONObject) -> JSONObject:
@@ -274,19 +268,21 @@ class TranslatingTable(MethodTable):
     def outward(self, name: str, value: JSONObject) -> JSONObject:
         run = self._outward.of_type(name)
         if name in _CAPABILITIES and self.extensions:
-            return self._declared(run, name, value)
+            return self._translate_capabilities(run, name, value)
         return self._run(run, value, name, name)
 
-    def _declared(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
-        # The wire's extensions are spoken here, so it has to be known who declares them.
-        given, kept = _divided(value, {one.identifier for one in self.extensions})
+    def _translate_capabilities(self, run: Run | None, name: str, value: JSONObject) -> JSONObject:
+        # The wire's extensions are used here, so their declarations must be kept.
+        given, kept = _split_extensions(
+            value, {extension.identifier for extension in self.extensions}
+        )
         out = self._run(run, given, name, name)
         return {**out, EXTENSIONS: {**out.get(EXTENSIONS, {}), **kept}} if kept else out
 
     def inward(self, name: str, value: JSONObject) -> JSONObject:
         run = self._inward.of_type(name)
         if name in _CAPABILITIES and self.extensions:
-            return self._declared(run, name, value)
+            return self._translate_capabilities(run, name, value)
         members = self._untranslated.kept.get(name)
         if members is not None and run is not None:
             run = _keeping(run, members)
@@ -312,20 +308,20 @@ class TranslatingTable(MethodTable):
 
 def _keeping(translate: Run, members: frozenset[str]) -> Run:
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
-        kept = {member: one for member, one in value.items() if member in members}
-        others = {member: one for member, one in value.items() if member not in members}
+        kept = {member: item for member, item in value.items() if member in members}
+        others = {member: item for member, item in value.items() if member not in members}
         return {**translate(others, at, report), **kept}
 
     return run
 
 
-def _divided(value: JSONObject, known: Collection[str]) -> tuple[JSONObject, JSONObject]:
-    """Return capabilities without the `known` extensions, and those."""
+def _split_extensions(value: JSONObject, known: Collection[str]) -> tuple[JSONObject, JSONObject]:
+    """Split capabilities into those without the `known` extensions, and these."""
     given: object = value.get(EXTENSIONS)
     declared: JSONObject = given if is_object(given) else {}
-    others = {id: one for id, one in declared.items() if id not in known}
-    rest = {name: one for name, one in value.items() if name != EXTENSIONS}
-    kept = {id: one for id, one in declared.items() if id in known}
+    others = {id: settings for id, settings in declared.items() if id not in known}
+    rest = {name: item for name, item in value.items() if name != EXTENSIONS}
+    kept = {id: settings for id, settings in declared.items() if id in known}
     return {**rest, EXTENSIONS: others} if others else rest, kept
 
 

@@ -1,4 +1,4 @@
-"""How a server or client appears in a revision that is not its own."""
+"""Views of a server or client in a revision other than its own."""
 
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from ..core.spec import Role
 from ..messages.extended_table import table_with
 from ..messages.method_table import MethodTable
 from ..rules import capabilities
-from ..rules.handlers import Handlers, extended_by, merged
+from ..rules.handlers import Handlers, extended_by, merge_objects
 from .revision_view import HandlersT, OnLoss, RevisionView
 from .table import TranslatingTable
 
@@ -33,20 +33,24 @@ def translated_view(
     losses = LossReport(own.revision, spoken.id, on_loss)
     feature = runtime.wire_feature()
     wire = _wire_of(spoken, handlers, feature)
-    seen_to = () if feature is None else (feature.untranslated(wire),)
+    seen_to = () if feature is None else (feature.untranslated_members(wire),)
     table = TranslatingTable(own, wire, package, losses, *seen_to)
     identity = table.outward("Implementation", runtime.identity())
-    return RevisionView(handlers, table, _declared(handlers, table, feature), identity, adapters)
+    return RevisionView(
+        handlers, table, _wire_capabilities(handlers, table, feature), identity, adapters
+    )
 
 
 def _wire_of(revision: Revision, handlers: Handlers, feature: "WireFeature | None") -> MethodTable:
-    names = {one.__module__.rsplit(".", 2)[-2] for one in extended_by(type(handlers))}
+    names = {base.__module__.rsplit(".", 2)[-2] for base in extended_by(type(handlers))}
     return table_with(revision, names if feature is None else names | {feature.extension})
 
 
-def _declared(handlers: Handlers, table: MethodTable, feature: "WireFeature | None") -> JSONObject:
+def _wire_capabilities(
+    handlers: Handlers, table: MethodTable, feature: "WireFeature | None"
+) -> JSONObject:
     role: Role = handlers.ROLE
-    handled = handlers.__mcp_runtime__.answered(table.revision)
+    handled = handlers.__mcp_runtime__.answered_methods(table.revision)
     wire = table.wire
     requests = (*wire.requests.items(), *wire.input_requests.items())
     needs = [need for method, spec in requests if method in handled for need in spec.requires]
@@ -59,5 +63,7 @@ def _declared(handlers: Handlers, table: MethodTable, feature: "WireFeature | No
     name = "ClientCapabilities" if role == "client" else "ServerCapabilities"
     # A translation adds members that the wire requires; here, absent means not declared.
     kept = {key: value for key, value in table.outward(name, own).items() if key in own}
-    declared = merged(capabilities.declare(capabilities.needed(needs, role)), kept)
-    return declared if feature is None else merged(declared, feature.declared(wire))
+    declared = merge_objects(
+        capabilities.declare(capabilities.required_capabilities(needs, role)), kept
+    )
+    return declared if feature is None else merge_objects(declared, feature.capabilities_on(wire))

@@ -1,8 +1,7 @@
-"""Translation of decoded JSON from one revision to another, by the plans of a generated table.
+"""Translation of decoded JSON between two revisions, by the plans of a generated table.
 
-Plans are compiled into functions when first needed. Such a function takes a value, its place, and a
-report for losses. It returns the same object if nothing must change, or a copy of the parts that
-do.
+Plans are compiled into functions on demand. Such a function takes a value, its place, and a report
+for losses. It returns the same object if nothing changes, or a copy of the changed parts.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -36,13 +35,11 @@ from .plans import (
 from .report import Place, Report
 
 Run: TypeAlias = Callable[[Any, Place, Report], Any]
-"""A function that translates one value."""
 
-_IS_EMPTY: Final = "Nothing is left in it."
+_IS_EMPTY: Final = "All its members were dropped."
 
 
 class Translator:
-    """A translator of values from one revision to another."""
 
     def __init__(self, direction: Direction) -> None:
         self.direction: Final = direction
@@ -60,10 +57,10 @@ class Translator:
     def of_type(self, name: str) -> Run | None:
         """Return the function for a type, by its name in the source; None if it does not change.
 
-        Raises `LookupError` for a type that the target does not have.
+        Raises `LookupError` for a type that the target lacks.
         """
         if name in self.direction.plans:
-            return self._planned(name)
+            return self._function_for(name)
         if name in self.direction.same:
             return None
         raise LookupError(
@@ -83,9 +80,9 @@ class Translator:
         return code if found is None else found[0]
 
     def translate(self, value: Any, name: str) -> Translated[Any]:
-        """Translate a value of the type `name`, and list what was lost.
+        """Translate a value of the type `name`, and list the losses.
 
-        Raises `LookupError` as `of_type` does, and `Untranslatable`.
+        Raises `LookupError` like `of_type`, and `Untranslatable`.
         """
         run = self.of_type(name)
         if run is None:
@@ -93,15 +90,15 @@ class Translator:
         losses: list[Loss] = []
         return Translated(run(value, None, Report(losses)), tuple(losses))
 
-    def _planned(self, name: str) -> Run:
+    def _function_for(self, name: str) -> Run:
         run = self._runs.get(name)
         if run is None:
-            # A type may hold values of the same type, so its function may need itself.
+            # A type may be recursive, so its function may need itself.
             self._runs[name] = lambda value, at, report: self._runs[name](value, at, report)
-            run = self._runs[name] = self._compiled(self.direction.plans[name])
+            run = self._runs[name] = self._compile(self.direction.plans[name])
         return run
 
-    def _compiled(self, plan: Plan) -> Run:
+    def _compile(self, plan: Plan) -> Run:
         match plan:
             case Members():
                 undefined = Drop(f"{self.direction.source} does not define it.")
@@ -118,9 +115,9 @@ class Translator:
     def _step(self, step: Step | None) -> Run:
         match step:
             case None:
-                return _unchanged
+                return _keep_value
             case To(name):
-                return self._planned(name)
+                return self._function_for(name)
             case Each(inner):
                 return _each(self._step(inner))
             case Either(of_object, of_array):
@@ -130,7 +127,7 @@ class Translator:
                 return _when(made, self._step(otherwise))
 
 
-def _unchanged(value: Any, at: Place, report: Report) -> Any:
+def _keep_value(value: Any, at: Place, report: Report) -> Any:
     return value
 
 
@@ -143,7 +140,7 @@ def _members(
 ) -> Run:
     apply, finish = _conversions(plan.apply), _conversions(plan.finish)
     names, emptied = frozenset(removed), plan.emptied
-    # They are read from text each time, so that no two messages share a value.
+    # Decoded each time, so that messages share no values.
     add = [(member, to_json(value)) for member, value in plan.add.items()]
 
     def run(value: JSONObject, at: Place, report: Report) -> JSONObject:
@@ -278,7 +275,7 @@ def module_name(revision: str) -> str:
     return "v" + revision.replace("-", "_").replace(".", "_").lower()
 
 
-def translated(
+def translate_value(
     value: Any,
     package: str,
     source: str | ModuleType,
@@ -290,7 +287,7 @@ def translated(
     if isinstance(value, WireModel):
         name = _name_in(value, f"{package}.{module_name(source_id)}.models")
     elif type_name is None:
-        raise TypeError("decoded JSON does not name its type: pass type=…")
+        raise TypeError("the type of decoded JSON is unknown: pass type=…")
     else:
         name = type_name
     if source_id == target_id:

@@ -1,1 +1,1 @@
-"""Transports: what moves messages between processes, and within one."""
+"""Transports: moving messages between processes, and within one."""

@@ -1,4 +1,4 @@
-"""What a transport is: the few calls through which a connection moves its messages.
+"""The interface of transports.
 
 Any channel that keeps messages whole and in order will do (basic/transports, "Custom Transports").
 """
@@ -16,21 +16,21 @@ from ..core.throttle import Throttle
 from ..messages.reading import Reading, log_repairs, read_values
 from ..rules.handlers import Handlers
 
-# After so many messages that came together, others get a turn: handlers, and who sends answers.
+# After this many messages at once, other tasks get a turn.
 AT_ONCE: Final = 100
 
 
 class Unanswered(NamedTuple):
-    """A request that will not be answered, although the connection goes on."""
+    """A request that will not be answered, although the connection continues."""
 
     id: RequestId
     error: Exception
 
 
 class Held(NamedTuple):
-    """A request that is not sent before its user has logged in; not `held`, it is sent now.
+    """A request whose user is logging in first (`held`), or has done so: then it is sent now.
 
-    The time for its answer begins then.
+    The time for its answer begins when it is sent.
     """
 
     id: RequestId
@@ -38,14 +38,13 @@ class Held(NamedTuple):
 
 
 Received: TypeAlias = bytes | RemoteError | Unanswered | Held
-"""A message as it came, or the error of one; an `ExchangingTransport` may say more."""
+"""A message, or its error; an `ExchangingTransport` may report more."""
 
 
 class MessageWriter(Protocol):
-    """A destination for messages: a whole transport, or one stream of an HTTP response."""
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Write messages, in order; return once there is room for more. Raise `Disconnected`."""
+        """Write messages in order; return once there is room for more. Raise `Disconnected`."""
         ...
 
 
@@ -53,10 +52,9 @@ class Transport(MessageWriter, Protocol):
     """One open connection. One task receives, and one task sends."""
 
     async def receive(self) -> Sequence[Received]:
-        """Wait for messages, and return all that have come; none at all once the peer is done.
+        """Wait for messages, and return all that have arrived; none means that the peer is done.
 
-        Nothing is lost when this is cancelled. Raise `Disconnected`, with the reason, if the
-        connection broke.
+        Cancelling loses no message. Raise `Disconnected`, with the reason, if the connection broke.
         """
         ...
 
@@ -67,58 +65,56 @@ class Transport(MessageWriter, Protocol):
 
 @runtime_checkable
 class EagerTransport(Protocol):
-    """A transport that can call back for each message, which saves waking a task that waits."""
+    """A transport that can call back for each message, which saves waking a task."""
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
-        """Call `take` for each message as soon as it comes, until it returns False.
+        """Call `take` for each message as it arrives, until it returns False.
 
-        `receive` returns the messages after that. None takes the callback away.
+        After that, `receive` returns the messages. None removes the callback.
         """
         ...
 
 
 @runtime_checkable
 class NamingTransport(Protocol):
-    """A transport that repeats members of params beside a message, for those who route it."""
+    """A transport that repeats members of params beside a message, for routing."""
 
-    def repeat(self, names: Mapping[str, str]) -> None:
-        """Repeat further members of params, by the methods of extensions."""
-        ...
+    def repeat(self, names: Mapping[str, str]) -> None: ...
 
 
 @runtime_checkable
 class ExchangingTransport(Protocol):
-    """A transport that carries each request and its answer in an HTTP exchange of its own.
+    """A transport with a separate HTTP exchange for each request.
 
-    There silence says nothing about the age of a server.
+    There, silence says nothing about the age of a server.
     """
 
     @property
     def over_http(self) -> bool:
-        """Return whether this is HTTP; a transport that wraps another returns its answer."""
+        """Return whether this is HTTP; a wrapper returns the answer of the wrapped transport."""
         ...
 
 
 @runtime_checkable
 class RestartableTransport(Protocol):
-    """A transport to a program that it has started; a new connection starts the program afresh."""
+    """A transport to a program that it has started, and can start again."""
 
     async def close_within(self, grace: float) -> None:
-        """Close the transport; a program that goes on for longer, in seconds, is ended."""
+        """Close the transport; end a program that runs for more than `grace` seconds."""
         ...
 
 
 @runtime_checkable
 class WaitingTransport(Protocol):
-    """A transport that sends a request again later if the peer has no time for it now."""
+    """A transport that repeats a request later if the peer is busy."""
 
     def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
-        """Wait no longer than `time_left` returns for a request, in seconds."""
+        """Wait at most `time_left` seconds, by the id of a request."""
         ...
 
 
 def separate_texts(received: Sequence[Received], log: Throttle) -> list[Received]:
-    """Return the received texts with one message in each, in strict JSON if it can be read."""
+    """Return the received texts with one message in each, in strict JSON if possible."""
     found: list[Received] = []
     for text in received:
         reading = Reading(())
@@ -131,27 +127,26 @@ def separate_texts(received: Sequence[Received], log: Throttle) -> list[Received
 
 
 Opener: TypeAlias = Callable[[], Awaitable[Transport]]
-"""A function that makes a new connection to the same peer each time; raises `Disconnected`."""
+"""Opens a new connection to the same peer each time; raises `Disconnected`."""
 
 Program: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 Target: TypeAlias = Program | Handlers | type[Handlers] | Opener
-"""A command line, a file, a URL, a server or its class, or what opens a connection."""
+"""A command line, a file, a URL, a server or its class, or an opener of connections."""
 StandardError: TypeAlias = Callable[[str], object] | Path | None
-"""Where a server's standard error goes: to a function, line by line, to a file, or to ours."""
+"""The target of a server's standard error: a function for each line, a file, or ours."""
 
 
 class Intake(Protocol):
-    """A place where messages go."""
 
     def take(self, received: Received) -> bool:
-        """Take in one message, or what is wrong with one; return whether to read on."""
+        """Handle one message, or its error; return whether to read on."""
         ...
 
     async def room(self) -> None: ...
 
 
 async def read(transport: Transport, intake: Intake) -> None:
-    """Take in what comes until the peer is done; raise `Disconnected` if the connection breaks."""
+    """Pass messages to `intake` until the peer is done; raise `Disconnected` if it breaks."""
     eager = transport if isinstance(transport, EagerTransport) else None
     try:
         while True:
@@ -161,7 +156,7 @@ async def read(transport: Transport, intake: Intake) -> None:
             if not messages:
                 return
             if eager is not None:
-                # What comes from now on comes after these, some of which may have to wait.
+                # Later messages must wait for these, and some of these may have to wait.
                 eager.hand_over(None)
                 await intake.room()
             for number, message in enumerate(messages, 1):

@@ -1,4 +1,4 @@
-"""The two ends of a connection within one process, with the bytes of any wire between them."""
+"""The two ends of a connection within one process."""
 
 from asyncio import Task, get_running_loop
 from collections.abc import Callable, Sequence
@@ -11,14 +11,13 @@ from ..core.tasks import Signal
 from .base import AT_ONCE, Received
 
 Tap: TypeAlias = Callable[[Role, bytes], object]
-"""A function that is shown every message before it is delivered: its sender, and its bytes."""
+"""Called with the sender and the bytes of each message before its delivery."""
 
-# As many messages may wait to be read before the sender has to wait.
+# The messages that may wait to be read before the sender has to wait.
 _CAPACITY: Final = 1000
 
 
 class _Pipe:
-    """One direction of a connection."""
 
     def __init__(self, sender: Role, tap: Tap | None) -> None:
         self._sender: Role = sender
@@ -34,7 +33,7 @@ class _Pipe:
 
     async def send(self, messages: Sequence[bytes]) -> None:
         while len(self._messages) >= _CAPACITY and not self._closed:
-            await self._room.heard()
+            await self._room.wait()
         if self._closed:
             raise Disconnected("the other side has closed the connection")
         if self._tap is not None:
@@ -42,9 +41,9 @@ class _Pipe:
                 self._tap(self._sender, message)
         self._messages += messages
         if self._take is None:
-            self._came.ring()
+            self._came.notify_all()
         else:
-            # Where it is taken in is no concern of the sender.
+            # The reader runs outside the sender's call and context.
             get_running_loop().call_soon(self._deliver, context=self._context)
 
     def _deliver(self) -> None:
@@ -53,25 +52,24 @@ class _Pipe:
             count += 1
             if not self._take(self._messages.pop(0)):
                 self._take = None
-        self._room.ring()
+        self._room.notify_all()
         if self._messages:
-            self._came.ring()
+            self._came.notify_all()
 
     async def receive(self) -> Sequence[bytes]:
         while not self._messages and not self._closed:
-            await self._came.heard()
+            await self._came.wait()
         messages, self._messages = self._messages, []
-        self._room.ring()
+        self._room.notify_all()
         return messages
 
     def close(self) -> None:
         self._closed = True
-        self._room.ring()
-        self._came.ring()
+        self._room.notify_all()
+        self._came.notify_all()
 
 
 class MemoryTransport:
-    """One end of a connection within the process."""
 
     def __init__(self, incoming: _Pipe, outgoing: _Pipe) -> None:
         self._pipes = incoming, outgoing
@@ -79,9 +77,9 @@ class MemoryTransport:
         self.receive = incoming.receive
         self.send = outgoing.send
         self.feed_eof = incoming.close
-        """Let `receive` return what has come, and nothing more."""
+        """Let `receive` return the remaining messages, then nothing."""
         self.serving: Task[None] | None = None
-        """The task of a server at the other end that closing waits for."""
+        """The task of a server at the other end; closing waits for it."""
 
     async def close(self) -> None:
         for pipe in self._pipes:

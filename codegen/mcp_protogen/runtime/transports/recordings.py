@@ -1,7 +1,7 @@
-"""Recordings of what passed on connections, and values that are not to be in them.
+"""Recordings of connections, and the redaction of values.
 
-A recording is a file of JSON Lines: what it is, and then a message in each line. `docs/bridge.md`
-has the format, and `schema/formats/traffic.schema.json` its schema.
+A recording is a file of JSON Lines: a header, and then one message per line. `docs/bridge.md` has
+the format, and `schema/formats/traffic.schema.json` its schema.
 """
 
 import re
@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from ..core.errors import escaped
+from ..core.errors import escape_step
 from ..core.json import is_array, is_object, json_text, read_json
 from ..core.spec import Role
 
@@ -22,7 +22,7 @@ _ROLES: Final = ("client", "server")
 
 
 class RecordingError(ValueError):
-    """A file that is no recording: the number of the line at fault, and the reason."""
+    """An invalid recording: the number of the faulty line, and the reason."""
 
     def __init__(self, line: int, reason: str) -> None:
         super().__init__(f"line {line}: {reason}")
@@ -34,7 +34,7 @@ class Entry(NamedTuple):
     """A message of a recording.
 
     `side` is the side of a bridge on which it passed, `client` or `server`, and `connection` the
-    name of one of its connections; None where nobody has said.
+    name of one of its connections; None if not recorded.
     """
 
     sender: Role
@@ -43,79 +43,84 @@ class Entry(NamedTuple):
     connection: str | None = None
 
 
-class Recorded(NamedTuple):
-    """A recording: what it says of itself, and its messages that are JSON."""
+class TrafficRecording(NamedTuple):
+    """A recording: its header, and its messages that are JSON."""
 
     about: dict[str, Any]
     entries: list[Entry]
 
 
-def read_recorded(path: str | PathLike[str]) -> Recorded:
-    """Return what a file has; raise `RecordingError`, and `OSError` if it cannot be read."""
+def read_recording(path: str | PathLike[str]) -> TrafficRecording:
+    """Read a recording; raise `RecordingError`, and `OSError` if the file cannot be read."""
     lines = Path(path).read_bytes().splitlines()
-    about = _decoded(1, lines[0] if lines else b"")
+    about = _decode_line(1, lines[0] if lines else b"")
     if about.get(HEAD) != FORMAT:
-        raise RecordingError(1, f'the first line has no "{HEAD}": {FORMAT}')
-    return Recorded(about, list(_entries(lines)))
+        raise RecordingError(1, f'the first line must have "{HEAD}": {FORMAT}')
+    return TrafficRecording(about, list(_entries(lines)))
 
 
 def _entries(lines: list[bytes]) -> Iterator[Entry]:
     for number, line in enumerate(lines[1:], 2):
-        said = _decoded(number, line)
+        said = _decode_line(number, line)
         sender, side, connection = said.get("sender"), said.get("side"), said.get("connection")
         if sender not in _ROLES or side not in (None, *_ROLES):
-            raise RecordingError(number, '"sender" and "side" are client or server')
+            raise RecordingError(number, '"sender" and "side" must be client or server')
         if "message" in said:
             yield Entry(sender, said["message"], side, connection)
         elif not isinstance(said.get("text"), str):
-            raise RecordingError(number, 'it has neither "message" nor "text"')
+            raise RecordingError(number, 'either "message" or "text" is required')
 
 
-def _decoded(number: int, line: bytes) -> dict[str, Any]:
+def _decode_line(number: int, line: bytes) -> dict[str, Any]:
     try:
         said = read_json(line)
     except ValueError as error:
-        raise RecordingError(number, f"it is not JSON: {error}") from None
+        raise RecordingError(number, f"not JSON: {error}") from None
     if not is_object(said):
-        raise RecordingError(number, "it is no object")
+        raise RecordingError(number, "not an object")
     return said
 
 
 class Redaction:
-    """What replaces values: texts by `[redacted]`, numbers by 0 and booleans by false.
+    """Replaces values: texts by `[redacted]`, numbers by 0 and booleans by false.
 
-    Each of `places` is the name of members, wherever they are, or a JSON pointer into messages, in
-    which `*` stands for any member or index. JSON inside of texts is looked into as well. Raise
-    `ValueError` for what is neither.
+    Each of `places` is the name of members, wherever they are, or a JSON pointer into messages,
+    with `*` for any member or index. JSON inside texts is searched as well. Raise `ValueError` for
+    an invalid place.
     """
 
     def __init__(self, places: Iterable[str] = ()) -> None:
         self.places: Final = tuple(dict.fromkeys(places))
         if "" in self.places:
-            raise ValueError("a place is a name or a JSON pointer")
-        self._names = frozenset(one for one in self.places if not one.startswith("/"))
-        pointers = [one for one in self.places if one.startswith("/")]
-        patterns = [re.escape(one).replace(r"/\*", "/[^/]*") for one in pointers]
+            raise ValueError(
+                "a place to redact must be a name or a JSON pointer, got an empty text"
+            )
+        self._names = frozenset(place for place in self.places if not place.startswith("/"))
+        pointers = [place for place in self.places if place.startswith("/")]
+        patterns = [re.escape(pointer).replace(r"/\*", "/[^/]*") for pointer in pointers]
         self._pointers = re.compile("|".join(patterns)) if patterns else None
 
     def __bool__(self) -> bool:
         return bool(self.places)
 
     def __call__(self, value: Any, at: str = "") -> Any:
-        """Return a message, or what is `at` a pointer in one, without the values."""
+        """Return a message, or its part `at` a pointer, without the values."""
         if self._pointers is not None and self._pointers.fullmatch(at):
             return _blank(value)
         if is_object(value):
             return {
-                name: _blank(one) if name in self._names else self(one, f"{at}/{escaped(name)}")
-                for name, one in value.items()
+                name: (
+                    _blank(member)
+                    if name in self._names
+                    else self(member, f"{at}/{escape_step(name)}")
+                )
+                for name, member in value.items()
             }
         if is_array(value):
-            return [self(one, f"{at}/{index}") for index, one in enumerate(value)]
+            return [self(item, f"{at}/{index}") for index, item in enumerate(value)]
         return self._inside(value) if isinstance(value, str) and self._names else value
 
     def _inside(self, text: str) -> str:
-        """Return a text without the values, if it is JSON that has some."""
         if not text.lstrip().startswith(("{", "[")):
             return text
         try:
@@ -129,9 +134,9 @@ class Redaction:
 def _blank(value: Any) -> Any:
     """Return a value of the same type, so that it still fits its schema."""
     if is_object(value):
-        return {name: _blank(one) for name, one in value.items()}
+        return {name: _blank(member) for name, member in value.items()}
     if is_array(value):
-        return [_blank(one) for one in value]
+        return [_blank(item) for item in value]
     if isinstance(value, bool):
         return False
     if isinstance(value, str):

@@ -1,8 +1,8 @@
-"""A server that is played back from a recording: the same requests get the same answers.
+"""A server played back from a recording: the same requests get the same answers.
 
-A request is found by its method and params. What belongs to a connection does not count: ids,
-progress tokens, and what the protocol has in `_meta`. What the server said beside an answer is said
-again, in the order of the recording, and without its pauses.
+A request is found by its method and params, ignoring the parts that belong to a connection: ids,
+progress tokens, and the protocol's members of `_meta`. Messages of the server beside an answer are
+sent again, in the order of the recording, without its pauses.
 """
 
 from collections import defaultdict
@@ -12,16 +12,16 @@ from os import PathLike
 from typing import Any, Final, TypeAlias
 
 from ..core.connection_errors import Disconnected
-from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, escaped
+from ..core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, escape_step
 from ..core.json import JSONObject, is_array, is_object, json_text, read_json
 from ..core.tasks import Signal
 from ..messages.envelope import PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
 from ..messages.jsonrpc import write_error, write_result
 from ..transports.base import Opener, Transport
-from .recordings import Entry, Recorded, Redaction, read_recorded
+from .recordings import Entry, Redaction, TrafficRecording, read_recording
 
 _OPENING: Final = frozenset({"initialize", "server/discover"})
-"""What opens a connection is answered whoever the client says that it is."""
+"""These are answered whatever the client declares."""
 
 _LISTEN: Final = "subscriptions/listen"
 _ACKNOWLEDGED: Final = "notifications/subscriptions/acknowledged"
@@ -37,14 +37,14 @@ _Key: TypeAlias = tuple[str, bytes]
 
 
 def replaying(recording: str | PathLike[str]) -> Opener:
-    """Return an opener of connections to a server that is played back from a file.
+    """Return an opener of connections to a server played back from a file.
 
-    The file is what `mcp-gen bridge --record` has written. A request that is not in it gets an
-    error, which names the closest one. If a request is there several times, the answers are given
-    in their order, and the last one from then on; each connection begins anew. Raise `ValueError`
-    for a file that is no recording, and `OSError` if it cannot be read.
+    The file is one written by `mcp-gen bridge --record`. An unknown request gets an error that
+    names the closest one. If a request occurs several times, its answers are given in order, and
+    then the last one again; each connection begins anew. Raise `ValueError` for an invalid
+    recording, and `OSError` if the file cannot be read.
     """
-    script = Script(read_recorded(recording))
+    script = Script(read_recording(recording))
 
     async def open() -> Transport:
         return _ReplayTransport(Playback(script))
@@ -53,7 +53,7 @@ def replaying(recording: str | PathLike[str]) -> Opener:
 
 
 class Exchange:
-    """A message of the client, and what the server said then, with the answer if there is one."""
+    """A message of the client, and the server's messages up to its answer, if any."""
 
     __slots__ = ("connection", "id", "method", "params", "steps", "token")
 
@@ -71,14 +71,14 @@ class Exchange:
 
 
 class Script:
-    """The exchanges of a recording, by what the client asked."""
+    """The exchanges of a recording, by the client's request."""
 
-    def __init__(self, recorded: Recorded) -> None:
+    def __init__(self, recorded: TrafficRecording) -> None:
         places = recorded.about.get("redacted")
         self.redaction: Final = Redaction(places if is_array(places) else ())
         self.exchanges: Final[dict[_Key, list[Exchange]]] = defaultdict(list)
         self.prelude: Final = Exchange("", {})
-        """What the server said before anything was asked."""
+        """The server's messages before any request."""
         connections: dict[str | None, _Reader] = {}
         for entry in recorded.entries:
             if entry.side != "client":
@@ -88,21 +88,26 @@ class Script:
                         reader.take(entry, message)
 
     def key(self, method: str, params: JSONObject) -> _Key:
-        """Return what is the same for requests that get the same answer."""
+        """Return a key that is equal for requests with the same answer."""
         if method in _OPENING:
             return method, b""
-        return method, json_text(_sorted(self.redaction(_asked(params), "/params")))
+        return method, json_text(
+            _sort_members(self.redaction(_comparable_params(params), "/params"))
+        )
 
     def closest(self, method: str, params: JSONObject) -> tuple[Exchange, list[str]] | None:
-        """Return the request that is most like one, and pointers to where it differs."""
-        asked = self.redaction(_asked(params), "/params")
+        """Return the most similar recorded request, and pointers to the differences."""
+        asked = self.redaction(_comparable_params(params), "/params")
         same = [found[0] for key, found in self.exchanges.items() if key[0] == method]
-        differing = [(one, [*_differences(_asked(one.params), asked)]) for one in same]
+        differing = [
+            (exchange, [*_differences(_comparable_params(exchange.params), asked)])
+            for exchange in same
+        ]
         return min(differing, key=lambda one: len(one[1]), default=None)
 
 
 class _Reader:
-    """The messages of one connection, in their order."""
+    """The messages of one connection, in order."""
 
     def __init__(self, script: Script) -> None:
         self._script = script
@@ -115,30 +120,34 @@ class _Reader:
         params = params if is_object(params) else {}
         if entry.sender == "client":
             if isinstance(method, str) and method not in (_CANCELLED, _PROGRESS):
-                self._asked(Exchange(method, params, id, entry.connection))
+                self._add_request(Exchange(method, params, id, entry.connection))
         elif method is None:
-            exchange = self._open.pop(_known(id), None)
+            exchange = self._open.pop(_id_key(id), None)
             if exchange is not None:
                 exchange.steps.append(message)
         else:
             self._owner(method, params).steps.append(message)
 
-    def _asked(self, exchange: Exchange) -> None:
+    def _add_request(self, exchange: Exchange) -> None:
         key = self._script.key(exchange.method, exchange.params)
         self._script.exchanges[key].append(exchange)
         self._last = exchange
         if exchange.id is not None:
-            self._open[_known(exchange.id)] = exchange
+            self._open[_id_key(exchange.id)] = exchange
 
     def _owner(self, method: str, params: JSONObject) -> Exchange:
-        """Return the exchange in which the server says something that is no answer.
+        """Return the exchange to which a message of the server belongs.
 
-        What comes on a stream, which stays open, belongs to what the client asked last.
+        A message on a listen stream, which stays open, belongs to the client's latest request.
         """
         token, stream = params.get(PROGRESS_TOKEN), _stream_of(params)
-        if method == _ACKNOWLEDGED and (exchange := self._open.get(_known(stream))) is not None:
+        if method == _ACKNOWLEDGED and (exchange := self._open.get(_id_key(stream))) is not None:
             return exchange
-        under_way = [one for one in self._open.values() if one.method != _LISTEN]
+        under_way = [
+            open_exchange
+            for open_exchange in self._open.values()
+            if open_exchange.method != _LISTEN
+        ]
         for exchange in under_way:
             if token is not None and exchange.token == token:
                 return exchange
@@ -146,17 +155,17 @@ class _Reader:
 
 
 def _stream_of(said: Any) -> object:
-    """Return the id of the request that opened the stream to which something belongs."""
+    """Return the id of the request that opened the stream of a message."""
     return meta_in(said).get(SUBSCRIPTION_ID) if is_object(said) else None
 
 
-def _known(id: object) -> object:
+def _id_key(id: object) -> object:
     # 1 and "1" are two ids, and 1 and True would be one key.
     return type(id).__name__, str(id)
 
 
-def _asked(params: JSONObject) -> JSONObject:
-    """Return params without what belongs to a connection."""
+def _comparable_params(params: JSONObject) -> JSONObject:
+    """Return params without the members that belong to a connection."""
     own = {
         name: value
         for name, value in meta_in(params).items()
@@ -166,48 +175,48 @@ def _asked(params: JSONObject) -> JSONObject:
     return {**others, "_meta": own} if own else others
 
 
-def _sorted(value: Any) -> Any:
+def _sort_members(value: Any) -> Any:
     if is_object(value):
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    return [_sorted(one) for one in value] if is_array(value) else value
+        return {name: _sort_members(value[name]) for name in sorted(value)}
+    return [_sort_members(item) for item in value] if is_array(value) else value
 
 
 def _differences(recorded: Any, given: Any, at: str = "/params") -> Iterator[str]:
-    """Yield pointers to what differs between two values."""
+    """Yield pointers to the differences between two values."""
     if is_object(recorded) and is_object(given):
         for name in sorted({*recorded, *given}):
-            pointer = f"{at}/{escaped(name)}"
+            pointer = f"{at}/{escape_step(name)}"
             if name in recorded and name in given:
                 yield from _differences(recorded[name], given[name], pointer)
             else:
                 yield pointer
     elif is_array(recorded) and is_array(given) and len(recorded) == len(given):
-        for index, (one, other) in enumerate(zip(recorded, given, strict=True)):
-            yield from _differences(one, other, f"{at}/{index}")
+        for index, (old, new) in enumerate(zip(recorded, given, strict=True)):
+            yield from _differences(old, new, f"{at}/{index}")
     elif json_text(recorded) != json_text(given):
         yield at
 
 
 _Streams: TypeAlias = dict[object, RequestId | None]
-"""The ids of now of requests that have opened streams, by their connections and ids of then."""
+"""The current ids of requests that opened streams, by their recorded connections and ids."""
 
 
 class _Play:
-    """An exchange that is played, as far as it has come."""
+    """The playback of an exchange, as far as it has come."""
 
     def __init__(self, exchange: Exchange, id: RequestId | None, token: object) -> None:
         self.steps = iter(exchange.steps)
         self.exchange, self.id, self.token = exchange, id, token
 
-    def adapted(self, step: JSONObject, streams: _Streams) -> JSONObject | None:
-        """Return a message with the ids of now; None for what nobody wants now."""
+    def adapt_message(self, step: JSONObject, streams: _Streams) -> JSONObject | None:
+        """Return a message with current ids; None if it belongs to no current request."""
         member = "params" if "method" in step else "result"
         adapted = dict(step) if "method" in step else {**step, "id": self.id}
         said = step.get(member)
         if not is_object(said):
             return adapted
         if (stream := _stream_of(said)) is not None:
-            key = self.exchange.connection, _known(stream)
+            key = self.exchange.connection, _id_key(stream)
             if key not in streams:
                 return None
             meta = {**said["_meta"], SUBSCRIPTION_ID: streams[key]}
@@ -227,50 +236,52 @@ class Playback:
         self._script = script
         self._given: dict[_Key, int] = defaultdict(int)
         self._waiting: dict[str, _Play] = {}
-        """What goes on when the client has answered, by the id of the question."""
+        """Exchanges that continue at the client's answer, by the id of the question."""
         self._ids = count(1)
         self._streams: _Streams = {}
 
     def begin(self) -> list[bytes]:
-        """Return what the server says first."""
-        return self._played(_Play(self._script.prelude, None, None))
+        """Return the server's first messages."""
+        return self._play_steps(_Play(self._script.prelude, None, None))
 
     def take(self, data: bytes) -> list[bytes]:
-        """Return what the server says to a message."""
+        """Return the server's messages after one of the client."""
         message = read_json(data)
         said: list[bytes] = []
-        for one in message if is_array(message) else [message]:
-            if is_object(one):
-                said += self._taken(one)
+        for entry in message if is_array(message) else [message]:
+            if is_object(entry):
+                said += self._take_message(entry)
         return said
 
-    def _taken(self, message: JSONObject) -> list[bytes]:
+    def _take_message(self, message: JSONObject) -> list[bytes]:
         method, id, params = (message.get(name) for name in ("method", "id", "params"))
         params = params if is_object(params) else {}
         if not isinstance(method, str):
             play = self._waiting.pop(str(id), None)
-            return [] if play is None else self._played(play)
+            return [] if play is None else self._play_steps(play)
         if method == _CANCELLED:
-            gone = _known(params.get("requestId"))
+            gone = _id_key(params.get("requestId"))
             waiting = self._waiting.items()
-            self._waiting = {key: one for key, one in waiting if _known(one.id) != gone}
+            self._waiting = {
+                key: pending for key, pending in waiting if _id_key(pending.id) != gone
+            }
             return []
         key = self._script.key(method, params)
         exchanges = self._script.exchanges.get(key)
         if exchanges is None:
-            return [] if id is None else [self._unrecorded(method, params, id)]
+            return [] if id is None else [self._answer_unrecorded(method, params, id)]
         given = self._given[key]
         self._given[key] += 1
         exchange = exchanges[min(given, len(exchanges) - 1)]
         if method == _LISTEN:
-            self._streams[exchange.connection, _known(exchange.id)] = id
-        return self._played(_Play(exchange, id, meta_in(params).get(PROGRESS_TOKEN)))
+            self._streams[exchange.connection, _id_key(exchange.id)] = id
+        return self._play_steps(_Play(exchange, id, meta_in(params).get(PROGRESS_TOKEN)))
 
-    def _played(self, play: _Play) -> list[bytes]:
-        """Return what the server says until it waits for an answer."""
+    def _play_steps(self, play: _Play) -> list[bytes]:
+        """Return the server's messages until it waits for an answer."""
         said: list[bytes] = []
         for step in play.steps:
-            message = play.adapted(step, self._streams)
+            message = play.adapt_message(step, self._streams)
             if message is None:
                 continue
             asks = "method" in message and message.get("id") is not None
@@ -282,25 +293,24 @@ class Playback:
                 break
         return said
 
-    def _unrecorded(self, method: str, params: JSONObject, id: RequestId) -> bytes:
+    def _answer_unrecorded(self, method: str, params: JSONObject, id: RequestId) -> bytes:
         if method == "ping":
             return write_result(id, b"{}")
         closest = self._script.closest(method, params)
         if closest is None:
             known = sorted({key[0] for key in self._script.exchanges})
-            text = f"{method} was not recorded; there is {', '.join(known) or 'nothing'}"
+            text = f"{method} was not recorded; recorded methods: {', '.join(known) or 'none'}"
             return write_error(id, METHOD_NOT_FOUND, text)
         exchange, differences = closest
         shown = ", ".join(differences[:_MOST_DIFFERENCES])
         if len(differences) > _MOST_DIFFERENCES:
             shown += f" and {len(differences) - _MOST_DIFFERENCES} more"
         text = f"{method} was not recorded with these params; the closest differs in {shown}"
-        data = {"closest": _asked(exchange.params), "differences": differences}
+        data = {"closest": _comparable_params(exchange.params), "differences": differences}
         return write_error(id, INVALID_PARAMS, text, data)
 
 
 class _ReplayTransport:
-    """A connection to a server that is played back."""
 
     def __init__(self, playback: Playback) -> None:
         self._playback = playback
@@ -313,14 +323,14 @@ class _ReplayTransport:
             raise Disconnected("the connection was closed")
         for message in messages:
             self._said += self._playback.take(message)
-        self._changed.ring()
+        self._changed.notify_all()
 
     async def receive(self) -> Sequence[bytes]:
         while not self._said and not self._closed:
-            await self._changed.heard()
+            await self._changed.wait()
         said, self._said = self._said, []
         return said
 
     async def close(self) -> None:
         self._closed = True
-        self._changed.ring()
+        self._changed.notify_all()

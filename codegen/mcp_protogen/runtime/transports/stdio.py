@@ -1,8 +1,8 @@
 """The server's side of stdio: messages on standard input and output, and nothing else there.
 
-While a connection is open, file descriptor 1 leads to standard error and descriptor 0 to nothing:
-a stray `print`, a C library or a child process can neither break the protocol nor read it
-(basic/transports/stdio: nothing may be on stdout that is not a message).
+While a connection is open, file descriptor 1 leads to standard error and descriptor 0 to nothing: a
+stray `print`, a C library or a child process can neither break the protocol nor read it
+(basic/transports/stdio: stdout only carries messages).
 """
 
 import asyncio
@@ -43,7 +43,7 @@ async def open_stdio(limit: int = LONGEST) -> "StdioTransport":
 def _pollable(descriptor: int) -> bool:
     """Return whether an event loop can wait for a descriptor.
 
-    It cannot for regular files and devices, and on Windows not for those that were inherited.
+    It cannot for regular files and devices, and on Windows not for inherited ones.
     """
     mode = os.fstat(descriptor).st_mode
     waits = stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor)
@@ -52,13 +52,13 @@ def _pollable(descriptor: int) -> bool:
 
 class _Descriptors:
     def __init__(self) -> None:
-        # The number of one that was closed when Python began is now of another file: of the loop's.
+        # If Python began with one closed, its number now belongs to another file, of the loop.
         ours = [
             fd
             for fd, stream in ((_STDIN, sys.__stdin__), (_STDOUT, sys.__stdout__))
             if stream is not None
         ]
-        # Whether a descriptor blocks is shared with whoever else holds it, such as a shell.
+        # The blocking mode is shared with other holders of the descriptor, such as a shell.
         self._blocking = {fd: os.get_blocking(fd) for fd in ours if _HAS_MODES}
         self._kept = {fd: os.dup(fd) for fd in ours}
         nothing = os.open(os.devnull, os.O_RDWR)
@@ -72,7 +72,7 @@ class _Descriptors:
             with suppress(OSError):
                 os.dup2(_STDERR, _STDOUT)
         os.close(nothing)
-        # What was printed before is no message either.
+        # Earlier output is not a message either.
         _flush()
 
     def give_back(self) -> None:
@@ -91,7 +91,7 @@ def _flush() -> None:
 
 
 class _ReadingThread(asyncio.ReadTransport):
-    """A thread that reads what an event loop cannot wait for."""
+    """A thread that reads a descriptor for which an event loop cannot wait."""
 
     def __init__(self, descriptor: int, protocol: LineProtocol) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class _ReadingThread(asyncio.ReadTransport):
         self._thread.start()
 
     def _run(self) -> None:
-        # The loop may be closed before the thread hears of it.
+        # The loop may be closed before the thread knows.
         with suppress(RuntimeError):
             while not self._closed:
                 try:
@@ -128,14 +128,14 @@ class _ReadingThread(asyncio.ReadTransport):
     def close(self) -> None:
         self._closed = True
         self._wanted.set()
-        # It cannot be woken where reading blocks; then it ends, as a daemon, with the process.
+        # If it blocks in a read it cannot be woken, and ends as a daemon with the process.
         self._thread.join(timeout=0)
         if not self._thread.is_alive():
             os.close(self._descriptor)
 
 
 class _WritingThread(LineProtocol):
-    """A thread for each write to what an event loop cannot wait for."""
+    """Writes, each in a thread, to a descriptor for which an event loop cannot wait."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -145,7 +145,7 @@ class _WritingThread(LineProtocol):
         try:
             await asyncio.to_thread(self._write, frame(messages))
         except OSError as error:
-            raise Disconnected(f"cannot be written to: {error.strerror}") from None
+            raise Disconnected(f"cannot write to the connection: {error.strerror}") from None
 
     def _write(self, data: bytes) -> None:
         view = memoryview(data)
@@ -168,6 +168,6 @@ class StdioTransport(LineTransport):
             return
         self._closed = True
         await super().close()
-        # Descriptors are closed by callbacks of the loop.
+        # Callbacks of the loop close descriptors.
         await asyncio.sleep(0)
         self._taken.give_back()

@@ -1,4 +1,4 @@
-"""Messages as lines over what asyncio can read from and write to: sockets, pipes, processes.
+"""Messages as lines over asyncio: sockets, pipes, processes.
 
 A message is one line (basic/transports/stdio). Blank lines are ignored.
 
@@ -24,29 +24,29 @@ from .base import Received
 LONGEST: Final = 16 * 1024 * 1024
 """The default limit for a line, in bytes."""
 
-# Reading pauses when more bytes than these wait to be asked for.
+# Reading pauses when more bytes wait to be received.
 _HIGH_WATER: Final = 1024 * 1024
 
-# What is more than this goes the longer way, on which others get a turn.
+# Beyond this many messages, the slower way gives other tasks a turn.
 _AT_ONCE: Final = 100
 
-# How long what was written may take to leave, in seconds.
+# The time for written data to leave, in seconds.
 _CLOSE_TIMEOUT: Final = 2.0
 
 
 class LineReader:
-    """A reader that splits received chunks of any size into lines of at most `limit` bytes."""
+    """A reader that splits received chunks into lines of at most `limit` bytes."""
 
     __slots__ = ("_end", "_limit", "_line")
 
     def __init__(self, limit: int = LONGEST) -> None:
         self._limit = limit
         self._line = bytearray()
-        # The end of a line that is too long, which may have the id of the message.
+        # The end of a line that is too long; it may have the id of the message.
         self._end = b""
 
     def feed(self, chunk: bytes) -> list[Received]:
-        """Return the lines that end in `chunk`, or errors in place of those that are too long."""
+        """Return the lines that end in `chunk`, or errors for those that are too long."""
         *lines, rest = chunk.split(b"\n")
         received: list[Received] = []
         for line in lines:
@@ -77,7 +77,7 @@ class LineReader:
         return rest
 
     def _keep(self, part: bytes) -> None:
-        # With a byte for a carriage return, and one that shows that the line is too long.
+        # Including a carriage return, and one byte that shows that the line is too long.
         room = self._limit + 2 - len(self._line)
         self._line += part[:room]
         if len(part) > room:
@@ -97,7 +97,7 @@ class LineProtocol(asyncio.Protocol):
         self._lines = LineReader(limit)
         self._source: asyncio.ReadTransport | None = None
         self._take: Callable[[Received], bool] | None = None
-        # What has come and waits to be asked for, and its size.
+        # The input that waits to be received, and its size.
         self._messages: list[Received] = []
         self._size = 0
         self._ended = False
@@ -106,10 +106,10 @@ class LineProtocol(asyncio.Protocol):
         self._writing_paused = False
         self._lost: Exception | None = None
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # By what they can do: those of uvloop are of no class of asyncio.
+        # Tested by methods: the transports of uvloop have no classes of asyncio.
         if hasattr(transport, "resume_reading"):
             self._source = cast(asyncio.ReadTransport, transport)
         if hasattr(transport, "write"):
@@ -124,14 +124,14 @@ class LineProtocol(asyncio.Protocol):
                     break
         if received:
             self._messages += received
-            self._changed.ring()
-        # A line that has not ended wakes nobody.
+            self._changed.notify_all()
+        # An incomplete line wakes no task.
         self._size = self._size + len(data) if self._messages else 0
         if self._size > _HIGH_WATER and self._source is not None:
             self._source.pause_reading()
 
     def eof_received(self) -> bool:
-        """Return true: what is to be sent may still be sent."""
+        """Return true: sending may continue."""
         self._end(None)
         return True
 
@@ -144,16 +144,16 @@ class LineProtocol(asyncio.Protocol):
             self._ended = True
             self._error = error
             self._messages += self._lines.end()
-        self._changed.ring()
+        self._changed.notify_all()
 
     def pause_writing(self) -> None:
         self._writing_paused = True
 
     def resume_writing(self) -> None:
         self._writing_paused = False
-        self._changed.ring()
+        self._changed.notify_all()
 
-    # What a transport calls.
+    # Called by a transport.
 
     @property
     def socket(self) -> Any:
@@ -164,7 +164,7 @@ class LineProtocol(asyncio.Protocol):
 
     async def receive(self) -> Sequence[Received]:
         while not self._messages and not self._ended:
-            await self._changed.heard()
+            await self._changed.wait()
         if not self._messages and self._error is not None:
             raise Disconnected(f"the connection broke: {self._error}")
         messages, self._messages, self._size = self._messages, [], 0
@@ -174,20 +174,20 @@ class LineProtocol(asyncio.Protocol):
 
     async def send(self, messages: Sequence[bytes]) -> None:
         if self._sink is None or self._lost is not None:
-            raise Disconnected(f"cannot be written to: {self._lost or 'not connected'}")
+            raise Disconnected(f"cannot write to the connection: {self._lost or 'not connected'}")
         self._sink.write(frame(messages))
         while self._writing_paused and self._lost is None:
-            await self._changed.heard()
+            await self._changed.wait()
 
     async def close_writing(self) -> None:
-        """Close the connection; what was written gets some time to leave."""
+        """Close the connection; written data gets some time to leave."""
         if self._sink is None or self._lost is not None:
             return
         self._sink.close()
         try:
             async with asyncio.timeout(_CLOSE_TIMEOUT):
                 while self._lost is None:
-                    await self._changed.heard()
+                    await self._changed.wait()
         except TimeoutError:
             self._sink.abort()
 
@@ -202,7 +202,7 @@ class LineTransport:
     def __init__(self, incoming: LineProtocol, outgoing: LineProtocol | None = None) -> None:
         self._incoming = incoming
         self._outgoing = outgoing or incoming
-        # For each message, so there is no other call between.
+        # Bound here, so that each message needs no further call.
         self.hand_over = incoming.hand_over
         self.send = self._outgoing.send
 

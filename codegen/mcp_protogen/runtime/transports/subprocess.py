@@ -1,6 +1,6 @@
 """The client's side of stdio: starts a server as a process, talks to it, and ends it.
 
-The process gets a group of its own, so that what it starts in turn can be ended with it.
+The process gets its own group, so that processes that it starts can be ended with it.
 """
 
 import asyncio
@@ -33,10 +33,10 @@ _LONGEST_LAST_LINE: Final = 2000
 # Windows has no SIGKILL; there both mean the same.
 _ESCALATION: Final = (signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM))
 
-# For what a server has started to end when it is told to; seconds.
+# The time for a server's own child processes to end, in seconds.
 _ORPHANS: Final = 1.0
 
-# For the exit code, once a process has closed its output; seconds.
+# The time for the exit code after a process has closed its output, in seconds.
 _EXIT_CODE: Final = 1.0
 
 
@@ -50,7 +50,7 @@ def stdio_client(
     grace: float = 5.0,
     limit: int = LONGEST,
 ) -> Opener:
-    """Return what starts a server as a process, for `connect`; `argv` is the program and arguments.
+    """Return an opener that starts a server as a process; `argv` is the program and arguments.
 
     The server inherits the environment variables that `inherit` names, or all of them, or none;
     `env` is added. Its standard error goes to ours, to a function line by line, or to the end of a
@@ -60,8 +60,8 @@ def stdio_client(
     Raise `ValueError` if `argv` is empty.
     """
     if not argv:
-        raise ValueError("there is no program to start")
-    variables = {**_inherited(inherit), **(env or {})}
+        raise ValueError("argv must name a program to start")
+    variables = {**_inherited_variables(inherit), **(env or {})}
     program = [os.fspath(part) for part in argv]
     if sys.platform == "win32":
         program[0] = _with_suffix(program[0], variables)
@@ -81,13 +81,13 @@ def stdio_client(
 
 
 def _with_suffix(program: str, variables: Mapping[str, str]) -> str:
-    # As a shell of Windows does, for `npx.cmd`; the system itself adds nothing but `.exe`.
+    # Finds `npx.cmd`, as a Windows shell does; the system itself only adds `.exe`.
     from shutil import which
 
     return which(program, path=variables.get("PATH")) or program
 
 
-def _inherited(inherit: bool | Collection[str]) -> dict[str, str]:
+def _inherited_variables(inherit: bool | Collection[str]) -> dict[str, str]:
     if inherit is True:
         return dict(os.environ)
     wanted = inherit or ()
@@ -95,7 +95,7 @@ def _inherited(inherit: bool | Collection[str]) -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         if (name in wanted or (wanted is SAFE_VARIABLES and name.startswith("LC_")))
-        # A shell function is code, whatever it is called.
+        # A shell function is code, whatever its name.
         and not value.startswith("()")
     }
 
@@ -111,7 +111,7 @@ class _Errors:
         if self._file is not None:
             self._file.write(chunk)
         elif self._callback is None:
-            # Standard error may be closed, or full of somebody else's making.
+            # Standard error may be closed or full.
             with suppress(OSError):
                 os.write(2, chunk)
         *lines, self._rest = (self._rest + chunk).split(b"\n")
@@ -176,7 +176,7 @@ class _Process(asyncio.SubprocessProtocol):
 
 
 class ProcessTransport(LineTransport):
-    """A transport to a server that runs as a process of its own."""
+    """A transport to a server that runs as a separate process."""
 
     def __init__(self, process: _Process, transport: SubprocessTransport, grace: float) -> None:
         super().__init__(process.incoming, process.outgoing)
@@ -206,14 +206,14 @@ class ProcessTransport(LineTransport):
         process = self._process
         if self._ending is not None or not await _within(_EXIT_CODE, process.exited):
             return
-        # Standard error is another pipe: what it says last may arrive last.
+        # Standard error is another pipe: its last lines may arrive last.
         await _within(_EXIT_CODE / 10, process.finished)
         code = self._transport.get_returncode()
         how = f"with code {code}"
         if code is not None and code < 0:
             how = f"by {signal.Signals(-code).name}"
         lines = "\n".join(process.errors.last)
-        detail = f"; the last it wrote to standard error:\n{lines}" if lines else ""
+        detail = f"; its last output on standard error:\n{lines}" if lines else ""
         raise Disconnected(f"the server ended {how}{detail}") from None
 
     async def close_within(self, grace: float) -> None:
@@ -223,7 +223,7 @@ class ProcessTransport(LineTransport):
     async def close(self) -> None:
         if self._ending is None:
             self._ending = asyncio.create_task(self._end())
-        # Whoever stops waiting does not keep the process from being ended.
+        # A cancelled caller must not keep the process from being ended.
         await asyncio.shield(self._ending)
 
     async def _end(self) -> None:
@@ -243,7 +243,7 @@ class ProcessTransport(LineTransport):
             if not self._signal(number):
                 return
             until = get_running_loop().time() + min(self._grace, _ORPHANS)
-            # Nobody announces that a group is empty.
+            # The end of a group is not announced.
             while self._signal(0) and get_running_loop().time() < until:
                 await asyncio.sleep(0.01)
 

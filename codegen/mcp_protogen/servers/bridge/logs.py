@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
 
-from mcp_protogen.base.printable import one_line, page
+from mcp_protogen.base.printable import page, safe_line
 from mcp_protogen.runtime.core.losses import Loss
 
 LogFormat: TypeAlias = Literal["text", "json"]
@@ -19,18 +19,18 @@ _SAID: Final = "said"
 
 
 def begin_log(level: str, form: LogFormat) -> None:
-    """Write what is logged to standard error, from a level on."""
+    """Write log entries to standard error, from a level on."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Json() if form == "json" else _Text())
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    # They would log each URL, and URLs may contain secrets.
+    # These log each URL, and URLs may contain secrets.
     for name in ("httpx2", "httpcore2"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
 @lru_cache(maxsize=1000)
 def log_loss(loss: Loss) -> None:
-    """Log what was lost between the peers, of each kind once for all sessions."""
+    """Log losses between the peers, each kind once for all sessions."""
     said = {name: value for name, value in loss._asdict().items() if name != "harmless"}
     between = f" between {loss.own} and {loss.wire}" if loss.wire else ""
     parts = (loss.method, loss.pointer or "/", loss.what, between, loss.why)
@@ -38,17 +38,17 @@ def log_loss(loss: Loss) -> None:
 
 
 class _Text(logging.Formatter):
-    """Lines for people; what comes from others cannot begin a new one."""
+    """Lines for people; text of the peers cannot begin a new line."""
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
     def format(self, record: logging.LogRecord) -> str:
-        return (page if record.exc_info else one_line)(super().format(record))
+        return (page if record.exc_info else safe_line)(super().format(record))
 
 
 class _Json(logging.Formatter):
-    """One object in each line, with `time`, `level`, `logger`, `message` and what belongs to it."""
+    """One object in each line, with `time`, `level`, `logger`, `message` and its details."""
 
     def format(self, record: logging.LogRecord) -> str:
         time = datetime.fromtimestamp(record.created, UTC)

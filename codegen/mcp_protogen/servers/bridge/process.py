@@ -1,4 +1,4 @@
-"""A bridge that runs until its client is gone, or it is told to end."""
+"""A bridge that runs until its client disconnects or a signal ends it."""
 
 import asyncio
 import re
@@ -30,7 +30,7 @@ _LAST_PORT: Final = 65_535
 
 
 class Address(NamedTuple):
-    """Where a server over HTTP listens."""
+    """The address on which the HTTP server listens."""
 
     host: str
     port: int
@@ -38,7 +38,7 @@ class Address(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HttpSide:
-    """How clients come over HTTP. Times are in seconds."""
+    """The HTTP side for clients. Times are in seconds."""
 
     address: Address
     path: str
@@ -51,10 +51,11 @@ class HttpSide:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BridgeOptions:
-    """What a bridge is between, and what is written of it.
+    """The two sides of a bridge, and its recording.
 
-    The server is `target`, or the recording `replay`. Clients come over `http`, or else one by
-    standard input and output. `timeout` is the longest time for an answer, in seconds.
+    The server is `target`, or the recording `replay`. Clients come over `http`; without it, one
+    client comes over standard input and output. `timeout` is the longest time for an answer, in
+    seconds.
     """
 
     target: ServerTarget | None = None
@@ -67,7 +68,7 @@ class BridgeOptions:
 
 
 def address(said: str) -> Address:
-    """Return where to listen, from PORT or HOST:PORT; raise `ProblemError` (`wrong-usage`)."""
+    """Return the address from PORT or HOST:PORT; raise `ProblemError` (`wrong-usage`)."""
     found = re.fullmatch(r"(?:(\[[0-9a-fA-F:.]+\]|[^:\[\]]+):)?([0-9]{1,5})", said)
     if found is None or int(found[2]) > _LAST_PORT:
         hint = "write a port, or a host and a port, such as 127.0.0.1:8000 or [::1]:8000"
@@ -76,7 +77,7 @@ def address(said: str) -> Address:
 
 
 def run_bridge(options: BridgeOptions) -> None:
-    """Carry messages until the end; raise `ProblemError` where that cannot begin, or has failed."""
+    """Carry messages until the end; raise `ProblemError` if the bridge cannot start, or fails."""
     package = protocol()
     opener = _opener(options)
     recorder = None if options.record is None else Recorder(options.record)
@@ -85,7 +86,7 @@ def run_bridge(options: BridgeOptions) -> None:
     settings: dict[str, Any] = {
         "client_revisions": _revisions(package, "--revision", options.revisions),
         "server_revisions": _revisions(package, "--server-revision", options.server_revisions),
-        # How often progress is reported is up to the server.
+        # The server decides how often it reports progress.
         "options": package.Options(
             max_timeout=options.timeout, lenient=True, on_loss=log_loss, progress_interval=0.0
         ),
@@ -96,8 +97,8 @@ def run_bridge(options: BridgeOptions) -> None:
         else:
             _run_http(package, opener, recorder, settings, options.http)
     except (KeyboardInterrupt, asyncio.CancelledError):
-        # The second one where the signal comes before the first step of the work.
-        _log.info("the bridge was told to end")
+        # The second if the signal comes before the first step of the work.
+        _log.info("a signal ended the bridge")
     except LifespanError as error:
         raise ProblemError(Problem(NO_CONNECTION, str(error), _place(options))) from error
     except ERRORS as error:
@@ -124,7 +125,7 @@ def _opener(options: BridgeOptions) -> Opener:
 
 def _revisions(package: ModuleType, option: str, ids: Iterable[str]) -> Sequence[Revision] | None:
     """Return revisions by their ids; None for all. Raise `ProblemError` (`unknown-revision`)."""
-    known: dict[str, Revision] = {one.id: one for one in package.REVISIONS}
+    known: dict[str, Revision] = {revision.id: revision for revision in package.REVISIONS}
     chosen = dict.fromkeys(ids)
     for id in chosen:
         if id not in known:
@@ -143,15 +144,15 @@ def _run_stdio(
         await package.Bridge(transport, opener, **settings).run()
 
     signal.signal(signal.SIGTERM, _interrupt)
-    # Somebody who starts it by hand would see nothing without this.
+    # Without this, a user who starts it by hand would see nothing.
     _log.info("waiting for a client on standard input; its end, or Ctrl-C, ends the bridge")
     asyncio.run(run())
 
 
 def _interrupt(_: int, frame: FrameType | None) -> None:
-    """End in order, as with Ctrl-C, together with the server."""
+    """End in order, as after Ctrl-C, together with the server."""
     handle = signal.getsignal(signal.SIGINT)
-    if not callable(handle):  # a shell that starts this in the background has SIGINT ignored
+    if not callable(handle):  # a shell that starts this in the background ignores SIGINT for it
         raise KeyboardInterrupt
     handle(signal.SIGINT, frame)
 
@@ -187,7 +188,7 @@ def _run_http(
     except SystemExit as error:
         # uvicorn has logged why it cannot listen.
         if error.code:
-            message = f"{side.address.host}:{side.address.port} cannot be listened on"
+            message = f"cannot listen on {side.address.host}:{side.address.port}"
             raise ProblemError(Problem(NO_CONNECTION, message)) from error
 
 

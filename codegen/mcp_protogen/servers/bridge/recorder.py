@@ -1,4 +1,4 @@
-"""What passes a bridge, written to a file while it passes."""
+"""The recorder of a bridge: it writes messages to a file as they pass."""
 
 import os
 import stat
@@ -19,17 +19,17 @@ from mcp_protogen.runtime.core.spec import Role
 from mcp_protogen.runtime.transports.base import Opener, Transport
 from mcp_protogen.runtime.transports.memory import Tap
 from mcp_protogen.runtime.transports.recordings import FORMAT, HEAD, Redaction
-from mcp_protogen.servers.connect.traffic import PassedMessage, line, tapped
+from mcp_protogen.servers.connect.traffic import PassedMessage, line, tap_opener
 
 _log: Final = getLogger(__name__)
 
-# Only its user can read it: what people say to servers is nobody else's business.
+# Only its user can read it: messages to servers are private.
 _MODE: Final = 0o600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordOptions:
-    """Where a recording goes, how many bytes the file may have, and what is not to be in it."""
+    """The file of a recording, its most bytes, and the texts to redact."""
 
     file: Path
     limit: int
@@ -40,7 +40,7 @@ class Recorder:
     """A file to which messages are appended, each at once, until it is full."""
 
     def __init__(self, options: RecordOptions, clock: Callable[[], float] = time) -> None:
-        """Open a file, or go on with a recording; raise `ProblemError` if it cannot be one.
+        """Open a new file or continue a recording; raise `ProblemError` for any other file.
 
         `clock` gives the seconds since 1970.
         """
@@ -59,15 +59,15 @@ class Recorder:
             )
             found = os.fstat(self._descriptor)
             self._size = found.st_size
-            self._start = self._begun()
+            self._start = self._begin()
             if os.name != "nt" and stat.S_ISREG(found.st_mode):
                 os.fchmod(self._descriptor, _MODE)  # an earlier one may be open to others
         except OSError as error:
             place = str(options.file)
             raise ProblemError(Problem("cannot-write", f"{error.strerror}", place)) from error
 
-    def _begun(self) -> float:
-        """Write what the file is, or read it; return when it was begun, in seconds since 1970."""
+    def _begin(self) -> float:
+        """Write or read the head of the file; return its start, in seconds since 1970."""
         redacted = list(self._redaction.places)
         if not self._size:
             now = self._clock()
@@ -81,9 +81,9 @@ class Recorder:
         with suppress(ValueError):
             about = loads(first)
         if not is_object(about) or about.get(HEAD) != FORMAT or "started" not in about:
-            raise self._bad("it is no recording, and is not overwritten")
+            raise self._bad("it is not a recording, and is not overwritten")
         if about.get("redacted", []) != redacted:
-            raise self._bad("it was recorded with other --redact")
+            raise self._bad("it was recorded with another --redact")
         return datetime.fromisoformat(about["started"]).timestamp()
 
     def _bad(self, message: str) -> ProblemError:
@@ -97,7 +97,7 @@ class Recorder:
         self._size += len(data)
 
     def tap(self, side: Role, connection: str | None = None) -> Tap:
-        """Return what is shown the messages of one side, or of one connection there."""
+        """Return a function that records the messages of one side, or of one connection there."""
 
         def show(sender: Role, data: bytes) -> None:
             at = round(self._clock() - self._start, 6)
@@ -106,10 +106,10 @@ class Recorder:
         return show
 
     def opener(self, opener: Opener) -> Opener:
-        """Return an opener of the same connections to a server, each of which is recorded."""
+        """Return an opener that records each connection to the server."""
 
         async def open() -> Transport:
-            return await tapped(opener, self.tap("server", token_hex(4)))()
+            return await tap_opener(opener, self.tap("server", token_hex(4)))()
 
         return open
 
@@ -120,9 +120,10 @@ class Recorder:
             if self._size + len(text.encode("utf-8", "backslashreplace")) <= self._limit:
                 self._write(text)
                 return
-            _log.warning("%s is full: what follows is not recorded", self._path)
+            _log.warning("%s is full: further messages are not recorded", self._path)
         except OSError as error:
-            _log.error("%s cannot be written: %s; what follows is lost", self._path, error.strerror)
+            text = "%s cannot be written: %s; further messages are not recorded"
+            _log.error(text, self._path, error.strerror)
         self.close()
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""Arguments of a tool, read from words as the tool's input schema says, and checked by it.
+"""Arguments of a tool, read from words and checked by the tool's input schema.
 
-name=value    text, or what the schema says: number, boolean, array, object
+name=value    text, or the type that the schema has: number, boolean, array, object
 name:=JSON    JSON, whatever the schema says
 name=@file    the content of a file, read in the same way
 {…}           all arguments as one JSON object
@@ -42,7 +42,7 @@ class Word(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ArgumentReader:
-    """What reads words as arguments of `tool`; `stdin` is what was read where the word is `-`."""
+    """The reader of words as arguments of `tool`; `stdin` is the input for the word `-`."""
 
     tool: str
     schema: Schema
@@ -64,7 +64,7 @@ class ArgumentReader:
         return read_schema(self.schema)
 
     def check(self, arguments: Mapping[str, Any]) -> list[Problem]:
-        """Return what is wrong with arguments, and a warning for a schema that cannot be used."""
+        """Return the faults of arguments, and a warning for an unusable schema."""
         wrong = [*self._unknown(arguments), *self._missing(arguments)]
         if wrong:
             return wrong
@@ -109,7 +109,7 @@ class ArgumentReader:
     ) -> dict[str, Any]:
         """Return arguments that fit an alternative of the schema, if reading words as texts helps.
 
-        What looks like a number may be text in the alternative that the other arguments choose.
+        A word like a number may be text in the alternative that the other arguments choose.
         """
         texts = {
             name: word.text
@@ -139,26 +139,26 @@ class ArgumentReader:
         if part.types & {"array", ANY}:
             return [self._value(word, part.items(index)) for index, word in enumerate(words)]
         hint = "only an array may be given item by item"
-        raise self._bad(name, f"{name}: it is given {len(words)} times", hint)
+        raise self._bad(name, f"{name} is given {len(words)} times", hint)
 
     def _value(self, word: Word, part: Part) -> Any:
         if word.kind == ":=":
             return self._json(word.name, word.text)
         if word.kind == "=":
-            return self._typed(word.name, word.text, part)
+            return self._convert(word.name, word.text, part)
         try:
             content = Path(word.text).read_bytes()
             if "base64" in part.find("contentEncoding"):
                 return base64.b64encode(content).decode()
-            return self._typed(word.name, content.decode(), part)
+            return self._convert(word.name, content.decode(), part)
         except OSError as error:
             reason = error.strerror or str(error)
         except UnicodeDecodeError:
             reason = "it is not text in UTF-8"
         raise self._bad(word.name, f"{word.name}: {word.text} cannot be read: {reason}")
 
-    def _typed(self, name: str, text: str, part: Part) -> Any:
-        """Return the value of a text: of another type if it looks like one, else the text."""
+    def _convert(self, name: str, text: str, part: Part) -> Any:
+        """Return the value of a text: JSON if the schema allows its type, else the text."""
         try:
             value = read_value(text)
         except ValueError:
@@ -171,8 +171,8 @@ class ArgumentReader:
         if "integer" in types and isinstance(value, float) and value.is_integer():
             return int(value)
         if "array" in types and not text.lstrip().startswith("["):
-            # Only an item is left.
-            return [self._typed(name, text, part.items(0))]
+            # It can only be an item.
+            return [self._convert(name, text, part.items(0))]
         hint = _QUOTES if "array" in types else ""
         raise self._bad(name, f"{name}: {text!r:.60} is not {_in_words(types)}", hint)
 
@@ -188,13 +188,13 @@ class ArgumentReader:
         for name in arguments if self._root.is_closed else ():
             if name not in known:
                 hint = did_you_mean(name, known, f"arguments: {', '.join(known) or 'none'}")
-                yield self._at("/properties", f"{name}: there is no such argument", hint)
+                yield self._at("/properties", f"the tool has no argument {name}", hint)
 
     def _missing(self, arguments: Mapping[str, Any]) -> Iterator[Problem]:
         for name in self._root.required:
             if name not in arguments:
                 hint = f"add {name}=… ({self._root.members[name].words()})"
-                yield self._at("/required", f"{name}: it is missing", hint)
+                yield self._at("/required", f"the argument {name} is missing", hint)
 
     def _problem(self, pointer: str, message: str) -> Problem:
         name, *inside = split(pointer) or [""]
@@ -210,7 +210,7 @@ class ArgumentReader:
 
 
 def read_value(text: str) -> Any:
-    """Return the value of a JSON text; raise `ValueError`, also for numbers beyond all bounds."""
+    """Return the value of a JSON text; raise `ValueError`, also for too large numbers."""
     value = read_json(text.encode())
     if not _is_finite(value):
         raise ValueError("a number is too large")

@@ -1,4 +1,4 @@
-"""One call of a tool: how long it may take, whether it is a task, and what is shown meanwhile."""
+"""One call of a tool: its time limit, its task if any, and its progress on screen."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping
@@ -16,22 +16,22 @@ from mcp_protogen.servers.call.connections import JSON, Client, has_task_extensi
 _CALL: Final = "tools/call"
 # 2025-11-25, client/elicitation, "URL Elicitation Required Error".
 _NEEDS_PAGES: Final = -32042
-# For a server to hear that a task is not wanted any more; seconds.
+# The time to tell a server that a task is cancelled; seconds.
 _CANCELLING: Final = 2.0
 
 
-class Screen(Protocol):
-    """Where somebody sees how far a call is."""
+class ProgressDisplay(Protocol):
+    """A display for the progress of a call."""
 
     def show_progress(self, progress: Progress) -> None:
-        """Show how far the call is."""
+        """Show the progress of the call."""
 
     def show_status(self, text: str) -> None:
-        """Show where a task stands."""
+        """Show the status of a task."""
 
 
 class CallTimeout:
-    """The time for an answer: it stands still while a person is asked, and progress renews it."""
+    """The time for an answer: it stops while the user answers questions; progress restarts it."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -39,12 +39,12 @@ class CallTimeout:
 
     @property
     def stands_still(self) -> bool:
-        """Return whether no time passes."""
+        """Return whether the time is stopped."""
         return self._limit is not None and self._limit.when() is None
 
     @contextmanager
-    def paused(self) -> Generator[None, None, None]:
-        """Let no time pass."""
+    def pause(self) -> Generator[None, None, None]:
+        """Stop the time for the block."""
         self.stop()
         try:
             yield
@@ -52,12 +52,12 @@ class CallTimeout:
             self.renew()
 
     def renew(self) -> None:
-        """Begin anew."""
+        """Start the time again."""
         if self._limit is not None and not self._limit.expired():
             self._limit.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
     def stop(self) -> None:
-        """Wait without end."""
+        """Stop the time."""
         if self._limit is not None and not self._limit.expired():
             self._limit.reschedule(None)
 
@@ -77,9 +77,9 @@ class CallTimeout:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call of a tool: `tool` is its entry in the list, `log_level` what to be told of at least.
+    """A call of a tool: `tool` is its entry in the list, `log_level` the least level to ask for.
 
-    `as_task` wants a task; without it a call becomes one where the server wants that.
+    With `as_task`, the call is a task; without it, the server decides.
     """
 
     tool: JSON
@@ -87,7 +87,7 @@ class ToolCall:
     as_task: bool = False
     log_level: str | None = None
 
-    async def made(self, client: Client, screen: Screen, limit: CallTimeout) -> JSON:
+    async def run(self, client: Client, screen: ProgressDisplay, limit: CallTimeout) -> JSON:
         """Return the result; raise what `call_tool` raises, and `RequestTimeout`."""
 
         def on_progress(progress: Progress) -> None:
@@ -113,15 +113,19 @@ class ToolCall:
         return self.as_task or (hasattr(client, "start_task") and (needed or decided))
 
     async def _task(
-        self, client: Client, screen: Screen, limit: CallTimeout, options: Mapping[str, Any]
+        self,
+        client: Client,
+        screen: ProgressDisplay,
+        limit: CallTimeout,
+        options: Mapping[str, Any],
     ) -> WireModel:
         if not hasattr(client, "start_task"):
-            raise LocalError(f"there are no tasks in revision {client.revision}")
-        handle = await self._begun(client, limit, options)
+            raise LocalError(f"tasks do not exist in revision {client.revision}")
+        handle = await self._start_task(client, limit, options)
         if handle.id is None:
             result: WireModel = await handle.result()
             return result
-        # It is asked for its state again and again, and each of these answers has its time.
+        # The client polls its state, and each of these answers has its own time.
         limit.stop()
         try:
             async for state in handle:
@@ -133,15 +137,17 @@ class ToolCall:
             raise
         return result
 
-    async def _begun(self, client: Client, limit: CallTimeout, options: Mapping[str, Any]) -> Any:
+    async def _start_task(
+        self, client: Client, limit: CallTimeout, options: Mapping[str, Any]
+    ) -> Any:
         beginning: asyncio.Future[Any] = asyncio.ensure_future(
             client.start_task(self.tool["name"], dict(self.arguments), **options)
         )
         try:
             return await asyncio.shield(beginning)
         except asyncio.CancelledError:
-            # There may be a task already, and only the answer says which. It does not come while
-            # a person is asked.
+            # There may be a task already, and only the answer has its id. It does not come while
+            # the user is asked.
             if limit.stands_still:
                 beginning.cancel()
             async with _briefly():
@@ -153,16 +159,16 @@ class ToolCall:
 
 @asynccontextmanager
 async def _briefly() -> AsyncGenerator[None, None]:
-    """Give what cancels a task a short time, and go on whether it succeeds or not."""
+    """Limit the cancellation of a task to a short time, and ignore its failure."""
     with suppress(TimeoutError, ProtocolError, Disconnected):
         async with asyncio.timeout(_CANCELLING):
             yield
 
 
 def pages_of(error: McpError) -> list[JSON]:
-    """Return the pages that the user has to visit before the call can be made."""
+    """Return the pages that the user must visit before the call."""
     data = error.data
     listed = data.get("elicitations") if is_object(data) else None
     if error.code != _NEEDS_PAGES or not is_array(listed):
         return []
-    return [one for one in listed if is_object(one) and isinstance(one.get("url"), str)]
+    return [page for page in listed if is_object(page) and isinstance(page.get("url"), str)]

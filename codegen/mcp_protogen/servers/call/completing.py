@@ -1,4 +1,4 @@
-"""Words that a command line may go on with, asked of the server itself within a short time."""
+"""Completions for a command line, from the server itself, within a short time."""
 
 import asyncio
 import json
@@ -10,35 +10,41 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from mcp_protogen.base.problems import ProblemError
 from mcp_protogen.runtime.core.errors import ProtocolError
-from mcp_protogen.servers.call.connections import JSON, Abilities, Client, connected, declared
+from mcp_protogen.servers.call.connections import (
+    JSON,
+    Abilities,
+    Client,
+    connect_client,
+    server_capabilities,
+)
 from mcp_protogen.servers.call.input_schemas import read_schema
 from mcp_protogen.servers.call.kinds import Kind
+from mcp_protogen.servers.call.list_cache import recall, remember
 from mcp_protogen.servers.call.listing import listing
-from mcp_protogen.servers.call.remembered import remember, remembered
 from mcp_protogen.servers.connect.server_target import ServerTarget
 
 T = TypeVar("T")
 
 _LONGEST_WAIT: Final = 2.0
-"""For how long somebody waits who has asked for completions; seconds."""
+"""The longest wait for completions; seconds."""
 _MOST: Final = 12
-# The scripts of shells evaluate what they get, so that a name of a server must not have anything
-# that means something to one.
+# Shell scripts evaluate completions, so a server's name must not contain characters with a meaning
+# to a shell.
 _SAFE: Final = re.compile(r"[A-Za-z0-9_./][A-Za-z0-9_./:@%+=,-]*")
 _UNSAFE_IN_HELP: Final = re.compile(r"[^A-Za-z0-9_ .,/-]+")
 _LONGEST_HELP: Final = 60
 
 
 class CompletionWord(NamedTuple):
-    """A word that may come next, and a few words about it."""
+    """A possible next word, with a short description."""
 
     text: str
     help: str = ""
 
 
-def listed(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
-    """Return a list of a server that was met before, a new one if it can be had soon."""
-    lists = remembered(target)
+def fetch_list(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
+    """Return a list of a known server: a new one if the server answers soon."""
+    lists = recall(target)
     if lists is None:
         return ()
     known = lists.get(kind)
@@ -48,7 +54,7 @@ def listed(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
     async def fetch(client: Client) -> Mapping[Kind, Sequence[JSON]]:
         return (await listing(client, [kind])).lists
 
-    found = _asked(target, fetch)
+    found = _ask(target, fetch)
     if found is None:
         return () if known is None else known.listed
     remember(target, found)
@@ -58,9 +64,9 @@ def listed(target: ServerTarget, kind: Kind) -> Sequence[JSON]:
 def names(kind: Kind, entries: Sequence[JSON]) -> Iterator[CompletionWord]:
     """Yield the names of a list; of resources and templates, their URIs."""
     member = {Kind.RESOURCES: "uri", Kind.TEMPLATES: "uriTemplate"}.get(kind, "name")
-    for one in entries:
+    for entry in entries:
         yield CompletionWord(
-            str(one.get(member, "")), str(one.get("title") or one.get("description") or "")
+            str(entry.get(member, "")), str(entry.get("title") or entry.get("description") or "")
         )
 
 
@@ -70,7 +76,7 @@ def tool_arguments(tool: JSON, given: Sequence[str]) -> Iterator[CompletionWord]
     named = {word.partition("=")[0].removesuffix(":") for word in given}
     for name, part in root.members.items():
         if "=" in name:
-            continue  # Only a JSON object can name it.
+            continue  # Only a JSON object can hold such a name.
         if name in named and "array" not in part.types:
             continue
         help = str(next(part.find("description"), ""))
@@ -90,25 +96,27 @@ def completed_values(
 ) -> list[CompletionWord]:
     """Return `name=value` words for an argument of a prompt or a template, from the server."""
     name, separated, value = word.partition("=")
-    if not separated or remembered(target) is None:
+    if not separated or recall(target) is None:
         return []
-    context = {key: one for key, _, one in (each.partition("=") for each in given) if key != name}
+    context = {
+        key: text for key, _, text in (argument.partition("=") for argument in given) if key != name
+    }
 
     async def ask(client: Client) -> list[str]:
-        if "completions" not in declared(client):
+        if "completions" not in server_capabilities(client):
             return []
         spec = client.TABLE.requests["completion/complete"]
         params: dict[str, Any] = {"ref": ref, "argument": {"name": name, "value": value}}
         if context and "context" in spec.params.model_fields:
             params["context"] = {"arguments": context}
         result = (await client.request(spec, spec.params.from_wire(params))).to_wire()
-        return [str(one) for one in result["completion"]["values"]]
+        return [str(text) for text in result["completion"]["values"]]
 
-    return [CompletionWord(f"{name}={one}") for one in _asked(target, ask) or ()]
+    return [CompletionWord(f"{name}={text}") for text in _ask(target, ask) or ()]
 
 
 def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[CompletionWord]:
-    """Yield the arguments that are not given yet; `arguments` has what is said about them."""
+    """Yield the arguments that are not given yet, with their descriptions from `arguments`."""
     named = {word.partition("=")[0] for word in given}
     yield from (
         CompletionWord(f"{name}=", help) for name, help in arguments.items() if name not in named
@@ -118,7 +126,7 @@ def names_left(arguments: Mapping[str, str], given: Sequence[str]) -> Iterator[C
 def fitting(
     words: Iterator[CompletionWord] | Sequence[CompletionWord], incomplete: str
 ) -> list[CompletionWord]:
-    """Return the words that `incomplete` may become, without any that a shell could act on."""
+    """Return the words that begin with `incomplete` and are harmless to a shell."""
     return [
         CompletionWord(text, " ".join(_UNSAFE_IN_HELP.sub(" ", help).split())[:_LONGEST_HELP])
         for text, help in words
@@ -127,15 +135,15 @@ def fitting(
 
 
 def _unheard(line: str) -> None:
-    """Drop what a program writes to its standard error."""
+    """Drop the standard error of a program."""
 
 
-def _asked(target: ServerTarget, ask: Callable[[Client], Awaitable[T]]) -> T | None:
-    """Return what a server says, or None if it does not say it in time."""
+def _ask(target: ServerTarget, ask: Callable[[Client], Awaitable[T]]) -> T | None:
+    """Return the answer of a server; None if it does not come in time."""
 
     async def run() -> T:
         async with asyncio.timeout(_LONGEST_WAIT):
-            async with connected(quiet.opener(), Abilities(), timeout=_LONGEST_WAIT) as client:
+            async with connect_client(quiet.opener(), Abilities(), timeout=_LONGEST_WAIT) as client:
                 return await ask(client)
 
     quiet = replace(target, stderr=_unheard)

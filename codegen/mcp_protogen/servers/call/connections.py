@@ -1,7 +1,7 @@
-"""Connections with handlers that are written once, for servers of all revisions.
+"""Connections to servers of all revisions, with one set of handlers.
 
-There is a client for each revision, so that nothing is translated: what is shown of a server is
-what the server said. Handlers take and return JSON objects.
+There is a client for each revision, so that nothing is translated: users see the messages of the
+server as it sent them. Handlers take and return JSON objects.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
@@ -22,7 +22,7 @@ from mcp_protogen.servers.connect.protocol import protocol
 
 JSON: TypeAlias = Mapping[str, Any]
 Answerer: TypeAlias = Callable[[JSON], Awaitable[JSON]]
-"""Answers a request of the server, params in, result out."""
+"""Answers a request of the server: params in, result out."""
 Hearer: TypeAlias = Callable[[JSON], None]
 """Takes note of a notification by its params."""
 
@@ -35,7 +35,7 @@ TASKS: Final = "io.modelcontextprotocol/tasks"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Abilities:
-    """What the client can do for a server; it declares exactly that.
+    """The abilities of the client; it declares exactly these.
 
     `answers` are for requests and `hears` for notifications, by method. `pages` says whether the
     user can be sent to a page of the web.
@@ -47,7 +47,7 @@ class Abilities:
 
 
 class Client(Protocol):
-    """What is used of the client of a revision."""
+    """The methods of generated clients that this package uses."""
 
     TABLE: Any
     __mcp_runtime__: Any
@@ -85,7 +85,7 @@ class Client(Protocol):
 
 
 @asynccontextmanager
-async def connected(
+async def connect_client(
     opener: Opener,
     abilities: Abilities,
     *,
@@ -93,13 +93,15 @@ async def connected(
     timeout: float = 30.0,
     on_loss: Callable[[Loss], object] | None = None,
 ) -> AsyncGenerator[Client, None]:
-    """Connect to a server in any revision, or in the one that is named.
+    """Connect to a server in any revision, or in the named one.
 
-    `on_loss` gets what is mended in messages that break the schema. Raise `ProblemError`
-    (`unknown-revision`), and what `connect` of a package raises.
+    `on_loss` gets the repairs of messages that break the schema. Raise `ProblemError`
+    (`unknown-revision`), and the errors of the package's `connect`.
     """
     package = protocol()
-    clients = [_client(one, abilities) for one in _revisions(package.REVISIONS, revision)]
+    clients = [
+        _client(candidate, abilities) for candidate in _revisions(package.REVISIONS, revision)
+    ]
     options = Options(
         timeout=timeout,
         timeouts={},
@@ -113,25 +115,27 @@ async def connected(
         yield client
 
 
-def declared(client: Client) -> JSON:
+def server_capabilities(client: Client) -> JSON:
     """Return the capabilities of the server."""
     return client.server_capabilities.to_wire()
 
 
 def assume(client: Client, capability: str) -> None:
-    """Let requests be sent that need a capability of the server, declared or not."""
+    """Allow requests that need a capability of the server, declared or not."""
     sides = client.__mcp_runtime__.endpoint.connection.declared
     sides["server"] = {**sides["server"], capability: sides["server"].get(capability) or {}}
 
 
 def has_task_extension(client: Client) -> bool:
     """Return whether the server decides by itself which calls become tasks (2026-07-28)."""
-    return TASKS in (declared(client).get(EXTENSIONS) or {})
+    return TASKS in (server_capabilities(client).get(EXTENSIONS) or {})
 
 
 def request_meta(client: Client, log_level: str | None) -> dict[str, Any]:
-    """Return the option of a call that asks for log entries, in revisions where each call does."""
-    revision = next(one for one in protocol().REVISIONS if one.id == client.revision)
+    """Return the call option that asks for log entries, in revisions where each call does."""
+    revision = next(
+        candidate for candidate in protocol().REVISIONS if candidate.id == client.revision
+    )
     if log_level is None or hasattr(client, "set_level"):
         return {}
     return {"meta": revision.load().models.RequestMetaObject(log_level=log_level)}
@@ -140,9 +144,9 @@ def request_meta(client: Client, log_level: str | None) -> dict[str, Any]:
 def _revisions(every: list[Revision], named: str | None) -> list[Revision]:
     if named is None:
         return every
-    chosen = [one for one in every if one.id == named]
+    chosen = [revision for revision in every if revision.id == named]
     if not chosen:
-        hint = did_you_mean(named, [one.id for one in every])
+        hint = did_you_mean(named, [revision.id for revision in every])
         message = f"there is no revision {named!r:.40}"
         raise ProblemError(Problem("unknown-revision", message, "--revision", hint=hint))
     return chosen
@@ -175,7 +179,7 @@ def _has_pages(base: Any) -> bool:
 
 
 def _task_bases(module: ModuleType) -> tuple[Any, ...]:
-    """Return what has to come before the client, so that calls of tools may be tasks."""
+    """Return the base classes with which a client can call tools as tasks."""
     extension = module.__mcp_part__("tasks")
     if extension is not None:
         return (extension.TasksClient,)

@@ -7,7 +7,7 @@ from mimetypes import MimeTypes
 from typing import Final
 
 BYTES: Final = "application/octet-stream"
-"""The type of bytes that nothing else is known about (RFC 2046, 4.5.1)."""
+"""The type of unknown bytes (RFC 2046, 4.5.1)."""
 _TYPES: Final = {
     ".7z": "application/x-7z-compressed",
     ".aiff": "audio/aiff audio/x-aiff",
@@ -56,7 +56,7 @@ _TYPES: Final = {
 _ENDINGS: Final = {name: ending for ending, names in _TYPES.items() for name in names.split()}
 _PYTHON: Final = MimeTypes()
 _SYNTAXES: Final = ("json", "xml", "yaml", "zip")
-"""The suffixes of types that are written in another one (RFC 6839)."""
+"""The suffixes that name the format of a type (RFC 6839)."""
 
 
 def ending_of(media_type: str) -> str | None:

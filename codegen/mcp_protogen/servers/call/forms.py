@@ -1,4 +1,4 @@
-"""Forms that servers ask users to fill in: what is shown of a field, and what a typed answer means.
+"""Forms that servers ask users to fill in: the text about a field, and the value of an answer.
 
 A form is a flat object of texts, numbers, booleans and choices (2025-11-25, client/elicitation,
 "Requested Schema").
@@ -41,14 +41,14 @@ LEFT_OUT: Final = LeftOut()
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One value of an enumeration, and what it is called."""
+    """One value of an enumeration, with its title."""
 
     value: Any
     title: str
 
     @property
     def text(self) -> str:
-        """The value as it is typed."""
+        """The value in its typed form."""
         return self.value if isinstance(self.value, str) else json.dumps(self.value)
 
 
@@ -62,7 +62,7 @@ class Field:
 
     @property
     def choices(self) -> list[Choice]:
-        """The values that it may have; none if it is no enumeration."""
+        """The possible values; empty if it is not an enumeration."""
         return list(_choices(self._chosen_from))
 
     @property
@@ -72,23 +72,23 @@ class Field:
 
     @property
     def type(self) -> str:
-        """The type of its values, the first one besides null; empty if it has none."""
+        """The type of its values, the first one besides null; empty without a type."""
         named = self.schema.get("type")
         names = [named] if isinstance(named, str) else strings(named)
         return next((name for name in names if name != NULL), "")
 
     @property
     def takes_several(self) -> bool:
-        """If several choices may be taken."""
+        """Return whether several choices are allowed."""
         return self.type == "array"
 
     @property
     def default(self) -> Any:
-        """The value that the server proposes; `LEFT_OUT` if it proposes nothing."""
+        """The default of the server; `LEFT_OUT` without a default."""
         return self.schema.get("default", LEFT_OUT)
 
-    def described(self) -> Iterator[str]:
-        """Yield lines that say what the field is for, and what may be entered."""
+    def describe(self) -> Iterator[str]:
+        """Yield lines about the purpose of the field and its possible values."""
         title = self.schema.get("title") or self.name
         kind = _TYPES.get(self.type, "text")
         if self.choices and not self.takes_several:
@@ -97,13 +97,17 @@ class Field:
         yield f"{title} ({', '.join([kind, *self._bounds()])}{needed})"
         if description := self.schema.get("description"):
             yield f"  {description}"
-        for number, one in enumerate(self.choices, 1):
-            named = f" ({one.text})" if one.title != one.text else ""
-            yield f"  {number}  {one.title}{named}"
+        for number, choice in enumerate(self.choices, 1):
+            named = f" ({choice.text})" if choice.title != choice.text else ""
+            yield f"  {number}  {choice.title}{named}"
 
     def prompt(self) -> str:
-        """Return what stands before the answer."""
-        return f"{self.name}: " if self.default is LEFT_OUT else f"{self.name} [{self._shown()}]: "
+        """Return the prompt for the answer."""
+        return (
+            f"{self.name}: "
+            if self.default is LEFT_OUT
+            else f"{self.name} [{self._default_text()}]: "
+        )
 
     def read(self, text: str) -> Any:
         """Return the value of an answer, `LEFT_OUT` for none; raise `ValueError` with a reason."""
@@ -125,8 +129,8 @@ class Field:
         schema = {**self.schema, "type": self.type}
         for problem in problems_of({self.name: value}, {"properties": {self.name: schema}}, ""):
             yield problem.message
-        # Forms have no patterns and the like (2025-11-25, client/elicitation, "Requested Schema"),
-        # but servers send them.
+        # Forms may not have patterns and the like (2025-11-25, client/elicitation, "Requested
+        # Schema"), but servers send them.
         unchecked: list[str] = []
         try:
             check = checker(self.schema, "the field", of_objects=False, report=unchecked.append)
@@ -147,15 +151,15 @@ class Field:
 
     def _choice(self, text: str) -> Any:
         listed = self.choices
-        for one in listed:
-            if text in (one.text, one.title):
-                return one.value
+        for choice in listed:
+            if text in (choice.text, choice.title):
+                return choice.value
         if text.isdecimal() and 1 <= int(text) <= len(listed):
             return listed[int(text) - 1].value
-        for one in listed:
-            if text.lower() in (one.text.lower(), one.title.lower()):
-                return one.value
-        raise ValueError(f"{text!r:.40} is none of the choices")
+        for choice in listed:
+            if text.lower() in (choice.text.lower(), choice.title.lower()):
+                return choice.value
+        raise ValueError(f"{text!r:.40} is not one of the choices")
 
     def _bounds(self) -> Iterator[str]:
         for lower, upper, unit in (
@@ -171,7 +175,7 @@ class Field:
         if form := self.schema.get("format"):
             yield str(form)
 
-    def _shown(self) -> str:
+    def _default_text(self) -> str:
         if isinstance(self.default, bool):
             return "yes" if self.default else "no"
         if is_array(self.default):
@@ -185,7 +189,9 @@ def fields(schema: Schema) -> list[Field]:
     names: list[Any] = needed if is_array(needed) else []
     if not is_object(listed):
         return []
-    return [Field(name, one, name in names) for name, one in listed.items() if is_object(one)]
+    return [
+        Field(name, member, name in names) for name, member in listed.items() if is_object(member)
+    ]
 
 
 def _choices(schema: Schema) -> Iterator[Choice]:
@@ -197,9 +203,9 @@ def _choices(schema: Schema) -> Iterator[Choice]:
             yield Choice(value, str(title))
     for key in ("oneOf", "anyOf"):
         listed = schema.get(key)
-        for one in listed if is_array(listed) else ():
-            if is_object(one) and "const" in one:
-                yield Choice(one["const"], str(one.get("title", one["const"])))
+        for arm in listed if is_array(listed) else ():
+            if is_object(arm) and "const" in arm:
+                yield Choice(arm["const"], str(arm.get("title", arm["const"])))
 
 
 def _boolean(text: str) -> bool:
@@ -242,7 +248,7 @@ _FORMATS: Final[Mapping[str, tuple[Callable[[str], object], str]]] = {
 
 
 def _check_format(text: str, name: str) -> None:
-    """Raise `ValueError` for a text that has not the format of its field."""
+    """Raise `ValueError` for a text that does not have the format of its field."""
     if name not in _FORMATS:
         return
     check, meant = _FORMATS[name]

@@ -1,7 +1,7 @@
-"""What the schemas of tools say about values: members, types, choices, defaults.
+"""The parts of tools' schemas that help users: members, types, choices, defaults.
 
 Schemas come from servers. Nothing is fetched, references are followed within the schema alone, and
-what cannot be understood is taken as "anything".
+unknown parts mean "anything".
 """
 
 import json
@@ -19,7 +19,7 @@ Types: TypeAlias = frozenset[str]
 
 NULL: Final = "null"
 ANY: Final = "any"
-"""Stands among types for a value whose type the schema does not say."""
+"""Stands among types for an unknown type."""
 _NONE: Final[Schema] = {}
 _JSON_TYPES: Final[Mapping[str, str]] = {
     "bool": "boolean",
@@ -30,8 +30,8 @@ _JSON_TYPES: Final[Mapping[str, str]] = {
     "list": "array",
     "dict": "object",
 }
-"""The types of decoded JSON, by what they are called in Python."""
-# In signatures, as readers of Python know them.
+"""The types of decoded JSON, by their names in Python."""
+# Their names in signatures.
 _WORDS: Final[Mapping[str, str]] = {
     "string": "str",
     "integer": "int",
@@ -42,19 +42,19 @@ _WORDS: Final[Mapping[str, str]] = {
 }
 _MOST_CHOICES: Final = 4
 _DEEPEST: Final = 100
-"""Alternatives within alternatives, and references, that are looked through for one value."""
+"""The most nested alternatives and references to search for one value."""
 _REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 _ALTERNATIVES: Final = ("anyOf", "oneOf")
 _OTHERS: Final = ("additionalProperties", "unevaluatedProperties")
 _CONDITIONAL: Final = ("then", "else")
 _DEPENDENT: Final = ("dependentSchemas", "dependencies")
 _IMPLIED: Final = {"properties": "object", "items": "array", "prefixItems": "array"}
-"""Types of values that a keyword is about, where a schema does not say the type."""
+"""The types that keywords imply, where a schema has no type."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Node:
-    """A schema, and what its references are relative to.
+    """A schema, and the document of its references.
 
     `is_certain` is false within alternatives and conditions, which need not hold.
     """
@@ -76,7 +76,7 @@ class _Node:
         )
 
     def targets(self) -> Iterator["_Node | None"]:
-        """Yield what the schema refers to; None for a reference that leads nowhere."""
+        """Yield the targets of references; None for a reference without a target."""
         for reference in map(self.schema.get, _REFERENCES):
             if isinstance(reference, str):
                 found, scope = self.scope.lookup(reference) or (None, self.scope)
@@ -119,7 +119,7 @@ class _Node:
             known.types[key] = found
         return known.types[key]
 
-    def required(self, known: "_Known") -> dict[str, None]:
+    def find_required(self, known: "_Known") -> dict[str, None]:
         """Return the names of required members, in their order."""
         key = id(self.schema)
         if key not in known.required:
@@ -128,7 +128,7 @@ class _Node:
             found = dict.fromkeys(strings(self.schema.get("required")))
             for group in self.groups():
                 objects = [node for node in group if node.types(known) & {"object", ANY}]
-                needed = [node.required(known) for node in objects]
+                needed = [node.find_required(known) for node in objects]
                 found |= dict.fromkeys(
                     name for name in (needed or [{}])[0] if all(name in names for names in needed)
                 )
@@ -146,20 +146,20 @@ class _Known:
     _inside: set[int] = field(default_factory=set[int])
 
     def enter(self, key: int) -> bool:
-        """Begin with a schema; return whether it is not within itself, nor too deep."""
+        """Enter a schema; return false if it is within itself or too deep."""
         if key in self._inside or len(self._inside) >= _DEEPEST:
             return False
         self._inside.add(key)
         return True
 
     def leave(self, key: int) -> None:
-        """End with a schema."""
+        """Leave a schema."""
         self._inside.discard(key)
 
 
 @dataclass(frozen=True)
 class Part:
-    """All that a schema says about one value, with references followed."""
+    """The schemas of one value, with references followed."""
 
     nodes: tuple[_Node, ...] = ()
 
@@ -190,7 +190,7 @@ class Part:
 
     @cached_property
     def members(self) -> "Mapping[str, Part]":
-        """The members that are declared, or named otherwise, by name."""
+        """The members that the schema declares or mentions, by name."""
         found: dict[str, list[_Node]] = {}
         for node in self._all:
             for name, value in _object(node.schema.get("properties")).items():
@@ -201,7 +201,7 @@ class Part:
         return {name: Part(tuple(nodes)) for name, nodes in found.items()}
 
     def member(self, name: str) -> "Part":
-        """Return a member; where it is not declared, what the schema says of others."""
+        """Return a member; if it is not declared, the schema of undeclared members."""
         if name in self.members:
             return self.members[name]
         others = (
@@ -215,32 +215,32 @@ class Part:
 
     @cached_property
     def required(self) -> list[str]:
-        """The names of members that the value has to have."""
+        """The names of required members."""
         known = _Known()
-        return [*dict.fromkeys(name for node in self.nodes for name in node.required(known))]
+        return [*dict.fromkeys(name for node in self.nodes for name in node.find_required(known))]
 
     @cached_property
     def has_alternatives(self) -> bool:
-        """If some schemas hold only in alternatives or under conditions."""
+        """Return whether some schemas hold only in alternatives or under conditions."""
         return not all(node.is_certain for node in self._all)
 
     def schemas(self, *, certain: bool) -> list[Schema]:
-        """Return the different schemas of the value that hold, or those that need not."""
+        """Return the schemas that always hold, or those that may not hold."""
         found = [node.schema for node in self.nodes if node.is_certain is certain]
         return [*{_identity(schema): schema for schema in found}.values()]
 
     @cached_property
     def is_closed(self) -> bool:
-        """If only the declared members are meant.
+        """Return whether the schema means only the declared members.
 
-        JSON Schema allows others unless they are forbidden. Tools seldom mean that, so they are
-        meant only where the schema says something about them.
+        JSON Schema allows others unless they are forbidden. Tools seldom mean that, so others count
+        only where the schema mentions them.
         """
         declares = any(is_object(node.schema.get("properties")) for node in self._all)
         return declares and not any(map(_speaks_of_others, self._all))
 
     def items(self, index: int | None = None) -> "Part":
-        """Return the item of an array at an index; without one, what holds for any of them."""
+        """Return the item of an array at an index; without an index, the schema of all items."""
         found: list[_Node] = []
         for node in self._all:
             first, others = positions(node.schema)
@@ -345,7 +345,7 @@ def _constants(schema: Schema) -> Sequence[Any]:
 
 
 def _speaks_of_others(node: _Node) -> bool:
-    """Return whether a schema says something about members that it does not declare."""
+    """Return whether a schema has rules for undeclared members."""
     others = (node.schema.get(key) for key in _OTHERS)
     return (
         any(schema not in (None, False) for schema in others)
@@ -355,7 +355,7 @@ def _speaks_of_others(node: _Node) -> bool:
 
 
 def _mentioned_members(schema: Schema) -> Iterator[str]:
-    """Yield the names of members that a schema needs or has a condition about."""
+    """Yield the names of members that a schema requires or has a condition on."""
     yield from strings(schema.get("required"))
     yield from _object(_object(schema.get("if")).get("properties"))
     for keyword in ("dependentRequired", *_DEPENDENT):

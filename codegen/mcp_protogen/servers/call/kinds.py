@@ -1,4 +1,4 @@
-"""The kinds of what a server may list."""
+"""The kinds of lists of a server."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -8,7 +8,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 
 
 class Kind(StrEnum):
-    """What there may be lists of."""
+    """A kind of list."""
 
     TOOLS = "tools"
     PROMPTS = "prompts"
@@ -17,12 +17,12 @@ class Kind(StrEnum):
 
     @property
     def singular(self) -> str:
-        """The word for one of them."""
+        """The word for one entry."""
         return self.removesuffix("s")
 
     @property
     def capability(self) -> str:
-        """The capability of servers that list them."""
+        """The capability for this list."""
         return "resources" if self is Kind.TEMPLATES else self.value
 
     @property
@@ -32,6 +32,6 @@ class Kind(StrEnum):
 
 
 def prompt_arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the arguments of a prompt as it is listed."""
+    """Return the arguments of a listed prompt."""
     listed = prompt.get("arguments")
-    return [one for one in listed if is_object(one)] if is_array(listed) else []
+    return [argument for argument in listed if is_object(argument)] if is_array(listed) else []

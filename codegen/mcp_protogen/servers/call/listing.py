@@ -1,4 +1,4 @@
-"""What a server lists: tools, prompts, resources and templates, fetched and shown."""
+"""The lists of a server: tools, prompts, resources and templates, fetched and shown."""
 
 import json
 import sys
@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from mcp_protogen.base.jsonvalue import is_object
-from mcp_protogen.base.printable import counted
+from mcp_protogen.base.printable import pluralize
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean, raise_errors
 from mcp_protogen.runtime.core.errors import METHOD_NOT_FOUND, McpError
-from mcp_protogen.servers.call.connections import JSON, Client, declared
+from mcp_protogen.servers.call.connections import JSON, Client, server_capabilities
 from mcp_protogen.servers.call.input_schemas import signature
 from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
-from mcp_protogen.servers.call.progress import fitted
+from mcp_protogen.servers.call.progress import fit_line
 
 _HINTS: Final[Mapping[str, str]] = {
     "readOnlyHint": "read-only",
@@ -21,12 +21,12 @@ _HINTS: Final[Mapping[str, str]] = {
     "idempotentHint": "idempotent",
     "openWorldHint": "open-world",
 }
-"""Annotations of tools that are shown where they are true (2025-11-25, schema, ToolAnnotations)."""
+"""Annotations of tools to show if they are true (2025-11-25, schema, ToolAnnotations)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A server, and the lists that were asked for; `instructions` are for a model."""
+    """A server, and its requested lists; `instructions` are for a model."""
 
     revision: str
     server: JSON
@@ -35,7 +35,7 @@ class Listing:
     lists: Mapping[Kind, Sequence[JSON]] = field(default_factory=dict[Kind, Sequence[JSON]])
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as the server said it."""
+        """Return everything as the server sent it."""
         lists = {kind.member: [*listed] for kind, listed in self.lists.items()}
         said = {} if self.instructions is None else {"instructions": self.instructions}
         return {
@@ -47,29 +47,31 @@ class Listing:
         }
 
     def page(self, width: int) -> str:
-        """Return all of it for people, in lines of at most `width` columns."""
+        """Return everything for people, in lines of at most `width` columns."""
         return "".join(f"{line}\n" for line in self._lines(width))
 
     def _lines(self, width: int) -> Iterator[str]:
         info = self.server
         name = " ".join(str(info[key]) for key in ("name", "version") if info.get(key))
         title = f" ({info['title']})" if info.get("title") else ""
-        yield fitted(f"{name or 'a server without a name'}{title}, revision {self.revision}", width)
+        yield fit_line(
+            f"{name or 'a server without a name'}{title}, revision {self.revision}", width
+        )
         if self.instructions:
-            yield fitted(f"  {_first(self.instructions)}", width)
+            yield fit_line(f"  {_first(self.instructions)}", width)
         for kind, listed in self.lists.items():
             yield ""
-            yield f"{counted(len(listed), kind.singular)}{':' if listed else ''}"
-            for one in listed:
-                yield from _entry(kind, one, width)
+            yield f"{pluralize(len(listed), kind.singular)}{':' if listed else ''}"
+            for entry in listed:
+                yield from _entry(kind, entry, width)
 
 
 async def listing(client: Client, kinds: Sequence[Kind], most: int = sys.maxsize) -> Listing:
-    """Return what a server lists, at most so many of a kind.
+    """Return the lists of a server, at most `most` entries of each kind.
 
-    Lists that it declares nothing about are empty. Raise what the requests of the lists raise.
+    Lists without a declared capability are empty. Raise the errors of the requests.
     """
-    has = declared(client)
+    has = server_capabilities(client)
     lists: dict[Kind, Sequence[JSON]] = {}
     for kind in kinds:
         lists[kind] = await _list(client, kind, most) if kind.capability in has else ()
@@ -87,8 +89,8 @@ async def _list(client: Client, kind: Kind, most: int) -> list[JSON]:
     }
     found: list[JSON] = []
     try:
-        async for one in every[kind]():
-            found.append(one.to_wire())
+        async for entry in every[kind]():
+            found.append(entry.to_wire())
             if len(found) == most:
                 break
     except McpError as error:
@@ -98,65 +100,66 @@ async def _list(client: Client, kind: Kind, most: int) -> list[JSON]:
     return found
 
 
-def _entry(kind: Kind, one: JSON, width: int) -> Iterator[str]:
-    yield fitted(f"  {_head(kind, one)}", width)
-    title = one.get("title") or _annotations(one).get("title")
-    shown = title if title != one.get("name") else None
-    about = ": ".join(str(part) for part in (shown, _first(one.get("description"))) if part)
-    marks = _marks(one) if kind is Kind.TOOLS else ""
+def _entry(kind: Kind, entry: JSON, width: int) -> Iterator[str]:
+    yield fit_line(f"  {_head(kind, entry)}", width)
+    title = entry.get("title") or _annotations(entry).get("title")
+    shown = title if title != entry.get("name") else None
+    about = ": ".join(str(part) for part in (shown, _first(entry.get("description"))) if part)
+    marks = _marks(entry) if kind is Kind.TOOLS else ""
     for line in (about, marks):
         if line:
-            yield fitted(f"      {line}", width)
+            yield fit_line(f"      {line}", width)
 
 
-def _head(kind: Kind, one: JSON) -> str:
+def _head(kind: Kind, entry: JSON) -> str:
     if kind is Kind.TOOLS:
-        return signature(one)
+        return signature(entry)
     if kind is Kind.PROMPTS:
-        return f"{one.get('name')}({', '.join(map(_argument, prompt_arguments(one)))})"
-    address = one.get("uriTemplate" if kind is Kind.TEMPLATES else "uri")
-    type_ = one.get("mimeType")
-    return "  ".join(str(part) for part in (address, one.get("name"), type_) if part)
+        return f"{entry.get('name')}({', '.join(map(_argument, prompt_arguments(entry)))})"
+    address = entry.get("uriTemplate" if kind is Kind.TEMPLATES else "uri")
+    type_ = entry.get("mimeType")
+    return "  ".join(str(part) for part in (address, entry.get("name"), type_) if part)
 
 
-def named(listed: Sequence[JSON], name: str, kind: Kind) -> JSON:
-    """Return the one of a list with that name; raise `ProblemError` (`unknown-name`)."""
-    for one in listed:
-        if one.get("name") == name:
-            return one
-    every = [str(one.get("name")) for one in listed]
+def find_entry(listed: Sequence[JSON], name: str, kind: Kind) -> JSON:
+    """Return the entry with a name; raise `ProblemError` (`unknown-name`)."""
+    for entry in listed:
+        if entry.get("name") == name:
+            return entry
+    every = [str(entry.get("name")) for entry in listed]
     hint = did_you_mean(name, every, "" if every else f"the server has no {kind}")
     message = f"the server has no such {kind.singular}"
     raise ProblemError(Problem("unknown-name", message, name, hint=hint))
 
 
-def checked_prompt(listed: Sequence[JSON], name: str, given: Mapping[str, str]) -> None:
-    """Raise `ProblemError` for a prompt that there is not, or arguments that do not fit it.
+def check_prompt(listed: Sequence[JSON], name: str, given: Mapping[str, str]) -> None:
+    """Raise `ProblemError` for an unknown prompt, or arguments that do not fit it.
 
     The codes are `unknown-name` and `wrong-argument`.
     """
     arguments = {
-        str(one.get("name")): one for one in prompt_arguments(named(listed, name, Kind.PROMPTS))
+        str(argument.get("name")): argument
+        for argument in prompt_arguments(find_entry(listed, name, Kind.PROMPTS))
     }
     wrong = [
         Problem(
             "wrong-argument",
-            f"{one}: there is no such argument",
+            f"the prompt has no argument {key}",
             name,
-            hint=did_you_mean(one, arguments, f"arguments: {', '.join(arguments) or 'none'}"),
+            hint=did_you_mean(key, arguments, f"arguments: {', '.join(arguments) or 'none'}"),
         )
-        for one in given
-        if one not in arguments
+        for key in given
+        if key not in arguments
     ] + [
-        Problem("wrong-argument", f"{key}: it is missing", name, hint=f"add {key}=…")
-        for key, one in arguments.items()
-        if one.get("required") and key not in given
+        Problem("wrong-argument", f"the argument {key} is missing", name, hint=f"add {key}=…")
+        for key, argument in arguments.items()
+        if argument.get("required") and key not in given
     ]
     raise_errors(wrong)
 
 
-def _argument(one: JSON) -> str:
-    return f"{one.get('name')}{'' if one.get('required') else ' = …'}"
+def _argument(argument: JSON) -> str:
+    return f"{argument.get('name')}{'' if argument.get('required') else ' = …'}"
 
 
 def _marks(tool: JSON) -> str:
@@ -169,8 +172,8 @@ def _marks(tool: JSON) -> str:
     return f"[{', '.join(found)}]" if found else ""
 
 
-def _annotations(one: JSON) -> JSON:
-    said = one.get("annotations")
+def _annotations(tool: JSON) -> JSON:
+    said = tool.get("annotations")
     return said if is_object(said) else {}
 
 

@@ -5,7 +5,7 @@ from typing import Final
 
 
 class LogLevel(StrEnum):
-    """How severe a log entry is."""
+    """The severity of a log entry."""
 
     DEBUG = "debug"
     INFO = "info"

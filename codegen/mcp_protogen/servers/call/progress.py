@@ -1,11 +1,11 @@
-"""Lines about how far a call is, and log entries of servers, as plain text."""
+"""Lines about the progress of a call, and log entries of servers, as plain text."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 from unicodedata import east_asian_width
 
 from mcp_protogen.base.canonical import on_one_line
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.runtime.core.options import Progress
 
 _BAR: Final = 24
@@ -20,12 +20,12 @@ def progress_line(name: str, progress: Progress, width: int) -> str:
         shown = f"[{'#' * filled}{'-' * (_BAR - filled)}] {part:4.0%}"
     else:
         shown = f"{done:g}"
-    return fitted("  ".join(filter(None, [name, shown, progress.message])), width)
+    return fit_line("  ".join(filter(None, [name, shown, progress.message])), width)
 
 
-def fitted(text: str, width: int) -> str:
+def fit_line(text: str, width: int) -> str:
     """Return text on one line of at most `width` columns of a terminal."""
-    text = one_line(text)
+    text = safe_line(text)
     if sum(map(_columns, text)) <= width:
         return text
     left, kept = width - 1, ""

@@ -1,6 +1,6 @@
-"""What servers ask while they are called: forms, pages to visit, texts of a model, folders.
+"""Questions of servers during a call: forms, pages to visit, texts of a model, folders.
 
-A person answers at a terminal. Where there is none, a form is answered by what was given before.
+A person answers at a terminal. Without a terminal, the given answers fill in forms.
 """
 
 import asyncio
@@ -32,15 +32,15 @@ _WORDS: Final[Mapping[str, str]] = {"!decline": DECLINED, "!cancel": CANCELLED}
 _NOTHING: Final[Mapping[str, Hearer]] = {}
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "::1")
 _NAME: Final = "person-at-terminal"
-"""The model that is said to have written what a person typed in its place."""
+"""The model name for text that a person typed in place of a model."""
 _UNSAFE: Final = (
-    "The server wants to open a page. mcp-gen has refused: only addresses of https with a host and"
-    " without a user name are opened, and those of this machine."
+    "The server wants to open a page. mcp-gen has refused: it opens only https addresses with a"
+    " host and without a user name, and addresses of this machine."
 )
 
 
-class Person(Protocol):
-    """Somebody at a terminal."""
+class UserTerminal(Protocol):
+    """A person at a terminal."""
 
     def tell(self, text: str) -> None:
         """Show a text."""
@@ -59,26 +59,26 @@ class _GivenUp(Exception):
 
 @dataclass(slots=True, kw_only=True)
 class Questions:
-    """The answers to what servers ask; `person` is None where nobody can be asked.
+    """The answers to servers' questions; `person` is None without a terminal.
 
-    `given` are answers to fields of forms by name. `waiting` surrounds what a person takes time
-    for. `open_page` opens a page of the web, and returns whether it could. `lacks_answers` tells of
-    a form that was cancelled because `given` did not answer it.
+    `given` are answers to fields of forms by name. `waiting` surrounds the time that a person
+    takes. `open_page` opens a page of the web, and returns whether it could. `lacks_answers` is
+    true after a form was cancelled because `given` did not answer it.
     """
 
-    person: Person | None
+    person: UserTerminal | None
     tell: Callable[[str], None]
     given: Mapping[str, str] = field(default_factory=dict[str, str])
     roots: Sequence[Path] = ()
     samples: bool = False
     waiting: Callable[[], AbstractContextManager[None]] = nullcontext
-    open_page: Callable[[str], bool] = field(default_factory=lambda: _opened)
+    open_page: Callable[[str], bool] = field(default_factory=lambda: _open_page)
     lacks_answers: bool = False
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _fields: set[str] = field(default_factory=set[str])
 
     def abilities(self, hears: Mapping[str, Hearer] = _NOTHING) -> Abilities:
-        """Return what a client can declare with these, and what takes note of notifications."""
+        """Return the abilities that a client has with these answers."""
         answers: dict[str, Answerer] = {}
         if self.person is not None or self.given:
             answers[ELICIT] = self.elicit
@@ -91,7 +91,7 @@ class Questions:
     def tell_of_unused(
         self, work: Callable[[Client], Awaitable[_Result]]
     ) -> Callable[[Client], Awaitable[_Result]]:
-        """Return `work` that tells at its end of given answers to fields that no form had."""
+        """Return `work` that, at its end, reports given answers that no form asked for."""
 
         async def run(client: Client) -> _Result:
             try:
@@ -110,8 +110,8 @@ class Questions:
             with self.waiting():
                 try:
                     if "url" in params:
-                        return await self._visited(params)
-                    content = await self._filled(params)
+                        return await self._visit_page(params)
+                    content = await self._fill_form(params)
                 except _GivenUp as given_up:
                     return {"action": given_up.action}
         return {"action": ACCEPTED, "content": content}
@@ -119,18 +119,24 @@ class Questions:
     async def list_roots(self, params: JSON) -> JSON:
         """Return the result of `roots/list`."""
         found = [folder.resolve() for folder in self.roots]
-        return {"roots": [{"uri": one.as_uri(), "name": one.name or str(one)} for one in found]}
+        return {
+            "roots": [
+                {"uri": folder.as_uri(), "name": folder.name or str(folder)} for folder in found
+            ]
+        }
 
     async def sample(self, params: JSON) -> JSON:
-        """Return the result of `sampling/createMessage`, which a person types."""
+        """Return the result of `sampling/createMessage`; a person types it."""
         assert self.person is not None
         async with self._turn:
             with self.waiting():
                 self.person.tell("The server asks a model for a text. You write it:")
                 if system := params.get("systemPrompt"):
                     self.person.tell(f"  system: {system}")
-                for one in params.get("messages", ()):
-                    self.person.tell(f"  {one.get('role')}: {_spoken(one.get('content'))}")
+                for message in params.get("messages", ()):
+                    self.person.tell(
+                        f"  {message.get('role')}: {_content_text(message.get('content'))}"
+                    )
                 text = await self.person.read_line("your text: ")
         return {
             "role": "assistant",
@@ -140,11 +146,11 @@ class Questions:
 
     # Forms.
 
-    async def _filled(self, params: JSON) -> dict[str, Any]:
+    async def _fill_form(self, params: JSON) -> dict[str, Any]:
         schema = params.get("requestedSchema")
         listed = fields(schema if is_object(schema) else {})
-        content, refused = self._given_values(listed)
-        left = [one for one in listed if one.name not in content]
+        content, refused = self._read_given(listed)
+        left = [form_field for form_field in listed if form_field.name not in content]
         if self.person is None:
             reasons = [*refused, *_missing(left)]
             if reasons:
@@ -153,22 +159,26 @@ class Questions:
                 self.tell(f"the server's question {message!r} was cancelled: {reason}")
                 self.lacks_answers = True
                 raise _GivenUp(CANCELLED)
-            content |= {one.name: one.default for one in left if one.default is not LEFT_OUT}
+            content |= {
+                form_field.name: form_field.default
+                for form_field in left
+                if form_field.default is not LEFT_OUT
+            }
             return content
         for reason in refused:
             self.person.tell(reason)
         self.person.tell(f"The server asks: {params.get('message', '')}")
         if left:
             self.person.tell("(type !decline to refuse, or !cancel to end without an answer)")
-        for one in left:
-            value = await self._asked(one)
+        for form_field in left:
+            value = await self._ask_field(form_field)
             if value is not LEFT_OUT:
-                content[one.name] = value
+                content[form_field.name] = value
         if not left and await self._line("Answer yes? [Y/n]: ") not in ("", "y", "yes"):
             raise _GivenUp(DECLINED)
         return content
 
-    def _given_values(self, listed: Iterable[Field]) -> tuple[dict[str, Any], list[str]]:
+    def _read_given(self, listed: Iterable[Field]) -> tuple[dict[str, Any], list[str]]:
         """Return the given values that fit their fields, and the reasons why others do not."""
         found: dict[str, Any] = {}
         refused: list[str] = []
@@ -184,14 +194,14 @@ class Questions:
                     found[form_field.name] = value
         return found, refused
 
-    async def _asked(self, one: Field) -> Any:
+    async def _ask_field(self, form_field: Field) -> Any:
         assert self.person is not None
-        for line in one.described():
+        for line in form_field.describe():
             self.person.tell(line)
         while True:
-            answer = await self._line(one.prompt())
+            answer = await self._line(form_field.prompt())
             try:
-                return one.read(answer)
+                return form_field.read(answer)
             except ValueError as error:
                 self.person.tell(f"  {error}")
 
@@ -206,15 +216,15 @@ class Questions:
     # Pages.
 
     async def visit(self, params: JSON) -> bool:
-        """Send the person to a page that a server needs them to see; return whether they went."""
+        """Send the person to a page that a server requires; return whether they went."""
         async with self._turn:
             with self.waiting():
                 try:
-                    return bool(await self._visited(params))
+                    return bool(await self._visit_page(params))
                 except _GivenUp:
                     return False
 
-    async def _visited(self, params: JSON) -> JSON:
+    async def _visit_page(self, params: JSON) -> JSON:
         if self.person is None:
             raise _GivenUp(CANCELLED)
         url = str(params["url"])
@@ -233,13 +243,13 @@ class Questions:
 
 
 def _missing(left: Iterable[Field]) -> Iterator[str]:
-    """Yield the options that are missing for fields without any answer."""
+    """Yield the options to give for fields without an answer."""
     needed = [field.name for field in left if field.required and field.default is LEFT_OUT]
     if needed:
         yield f"give {' '.join(f'--answer {name}=…' for name in needed)}"
 
 
-def _opened(url: str) -> bool:
+def _open_page(url: str) -> bool:
     """Open a page in the browser of the desktop; return whether there is one."""
     from mcp_protogen.servers.connect.authorization import browser
 
@@ -250,8 +260,8 @@ def _opened(url: str) -> bool:
 def _safe_host(url: str) -> str | None:
     """Return the host of a page that may be opened: of https, or of http on this machine.
 
-    A name in letters of other scripts is shown in the ASCII form that is asked for (2025-11-25,
-    client/elicitation, "Safe URL Handling").
+    A name in other scripts is shown in its ASCII form (2025-11-25, client/elicitation, "Safe URL
+    Handling").
     """
     try:
         parts = urlsplit(url)
@@ -262,6 +272,8 @@ def _safe_host(url: str) -> str | None:
     return host if host and safe and parts.username is None else None
 
 
-def _spoken(content: object) -> str:
+def _content_text(content: object) -> str:
     parts: list[Any] = content if is_array(content) else [content]
-    return " ".join(str(one.get("text", f"[{one.get('type')}]")) for one in parts if is_object(one))
+    return " ".join(
+        str(part.get("text", f"[{part.get('type')}]")) for part in parts if is_object(part)
+    )

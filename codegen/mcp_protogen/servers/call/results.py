@@ -1,4 +1,4 @@
-"""Results of calls as pages for people, and what in them is no text as files."""
+"""Results of calls as pages for people; binary contents become files."""
 
 import json
 import re
@@ -18,7 +18,7 @@ from mcp_protogen.servers.call.file_endings import BYTES, ending_of
 JSON: TypeAlias = Mapping[str, Any]
 
 _WRAPPED: Final = "result"
-"""The one member of an object that many servers put around structured content that is none."""
+"""The only member of the object that many servers put around other structured content."""
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 _SPACES: Final = str.maketrans("", "", " \t\r\n")
 _AFTER_PATH: Final = re.compile(r"[?#].*", re.DOTALL)
@@ -27,10 +27,10 @@ _LONGEST_NAME: Final = 60
 
 @dataclass(slots=True)
 class Saver:
-    """Writes what is no text into a folder; without a folder it is described.
+    """A writer of binary contents into a folder; without a folder, it describes them.
 
-    A file gets a name of its own: nothing is ever overwritten. `unsaved` names contents
-    that should become files and are not in base64.
+    Each file gets a new name: nothing is ever overwritten. `unsaved` names contents that should
+    become files but are not in base64.
     """
 
     folder: Path | None
@@ -38,8 +38,8 @@ class Saver:
     saved: list[Path] = field(default_factory=list[Path])
     unsaved: list[str] = field(default_factory=list[str])
 
-    def described(self, what: str, data: object, type_: object, uri: str = "") -> str:
-        """Return what stands for base64 `data` on a page; write it if there is a folder."""
+    def describe(self, what: str, data: object, type_: object, uri: str = "") -> str:
+        """Return the text for base64 `data` on a page; write the data if there is a folder."""
         kind = type_ if isinstance(type_, str) else BYTES
         content = decode_base64(data)
         if content is None:
@@ -53,7 +53,7 @@ class Saver:
 
     def _write(self, content: bytes, type_: str, uri: str) -> Path:
         assert self.folder is not None
-        # A server may send what is no URI.
+        # A server may send an invalid URI.
         address = _AFTER_PATH.sub("", uri.partition(":")[2]).rstrip("/")
         last = unquote(address.rpartition("/")[2])
         stem = _UNSAFE.sub("-", Path(last).stem or self.stem).strip("-")[:_LONGEST_NAME] or "file"
@@ -79,13 +79,13 @@ def tool_page(result: JSON, saver: Saver) -> str:
     blocks: list[Any] = listed if is_array(listed) else []
     structured = result.get("structuredContent")
     if structured is None:
-        return _lines(block_text(one, saver) for one in blocks)
-    others = [one for one in blocks if not _says(one, structured)]
+        return _lines(block_text(block, saver) for block in blocks)
+    others = [block for block in blocks if not _says(block, structured)]
     shown = structured
     if is_object(structured) and structured.keys() == {_WRAPPED}:
         shown = structured[_WRAPPED]
     text = shown if isinstance(shown, str) else json.dumps(shown, ensure_ascii=False, indent=2)
-    return _lines([*(block_text(one, saver) for one in others), text])
+    return _lines([*(block_text(block, saver) for block in others), text])
 
 
 def prompt_page(result: JSON, saver: Saver) -> str:
@@ -93,9 +93,9 @@ def prompt_page(result: JSON, saver: Saver) -> str:
     listed = result.get("messages")
     messages: list[Any] = listed if is_array(listed) else []
     return _lines(
-        f"{one.get('role')}:\n{_indented(block_text(one.get('content'), saver))}"
-        for one in messages
-        if is_object(one)
+        f"{message.get('role')}:\n{_indent(block_text(message.get('content'), saver))}"
+        for message in messages
+        if is_object(message)
     )
 
 
@@ -107,7 +107,7 @@ def block_text(block: object, saver: Saver) -> str:
     if kind == "text":
         return str(block.get("text", ""))
     if kind in ("image", "audio"):
-        return saver.described(str(kind), block.get("data"), block.get("mimeType"))
+        return saver.describe(str(kind), block.get("data"), block.get("mimeType"))
     if kind == "resource" and is_object(resource := block.get("resource")):
         return resource_text(resource, saver)
     if kind == "resource_link":
@@ -122,18 +122,18 @@ def resource_text(resource: JSON, saver: Saver) -> str:
     uri = str(resource.get("uri", ""))
     if isinstance(text := resource.get("text"), str):
         return f"[resource {uri}]\n{text}"
-    return saver.described(f"resource {uri}", resource.get("blob"), resource.get("mimeType"), uri)
+    return saver.describe(f"resource {uri}", resource.get("blob"), resource.get("mimeType"), uri)
 
 
 def resource_bytes(resource: JSON) -> bytes | None:
-    """Return the content of a resource as bytes; None for what is neither text nor base64."""
+    """Return the content of a resource as bytes; None if it is neither text nor base64."""
     if isinstance(text := resource.get("text"), str):
         return text.encode("utf-8", "surrogatepass")
     return decode_base64(resource.get("blob"))
 
 
 def decode_base64(data: object) -> bytes | None:
-    """Return the bytes of a text in base64; None for anything else.
+    """Return the bytes of a base64 text; None for anything else.
 
     Lines, the alphabet for URLs and missing padding are fine: common encoders write them.
     """
@@ -176,5 +176,5 @@ def _lines(texts: Iterator[str] | list[str]) -> str:
     return "".join(f"{text}\n" if not text.endswith("\n") else text for text in texts)
 
 
-def _indented(text: str) -> str:
+def _indent(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())

@@ -11,11 +11,11 @@ def variables(template: str) -> list[str]:
     return [*uri_variables(template)]
 
 
-def expanded(template: str, words: Sequence[str]) -> str:
+def expand(template: str, words: Sequence[str]) -> str:
     """Return the URI of a template with `name=value` words (RFC 6570).
 
     Raise `ProblemError` (`wrong-argument`) for words that do not fit it. A name in a query may be
-    left out, any other has to have a value.
+    left out; any other needs a value.
     """
     known, values = variables(template), dict[str, str]()
     for word in words:
@@ -28,7 +28,7 @@ def expanded(template: str, words: Sequence[str]) -> str:
         return expanded_uri(template, values)
     except KeyError as error:
         name = error.args[0]
-        raise _wrong(template, f"{name}: it is missing", f"add {name}=…") from None
+        raise _wrong(template, f"the argument {name} is missing", f"add {name}=…") from None
 
 
 def _wrong(template: str, message: str, hint: str) -> ProblemError:

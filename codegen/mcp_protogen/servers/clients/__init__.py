@@ -1,1 +1,1 @@
-"""Typed clients of servers, the contracts they rest on, and what breaks them."""
+"""Typed clients of servers, their contracts, and the changes that break them."""

@@ -1,4 +1,4 @@
-"""The reports of `mcp-gen client`: of modules that were written, and of a check of modules."""
+"""The reports of `mcp-gen client` about written and checked modules."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -13,34 +13,35 @@ from mcp_protogen.pipeline.reports.report import RunReport, RunStatus, render
 from mcp_protogen.pipeline.reports.view import FindingsPage, View
 from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.servers.clients.differences import differs
-from mcp_protogen.servers.clients.run import Checked, ClientJob, check, make
+from mcp_protogen.servers.clients.run import CheckedModule, ClientJob, check, make
 
 
-def written_report(jobs: Iterable[ClientJob], settings: Settings, *, force: bool) -> RunReport:
+def write_clients(jobs: Iterable[ClientJob], settings: Settings, *, force: bool) -> RunReport:
     """Write a module for each job, and return a report of them."""
     found = [make(job, settings, force=force) for job in jobs]
     lines = tuple(
-        f"{one.module}: {one.counts}, {'written' if one.changed else 'unchanged'}" for one in found
+        f"{client.module}: {client.counts}, {'written' if client.changed else 'unchanged'}"
+        for client in found
     )
-    problems = tuple(problem for one in found for problem in one.problems)
+    problems = tuple(problem for client in found for problem in client.problems)
     return RunReport("client", RunStatus.FINE, lines, problems=problems)
 
 
 def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) -> FindingsPage:
-    """Compare modules with their locks and servers, and return the page of what differs.
+    """Compare modules with their locks and servers, and return the page of the differences.
 
-    The command fails for a module that is not as its lock says, and for a contract with a change
-    that is at least so severe; for any difference if `least` is None.
+    The command fails if a module differs from its lock, or a contract has a change of severity
+    `least` or more; if `least` is None, for any difference.
     """
     found = [check(job) for job in jobs]
-    failed = [one for one in found if one.causes or _fails(one, least)]
+    failed = [client for client in found if client.causes or _fails(client, least)]
     if view.form == Format.JSON:
         document = {"format": 1, "clients": [*map(_document, found)]}
         return FindingsPage(as_document(document), bool(failed))
-    compared = [one.comparison for one in found if one.comparison is not None]
+    compared = [client.comparison for client in found if client.comparison is not None]
     pages = [
         render_comparison(
-            PageFormat(view.form), comparison.narrowed(None), colour=view.colour, width=view.width
+            PageFormat(view.form), comparison.narrow(None), colour=view.colour, width=view.width
         )
         for comparison in compared
         if comparison.changes
@@ -51,23 +52,23 @@ def check_page(jobs: Iterable[ClientJob], least: Severity | None, view: View) ->
     return FindingsPage("".join((*pages, report)), bool(failed), notes)
 
 
-def _report(found: Sequence[Checked], failed: Sequence[Checked]) -> RunReport:
-    lines = tuple(f"{one.module} is up to date" for one in found if one not in failed)
-    lines += tuple(f"{one.module} is not up to date" for one in failed)
-    causes = tuple(cause for one in found for cause in one.causes)
+def _report(found: Sequence[CheckedModule], failed: Sequence[CheckedModule]) -> RunReport:
+    lines = tuple(f"{client.module} is up to date" for client in found if client not in failed)
+    lines += tuple(f"{client.module} is not up to date" for client in failed)
+    causes = tuple(cause for client in found for cause in client.causes)
     status = RunStatus.DIFFERS if failed else RunStatus.FINE
     return RunReport("client", status, lines, drift=causes)
 
 
-def _fails(checked: Checked, least: Severity | None) -> bool:
-    """Return whether a contract has changed so much that a check fails."""
+def _fails(checked: CheckedModule, least: Severity | None) -> bool:
+    """Return whether a check fails for the changes of a contract."""
     comparison = checked.comparison
     if comparison is None or not differs(comparison):
         return False
     return least is None or comparison.reaches(None, least)
 
 
-def _document(checked: Checked) -> dict[str, Any]:
+def _document(checked: CheckedModule) -> dict[str, Any]:
     comparison = checked.comparison
     return {
         "module": str(checked.module),

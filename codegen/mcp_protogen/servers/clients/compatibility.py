@@ -1,9 +1,9 @@
-"""Return whether all values of one schema are values of another, and where not.
+"""The containment of schemas: whether all values of one are values of another, and where not.
 
-JSON Schema goes one way for arguments and the other for results: what a caller sends has to be
-accepted by the schema after a change, and what the server answers by the schema before it. So there
-is one question here, containment, and it is answered carefully: what cannot be proved is a fault.
-Schemas are those of a server; nothing is fetched, and the work is bounded.
+After a change of a server, the new schema must accept the arguments of old callers, and the old
+schema must accept the new results. Both are questions of containment. The answer is careful: it
+counts as a fault if nothing proves containment. Schemas are those of a server; nothing is fetched,
+and the work is bounded.
 """
 
 import json
@@ -22,7 +22,7 @@ from mcp_protogen.servers.clients.keywords import (
     UNIONS,
     accepts,
     common,
-    enumerated,
+    enum_values,
     identities,
     may_be,
     meaning,
@@ -43,42 +43,42 @@ from mcp_protogen.servers.clients.schema_faults import (
     rules,
     weight,
 )
-from mcp_protogen.servers.clients.splitting import pieces, written_out
-from mcp_protogen.servers.clients.wording import shown, spelled
+from mcp_protogen.servers.clients.splitting import constant_schema, pieces
+from mcp_protogen.servers.clients.wording import schema_text, short_text
 
 Json = dict[str, Any]
 
 _BUDGET: Final = 5_000
-"""How many pairs of schemas are looked at; the rest counts as not proved."""
+"""The most pairs of schemas to compare; the rest counts as not proved."""
 _CONSTANTS: Final = 5
-"""How many constants count as much as a pair."""
+"""The number of constants that count as much as a pair."""
 _DEEPEST: Final = 60
 _NESTED: Final = 5
-"""How many members deep two schemas are looked at for a difference that keeps them apart."""
+"""The most levels of members in which to look for a difference between two schemas."""
 _APPLIED: Final = frozenset({"$ref", "allOf", "anyOf", "oneOf"})
-"""The keywords of schemas that are looked at one by one."""
+"""The keywords that are compared one by one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Ends:
-    """Who writes the values and who reads them.
+class Direction:
+    """The behaviour of the writer and the reader of values.
 
-    A typed caller sends no members but those that it knows; a server may send others. A reader
-    that keeps or ignores what it does not know takes them, even where its schema closes an object.
+    A typed caller sends only members that it knows; a server may send others. A reader that keeps
+    or ignores unknown members accepts them, even if its schema closes the object.
     """
 
     writer_adds: bool
     reader_ignores: bool
 
 
-ARGUMENTS: Final = Ends(writer_adds=False, reader_ignores=False)
-RESULTS: Final = Ends(writer_adds=True, reader_ignores=True)
+ARGUMENTS: Final = Direction(writer_adds=False, reader_ignores=False)
+RESULTS: Final = Direction(writer_adds=True, reader_ignores=True)
 
 
-def faults(narrow: Json, wide: Json, ends: Ends) -> tuple[SchemaFault, ...]:
-    """Return where values of `narrow` need not be values of `wide`; nothing if all of them are.
+def faults(narrow: Json, wide: Json, ends: Direction) -> tuple[SchemaFault, ...]:
+    """Return the places where values of `narrow` may not be values of `wide`; empty if all are.
 
-    Those of the kinds `EXTRA` and `FORMAT` are no faults.
+    Those of the kinds `EXTRA` and `FORMAT` do not count as faults.
     """
     unsure = SchemaFault(FaultKind.UNKNOWN, "", "…", "…")
     ambiguous = is_ambiguous(narrow) or is_ambiguous(wide)
@@ -94,7 +94,7 @@ def faults(narrow: Json, wide: Json, ends: Ends) -> tuple[SchemaFault, ...]:
 class _Search:
     """One question about two documents, with the pairs that are being examined."""
 
-    def __init__(self, narrow: Json, wide: Json, ends: Ends) -> None:
+    def __init__(self, narrow: Json, wide: Json, ends: Direction) -> None:
         self._documents = (narrow, wide)
         self._narrow, self._wide = Document(narrow), Document(wide)
         self._ends = ends
@@ -110,22 +110,24 @@ class _Search:
             return [SchemaFault(FaultKind.UNKNOWN, path, "…", "…")]
         if narrow is False or wide is True:
             return []
-        one, other = self._narrow.resolved(narrow), self._wide.resolved(wide)
+        one, other = self._narrow.resolve(narrow), self._wide.resolve(wide)
         if one is None or other is None:
-            return self._unresolved(narrow, wide, path)
+            return self._compare_references(narrow, wide, path)
         if wide is False:
-            return [SchemaFault(FaultKind.TYPE, path, shown(types_of(one)), "nothing")]
+            return [SchemaFault(FaultKind.TYPE, path, short_text(types_of(one)), "nothing")]
         if not other.keys() - ANNOTATIONS or self._alike(one, other):
             return []
-        # What is made on the way must live as long as its id is in use.
+        # New schemas must live as long as their ids are in use.
         self._kept += (narrow, wide)
-        return self._examined((id(narrow), id(wide)), Pair(one, other, path))
+        return self._examine((id(narrow), id(wide)), Pair(one, other, path))
 
-    def _examined(self, key: tuple[int, int], pair: Pair) -> list[SchemaFault]:
+    def _examine(self, key: tuple[int, int], pair: Pair) -> list[SchemaFault]:
         """Return the faults of two schemas that differ, unless they are being examined already."""
         if key in self._open:
-            # A reference that leads to itself without a step into the value says nothing.
-            unknown = pair.fault(FaultKind.UNKNOWN, spelled(pair.narrow), spelled(pair.wide))
+            # A reference that leads to itself without a step into the value means nothing.
+            unknown = pair.fault(
+                FaultKind.UNKNOWN, schema_text(pair.narrow), schema_text(pair.wide)
+            )
             return [unknown] if self._open[key] == pair.path else []
         self._open[key] = pair.path
         try:
@@ -137,11 +139,15 @@ class _Search:
         finally:
             del self._open[key]
 
-    def _unresolved(self, narrow: Any, wide: Any, path: str) -> list[SchemaFault]:
+    def _compare_references(self, narrow: Any, wide: Any, path: str) -> list[SchemaFault]:
         """Return a fault unless two schemas have the same reference, to the same place."""
         same = canonical(narrow) == canonical(wide)
         same = same and (not self._differ or self._leads_out(narrow))
-        return [] if same else [SchemaFault(FaultKind.UNKNOWN, path, shown(narrow), shown(wide))]
+        return (
+            []
+            if same
+            else [SchemaFault(FaultKind.UNKNOWN, path, short_text(narrow), short_text(wide))]
+        )
 
     @cached_property
     def _differ(self) -> bool:
@@ -150,23 +156,25 @@ class _Search:
         return one != other
 
     def _leads_out(self, schema: Any) -> bool:
-        """Return whether a schema is nothing but a reference to another document."""
+        """Return whether a schema is only a reference to another document."""
         if not is_object(schema) or schema.keys() - ANNOTATIONS != {"$ref"}:
             return False
-        ref, bases = schema["$ref"], [one for one in self._documents if "$id" in one]
+        ref, bases = schema["$ref"], [document for document in self._documents if "$id" in document]
         return "://" in ref and not bases
 
     def _alike(self, one: Json, other: Json) -> bool:
-        """Return whether two schemas say the same, with all that they refer to."""
+        """Return whether two schemas are the same, including all references."""
         if self._text(one) != self._text(other):
             return False
         return not refers(self._text(one)) or not self._differ
 
     def _text(self, schema: Json) -> bytes:
-        """Return what a schema means as text."""
+        """Return the meaning of a schema as text."""
         if id(schema) not in self._texts:
             self._kept.append(schema)
-            own = {key: one for key, one in schema.items() if key not in ANNOTATIONS - {"format"}}
+            own = {
+                key: value for key, value in schema.items() if key not in ANNOTATIONS - {"format"}
+            }
             self._texts[id(schema)] = canonical(meaning(own))
         return self._texts[id(schema)]
 
@@ -180,7 +188,7 @@ class _Search:
                 continue
             # A reader takes the first alternative that fits.
             alone = keyword == "oneOf" and not self._ends.reader_ignores
-            if (values := enumerated(arms, alone=alone)) is not None:
+            if (values := enum_values(arms, alone=alone)) is not None:
                 yield from self._alternative(replace(pair, wide={"enum": values}))
             else:
                 yield from self._alternatives(pair, arms, alone=alone)
@@ -193,7 +201,7 @@ class _Search:
             yield from self._types(pair)
 
     def _alternatives(self, pair: Pair, arms: Sequence[Any], *, alone: bool) -> list[SchemaFault]:
-        """Return the faults of the alternatives that are nearest, for all parts of a schema.
+        """Return the faults of the nearest alternatives, for all parts of a schema.
 
         With `alone`, no other alternative may accept any of its values.
         """
@@ -203,20 +211,20 @@ class _Search:
         refused = bool(refusals(found))
         if not refused and (not alone or self._is_alone(pair, arms)):
             return found
-        known = [one for one in map(self._wide.resolved, arms) if one is not None]
-        smaller = pieces(pair.narrow, [*map(self._wide.joined, known)])
+        known = [arm for arm in map(self._wide.resolve, arms) if arm is not None]
+        smaller = pieces(pair.narrow, [*map(self._wide.join, known)])
         if len(smaller) > 1:
             parts = [
                 fault
                 for piece in smaller
                 for fault in self._alternatives(replace(pair, narrow=piece), arms, alone=alone)
             ]
-            if all(one.kind is not FaultKind.UNKNOWN for one in parts):
+            if all(fault.kind is not FaultKind.UNKNOWN for fault in parts):
                 return parts
         return found if refused else [pair.fault(FaultKind.RULE, "", "oneOf")]
 
     def _nearest(self, pair: Pair, arms: Sequence[Any]) -> list[SchemaFault]:
-        """Return the faults of the alternative that is nearest; none if one has none."""
+        """Return the faults of the nearest alternative; none if one has none."""
         best: list[SchemaFault] | None = None
         for arm in arms:
             found = self.schema(pair.narrow, arm, pair.path)
@@ -227,7 +235,7 @@ class _Search:
         return best if best is not None else [pair.fault(FaultKind.RULE, "", "anyOf")]
 
     def _is_alone(self, pair: Pair, arms: Sequence[Any]) -> bool:
-        """Return whether a schema that one alternative accepts has no value of another one."""
+        """Return whether no other alternative accepts a value of a schema that one accepts."""
         fits = [not refusals(self.schema(pair.narrow, arm, pair.path)) for arm in arms]
         return fits.count(True) == 1 and all(
             fit or self._are_disjoint(pair.narrow, arm, _NESTED)
@@ -239,10 +247,10 @@ class _Search:
         if narrow is False or wide is False:
             return True
         self._left -= 1
-        one, other = self._narrow.resolved(narrow), self._wide.resolved(wide)
+        one, other = self._narrow.resolve(narrow), self._wide.resolve(wide)
         if self._left < 0 or not depth or one is None or other is None:
             return False
-        one, other = self._narrow.joined(one), self._wide.joined(other)
+        one, other = self._narrow.join(one), self._wide.join(other)
         for arms in (as_array(other.get(keyword)) for keyword in UNIONS):
             if arms and all(self._are_disjoint(one, arm, depth - 1) for arm in arms):
                 return True
@@ -251,8 +259,8 @@ class _Search:
             return identities(ours).isdisjoint(identities(theirs))
         return all(
             self._are_disjoint_in(first, second, kind, depth)
-            for first in ([one] if ours is None else map(written_out, ours))
-            for second in ([other] if theirs is None else map(written_out, theirs))
+            for first in ([one] if ours is None else map(constant_schema, ours))
+            for second in ([other] if theirs is None else map(constant_schema, theirs))
             for kind in common(types_of(first), types_of(second))
         )
 
@@ -274,16 +282,18 @@ class _Search:
         listed_ones = values_of(pair.wide)
         known = identities(listed_ones or ())
         left_out = _APPLIED | {"const", "enum", "format"}
-        wide = {key: one for key, one in pair.wide.items() if key not in left_out}
+        wide = {key: setting for key, setting in pair.wide.items() if key not in left_out}
         self._left -= len(values) // _CONSTANTS
         for value in values:
             if not may_be(pair.narrow, value):
                 continue
             fine = listed_ones is None or identities([value]) <= known
-            whole = replace(pair, narrow=written_out(value), wide=wide)
+            whole = replace(pair, narrow=constant_schema(value), wide=wide)
             if not fine or (wide and refusals([*self._types(whole)])):
                 kind = FaultKind.TYPE if listed_ones is None else FaultKind.VALUE
-                yield SchemaFault(kind, pair.path, shown(json.dumps(value)), spelled(pair.wide))
+                yield SchemaFault(
+                    kind, pair.path, short_text(json.dumps(value)), schema_text(pair.wide)
+                )
 
     def _types(self, pair: Pair) -> Iterator[SchemaFault]:
         accepted, missing = types_of(pair.wide), list[str]()
@@ -295,7 +305,7 @@ class _Search:
             else:
                 yield from self._of_type(pair, kind)
         if missing:
-            yield pair.fault(FaultKind.TYPE, spelled(pair.narrow), spelled(pair.wide))
+            yield pair.fault(FaultKind.TYPE, schema_text(pair.narrow), schema_text(pair.wide))
 
     def _of_type(self, pair: Pair, kind: str) -> Iterator[SchemaFault]:
         yield from bounds(pair, kind)
@@ -312,10 +322,10 @@ class _Search:
         first, rest = positions(narrow)
         wide_first, wide_rest = positions(wide)
         for index, item in enumerate(first):
-            other = wide_first[index] if index < len(wide_first) else wide_rest
-            yield from self.schema(item, other, f"{pair.path}[{index}]")
-        for index, other in enumerate(wide_first[len(first) :], len(first)):
-            yield from self.schema(rest, other, f"{pair.path}[{index}]")
+            wide_item = wide_first[index] if index < len(wide_first) else wide_rest
+            yield from self.schema(item, wide_item, f"{pair.path}[{index}]")
+        for index, wide_item in enumerate(wide_first[len(first) :], len(first)):
+            yield from self.schema(rest, wide_item, f"{pair.path}[{index}]")
         yield from self.schema(rest, wide_rest, path)
 
     def _members(self, pair: Pair) -> Iterator[SchemaFault]:
@@ -325,56 +335,56 @@ class _Search:
             if name not in required:
                 kind = FaultKind.REQUIRED if name in ours else FaultKind.MISSING
                 yield SchemaFault(kind, _inside(pair.path, name))
-        rest, wide_rest = self._written(pair.narrow), self._read(pair.wide)
+        rest, wide_rest = self._writer_rest(pair.narrow), self._reader_rest(pair.wide)
         for name, member in ours.items():
             place = _inside(pair.path, name)
             if name in theirs:
                 yield from self.schema(member, theirs[name], place)
             elif member is not False:
                 yield from self._unknown(member, wide_rest, place)
-        yield from self._undeclared(pair, rest)
+        yield from self._wide_only_members(pair, rest)
         others = [rest] if rest is not False else []
-        if "patternProperties" not in pair.wide:  # else the two have to be equal
+        if "patternProperties" not in pair.wide:  # else the two must be equal
             others += patterns_of(pair.narrow).values()
-        for other in others:
-            yield from self.schema(other, wide_rest, f"{pair.path}{{}}")
+        for schema in others:
+            yield from self.schema(schema, wide_rest, f"{pair.path}{{}}")
 
-    def _undeclared(self, pair: Pair, rest: Any) -> Iterator[SchemaFault]:
+    def _wide_only_members(self, pair: Pair, rest: Any) -> Iterator[SchemaFault]:
         """Yield the faults of members that only the wide schema declares."""
         ours, theirs = properties_of(pair.narrow), properties_of(pair.wide)
-        # What a pattern allows, this does not look at.
+        # This does not look at patterns.
         other = True if pair.narrow.get("patternProperties") else rest
         for name in sorted(theirs.keys() - ours.keys()):
             place = _inside(pair.path, name)
             found = refusals(self.schema(other, theirs[name], place))
             if found and "additionalProperties" not in pair.narrow:
-                found = [SchemaFault(FaultKind.REMOVED, place, "", spelled(theirs[name]))]
+                found = [SchemaFault(FaultKind.REMOVED, place, "", schema_text(theirs[name]))]
             yield from found
 
     def _unknown(self, member: Any, rest: Any, place: str) -> Iterator[SchemaFault]:
-        """Yield what becomes of a member that the other schema does not declare."""
+        """Yield the faults of a member that the other schema does not declare."""
         if rest is False:
-            yield SchemaFault(FaultKind.UNDECLARED, place, spelled(member))
+            yield SchemaFault(FaultKind.UNDECLARED, place, schema_text(member))
         elif rest is True or rest == {}:
-            yield SchemaFault(FaultKind.EXTRA, place, spelled(member))
+            yield SchemaFault(FaultKind.EXTRA, place, schema_text(member))
         else:
             yield from self.schema(member, rest, place)
 
-    def _written(self, schema: Json) -> Any:
-        """Return the schema of members that are not declared, of the side that writes them."""
+    def _writer_rest(self, schema: Json) -> Any:
+        """Return the writer's schema of undeclared members."""
         if "additionalProperties" in schema:
             return schema["additionalProperties"]
         declared = bool(properties_of(schema) or schema.get("patternProperties"))
         return self._ends.writer_adds or not declared
 
-    def _read(self, schema: Json) -> Any:
-        """Return the schema of members that are not declared, of the side that reads them."""
+    def _reader_rest(self, schema: Json) -> Any:
+        """Return the reader's schema of undeclared members."""
         rest = schema.get("additionalProperties", True)
         return True if rest is False and self._ends.reader_ignores else rest
 
 
 def _rest_of(schema: Json) -> Any:
-    """Return the schema of members that are not declared, if it is the same for all."""
+    """Return the schema of undeclared members, if it is the same for all."""
     return True if "patternProperties" in schema else schema.get("additionalProperties", True)
 
 

@@ -1,6 +1,6 @@
-"""The contract of a server: what its tools, prompts and resource templates take and return.
+"""The contract of a server: the arguments and results of its tools, prompts and resources.
 
-A server is not trusted: whatever it says is checked and bounded here, before anything reads it.
+A server is not trusted: its data is checked and bounded here, before other code reads it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.printable import counted, listed
+from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.base.problems import Problem, ProblemError, did_you_mean
 from mcp_protogen.runtime.core.uri_expansion import uri_variables
 from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
@@ -18,13 +18,13 @@ from mcp_protogen.servers.call.kinds import Kind, prompt_arguments
 Json = dict[str, Any]
 
 OFFERED: Final = (Kind.TOOLS, Kind.PROMPTS, Kind.TEMPLATES)
-"""What a contract has."""
+"""The kinds of offers in a contract."""
 MOST_OFFERS: Final = 2_000
-"""The most of one kind."""
+"""The most offers of one kind."""
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""The most that all of one kind may have as JSON."""
+"""The most bytes of JSON for all offers of one kind."""
 DEEPEST: Final = 64
-"""How deep objects and arrays of a schema may be nested."""
+"""The most levels of objects and arrays in a schema."""
 _HINT: Final = "tell the authors of the server; --tool NAME chooses the tools to read"
 _HINTS: Final = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _KEPT: Final = frozenset({"name", "title", "description", "icons", "_meta"})
@@ -36,7 +36,7 @@ _OF_KIND: Final[Mapping[Kind, frozenset[str]]] = {
 
 
 class TaskSupport(StrEnum):
-    """Whether a tool can be called as a task (2025-11-25, basic/utilities/tasks)."""
+    """A tool's support of calls as tasks (2025-11-25, basic/utilities/tasks)."""
 
     FORBIDDEN = "forbidden"
     OPTIONAL = "optional"
@@ -47,9 +47,9 @@ class TaskSupport(StrEnum):
 class ServerOffer:
     """A tool, a prompt or a resource template as its server describes it.
 
-    `input` is the schema of its arguments, all texts but for tools. `annotations` has those hints
-    that the server gives of a tool, `uri` is the template of a resource. `icons` and `meta` are for
-    hosts, as JSON values.
+    `input` is the schema of its arguments; arguments of prompts and templates are texts.
+    `annotations` has the hints for a tool, `uri` is the template of a resource. `icons` and `meta`
+    are JSON values for hosts.
     """
 
     kind: Kind
@@ -88,9 +88,9 @@ class ServerOffer:
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """What a server said: its name and version, the revision it spoke, and what it offers.
+    """A server's name and version, the revision it spoke, and its offers.
 
-    `task_extension` says that it decides itself which calls become tasks (extension
+    With `task_extension`, the server decides which calls become tasks (extension
     `io.modelcontextprotocol/tasks`). `warnings` are about offers that broke the schema, and are not
     part of the contract.
     """
@@ -109,7 +109,7 @@ class Contract:
 
     @property
     def only_as_tasks(self) -> list[str]:
-        """The names of the tools that can only be called as tasks, as far as they say so."""
+        """The names of the tools that say they can only be called as tasks."""
         required = TaskSupport.REQUIRED
         return [name for name, tool in self.tools.items() if tool.task_support is required]
 
@@ -119,14 +119,14 @@ class Contract:
         return self.task_extension or bool(self.only_as_tasks)
 
     def only(self, names: Iterable[str]) -> "Contract":
-        """Return it with the tools of these names alone; raise `ProblemError` (`no-such-tool`)."""
+        """Return the contract with only these tools; raise `ProblemError` (`no-such-tool`)."""
         wanted = tuple(names)
         self.require(wanted)
         tools = {name: tool for name, tool in self.tools.items() if name in wanted}
         return replace(self, offers={kind: tools if kind is Kind.TOOLS else {} for kind in OFFERED})
 
     def without(self, names: Collection[str]) -> "Contract":
-        """Return it without the tools of these names."""
+        """Return the contract without these tools."""
         tools = {name: tool for name, tool in self.tools.items() if name not in names}
         return replace(self, offers={**self.offers, Kind.TOOLS: tools})
 
@@ -137,15 +137,15 @@ class Contract:
             raise ProblemError(*(_unknown(name, self.tools) for name in unknown))
 
     def counts(self) -> str:
-        """Return how many there are of each kind: `2 tools, 1 prompt`."""
+        """Return the number of offers of each kind: `2 tools, 1 prompt`."""
         return ", ".join(
-            counted(len(offers), kind.singular)
+            pluralize(len(offers), kind.singular)
             for kind, offers in self.offers.items()
             if offers or kind is Kind.TOOLS
         )
 
     def as_json(self) -> Json:
-        """Return the contract as a lock has it."""
+        """Return the contract in the form of a lock."""
         lists = {
             kind.member: [offer.as_json() for offer in self.offers[kind].values()]
             for kind in OFFERED
@@ -157,7 +157,7 @@ class Contract:
 
 
 def _unknown(name: str, tools: Mapping[str, ServerOffer]) -> Problem:
-    hint = did_you_mean(name, tools, f"it has {listed(sorted(tools), 20) or 'no tools'}")
+    hint = did_you_mean(name, tools, f"it has {summarize_list(sorted(tools), 20) or 'no tools'}")
     return Problem("no-such-tool", f"the server has no tool {name!r:.80}", hint=hint)
 
 
@@ -170,7 +170,7 @@ def contract(
 ) -> Contract:
     """Return the contract of a server from its `Implementation` and its lists, as JSON values.
 
-    Raise `ProblemError` (`bad-contract`) for what is no list of tools, or is too large.
+    Raise `ProblemError` (`bad-contract`) for invalid or too large lists.
     """
     about: Json = server if is_object(server) else {}
     name = str(about.get("name") or "unnamed")
@@ -197,10 +197,10 @@ def _offers(kind: Kind, listed_ones: Iterable[object], place: str) -> Mapping[st
 def read_contract(value: Any, place: str) -> Contract:
     """Return the contract in a lock; raise `ProblemError` (`bad-contract`)."""
     if not is_object(value) or not is_array(value.get("tools")):
-        raise _bad("there is no list of tools", place)
+        raise _bad("the list of tools is missing", place)
     lists: dict[Kind, Any] = {kind: value.get(kind.member, []) for kind in OFFERED}
     if not all(map(is_array, lists.values())):
-        raise _bad("what is offered is no list", place)
+        raise _bad("prompts or resource templates are not a list", place)
     revision, extension = str(value.get("revision", "")), value.get("taskExtension") is True
     return contract(value.get("server"), revision, lists, task_extension=extension)
 
@@ -210,17 +210,17 @@ def _offer(kind: Kind, value: object, place: str) -> ServerOffer:
     if not is_object(value) or not isinstance(value.get("name"), str) or not value["name"]:
         raise _bad(f"a {what} has no name", place)
     name: str = value["name"]
-    kept = {key: one for key, one in value.items() if key in _KEPT | _OF_KIND[kind]}
+    kept = {key: member for key, member in value.items() if key in _KEPT | _OF_KIND[kind]}
     if _depth(kept) > DEEPEST:
         raise _bad(f"the {what} {name!r:.80} is nested more than {DEEPEST} levels deep", place)
     try:
         canonical(kept)
     except (ValueError, UnicodeEncodeError) as error:
-        raise _bad(f"the {what} {name!r:.80} has what JSON cannot say: {error}", place) from error
+        raise _bad(f"the {what} {name!r:.80} is not valid JSON: {error}", place) from error
     schema, output, uri = _schemas(kind, kept)
-    for one in (schema, output):
-        if one is not None and not is_object(one):
-            raise _bad(f"a schema of the {what} {name!r:.80} is no object", place)
+    for candidate in (schema, output):
+        if candidate is not None and not is_object(candidate):
+            raise _bad(f"a schema of the {what} {name!r:.80} is not an object", place)
     hints: Any = kept.get("annotations")
     return ServerOffer(
         kind=kind,
@@ -238,7 +238,7 @@ def _offer(kind: Kind, value: object, place: str) -> ServerOffer:
 
 
 def _schemas(kind: Kind, kept: Json) -> tuple[Any, Any, str]:
-    """Return the schemas of what is given and returned, and the template of a resource."""
+    """Return the schemas of arguments and results, and the template of a resource."""
     if kind is Kind.TOOLS:
         return kept.get("inputSchema", {"type": "object"}), kept.get("outputSchema"), ""
     members: Json = {}
@@ -248,10 +248,10 @@ def _schemas(kind: Kind, kept: Json) -> tuple[Any, Any, str]:
         text: Json = {"type": "string"}
         members[variable.name] = {"type": "array", "items": text} if variable.exploded else text
         required += [variable.name] if variable.required else []
-    for one in prompt_arguments(kept):
-        name, about = _text(one.get("name")), _text(one.get("description"))
+    for argument in prompt_arguments(kept):
+        name, about = _text(argument.get("name")), _text(argument.get("description"))
         members[name] = {"type": "string", **({"description": about} if about else {})}
-        required += [name] if one.get("required") is True else []
+        required += [name] if argument.get("required") is True else []
     return {"type": "object", "properties": members, "required": required}, None, uri
 
 
@@ -264,7 +264,7 @@ def _text(value: object) -> str:
 
 
 def _task_support(value: object) -> TaskSupport:
-    """Return the support that a tool declares; anything unknown is as if it declared none."""
+    """Return the support that a tool declares; unknown values count as no declaration."""
     return next((known for known in TaskSupport if known == value), TaskSupport.FORBIDDEN)
 
 
@@ -276,7 +276,7 @@ def _flags(hints: Any) -> Iterator[tuple[str, bool]]:
 
 
 def _depth(value: Any) -> int:
-    """Return how deep a value is nested, at most one more than is allowed."""
+    """Return the depth of a value, at most one more than the limit."""
     deepest, left = 0, [(value, 1)]
     while left and deepest <= DEEPEST:
         one, depth = left.pop()

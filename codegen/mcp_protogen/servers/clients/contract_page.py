@@ -12,7 +12,7 @@ from mcp_protogen.servers.connect.server_target import ServerTarget
 
 @dataclass(frozen=True, slots=True)
 class ContractRequest:
-    """The lock of a typed client, and another one or the server that it is compared with.
+    """The lock of a typed client, and another lock or a server to compare it with.
 
     `timeout` is for each answer, in seconds; `fail_on` is the least severity that fails.
     """

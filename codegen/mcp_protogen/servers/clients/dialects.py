@@ -1,7 +1,7 @@
-"""Whether a schema means what it says in any version of JSON Schema.
+"""The versions of JSON Schema: whether a schema means the same in all of them.
 
-Keywords have come and gone, and some have another meaning than before. A schema that has one which
-its own version does not know is read in other ways by other programs.
+Keywords have come and gone, and some have changed their meaning. Programs disagree about a schema
+with a keyword of another version.
 """
 
 from typing import Any, Final
@@ -17,7 +17,7 @@ _NEWEST: Final = "draft/2020-12/schema"
 _DRAFTS: Final = ("draft-04/schema", "draft-06/schema", "draft-07/schema")
 _VERSIONS: Final = (*_DRAFTS, "draft/2019-09/schema", _NEWEST)
 _REFERENCES: Final = (b'"$ref"', b'"$dynamicRef"', b'"$recursiveRef"')
-# The version in which a keyword came, and that in which it went: json-schema.org, release notes.
+# The version that added a keyword, and the one that removed it: json-schema.org, release notes.
 _SINCE: Final = {
     **dict.fromkeys(("const", "contains", "propertyNames"), 1),
     **dict.fromkeys(("if", "then", "else"), 2),
@@ -31,29 +31,30 @@ _EXCLUSIVE: Final = ("exclusiveMaximum", "exclusiveMinimum")
 
 def refers(text: bytes) -> bool:
     """Return whether a schema, as canonical JSON, refers to others."""
-    return any(one in text for one in _REFERENCES)
+    return any(keyword in text for keyword in _REFERENCES)
 
 
 def is_ambiguous(document: Json) -> bool:
-    """Return whether a schema may mean something else to programs than to this one.
+    """Return whether other programs may read a schema in another way.
 
-    It does if it has a keyword of another version, or a base for references inside of it.
+    They may if it has a keyword of another version, or a base for references inside.
     """
     said = document.get("$schema", _NEWEST)
-    names = [one for one in _VERSIONS if isinstance(said, str) and one in said]
+    names = [dialect for dialect in _VERSIONS if isinstance(said, str) and dialect in said]
     if not names:
         return True
     version = _VERSIONS.index(names[0])
     return any(
-        _is_ambiguous(one, version) or (one is not document and one.keys() & {"$id", "$schema"})
-        for one in subschemas(document)
+        _is_ambiguous(subschema, version)
+        or (subschema is not document and subschema.keys() & {"$id", "$schema"})
+        for subschema in subschemas(document)
     )
 
 
 def _is_ambiguous(schema: Json, version: int) -> bool:
     if any(_SINCE.get(key, 0) > version or _UNTIL.get(key, 4) < version for key in schema):
         return True
-    # Up to draft 7, what is beside a reference has no meaning.
+    # Up to draft 7, keywords beside a reference have no meaning.
     beside = version < len(_DRAFTS) and "$ref" in schema
     return (
         (beside and bool(schema.keys() - {"$ref"} - ANNOTATIONS))

@@ -1,4 +1,4 @@
-"""What has changed between two contracts of a server, and for whom it breaks."""
+"""The changes between two contracts of a server, and who they break."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -12,30 +12,30 @@ from mcp_protogen.pipeline.reports.change import Comparison, ReportedChange
 from mcp_protogen.servers.clients.compatibility import ARGUMENTS, RESULTS, faults
 from mcp_protogen.servers.clients.contract import OFFERED, Contract, ServerOffer, TaskSupport
 from mcp_protogen.servers.clients.schema_faults import FaultKind, SchemaFault
-from mcp_protogen.servers.clients.severities import READERS, rated
-from mcp_protogen.servers.clients.wording import shown
+from mcp_protogen.servers.clients.severities import READERS, rate
+from mcp_protogen.servers.clients.wording import short_text
 
 Json = dict[str, Any]
 Place = Callable[[str], str]
 Offers = Mapping[str, ServerOffer]
 
-# A member that no value can have: so the schema has members, and no others are sent.
+# An impossible member: with it, the schema declares members, so no others are sent.
 _NONE: Final[Json] = {"": False}
 VERSION: Final = "server-version-changed"
-"""The code of a change that leaves the contract as it is."""
+"""The code of a change that does not affect the contract."""
 
-# https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations: what an absent
-# hint stands for, which is the less safe value, and the change to that value.
+# https://modelcontextprotocol.io/specification/2025-11-25/schema#toolannotations: the default of an
+# absent hint, which is the less safe value, and the code of a change to it.
 _HINTS: Final[Mapping[str, tuple[bool, str]]] = {
     "readOnlyHint": (False, "security-read-only-lost"),
     "destructiveHint": (True, "security-destructive"),
     "idempotentHint": (False, "security-idempotent-lost"),
     "openWorldHint": (True, "security-open-world"),
 }
-# These have a meaning only for tools that are not said to read only.
+# These have a meaning only for tools without a true readOnlyHint.
 _OF_WRITERS: Final = frozenset({"destructiveHint", "idempotentHint"})
 
-# The codes of faults: for arguments, of what the new schema refuses and of what it accepts as well.
+# The codes of faults in arguments: values that the new schema refuses, and that it newly accepts.
 _REFUSED: Final[Mapping[FaultKind, str]] = {
     FaultKind.TYPE: "argument-type-narrowed",
     FaultKind.VALUE: "argument-value-removed",
@@ -58,7 +58,7 @@ _ALLOWED: Final[Mapping[FaultKind, str]] = {
     FaultKind.EXTRA: "argument-added",
     FaultKind.RULE: "argument-rule-loosened",
 }
-# For results, of what the old schema does not expect, and of what the new one excludes.
+# For results: values that the old schema does not expect, and that the new one excludes.
 _UNEXPECTED: Final[Mapping[FaultKind, str]] = {
     FaultKind.TYPE: "result-type-widened",
     FaultKind.VALUE: "result-value-added",
@@ -80,7 +80,7 @@ _EXCLUDED: Final[Mapping[FaultKind, str]] = {
 }
 
 # https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks, "Tool-Level
-# Negotiation": tools that say nothing are those that forbid it.
+# Negotiation": a tool without a declaration forbids it.
 _TASK_CODES: Final[Mapping[tuple[TaskSupport, TaskSupport], str]] = {
     (TaskSupport.FORBIDDEN, TaskSupport.OPTIONAL): "tool-task-allowed",
     (TaskSupport.FORBIDDEN, TaskSupport.REQUIRED): "tool-task-required",
@@ -92,26 +92,26 @@ _TASK_CODES: Final[Mapping[tuple[TaskSupport, TaskSupport], str]] = {
 
 _REQUIRED: Final = (FaultKind.REQUIRED, FaultKind.MISSING)
 _ADDED: Final = (FaultKind.UNDECLARED, FaultKind.EXTRA)
-# What a change excludes is seen by the members that a schema declares: any others may still come.
+# Only declared members show exclusions: undeclared ones may still come.
 _KNOWN_RESULTS: Final = replace(RESULTS, writer_adds=False)
 
 
-def compared(before: Contract, after: Contract, names: tuple[str, str]) -> Comparison:
+def compare_contracts(before: Contract, after: Contract, names: tuple[str, str]) -> Comparison:
     """Return all changes between two contracts; `names` are those of the two sides."""
     changes = [*_of_server(before, after), *_task_support(before, after)]
     for kind in OFFERED:
         changes += _of_kind(kind.singular, before.offers[kind], after.offers[kind])
-    once = {(one.code, one.item, one.before, one.after): one for one in changes}
+    once = {(change.code, change.item, change.before, change.after): change for change in changes}
     return Comparison(*names, tuple(once.values()), after.warnings, readers=READERS)
 
 
 def _task_support(before: Contract, after: Contract) -> Iterator[ReportedChange]:
-    """Yield the tools whose calls as tasks are refused, accepted or required now."""
+    """Yield the tools that now refuse, accept or require calls as tasks."""
     for name in [name for name in before.tools if name in after.tools]:
         was, now = before.tools[name].task_support, after.tools[name].task_support
         code = _TASK_CODES.get((_with_extension(was, before), _with_extension(now, after)))
         if was is not now and code is not None:
-            yield rated(code, name, name, was.value, now.value)
+            yield rate(code, name, name, was.value, now.value)
 
 
 def _with_extension(support: TaskSupport, contract: Contract) -> TaskSupport:
@@ -120,22 +120,22 @@ def _with_extension(support: TaskSupport, contract: Contract) -> TaskSupport:
 
 
 def _of_kind(what: str, before: Offers, after: Offers) -> Iterator[ReportedChange]:
-    renamed = _renamed(before, after)
+    renamed = _find_renames(before, after)
     for name, offer in before.items():
         if name in renamed:
-            yield rated(f"{what}-renamed", name, name, name, renamed[name])
+            yield rate(f"{what}-renamed", name, name, name, renamed[name])
         elif name not in after:
-            yield rated(f"{what}-removed", name, name, name)
+            yield rate(f"{what}-removed", name, name, name)
         else:
             yield from _of_offer(what, offer, after[name])
     known = {*before, *renamed.values()}
     for name in after:
         if name not in known:
-            yield rated(f"{what}-added", name, name, "", name)
+            yield rate(f"{what}-added", name, name, "", name)
 
 
 def differs(comparison: Comparison) -> bool:
-    """Return whether anything but the version of the server has changed."""
+    """Return whether more than the version of the server has changed."""
     return any(change.code != VERSION for change in comparison.changes)
 
 
@@ -147,14 +147,14 @@ def _of_server(before: Contract, after: Contract) -> Iterator[ReportedChange]:
     )
     for code, was, now in sides:
         if was != now:
-            yield rated(code, after.server, "", was or "none", now or "none")
+            yield rate(code, after.server, "", was or "none", now or "none")
     if before.task_extension != after.task_extension:
         code = f"server-tasks-{'added' if after.task_extension else 'removed'}"
-        yield rated(code, after.server, "")
+        yield rate(code, after.server, "")
 
 
-def _renamed(before: Offers, after: Offers) -> Mapping[str, str]:
-    """Return the new names of what is otherwise the same, where there is no doubt."""
+def _find_renames(before: Offers, after: Offers) -> Mapping[str, str]:
+    """Return the new names of renamed offers, where only one match exists."""
     gone, came = _by_content(before, after), _by_content(after, before)
     return {
         names[0]: came[content][0]
@@ -164,7 +164,7 @@ def _renamed(before: Offers, after: Offers) -> Mapping[str, str]:
 
 
 def _by_content(offers: Offers, others: Offers) -> Mapping[bytes, list[str]]:
-    """Return the names that only one side has, by what they have beside names and titles."""
+    """Return the names that only one side has, by content without names and titles."""
     found: defaultdict[bytes, list[str]] = defaultdict(list)
     for name in offers.keys() - others.keys():
         members = offers[name].as_json()
@@ -181,34 +181,34 @@ def _of_offer(what: str, before: ServerOffer, after: ServerOffer) -> Iterator[Re
     )
     for code, was, now in texts:
         if was != now:
-            yield rated(code, name, name, *_shortened(was, now))
+            yield rate(code, name, name, *_shorten(was, now))
     values = (("icons", before.icons, after.icons), ("meta", before.meta, after.meta))
     for member, *sides in values:
         old, new = (canonical(side).decode() if side else "none" for side in sides)
         if old != new:
-            yield rated(f"{what}-{member}-changed", name, name, *_shortened(old, new))
+            yield rate(f"{what}-{member}-changed", name, name, *_shorten(old, new))
     yield from _hints(before, after)
     yield from _arguments(before, after)
     yield from _results(before, after)
 
 
-def _shortened(was: str, now: str) -> tuple[str, str]:
-    """Return two texts from a little before the place where they begin to differ."""
+def _shorten(was: str, now: str) -> tuple[str, str]:
+    """Return two texts, cut to begin shortly before their first difference."""
     same = next((i for i, (a, b) in enumerate(zip(was, now, strict=False)) if a != b), 0)
     start = max(0, same - 20) if same > 60 else 0
     ends = (f"{'…' if start else ''}{text[start:]}" for text in (was, now))
     first, second = (" ".join(text.split()) for text in ends)
-    return shown(first), shown(second)
+    return short_text(first), short_text(second)
 
 
 def _hints(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
-    only_reads = any(one.annotations.get("readOnlyHint", False) for one in (before, after))
+    only_reads = any(offer.annotations.get("readOnlyHint", False) for offer in (before, after))
     for hint, (absent, lost) in _HINTS.items():
-        was, now = (one.annotations.get(hint, absent) for one in (before, after))
+        was, now = (offer.annotations.get(hint, absent) for offer in (before, after))
         if was == now or (only_reads and hint in _OF_WRITERS):
             continue
         code = lost if now is absent else "hint-safer"
-        yield rated(code, f"{before.name} {hint}", before.name, str(was).lower(), str(now).lower())
+        yield rate(code, f"{before.name} {hint}", before.name, str(was).lower(), str(now).lower())
 
 
 def _arguments(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
@@ -217,13 +217,13 @@ def _arguments(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChan
 
     was, now = _arguments_of(before), _arguments_of(after)
     refused = faults(was, now, ARGUMENTS)
-    allowed = _unsaid(faults(now, was, ARGUMENTS), refused)
+    allowed = _new_faults(faults(now, was, ARGUMENTS), refused)
     needed = {fault.path for fault in refused if fault.kind in _REQUIRED}
-    allowed = [one for one in allowed if one.kind not in _ADDED or one.path not in needed]
-    yield from _coded(refused, _REFUSED, before.name, place)
-    yield from _coded(map(_turned, allowed), _ALLOWED, before.name, place)
+    allowed = [fault for fault in allowed if fault.kind not in _ADDED or fault.path not in needed]
+    yield from _fault_changes(refused, _REFUSED, before.name, place)
+    yield from _fault_changes(map(_swap_sides, allowed), _ALLOWED, before.name, place)
     yield from _defaults(was, now, before.name, place)
-    yield from _described("argument-text-changed", was, now, before.name, place)
+    yield from _text_changes("argument-text-changed", was, now, before.name, place)
 
 
 def _results(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange]:
@@ -234,42 +234,44 @@ def _results(before: ServerOffer, after: ServerOffer) -> Iterator[ReportedChange
     if was is None or now is None:
         if was is not now:
             code = f"result-schema-{'added' if was is None else 'removed'}"
-            yield rated(code, place(""), before.name)
+            yield rate(code, place(""), before.name)
         return
     unexpected = faults(now, was, RESULTS)
-    excluded = _unsaid(faults(was, now, _KNOWN_RESULTS), unexpected)
+    excluded = _new_faults(faults(was, now, _KNOWN_RESULTS), unexpected)
     removed = {fault.path for fault in unexpected if fault.kind is FaultKind.REMOVED}
-    told = [one for one in unexpected if one.kind not in _REQUIRED or one.path not in removed]
-    yield from _coded(map(_turned, told), _UNEXPECTED, before.name, place)
-    yield from _coded(excluded, _EXCLUDED, before.name, place)
-    yield from _described("result-text-changed", was, now, before.name, place)
+    told = [
+        fault for fault in unexpected if fault.kind not in _REQUIRED or fault.path not in removed
+    ]
+    yield from _fault_changes(map(_swap_sides, told), _UNEXPECTED, before.name, place)
+    yield from _fault_changes(excluded, _EXCLUDED, before.name, place)
+    yield from _text_changes("result-text-changed", was, now, before.name, place)
 
 
-def _unsaid(found: Iterable[SchemaFault], said: Iterable[SchemaFault]) -> list[SchemaFault]:
+def _new_faults(found: Iterable[SchemaFault], said: Iterable[SchemaFault]) -> list[SchemaFault]:
     """Return faults of the other direction that say something new.
 
-    That a type is another one is said once; that values came and others went, twice.
+    A new type is reported once; values that came and values that went are two changes.
     """
-    known = {(one.kind, one.path) for one in said if one.kind is not FaultKind.VALUE}
-    return [one for one in found if (one.kind, one.path) not in known]
+    known = {(fault.kind, fault.path) for fault in said if fault.kind is not FaultKind.VALUE}
+    return [fault for fault in found if (fault.kind, fault.path) not in known]
 
 
-def _turned(fault: SchemaFault) -> SchemaFault:
+def _swap_sides(fault: SchemaFault) -> SchemaFault:
     """Return a fault of the other direction with the schema before the change first."""
     return replace(fault, narrow=fault.wide, wide=fault.narrow)
 
 
-def _coded(
+def _fault_changes(
     found: Iterable[SchemaFault], codes: Mapping[FaultKind, str], tool: str, place: Place
 ) -> Iterator[ReportedChange]:
     """Yield the changes of the faults that have a code."""
-    for one in found:
-        if one.kind in codes:
-            yield rated(codes[one.kind], place(one.path), tool, one.narrow, one.wide)
+    for fault in found:
+        if fault.kind in codes:
+            yield rate(codes[fault.kind], place(fault.path), tool, fault.narrow, fault.wide)
 
 
 def _arguments_of(tool: ServerOffer) -> Json:
-    """Return the schema of arguments; one that declares none and allows no others has none."""
+    """Return the schema of arguments; without declared or other members, it has none."""
     schema = {**tool.input, "type": "object"}
     declares = schema.keys() & {"$ref", "additionalProperties", "allOf", "anyOf", "oneOf"}
     return schema if schema.get("properties") or declares else {**schema, "properties": _NONE}
@@ -280,9 +282,9 @@ def _defaults(was: Json, now: Json, tool: str, place: Place) -> Iterator[Reporte
     if not is_object(ours) or not is_object(theirs):
         return
     for name in sorted(ours.keys() & theirs.keys()):
-        before, after = (_default(one[name]) for one in (ours, theirs))
+        before, after = (_default(side[name]) for side in (ours, theirs))
         if before != after:
-            yield rated("argument-default-changed", place(name), tool, before, after)
+            yield rate("argument-default-changed", place(name), tool, before, after)
 
 
 def _default(schema: Any) -> str:
@@ -290,28 +292,28 @@ def _default(schema: Any) -> str:
     return canonical(schema["default"]).decode() if has else "none"
 
 
-def _described(
+def _text_changes(
     code: str, was: Json, now: Json, tool: str, place: Place
 ) -> Iterator[ReportedChange]:
-    """Yield the texts that differ or are new, at the places that both schemas have."""
+    """Yield the new and changed texts at places that both schemas have."""
     ours, theirs = dict(_texts(was)), dict(_texts(now))
     for path, text in ours.items():
         if text and theirs.get(path, "") not in ("", text):
-            yield rated(code, place(path), tool, *_shortened(text, theirs[path]))
+            yield rate(code, place(path), tool, *_shorten(text, theirs[path]))
     for path, text in theirs.items():
         if text and ours.get(path) == "":
-            yield rated(code, place(path), tool, "", shown(" ".join(text.split())))
+            yield rate(code, place(path), tool, "", short_text(" ".join(text.split())))
 
 
 def _texts(schema: Any) -> Iterator[tuple[str, str]]:
-    """Yield the text at each place of a schema, which is empty at most of them."""
-    for place, one in _members(schema, ""):
-        said = (one.get(key) for key in ("title", "description"))
+    """Yield the text at each place of a schema; most are empty."""
+    for place, subschema in _members(schema, ""):
+        said = (subschema.get(key) for key in ("title", "description"))
         yield place, "\n".join(text for text in said if isinstance(text, str))
 
 
 def _members(schema: Any, path: str) -> Iterator[tuple[str, Json]]:
-    """Yield the schemas inside a schema by place, as they are written, without references."""
+    """Yield the schemas inside a schema by place, without following references."""
     if not is_object(schema):
         return
     yield path, schema
@@ -324,7 +326,7 @@ def _members(schema: Any, path: str) -> Iterator[tuple[str, Json]]:
         elif key == "items":
             yield from _members(value, f"{path}[]")
         elif is_array(value):
-            for index, one in enumerate(value):
-                yield from _members(one, f"{path}<{key} {index}>")
+            for index, item in enumerate(value):
+                yield from _members(item, f"{path}<{key} {index}>")
         elif is_object(value):
             yield from _members(value, f"{path}<{key}>")

@@ -1,4 +1,4 @@
-"""A schema as a whole, which the references inside of it lead into.
+"""A whole schema, in which references are resolved.
 
 Nothing is fetched: a reference that leads out of the document leads nowhere.
 """
@@ -15,13 +15,13 @@ Json = dict[str, Any]
 
 
 class Document:
-    """A schema, with what the schemas inside of it say without references and `allOf`."""
+    """A schema that can resolve references and `allOf` in its subschemas."""
 
     def __init__(self, whole: Json) -> None:
         self._whole = whole
 
-    def resolved(self, schema: Any) -> Json | None:
-        """Return a schema without a reference; None if it leads nowhere, or in a circle."""
+    def resolve(self, schema: Any) -> Json | None:
+        """Return a schema without a reference; None if it cannot be resolved."""
         if isinstance(schema, bool):
             return {}
         if not is_object(schema):
@@ -30,7 +30,7 @@ class Document:
         parts: list[Json] = []
         while isinstance(schema.get("$ref"), str):
             ref: str = schema["$ref"]
-            beside = {key: one for key, one in schema.items() if key != "$ref"}
+            beside = {key: value for key, value in schema.items() if key != "$ref"}
             if beside.keys() - ANNOTATIONS:
                 parts.append(beside)
             found = self._target(ref)
@@ -49,32 +49,32 @@ class Document:
             return None
         return {} if found is True else found if is_object(found) else None
 
-    def joined(self, schema: Json) -> Json:
-        """Return a schema without `allOf`, which accepts at least what the schema accepts."""
+    def join(self, schema: Json) -> Json:
+        """Return a schema without `allOf` that accepts at least the same values."""
         parts = schema.get("allOf")
         if not is_array(parts):
             return schema
-        done = {key: one for key, one in schema.items() if key != "allOf"}
+        done = {key: value for key, value in schema.items() if key != "allOf"}
         for part in parts:
-            inner = self.resolved(part)
+            inner = self.resolve(part)
             if inner is not None:
-                done = both(done, self.joined(inner))
+                done = both(done, self.join(inner))
         return done
 
     def alternatives(self, schema: Json) -> Iterator[Json]:
-        """Yield schemas of which each value of a schema is one of at least one.
+        """Yield schemas that together accept all values of a schema.
 
-        They may accept more than the schema, which only makes the answer more careful.
+        They may accept more, which only makes the answer more careful.
         """
-        whole = self.joined(schema)
+        whole = self.join(schema)
         for keyword in UNIONS:
             arms = whole.get(keyword)
             if is_array(arms) and arms:
-                rest = {key: one for key, one in whole.items() if key != keyword}
+                rest = {key: value for key, value in whole.items() if key != keyword}
                 beside = [rest] if rest.keys() - ANNOTATIONS else []
                 for arm in arms:
                     if arm is not False:
-                        inner = self.resolved(arm) or {}
+                        inner = self.resolve(arm) or {}
                         yield from self.alternatives({"allOf": [*beside, inner]})
                 return
         yield whole

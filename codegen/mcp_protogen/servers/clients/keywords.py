@@ -1,4 +1,4 @@
-"""What the keywords of one schema say, without what they refer to."""
+"""The meaning of the keywords of one schema, without its references."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import isnan, nan
@@ -6,14 +6,14 @@ from typing import Any, Final
 
 from mcp_protogen.base.canonical import canonical
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.subschemas import VALUES, changed
+from mcp_protogen.base.subschemas import VALUES, map_schemas
 from mcp_protogen.servers.call.input_schemas import json_type, strings
 from mcp_protogen.servers.clients.ranges import measure
 
 Json = dict[str, Any]
 
 # https://json-schema.org/draft/2020-12/json-schema-validation, section 9 and 7.2.1, and core, 8.2
-# and 8.3: these say something about a value, and refuse none.
+# and 8.3: annotations, which refuse no value.
 ANNOTATIONS: Final = frozenset(
     {"$anchor", "$comment", "$defs", "$id", "$schema", "contentEncoding", "contentMediaType"}
     | {"contentSchema", "default", "definitions", "deprecated", "description", "examples"}
@@ -22,11 +22,11 @@ ANNOTATIONS: Final = frozenset(
 
 UNIONS: Final = ("anyOf", "oneOf")
 """The keywords of alternatives."""
-# What of these is about a schema as a whole, or decides what references lead to.
+# Those that concern the whole schema, or the targets of references.
 _SAID: Final = ANNOTATIONS - {"$anchor", "$defs", "$id", "$schema", "definitions", "format", "id"}
 _UNORDERED: Final = frozenset({"allOf", "anyOf", "enum", "oneOf", "required", "type"})
 
-# What any of these says depends on the others: two schemas agree on all of a group or on none.
+# Keywords whose meanings depend on each other: two schemas agree on a whole group or not at all.
 TOGETHER: Final = (
     frozenset({"if", "then", "else"}),
     frozenset({"contains", "minContains", "maxContains"}),
@@ -35,10 +35,10 @@ _TIGHTER: Final[Mapping[str, Callable[[list[float]], float]]] = {
     **dict.fromkeys(("minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"), max),
     **dict.fromkeys(("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"), min),
 }
-"""Which of two bounds holds where both do."""
+"""The bound that applies if there are two."""
 _GROUPS: Final = (*TOGETHER, frozenset({"items", "additionalItems", "prefixItems"}))
 _OF_WHOLE: Final = frozenset({"unevaluatedItems", "unevaluatedProperties"})
-"""What depends on the whole schema that has it."""
+"""Keywords that depend on the whole schema around them."""
 _TYPES: Final = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 
@@ -65,17 +65,17 @@ def types_of(schema: Json) -> list[str]:
     found = [kinds] if isinstance(kinds, str) else strings(kinds) or list(_TYPES)
     values = values_of(schema)
     if values is not None:
-        found = [one for one in found if any(one in kinds_of(value) for value in values)]
-    return [one for one in found if one != "integer" or "number" not in found]
+        found = [kind for kind in found if any(kind in kinds_of(value) for value in values)]
+    return [kind for kind in found if kind != "integer" or "number" not in found]
 
 
 def accepts(kinds: Sequence[str], kind: str) -> bool:
-    """Return whether a type is one of several, or within one."""
+    """Return whether a type is one of several, or a part of one."""
     return kind in kinds or (kind == "integer" and "number" in kinds)
 
 
 def common(kinds: Sequence[str], more: Sequence[str]) -> list[str]:
-    """Return the types of values that are of a type of either."""
+    """Return the types that both lists have."""
     found = [kind for kind in kinds if accepts(more, kind)]
     return list(dict.fromkeys([*found, *(kind for kind in more if accepts(kinds, kind))]))
 
@@ -95,8 +95,8 @@ def values_of(schema: Json) -> list[Any] | None:
     return [] if refused else [schema["const"]]
 
 
-def enumerated(arms: Sequence[Any], *, alone: bool) -> list[Any] | None:
-    """Return the constants of alternatives, if they are nothing else: each with a title, maybe.
+def enum_values(arms: Sequence[Any], *, alone: bool) -> list[Any] | None:
+    """Return the constants of alternatives, if each is only a constant, perhaps with a title.
 
     With `alone`, return None if two of them have the same one.
     """
@@ -114,28 +114,28 @@ def may_be(schema: Json, value: Any) -> bool:
     if "type" not in schema:
         return True
     kinds = types_of({"type": schema["type"]})
-    return any(accepts(kinds, one) for one in kinds_of(value))
+    return any(accepts(kinds, kind) for kind in kinds_of(value))
 
 
 def identities(values: Iterable[Any]) -> set[bytes]:
-    """Return what tells values apart: the same one for those that are equal in JSON Schema."""
+    """Return keys of values: equal for values that are equal in JSON Schema."""
     return {canonical(as_number(value)) for value in values}
 
 
 def as_number(value: Any) -> Any:
-    """Return a value with 1 for 1.0, wherever it is: they are the same in JSON Schema."""
+    """Return a value with 1 for 1.0 everywhere: they are the same in JSON Schema."""
     if is_object(value):
-        return {name: as_number(one) for name, one in value.items()}
+        return {name: as_number(member) for name, member in value.items()}
     if is_array(value):
-        return [as_number(one) for one in value]
+        return [as_number(item) for item in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def both(one: Json, other: Json) -> Json:
-    """Return a schema of all values that two schemas accept, and perhaps of more.
+    """Return a schema that accepts at least the values that two schemas share.
 
-    It has the keywords of both; of two bounds the tighter one, and of others that both have, or
-    that belong together, the first.
+    It has the keywords of both: the tighter of two bounds, and the first of other keywords that
+    both have or that belong together.
     """
     first = {keyword for group in _GROUPS if one.keys() & group for keyword in group}
     rest = {key: value for key, value in other.items() if key not in first}
@@ -161,17 +161,17 @@ def both(one: Json, other: Json) -> Json:
 def meaning(schema: Any, *, ordered: bool = False) -> Any:
     """Return a schema without its texts, to compare it.
 
-    Unless it is `ordered`, what has no order comes in one: a reference may lead to a place in it.
+    Unless `ordered`, lists whose order has no meaning are sorted; a reference may need their order.
     """
 
-    def change(one: Json) -> Json:
+    def change(schema: Json) -> Json:
         done: Json = {}
-        for key, value in one.items():
-            # Texts alone: the value of an unknown keyword may have members of these names.
+        for key, value in schema.items():
+            # Only texts: the value of an unknown keyword may have members of these names.
             if key not in _SAID or not isinstance(value, str):
                 done[key] = as_number(value) if key in VALUES else value
             if key in _UNORDERED and is_array(value) and not ordered:
                 done[key] = sorted(done[key], key=canonical)
         return done
 
-    return changed(schema, change)
+    return map_schemas(schema, change)

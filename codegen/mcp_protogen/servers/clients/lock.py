@@ -1,4 +1,4 @@
-"""The lock beside a generated module: the contract of the server, and how the module is made."""
+"""The lock beside a generated module: the contract of the server, and the options of the module."""
 
 import json
 from collections.abc import Mapping
@@ -26,9 +26,9 @@ class ClientLock:
     """The content of a lock.
 
     `package` is the package that the module imports, and `revision_module` a revision in it.
-    `methods` are those that the user has named, by tool; `chosen` says that the contract has only
-    some tools. `tasks` is the form of tasks that clients of the package can have. `module` is the
-    digest of the module, and `generator` the version that made it.
+    `methods` are the names that the user chose, by tool; with `chosen`, the contract has only some
+    tools. `tasks` is the form of tasks that the package's clients have. `module` is the digest of
+    the module, and `generator` the version that made it.
     """
 
     contract: Contract
@@ -41,7 +41,7 @@ class ClientLock:
     module: str = ""
 
     def chosen_of(self, found: Contract) -> Contract:
-        """Return what a server offers now, of chosen tools alone if this has only some."""
+        """Return the current contract, with only the chosen tools if this lock has only some."""
         if not self.chosen:
             return found
         return found.only(name for name in self.contract.tools if name in found.tools)
@@ -60,7 +60,7 @@ class ClientLock:
             "tasks": self.tasks.value,
             "contract": self.contract.as_json(),
         }
-        # Members of schemas stay in the order of the server, in which people read arguments.
+        # Members of schemas stay in the order of the server: people read arguments in this order.
         return f"{json.dumps(members, indent=2, ensure_ascii=False, allow_nan=False)}\n".encode()
 
 
@@ -70,14 +70,14 @@ def lock_of(module: Path) -> Path:
 
 
 def is_client_lock(name: str) -> bool:
-    """Return whether a name is that of a lock, which no revision is called like."""
+    """Return whether a name is that of a lock; no revision has such a name."""
     return name.endswith(SUFFIX) and Path(name).is_file()
 
 
 def read_client_lock(path: Path) -> ClientLock | None:
-    """Return what a lock says; None if there is none.
+    """Return the content of a lock; None if there is no file.
 
-    Raise `ProblemError`: `bad-lock` for what is none, `newer-lock` for one of a later version.
+    Raise `ProblemError`: `bad-lock` for an invalid lock, `newer-lock` for a later version's.
     """
     finish(path.with_suffix(".py"))
     try:
@@ -87,7 +87,7 @@ def read_client_lock(path: Path) -> ClientLock | None:
     except OSError as error:
         raise _bad(path, error.strerror or str(error)) from error
     if not is_object(value) or value.get("kind") != KIND:
-        raise _bad(path, "this is no lock of a typed client")
+        raise _bad(path, "this is not a lock of a typed client")
     if value.get("format") != FORMAT:
         message = f"the lock has the format {value.get('format')!r:.20}, not {FORMAT}"
         hint = "update mcp-gen"
@@ -99,7 +99,7 @@ def read_client_lock(path: Path) -> ClientLock | None:
 
 
 def _lock(value: Mapping[str, Any], place: str) -> ClientLock:
-    # A lock may come with the project of somebody else: its names become code, too.
+    # A lock may come with a foreign project, and its names become code.
     methods = {str(tool): attribute_name(str(name)) for tool, name in value["methods"].items()}
     revision_module = str(value["revision_module"])
     if not revision_module.isidentifier() or not revision_module.isascii():

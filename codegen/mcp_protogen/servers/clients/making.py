@@ -1,4 +1,4 @@
-"""A module and its lock: made, written, and compared with what is there."""
+"""A module and its lock: made, written, and compared with the files on disk."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -16,8 +16,8 @@ from mcp_protogen.servers.clients.package import TASKS_PART, PackageTasks
 from mcp_protogen.servers.clients.types import typed_server
 
 
-def made(lock: ClientLock, module: Path) -> tuple[bytes, tuple[Problem, ...]]:
-    """Return the module for a contract, and what is to be said about it."""
+def build_module(lock: ClientLock, module: Path) -> tuple[bytes, tuple[Problem, ...]]:
+    """Return the module for a contract, and warnings about it."""
     left_out = lock.contract.only_as_tasks if lock.tasks is PackageTasks.NONE else []
     tasks = lock.tasks if lock.contract.calls_tasks else PackageTasks.NONE
     names = ModuleNames(class_of(module), lock.package, lock.revision_module, tasks)
@@ -27,25 +27,27 @@ def made(lock: ClientLock, module: Path) -> tuple[bytes, tuple[Problem, ...]]:
 
 
 def _task_problems(lock: ClientLock, left_out: Sequence[str]) -> Iterator[Problem]:
-    """Yield what cannot be called without tasks, or without those of the extension."""
+    """Yield the tools that cannot be called without tasks, or without those of the extension."""
     place, with_tasks = lock.contract.server, f"generate {lock.package} with --with {TASKS_PART}"
     for name in left_out:
         message = f"the tool {name!r:.80} can only be called as a task, and is left out"
         hint = f"{with_tasks} beside its other parts, and run this again"
         yield Problem("no-tasks", message, place, hint=hint, level=Level.WARNING)
     if lock.contract.task_extension and lock.tasks is not PackageTasks.EXTENSION:
-        message = "the server may make tasks of calls; a tool that it always runs as one will fail"
+        message = (
+            "the server may run calls as tasks; a tool that it always runs as a task will fail"
+        )
         hint = f"{with_tasks} --extension tasks beside its other parts, and run this again"
         yield Problem("no-tasks", message, place, hint=hint, level=Level.WARNING)
 
 
 def write(lock: ClientLock, module: Path, *, force: bool) -> tuple[bool, tuple[Problem, ...]]:
-    """Write module and lock, both or neither; return whether that changed anything.
+    """Write module and lock, both or neither; return whether a file changed.
 
-    Raise `ProblemError`: `edited-file` for a module that is not as it was written, unless `force`
-    says that it may go, and `cannot-write`.
+    Raise `ProblemError`: `edited-file` for an edited module, unless `force` allows overwriting it,
+    and `cannot-write`.
     """
-    content, problems = made(lock, module)
+    content, problems = build_module(lock, module)
     new = replace(lock, module=sha256(content), generator=__version__)
     files = {module: content, lock_of(module): new.content()}
     finish(module)
@@ -65,7 +67,7 @@ def _stale(files: Mapping[Path, bytes]) -> dict[Path, bytes]:
 
 
 def _refuse_edited(module: Path, content: bytes) -> None:
-    """Raise `ProblemError` (`edited-file`) for a module that mcp-gen has not written."""
+    """Raise `ProblemError` (`edited-file`) for a module that mcp-gen did not write."""
     found = _read(module)
     before = read_client_lock(lock_of(module))
     if found in (None, content) or (before is not None and before.module == sha256(found)):
@@ -76,7 +78,7 @@ def _refuse_edited(module: Path, content: bytes) -> None:
 
 
 def causes(lock: ClientLock | None, module: Path) -> Iterator[Cause]:
-    """Yield why a module is not what its lock and this version of mcp-gen make."""
+    """Yield the reasons why a module differs from its lock and this version of mcp-gen."""
     if lock is None:
         message = f"there is no lock beside it, {lock_of(module).name}"
         yield Cause(DriftKind.NOT_GENERATED, module.name, message)
@@ -86,7 +88,7 @@ def causes(lock: ClientLock | None, module: Path) -> Iterator[Cause]:
         yield Cause(DriftKind.MISSING, module.name, "the module is not there")
     elif sha256(found) != lock.module:
         yield Cause(DriftKind.EDITED, module.name, "the module is not as mcp-gen wrote it")
-    elif made(lock, module)[0] != found:
+    elif build_module(lock, module)[0] != found:
         message = f"mcp-gen {__version__} makes another module of it than {lock.generator} did"
         yield Cause(DriftKind.GENERATOR, module.name, message)
 

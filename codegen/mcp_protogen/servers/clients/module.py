@@ -7,11 +7,11 @@ from pathlib import PurePath
 from typing import Any, Final
 
 from mcp_protogen.base.names import pascal
-from mcp_protogen.base.printable import listed
+from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.base.problems import raise_errors
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.pipeline.emit import formatting, verify
-from mcp_protogen.pipeline.emit.models import Definition, defined
+from mcp_protogen.pipeline.emit.models import Definition, define_types
 from mcp_protogen.pipeline.emit.sandbox import sandbox
 from mcp_protogen.pipeline.emit.text import docstring, literal
 from mcp_protogen.pipeline.ir import Anything, ListOf, MapOf, Ref, Scalar, TypeExpr
@@ -19,7 +19,7 @@ from mcp_protogen.servers.call.kinds import Kind
 from mcp_protogen.servers.clients.contract import OFFERED, ServerOffer, TaskSupport
 from mcp_protogen.servers.clients.naming import class_text
 from mcp_protogen.servers.clients.package import PackageTasks
-from mcp_protogen.servers.clients.types import Argument, ClientMethod, TypedServer, cut
+from mcp_protogen.servers.clients.types import Argument, ClientMethod, TypedServer, shorten
 from mcp_protogen.targets.python.annotations import hint
 
 Json = Mapping[str, Any]
@@ -44,7 +44,7 @@ _TASKS: Final = {
     TaskSupport.REQUIRED: ["Is always called as a task."],
 }
 
-# What is sent, the whole result of it, and what a text says about it if the server does not.
+# The method to send, the type of its result, and a text for an offer without a description.
 _REQUESTS: Final[Mapping[Kind, tuple[str, str, str]]] = {
     Kind.TOOLS: ("call_tool", "CallToolResult", "Call the tool"),
     Kind.PROMPTS: ("get_prompt", "GetPromptResult", "Get the prompt"),
@@ -56,7 +56,7 @@ _BESIDE: Final[Mapping[Kind, str]] = {Kind.PROMPTS: "prompts", Kind.TEMPLATES: "
 
 @dataclass(frozen=True, slots=True)
 class ModuleNames:
-    """The names around a module: its class, the package that it imports, and the revision there.
+    """The names in a module: its class, the imported package, and the revision there.
 
     `tasks` is the form of tasks that its connections have.
     """
@@ -67,12 +67,12 @@ class ModuleNames:
     tasks: PackageTasks = PackageTasks.NONE
 
     def of_kind(self, kind: Kind) -> str:
-        """Return the class of the methods of one kind; with `Sync`, that of those that wait."""
+        """Return the class of the methods of one kind; with `Sync`, that of the blocking ones."""
         return self.client.removesuffix("Client") + _BESIDE.get(kind, "client").title()
 
     @property
     def classes(self) -> Iterator[str]:
-        """The names of all classes that there may be beside models."""
+        """The names of all possible classes other than models."""
         for name in map(self.of_kind, OFFERED):
             yield from (name, f"Sync{name}")
 
@@ -87,16 +87,16 @@ def module_text(server: TypedServer, names: ModuleNames, left_out: Sequence[str]
     """Return the module, in the layout of black; `left_out` are tools that it cannot call.
 
     Raise `ProblemError` (`bad-output`) for a fault of this program: no text of a server can change
-    what the module consists of.
+    the structure of the module.
     """
     contract = server.contract
     definitions: Mapping[str, Definition] = {}
     if server.types:
-        definitions = defined(server.types, templates_folder())
+        definitions = define_types(server.types, templates_folder())
     methods = [_view(method, names) for method in server.methods]
-    results = {one["result"] for one in methods} & {result for _, result, _ in _REQUESTS.values()}
-    used = frozenset[str]().union(*(one.used for one in definitions.values()))
-    used |= frozenset(word for one in methods for word in one["uses"])
+    results = {view["result"] for view in methods} & {result for _, result, _ in _REQUESTS.values()}
+    used = frozenset[str]().union(*(definition.used for definition in definitions.values()))
+    used |= frozenset(word for view in methods for word in view["uses"])
     environment = sandbox(templates_folder() / "typed_clients", None)
     filters: dict[str, Any] = environment.filters
     filters |= {"literal": literal, "docstring": docstring}
@@ -105,28 +105,28 @@ def module_text(server: TypedServer, names: ModuleNames, left_out: Sequence[str]
         title=f"{contract.server} {contract.version}".strip(),
         names=names,
         classes=[*_classes(methods, names)],
-        imports={place: _sorted(used & provided) for place, provided in _PLACES.items()},
-        left_out=listed([f"{name!r:.80}" for name in left_out], 20),
-        of_package=_sorted(
+        imports={place: _sort_imports(used & provided) for place, provided in _PLACES.items()},
+        left_out=summarize_list([f"{name!r:.80}" for name in left_out], 20),
+        of_package=_sort_imports(
             {"SyncToolClient", "ToolClient", "connect", *(used & _OF_PACKAGE)}
             | ({"TaskCalls"} if names.tasks is PackageTasks.CORE else set())
         ),
         results=sorted(results),
-        definitions=[one.text for one in definitions.values()],
+        definitions=[definition.text for definition in definitions.values()],
     )
-    text = formatting.HEAD + formatting.formatted(source, ours=False)
-    tree = formatting.parsed(text, "the module", _TEMPLATE)
+    text = formatting.HEAD + formatting.format_module(source, ours=False)
+    tree = formatting.parse_module(text, "the module", _TEMPLATE)
     raise_errors(verify.module(tree, "the module"))
     return text
 
 
-def _sorted(names: Iterable[str]) -> list[str]:
+def _sort_imports(names: Iterable[str]) -> list[str]:
     """Return names as import lines have them: constants, classes, functions."""
     return sorted(names, key=lambda name: (not name.isupper(), name[0].islower(), name))
 
 
 def _classes(methods: Sequence[Json], names: ModuleNames) -> Iterator[Json]:
-    """Yield the classes, those that the client leads to before it."""
+    """Yield the classes; the client comes last, because it refers to the others."""
     beside: dict[str, str] = {}
     for kind in (*_BESIDE, Kind.TOOLS):
         own = [method for method in methods if method["kind"] is kind]
@@ -139,20 +139,24 @@ def _classes(methods: Sequence[Json], names: ModuleNames) -> Iterator[Json]:
 
 
 def _view(method: ClientMethod, names: ModuleNames) -> Json:
-    given = [_Parameter(one) for one in method.arguments or ()]
+    given = [_Parameter(argument) for argument in method.arguments or ()]
     free = method.arguments is None
     how, whole, _ = _REQUESTS[method.offer.kind]
     result = whole if method.returns is None else hint(method.returns)
     returns = result if method.unwrapped is None else hint(method.unwrapped)
-    hints = [returns, *(one.annotation for one in given), *(one.default for one in given)]
+    hints = [
+        returns,
+        *(parameter.annotation for parameter in given),
+        *(parameter.default for parameter in given),
+    ]
     return {
         "kind": method.offer.kind,
         "offer": method.offer.uri or method.offer.name,
         "name": method.name,
-        "parameters": [one.text for one in given],
+        "parameters": [parameter.text for parameter in given],
         "free": free,
-        "given": [one.entry for one in given if not one.left_out],
-        "optional": [one.entry for one in given if one.left_out],
+        "given": [parameter.entry for parameter in given if not parameter.left_out],
+        "optional": [parameter.entry for parameter in given if parameter.left_out],
         "call": f'_result("{how}", ' if method.returns is None else "_call(",
         "result": _read_as(method.returns, result),
         "returns": returns,
@@ -164,7 +168,7 @@ def _view(method: ClientMethod, names: ModuleNames) -> Json:
 
 
 def _read_as(expr: TypeExpr | None, given: str) -> str:
-    """Return what a result is read as: its type, or the adapter of what is no class."""
+    """Return the reader of a result: its type, or an adapter if that is not a class."""
     is_class = (
         expr is None
         or isinstance(expr, Ref | ListOf | MapOf)
@@ -175,7 +179,7 @@ def _read_as(expr: TypeExpr | None, given: str) -> str:
 
 def _words(hints: Iterable[str]) -> Iterator[str]:
     for text in hints:
-        yield from (one.id for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Name))
+        yield from (node.id for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +190,12 @@ class _Parameter:
 
     @property
     def left_out(self) -> bool:
-        """Return whether None stands for an argument that is not sent."""
+        """Return whether None means that the argument is not sent."""
         return self.default == "None"
 
     @property
     def default(self) -> str:
-        """The default as an expression; nothing for an argument that has to be given."""
+        """The default as an expression; empty for a required argument."""
         one = self.argument
         if one.required:
             return ""
@@ -224,7 +228,7 @@ class _Parameter:
 
 def _text(offer: ServerOffer) -> str:
     usual = f"{_REQUESTS[offer.kind][2]} {offer.name}."
-    return cut(offer.description.strip()) or offer.title or usual
+    return shorten(offer.description.strip()) or offer.title or usual
 
 
 def _doc(method: ClientMethod, *, free: bool) -> str:
@@ -233,9 +237,9 @@ def _doc(method: ClientMethod, *, free: bool) -> str:
     if offer.title and offer.description:
         parts.insert(0, f"{offer.title}.")
     listed = [
-        f":param {one.name}: {' '.join(one.doc.split())}"
-        for one in method.arguments or ()
-        if one.doc
+        f":param {argument.name}: {' '.join(argument.doc.split())}"
+        for argument in method.arguments or ()
+        if argument.doc
     ]
     if free:
         listed = [":param arguments: All arguments, by their names."]

@@ -13,8 +13,7 @@ from mcp_protogen.base.problems import Level, Problem
 _LONGEST: Final = 80
 """The most characters of a name."""
 _FORBIDDEN: Final = re.compile(r"[^A-Za-z0-9_]+")
-# What clients have beside these methods, and builtins that annotations name: inside a class,
-# a method hides them.
+# Other methods of clients, and builtins that annotations name: inside a class, a method hides them.
 RESERVED_METHODS: Final = frozenset(
     {"CLIENT", "CONNECT", "client", "connect", "prompts", "resources", "with_options"}
     | {"bool", "dict", "float", "int", "list", "str", "type"}
@@ -28,7 +27,7 @@ _IMPORTED: Final = frozenset(
 
 
 class Names(dict[str, FieldName]):
-    """Python names by what the server says, with a warning for each that had to differ."""
+    """Python names by the server's names, with a warning for each that had to differ."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,10 +37,10 @@ class Names(dict[str, FieldName]):
 def python_names(
     given: Iterable[str], what: str, place: str, chosen: Mapping[str, str] | None = None
 ) -> Names:
-    """Return the names of parameters, attributes or methods, by what the server calls them.
+    """Return the names of parameters, attributes or methods, by the server's names.
 
-    `what` is `argument`, `member`, or what a method is for: `tool`. `chosen` has the names that
-    the user wants; `place` is that of warnings.
+    `what` is `argument`, `member`, or the subject of a method, such as `tool`. `chosen` has the
+    user's names; `place` is that of warnings.
     """
     reserved = _RESERVED.get(what, RESERVED_METHODS)
     chosen = chosen or {}
@@ -55,7 +54,7 @@ def python_names(
         plain = _attribute(name, what)
         free = FieldName(_free(plain, taken))
         if free != plain and plain not in reserved:
-            other = next((one for one in found if found[one] == plain), "")
+            other = next((earlier for earlier in found if found[earlier] == plain), "")
             message = f"{what}s {other!r:.80} and {name!r:.80} would both be called {plain}"
             hint = f"{name!r:.80} is called {free}"
             found.problems.append(
@@ -79,12 +78,12 @@ def _attribute(name: str, what: str) -> str:
 def _ascii(text: str) -> str:
     """Return a text with letters in place of letters with accents, and without others."""
     plain = unicodedata.normalize("NFKD", text)
-    return "".join(one for one in plain if not unicodedata.combining(one))
+    return "".join(char for char in plain if not unicodedata.combining(char))
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """Return a name that is not taken, with a mark or a number at its end if need be."""
-    return next(one for one in _variants(name) if one not in taken)
+    """Return a free name, with a mark or a number at its end if needed."""
+    return next(variant for variant in _variants(name) if variant not in taken)
 
 
 def _variants(name: str) -> Iterator[str]:
@@ -102,20 +101,20 @@ class TypeNames:
         self._taken = {*_IMPORTED, *reserved}
 
     def give(self, text: str, otherwise: str = "Model") -> str:
-        """Return a free name that is as near to the text as it may be."""
+        """Return a free name, as close to the text as possible."""
         name = class_text(text) or class_text(otherwise)
-        free = next(one for one in numbered(name) if one not in self._taken)
+        free = next(candidate for candidate in name_variants(name) if candidate not in self._taken)
         self._taken.add(free)
         return free
 
 
 def class_text(text: str) -> str:
-    """Return a text as a name of a class; nothing if no letter of it can be in one."""
+    """Return a text as the name of a class; empty if no letter is usable."""
     plain = pascal(_FORBIDDEN.sub("_", _ascii(text)))[:_LONGEST]
     return type_name(plain) if plain and not keyword.iskeyword(plain) else ""
 
 
-def numbered(name: str) -> Iterator[str]:
+def name_variants(name: str) -> Iterator[str]:
     """Yield a name, and then the name with a number at its end."""
     yield name
     yield from (f"{name}{number}" for number in count(2))

@@ -15,7 +15,7 @@ from mcp_protogen.pipeline.parts import ALL
 from mcp_protogen.pipeline.settings import Settings
 
 PART: Final = "tool-client"
-"""The part of a package on which typed clients rest."""
+"""The part of a package that typed clients need."""
 TASKS_PART: Final = "tasks"
 
 
@@ -33,20 +33,22 @@ _HINT: Final = (
 
 
 def import_name(folder: Path) -> str:
-    """Return the name by which a generated package is imported, from the folder it is in.
+    """Return the import name of a generated package in a folder.
 
     It begins below the project's folder, or below `src` there. Raise `ProblemError`
     (`no-client-package`).
     """
     whole = folder.resolve()
-    project = next((one for one in whole.parents if (one / PROJECT).is_file()), whole.parent)
+    project = next(
+        (parent for parent in whole.parents if (parent / PROJECT).is_file()), whole.parent
+    )
     parts = list(whole.relative_to(project).parts)
     if len(parts) > 1 and parts[0] == "src":
         parts = parts[1:]
-    return checked(".".join(parts))
+    return check_name(".".join(parts))
 
 
-def checked(name: str) -> str:
+def check_name(name: str) -> str:
     """Return the name of a package; raise `ProblemError` (`no-client-package`)."""
     try:
         return installed_module(name)
@@ -57,7 +59,7 @@ def checked(name: str) -> str:
 def revision_and_tasks(package: str, folder: Path | None) -> tuple[str, PackageTasks]:
     """Return the module of the newest revision in a package, and the tasks of its clients.
 
-    It is that of the folder, or else of the package that can be imported, or else the newest of
+    It is that of the folder; without it, of the importable package; without that, the newest of
     all, without tasks. Raise `ProblemError` (`no-client-package`) for a package without the part of
     typed clients.
     """
@@ -85,7 +87,7 @@ def ensure(folder: Path, *, tasks: bool) -> tuple[Problem, ...]:
 
 
 def _place(package: str) -> Path | None:
-    """Return the folder of a package that can be imported here, without an import of it."""
+    """Return the folder of an importable package, without importing it."""
     first, *inner = package.split(".")  # to find an inner one would import those around it
     try:
         found = find_spec(first)
@@ -102,4 +104,4 @@ def _no_package(message: str) -> ProblemError:
 
 def missing() -> ProblemError:
     """Return the problem of a module that has no package to import."""
-    return _no_package("a typed client imports a generated package, and none is named")
+    return _no_package("a typed client needs a generated package, and none is named")

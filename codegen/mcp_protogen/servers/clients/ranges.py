@@ -51,8 +51,10 @@ def measure(schema: Json, keyword: str, otherwise: float) -> float:
 
 
 def divides(step: Any, by: Any) -> bool:
-    """Return whether all multiples of `by` are multiples of `step`, as floating point has them."""
-    are_numbers = all(isinstance(one, int | float) and one is not True for one in (step, by))
+    """Return whether all multiples of `by` are multiples of `step`, in floating point."""
+    are_numbers = all(
+        isinstance(number, int | float) and number is not True for number in (step, by)
+    )
     if not are_numbers or not step:
         return canonical([step]) == canonical([by])
     return (Fraction(by) / Fraction(step)).denominator == 1

@@ -1,4 +1,4 @@
-"""The work of `mcp-gen client`: a module for each client that is meant, made or checked."""
+"""The work of `mcp-gen client`: make or check a module for each client."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ from mcp_protogen.pipeline.reports.change import Comparison
 from mcp_protogen.pipeline.settings import Settings
 from mcp_protogen.servers.clients import package as packages
 from mcp_protogen.servers.clients.contract import Contract
-from mcp_protogen.servers.clients.differences import compared
+from mcp_protogen.servers.clients.differences import compare_contracts
 from mcp_protogen.servers.clients.lock import ClientLock, lock_of, read_client_lock
 from mcp_protogen.servers.clients.making import causes, write
 from mcp_protogen.servers.clients.module import class_of
@@ -23,9 +23,9 @@ from mcp_protogen.servers.connect.server_target import ServerTarget
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientJob:
-    """One module: its server, None for the contract in its lock, and what is said about it.
+    """One module: its server, None for the contract in its lock, and its options.
 
-    `with_package` is the folder of the package that is imported, and generated if it is not there.
+    `with_package` is the folder of the package to import; it is generated if missing.
     """
 
     module: Path
@@ -38,13 +38,13 @@ class ClientJob:
 
     def __post_init__(self) -> None:
         if self.module.suffix != ".py" or not class_of(self.module).isidentifier():
-            message = f"{self.module} is no module of Python"
+            message = f"{self.module} is not a Python module"
             raise ProblemError(Problem("wrong-usage", message, hint="write --out FILE.py"))
 
     def contract(self, lock: ClientLock | None) -> Contract:
-        """Return the contract of the server, of the tools that the module has.
+        """Return the contract of the server, with the tools of the module.
 
-        Those of an earlier run stay chosen; one that the server does not have any more is left out.
+        The tools of an earlier run stay chosen, unless the server has dropped them.
         """
         if self.server is None:
             if lock is None:
@@ -67,20 +67,20 @@ def jobs_of(
     target: Callable[[ClientSettings], ServerTarget] | None,
     timeout: float,
 ) -> Iterator[ClientJob]:
-    """Yield what a project has set up; without `target`, no server is asked."""
-    for one in clients:
+    """Yield the jobs of a project's settings; without `target`, no server is asked."""
+    for client in clients:
         yield ClientJob(
-            module=one.out,
-            server=None if target is None else target(one),
-            package=one.package,
-            tools=one.tools,
+            module=client.out,
+            server=None if target is None else target(client),
+            package=client.package,
+            tools=client.tools,
             timeout=timeout,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """What became of a module: whether it was written anew, and what is to be said about it."""
+    """The result for a module: whether it changed, and warnings."""
 
     module: Path
     counts: str
@@ -89,7 +89,7 @@ class Made:
 
 
 def make(job: ClientJob, settings: Settings, *, force: bool) -> Made:
-    """Write a module and its lock, and a package for clients if that was asked for."""
+    """Write a module and its lock, and a package for clients if the job has one."""
     before = None if force and job.server is not None else read_client_lock(lock_of(job.module))
     contract = job.contract(before)
     package, folder = _package(job, before, settings)
@@ -110,7 +110,7 @@ def make(job: ClientJob, settings: Settings, *, force: bool) -> Made:
 
 
 def _methods(job: ClientJob, lock: ClientLock | None, contract: Contract) -> Mapping[str, str]:
-    """Return the methods that the user has named, by tool, now or in an earlier run."""
+    """Return the user's names of methods, by tool, from now or an earlier run."""
     contract.require(job.methods)
     named = {**(lock.methods if lock is not None else {}), **job.methods}
     methods = {tool: name for tool, name in named.items() if tool in contract.tools}
@@ -130,11 +130,11 @@ def _package(
     own = settings.out
     if job.with_package is not None:
         name = job.package or packages.import_name(job.with_package)
-        return packages.checked(name), job.with_package
+        return packages.check_name(name), job.with_package
     named = lock.package if job.package is None and lock is not None else job.package
     if named is not None:
         known = own is not None and _name_of(own) == named
-        return packages.checked(named), own if known else None
+        return packages.check_name(named), own if known else None
     if own is None:
         raise packages.missing()
     return packages.import_name(own), own
@@ -148,44 +148,44 @@ def _name_of(folder: Path) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """Why a module is not in step: with its lock, and with the contract of the server."""
+class CheckedModule:
+    """The differences of a module from its lock, and from the contract of the server."""
 
     module: Path
     causes: tuple[Cause, ...]
     comparison: Comparison | None = None
 
 
-def check(job: ClientJob) -> Checked:
-    """Compare a module with its lock, and with its server if that is to be asked.
+def check(job: ClientJob) -> CheckedModule:
+    """Compare a module with its lock, and with its server if the job has one.
 
-    Raise `ProblemError` for a server that cannot be asked.
+    Raise `ProblemError` if the server cannot be asked.
     """
     lock = read_client_lock(lock_of(job.module))
     found = tuple(causes(lock, job.module))
     if lock is None or job.server is None:
-        return Checked(job.module, found)
+        return CheckedModule(job.module, found)
     name = str(lock_of(job.module))
-    return Checked(job.module, found, _against(lock, name, job.server, job.timeout))
+    return CheckedModule(job.module, found, _against(lock, name, job.server, job.timeout))
 
 
 def against_server(name: str, server: ServerTarget, timeout: float) -> Comparison:
-    """Return how a server differs from the contract in a lock, or in that of a module."""
-    return _against(_locked(name), name, server, timeout)
+    """Return the differences of a server from the contract in a lock, or in a module's lock."""
+    return _against(_read_lock(name), name, server, timeout)
 
 
 def between_locks(before: str, after: str) -> Comparison:
-    """Return how the contracts in two locks differ."""
-    sides = _locked(before).contract, _locked(after).contract
-    return compared(*sides, (before, after))
+    """Return the differences between the contracts in two locks."""
+    sides = _read_lock(before).contract, _read_lock(after).contract
+    return compare_contracts(*sides, (before, after))
 
 
 def _against(lock: ClientLock, name: str, server: ServerTarget, timeout: float) -> Comparison:
     found = lock.chosen_of(listed_contract(server, timeout))
-    return compared(lock.contract, found, (name, server.shown))
+    return compare_contracts(lock.contract, found, (name, server.shown))
 
 
-def _locked(name: str) -> ClientLock:
+def _read_lock(name: str) -> ClientLock:
     path = Path(name)
     path = lock_of(path) if path.suffix == ".py" else path
     lock = read_client_lock(path)

@@ -1,4 +1,4 @@
-"""Where the values of one schema need not be values of another, keyword by keyword."""
+"""Places where values of one schema may not be values of another, keyword by keyword."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,13 +8,13 @@ from typing import Any, Final
 
 from mcp_protogen.servers.clients.keywords import ANNOTATIONS, TOGETHER, identities, values_of
 from mcp_protogen.servers.clients.ranges import EDGES, LENGTHS, divides, measure, tighter
-from mcp_protogen.servers.clients.wording import shown, spelled, spelled_keyword
+from mcp_protogen.servers.clients.wording import schema_text, short_text, spelled_keyword
 
 Json = dict[str, Any]
 
 _DYNAMIC: Final = ("$dynamicRef", "$recursiveRef")
-# The other keywords that refuse values: the type of those values, if it is one, and what each of
-# them may have without a meaning.
+# The other keywords that refuse values: the type of those values, if it is one, and the settings
+# without effect.
 _RULES: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = {
     **dict.fromkeys(("if", "then", "else", *_DYNAMIC), ("", ())),
     "not": ("", (False,)),
@@ -30,7 +30,7 @@ _RULES: Final[Mapping[str, tuple[str, tuple[Any, ...]]]] = {
 
 
 class FaultKind(StrEnum):
-    """What is different at a place."""
+    """The difference at a place."""
 
     TYPE = "type"
     """A type of values is not accepted."""
@@ -45,20 +45,20 @@ class FaultKind(StrEnum):
     UNDECLARED = "undeclared"
     """A member is not accepted at all."""
     REMOVED = "removed"
-    """A member is not declared any more, so that it may be anything, or be missing."""
+    """A member is no longer declared, so that it may be anything, or missing."""
     EXTRA = "extra"
-    """A member is accepted, but nothing is known of it; no fault."""
+    """An unknown member is accepted; this is not a fault."""
     FORMAT = "format"
-    """Another format is meant, which nothing has to check; no fault."""
+    """The format differs, which readers need not check; this is not a fault."""
     RULE = "rule"
-    """Another keyword differs, and nobody can say what that refuses."""
+    """Another keyword differs, with unknown effects."""
     UNKNOWN = "unknown"
-    """Nobody can say what is meant, or it is too much to look at."""
+    """The meaning is unclear, or the comparison too large."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaFault:
-    """A place at which values of the one schema need not be values of the other.
+    """A place at which values of one schema may not be values of the other.
 
     `path` leads there by members: `hours[].at`. `narrow` and `wide` are the two sides as short
     text.
@@ -79,7 +79,7 @@ class Pair:
     path: str
 
     def fault(self, kind: FaultKind, narrow: object = "", wide: object = "") -> SchemaFault:
-        return SchemaFault(kind, self.path, shown(narrow), shown(wide))
+        return SchemaFault(kind, self.path, short_text(narrow), short_text(wide))
 
     def differing(self, kind: FaultKind, keyword: str) -> SchemaFault:
         sides = spelled_keyword(self.narrow, keyword), spelled_keyword(self.wide, keyword)
@@ -87,17 +87,17 @@ class Pair:
 
 
 def weight(found: Sequence[SchemaFault], path: str) -> tuple[int, int]:
-    """Return how far an alternative is away: another type at its own place is the farthest."""
+    """Return the distance of an alternative: another type at its own place is the farthest."""
     refused = refusals(found)
     other_kind = any(
-        one.kind in (FaultKind.TYPE, FaultKind.VALUE) and one.path == path for one in refused
+        fault.kind in (FaultKind.TYPE, FaultKind.VALUE) and fault.path == path for fault in refused
     )
     return int(other_kind), len(refused)
 
 
 def refusals(found: Sequence[SchemaFault]) -> list[SchemaFault]:
-    """Return the faults for which a value is refused."""
-    return [one for one in found if one.kind not in (FaultKind.EXTRA, FaultKind.FORMAT)]
+    """Return the faults that refuse a value."""
+    return [fault for fault in found if fault.kind not in (FaultKind.EXTRA, FaultKind.FORMAT)]
 
 
 def beside_constants(pair: Pair, kind: str) -> Iterator[SchemaFault]:
@@ -107,11 +107,11 @@ def beside_constants(pair: Pair, kind: str) -> Iterator[SchemaFault]:
         return
     all_of = {"boolean": {b"true", b"false"}, "null": {b"null"}}.get(kind)
     if all_of is None or not all_of <= identities(values):
-        yield pair.fault(FaultKind.VALUE, spelled(pair.narrow), spelled(pair.wide))
+        yield pair.fault(FaultKind.VALUE, schema_text(pair.narrow), schema_text(pair.wide))
 
 
 def bounds(pair: Pair, kind: str) -> Iterator[SchemaFault]:
-    """Yield the bounds of the wide schema for a type that the narrow one does not keep."""
+    """Yield the bounds of the wide schema for a type that the narrow one may break."""
     if kind in ("integer", "number"):
         yield from _ranges(pair, whole=kind == "integer")
         return
@@ -125,7 +125,7 @@ def bounds(pair: Pair, kind: str) -> Iterator[SchemaFault]:
 
 def _ranges(pair: Pair, *, whole: bool) -> Iterator[SchemaFault]:
     for edge in EDGES:
-        ours, theirs = (tighter(one, edge, whole=whole) for one in (pair.narrow, pair.wide))
+        ours, theirs = (tighter(side, edge, whole=whole) for side in (pair.narrow, pair.wide))
         if ours < theirs:
             yield pair.fault(
                 FaultKind.BOUND,
@@ -137,15 +137,19 @@ def _ranges(pair: Pair, *, whole: bool) -> Iterator[SchemaFault]:
 
 
 def rules(pair: Pair, kind: str, alike: Callable[[Json, Json], bool]) -> Iterator[SchemaFault]:
-    """Yield the other keywords of the wide schema that the narrow one does not have as well."""
+    """Yield the other keywords of the wide schema that the narrow one lacks."""
     for keyword in sorted(pair.wide.keys() & _RULES.keys()):
         type_, idle = _RULES[keyword]
         if type_ not in ("", kind) or pair.wide[keyword] in idle:
             continue
-        group = next((one for one in TOGETHER if keyword in one), frozenset({keyword}))
+        group = next(
+            (keywords for keywords in TOGETHER if keyword in keywords), frozenset({keyword})
+        )
         if keyword.startswith("unevaluated"):
             group = frozenset({*pair.wide, *pair.narrow}) - ANNOTATIONS
-        sides = [{key: one[key] for key in group if key in one} for one in (pair.narrow, pair.wide)]
+        sides = [
+            {key: side[key] for key in group if key in side} for side in (pair.narrow, pair.wide)
+        ]
         if not alike(*sides):
             yield pair.differing(
                 FaultKind.UNKNOWN if keyword in _DYNAMIC else FaultKind.RULE, keyword

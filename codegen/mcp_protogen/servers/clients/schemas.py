@@ -1,7 +1,7 @@
-"""Schemas of tools in the form that models are made from.
+"""Schemas of tools in the form for making models.
 
-Each schema becomes definitions of its own: the schema itself, and what it defines. References lead
-only to these; one that leads elsewhere is never followed, and stands for any value.
+Each schema becomes separate definitions: the schema itself, and those inside it. References lead
+only to these; any other reference is never followed, and stands for any value.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,26 +12,26 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from mcp_protogen.base import jsonpointer
-from mcp_protogen.base.graph import reached
+from mcp_protogen.base.graph import find_reachable
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.problems import Level, Problem, ProblemError
-from mcp_protogen.base.subschemas import changed, subschemas, with_pointers
+from mcp_protogen.base.subschemas import map_schemas, subschemas, with_pointers
 from mcp_protogen.pipeline.inputs.facts import Facts
 from mcp_protogen.pipeline.normalise import dialect, normalise, references
 from mcp_protogen.servers.call.input_schemas import Part, as_array, read_schema
-from mcp_protogen.servers.clients.keywords import UNIONS, enumerated, required_of
-from mcp_protogen.servers.clients.naming import class_text, numbered
+from mcp_protogen.servers.clients.keywords import UNIONS, enum_values, required_of
+from mcp_protogen.servers.clients.naming import class_text, name_variants
 
 Json = dict[str, Any]
 
 _DEFINITIONS: Final = ("$defs", "definitions")
 _NO_FACTS: Final = Facts("", {}, "")
 _MOST_VALUES: Final = 5_000
-"""JSON values in one schema: far more than those of usual servers have."""
+"""The most JSON values in one schema: far more than usual servers have."""
 _MOST_ARMS: Final = 500
-"""Alternatives of one value; Python reads no union that is much longer."""
+"""The most alternatives of one value; Python cannot read a union that is much longer."""
 _ANY_OBJECT: Final[Json] = {"type": "object", "additionalProperties": {}}
-# A schema of a server may be none at all, in any place.
+# A server's schema may be invalid in any place.
 _FAULTS: Final = (*(ProblemError, RecursionError, KeyError, TypeError, AttributeError, ValueError),)
 
 
@@ -50,22 +50,22 @@ class SchemaDefinitions:
 
     def reachable(self, name: str) -> Json:
         """Return the definition of a name with those that it refers to."""
-        needed = reached(self._graph, [name])
+        needed = find_reachable(self._graph, [name])
         return {found: self.schemas[found] for found in sorted(needed & self.schemas.keys())}
 
     def with_root(self, schema: Json) -> "SchemaDefinitions":
         """Return another schema with the definitions that it refers to."""
-        # Definitions that cannot be types themselves would fail each time: only used ones stay.
-        needed = reached({**self._graph, **_graph({self.root: schema})}, [self.root])
+        # Only used definitions stay, because unused ones that cannot be types would fail.
+        needed = find_reachable({**self._graph, **_graph({self.root: schema})}, [self.root])
         used = {name: self.schemas[name] for name in sorted(needed & self.schemas.keys())}
         return replace(self, schemas={**used, self.root: schema})
 
 
-def collected(schema: Json, root: str, place: str) -> SchemaDefinitions:
+def collect_definitions(schema: Json, root: str, place: str) -> SchemaDefinitions:
     """Return a schema as definitions, with a warning for each reference that leads elsewhere.
 
-    Those that it defines have safe names, and the schema itself the name `root`. A schema that is
-    too large stands for any value, with a warning: its models would take minutes.
+    Its definitions have safe names, and the schema itself the name `root`. A schema that is too
+    large stands for any value, with a warning: its models would take minutes.
     """
     if _is_too_large(schema):
         message = f"the schema has more than {_MOST_VALUES:,} values or {_MOST_ARMS:,} alternatives"
@@ -78,20 +78,26 @@ def collected(schema: Json, root: str, place: str) -> SchemaDefinitions:
         for name, value in inner.items() if is_object(inner) else ():
             pointer = jsonpointer.join(keyword, name)
             taken = {root, *called.values()}
-            safe = next(one for one in numbered(class_text(name) or "Model") if one not in taken)
+            safe = next(
+                candidate
+                for candidate in name_variants(class_text(name) or "Model")
+                if candidate not in taken
+            )
             called[pointer], raw[safe] = safe, value
     above = {key: value for key, value in schema.items() if key not in _DEFINITIONS}
     rebasing = _Rebasing(called, root, place)
-    rebased = changed({"$defs": {root: above, **raw}}, rebasing.rebased)
-    hoisted, _ = references.hoisted(rebased)
-    resolved = partial(rebasing.resolved, definitions=hoisted["$defs"])
-    return SchemaDefinitions(root, changed(hoisted, resolved)["$defs"], tuple(rebasing.problems))
+    rebased = map_schemas({"$defs": {root: above, **raw}}, rebasing.rebase)
+    hoisted, _ = references.hoist(rebased)
+    resolved = partial(rebasing.drop_dangling, definitions=hoisted["$defs"])
+    return SchemaDefinitions(
+        root, map_schemas(hoisted, resolved)["$defs"], tuple(rebasing.problems)
+    )
 
 
 def with_all_members(found: SchemaDefinitions) -> SchemaDefinitions:
     """Return definitions whose root declares the members of all its alternatives and conditions.
 
-    A call has its arguments one by one, and each of them may be one of several alternatives.
+    A call has its arguments one by one, and each may come from one of several alternatives.
     """
     above: Json = {"$defs": found.schemas, "$ref": references.PREFIX + found.root}
     part = read_schema(above)
@@ -112,7 +118,7 @@ def _merge(member: Part) -> Json:
     ]
     if len(found) < 2:
         return found[0] if found else {}
-    values = None if certain else enumerated(found, alone=False)
+    values = None if certain else enum_values(found, alone=False)
     texts = [schema["description"] for schema in found if "description" in schema]
     done = {"allOf": found} if certain else {"enum": values} if values else {"anyOf": found}
     return {**done, "description": texts[0]} if texts else done
@@ -130,7 +136,7 @@ def _loosening(message: str, place: str) -> Problem:
 
 
 class _Rebasing:
-    """The references of one schema, which lead to definitions afterwards."""
+    """A rewriting of the references of one schema, so that they lead to definitions."""
 
     def __init__(self, called: Mapping[str, str], root: str, place: str) -> None:
         self._called = called
@@ -138,20 +144,20 @@ class _Rebasing:
         self._place = place
         self.problems: list[Problem] = []
 
-    def rebased(self, schema: Json) -> Json:
-        """Return a schema whose reference is rebased."""
+    def rebase(self, schema: Json) -> Json:
+        """Return a schema with a rewritten reference."""
         done = {
-            key: one
-            for key, one in schema.items()
+            key: value
+            for key, value in schema.items()
             # Models keep members that they do not know, also those of a later version.
-            if key != "$ref" and (key, one) != ("additionalProperties", False)
+            if key != "$ref" and (key, value) != ("additionalProperties", False)
         }
         if "properties" in done and not is_object(done["properties"]):
             done["properties"] = {}
         ref = schema.get("$ref")
-        return {**done, "$ref": self._rebased(ref)} if isinstance(ref, str) else done
+        return {**done, "$ref": self._rebase_reference(ref)} if isinstance(ref, str) else done
 
-    def _rebased(self, ref: str) -> str:
+    def _rebase_reference(self, ref: str) -> str:
         if ref in ("", "#", "#/"):
             return references.PREFIX + self._root
         if not ref.startswith("#/"):
@@ -162,8 +168,8 @@ class _Rebasing:
                 return references.PREFIX + name + pointer.removeprefix(known)
         return f"{references.PREFIX}{self._root}{pointer}"
 
-    def resolved(self, schema: Json, definitions: Json) -> Json:
-        """Return a schema without a reference that leads to none of the definitions."""
+    def drop_dangling(self, schema: Json, definitions: Json) -> Json:
+        """Return a schema without its reference, if that leads to no definition."""
         ref: str = schema.get("$ref", "")
         if not ref or (ref.startswith(references.PREFIX) and references.target(ref) in definitions):
             return schema
@@ -174,13 +180,13 @@ class _Rebasing:
         problem = Problem("dangling-ref", message, self._place, hint=hint, level=Level.WARNING)
         if problem not in self.problems:
             self.problems.append(problem)
-        return {key: one for key, one in schema.items() if key != "$ref"}
+        return {key: value for key, value in schema.items() if key != "$ref"}
 
 
 def normal(found: SchemaDefinitions, place: str) -> SchemaDefinitions:
-    """Return definitions in normal form, with what the models do not check as warnings.
+    """Return definitions in normal form, with warnings about parts that the models do not check.
 
-    A member that cannot be a type stands for any value, and so does a schema that is none.
+    A member that cannot be a type stands for any value, and so does an invalid schema.
     """
     try:
         return _normal(found, place)
@@ -210,11 +216,11 @@ def _normal(found: SchemaDefinitions, place: str) -> SchemaDefinitions:
 
 
 def _with_members(above: Json, found: SchemaDefinitions, place: str) -> Json:
-    """Return the schema with those of its members that can be types, and others of any value."""
+    """Return the schema with its members; those that cannot be types accept any value."""
     members: Json = {}
     needed = set(required_of(above))
     for name, value in above["properties"].items():
-        # An object that has to have a member of no value has no value itself.
+        # An object that requires an impossible member is impossible itself.
         alone: Json = {"type": "object", "properties": {name: value}}
         try:
             _normal(found.with_root({**alone, "required": [*needed & {name}]}), place)
@@ -225,17 +231,17 @@ def _with_members(above: Json, found: SchemaDefinitions, place: str) -> Json:
 
 
 def reachable(schemas: Json, names: Iterable[str]) -> Json:
-    """Return the definitions of these names, and all that they refer to."""
-    needed = reached(_graph(schemas), names)
-    return {name: one for name, one in schemas.items() if name in needed}
+    """Return the definitions of these names, with all references."""
+    needed = find_reachable(_graph(schemas), names)
+    return {name: schema for name, schema in schemas.items() if name in needed}
 
 
 def _graph(schemas: Json) -> Mapping[str, list[str]]:
     return {
         name: [
-            references.target(one["$ref"])
-            for one in subschemas(schema)
-            if isinstance(one.get("$ref"), str)
+            references.target(subschema["$ref"])
+            for subschema in subschemas(schema)
+            if isinstance(subschema.get("$ref"), str)
         ]
         for name, schema in schemas.items()
     }

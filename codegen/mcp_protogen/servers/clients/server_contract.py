@@ -1,4 +1,4 @@
-"""The contract of a server that runs: connect, list what it offers, and leave."""
+"""The contract of a running server: connect, list its offers, and leave."""
 
 import asyncio
 from collections.abc import Iterator
@@ -33,17 +33,17 @@ def listed_contract(target: ServerTarget, timeout: float) -> Contract:
     clients = [module.Client() for module in (*filter(has_core_tasks, older), newest)]
     connecting = package.connect(opener, *clients, revisions=package.REVISIONS, options=options)
     try:
-        found = asyncio.run(_listed(connecting))
+        found = asyncio.run(_fetch_contract(connecting))
     except ERRORS as error:
         raise problem_error(error, target.shown) from error
-    # What is lost between revisions is not in the contract.
+    # Losses between revisions do not affect the contract.
     mended = [loss for loss in losses if not loss.wire]
     return replace(found, warnings=mended_problems(mended, target.shown))
 
 
-async def _listed(connecting: AbstractAsyncContextManager[Any]) -> Contract:
+async def _fetch_contract(connecting: AbstractAsyncContextManager[Any]) -> Contract:
     async with connecting as client:
-        # One more than there may be shows that there are too many.
+        # One more than the limit shows that there are too many.
         found = await listing(client, OFFERED, MOST_OFFERS + 1)
         lists = {**found.lists, Kind.TOOLS: [*_tools(found)]}
         extension = has_task_extension(client)

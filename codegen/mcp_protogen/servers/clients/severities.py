@@ -36,8 +36,8 @@ def _row(cells: list[str]) -> ToolSeverity:
     return ToolSeverity(code, Category(about), message, severity, why)
 
 
-def rated(code: str, item: str, tool: str, before: str = "", after: str = "") -> ReportedChange:
-    """Return a change with its severity for each reader; `tool` is the one that it is about."""
+def rate(code: str, item: str, tool: str, before: str = "", after: str = "") -> ReportedChange:
+    """Return a change of `tool` with its severity for each reader."""
     row = severities()[code]
     return ReportedChange(
         code=code,

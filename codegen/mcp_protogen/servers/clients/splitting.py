@@ -1,7 +1,7 @@
-"""A schema as several that together accept the same values, or more.
+"""The splitting of a schema into several that together accept the same values, or more.
 
-A value of `1 to 9` is one of `1 to 5` or of `6 to 9`, and of neither alone: so before a union is
-said not to accept a schema, the schema is split where the alternatives of the union begin and end.
+Neither `1 to 5` nor `6 to 9` accepts `1 to 9`, but their union does. So before a union counts as
+refusing a schema, the schema is split where the alternatives begin and end.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,9 +26,9 @@ _NUMBERS: Final = ("minimum", "maximum")
 
 
 def pieces(schema: Json, arms: Sequence[Json]) -> list[Json]:
-    """Return a schema split once, by what the alternatives of a union tell apart.
+    """Return a schema split once, along the differences of the alternatives of a union.
 
-    It comes back whole if there is nothing to split: it has a single value, or they do not differ.
+    It stays whole if it has a single value, or if they do not differ.
     """
     values = values_of(schema)
     kinds = types_of(schema)
@@ -82,7 +82,9 @@ def _by_member(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
     members, required = properties_of(schema), required_of(schema)
     for name, member in members.items():
         theirs = [properties_of(arm).get(name) for arm in arms]
-        if not is_object(member) or not any(is_object(one) and values_of(one) for one in theirs):
+        if not is_object(member) or not any(
+            is_object(candidate) and values_of(candidate) for candidate in theirs
+        ):
             continue
         parts = [{"const": value} for value in values_of(member) or ()]
         parts = parts or pieces(member, ()) if types_of(member) == ["boolean"] else parts
@@ -96,8 +98,8 @@ def _by_member(schema: Json, arms: Sequence[Json]) -> Iterator[Json]:
         return
 
 
-def written_out(value: Any) -> Json:
-    """Return a schema of one value in other words than `const`."""
+def constant_schema(value: Any) -> Json:
+    """Return a schema of one value without `const`."""
     kind = kinds_of(value)[0]
     schema: Json = {"type": kind}
     for keyword in LENGTHS.get(kind, ()):
@@ -108,9 +110,9 @@ def written_out(value: Any) -> Json:
         case "integer" | "number":
             schema |= {"minimum": value, "maximum": value, "multipleOf": value}
         case "array":
-            schema |= {"prefixItems": [{"const": one} for one in value], "items": False}
+            schema |= {"prefixItems": [{"const": item} for item in value], "items": False}
         case "object":
-            members = {name: {"const": one} for name, one in value.items()}
+            members = {name: {"const": member} for name, member in value.items()}
             schema |= {"properties": members, "required": [*value], "additionalProperties": False}
         case _:
             pass

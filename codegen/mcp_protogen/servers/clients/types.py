@@ -1,4 +1,4 @@
-"""From the contract of a server to types and signatures: the meaning of a generated module."""
+"""The types and methods of a typed client, from the contract of its server."""
 
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ from mcp_protogen.base import jsonpointer
 from mcp_protogen.base.canonical import digest
 from mcp_protogen.base.jsonvalue import is_object
 from mcp_protogen.base.names import ClassName, FieldName, pascal
-from mcp_protogen.base.printable import listed
+from mcp_protogen.base.printable import summarize_list
 from mcp_protogen.base.problems import Level, Problem
 from mcp_protogen.base.subschemas import subschemas
 from mcp_protogen.pipeline.derive import recursion
@@ -36,7 +36,7 @@ from mcp_protogen.servers.clients.contract import Contract, ServerOffer
 from mcp_protogen.servers.clients.naming import TypeNames, class_text, python_names
 from mcp_protogen.servers.clients.schemas import (
     SchemaDefinitions,
-    collected,
+    collect_definitions,
     normal,
     reachable,
     with_all_members,
@@ -47,14 +47,14 @@ Json = dict[str, Any]
 _BASE: Final = ClassName("WireModel")
 _BOUNDS: Final = tuple(CONSTRAINTS)
 _WRAPPED: Final = "result"
-"""The only member of an object that servers make of a result that is none."""
+"""The only member of an object that servers put around a result that is not an object."""
 _LONGEST_TEXT: Final = 4_000
 _LONGEST_DEFAULT: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a tool; `default` is that of the schema, if `has_default`."""
+    """An argument of a tool; `default` counts only if `has_default`."""
 
     wire: str
     name: FieldName
@@ -70,8 +70,8 @@ class Argument:
 class ClientMethod:
     """The method for a tool, a prompt or a resource template.
 
-    `arguments` is None for a tool that takes an object with free members. `returns` is None for one
-    without an output schema; `unwrapped` is the type of its member `result` if that is returned.
+    `arguments` is None for a tool that takes an object with free members. `returns` is None without
+    an output schema. `unwrapped` is the type of the member `result` if only that is returned.
     """
 
     offer: ServerOffer
@@ -83,7 +83,7 @@ class ClientMethod:
 
 @dataclass(frozen=True, slots=True)
 class TypedServer:
-    """All methods, and the types that they name."""
+    """The methods of a typed client, and the types that they name."""
 
     contract: Contract
     methods: tuple[ClientMethod, ...]
@@ -96,45 +96,45 @@ def typed_server(
 ) -> TypedServer:
     """Return methods and types for a contract.
 
-    `chosen` has methods by tool, as the user wants them; `reserved` names cannot be those of types.
-    Warnings say which names had to differ, and what the models do not check.
+    `chosen` maps tools to the method names that the user chose; types cannot have `reserved` names.
+    Warnings list changed names, and parts of schemas that the models do not check.
     """
     sides = [side for offers in contract.offers.values() for side in _sides(offers.values())]
-    module = _Module(TypeNames(reserved), _shared(sides))
-    defined = frozenset(name for side in sides for name in side.found.schemas)
+    module = _Module(TypeNames(reserved), _common_names(sides))
+    defined = frozenset(name for side in sides for name in side.definitions.schemas)
     roots = _result_names([side for side in sides if side.is_output], defined)
-    found: list[ClientMethod] = []
+    methods: list[ClientMethod] = []
     problems: list[Problem] = []
     for kind, offers in contract.offers.items():
         own = chosen if kind is Kind.TOOLS else None
         names = python_names(offers, kind.singular, contract.server, own)
         problems += names.problems
         for offer in offers.values():
-            given, *results = (side for side in sides if side.offer is offer)
-            arguments = module.add(given, class_text(offer.name) or pascal(kind.singular))
+            arguments_side, *results = (side for side in sides if side.offer is offer)
+            arguments = module.add(arguments_side, class_text(offer.name) or pascal(kind.singular))
             result = module.add(results[0], roots[offer.name]) if results else None
-            found.append(_method(offer, names[offer.name], arguments, result))
-    types = module.types(_used(found))
-    problems += [*module.problems, *module.loosened(contract.server)]
-    for method in found:
-        wires = (one.wire for one in method.arguments or ())
+            methods.append(_method(offer, names[offer.name], arguments, result))
+    types = module.types(_type_names(methods))
+    problems += [*module.problems, *module.loosening_warnings(contract.server)]
+    for method in methods:
+        wires = (argument.wire for argument in method.arguments or ())
         problems += python_names(wires, "argument", method.offer.name).problems
-    return TypedServer(contract, tuple(found), types, tuple(dict.fromkeys(problems)))
+    return TypedServer(contract, tuple(methods), types, tuple(dict.fromkeys(problems)))
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """One schema of a tool, as definitions under names of its own."""
+    """One schema of a tool: its raw form, and its definitions under their original names."""
 
     offer: ServerOffer
     is_output: bool
     raw: Json
     place: str
-    found: SchemaDefinitions
+    definitions: SchemaDefinitions
 
     def content(self, name: str) -> str:
-        """Return a digest of a definition with everything that it leads to."""
-        return digest(self.found.reachable(name))
+        """Return a digest of a definition with all its references."""
+        return digest(self.definitions.reachable(name))
 
 
 _ROOT: Final = "ToolSchema"
@@ -146,22 +146,23 @@ def _sides(offers: Iterable[ServerOffer]) -> Iterator[_Side]:
         for is_output, raw in ((False, offer.input), (True, offer.output)):
             if raw is not None:
                 place = f"{offer.name} ({'output' if is_output else 'input'})"
-                found = collected(raw, _ROOT, place)
-                found = found if is_output else with_all_members(found)
-                yield _Side(offer, is_output, raw, place, found)
+                definitions = collect_definitions(raw, _ROOT, place)
+                if not is_output:
+                    definitions = with_all_members(definitions)
+                yield _Side(offer, is_output, raw, place, definitions)
 
 
-def _shared(sides: Iterable[_Side]) -> Collection[str]:
-    """Return the names of definitions that mean the same wherever a tool has them."""
+def _common_names(sides: Iterable[_Side]) -> Collection[str]:
+    """Return the names of definitions that are the same in all tools."""
     contents: defaultdict[str, set[str]] = defaultdict(set)
     for side in sides:
-        for name in side.found.schemas:
+        for name in side.definitions.schemas:
             contents[name].add(side.content(name))
-    return frozenset(name for name, found in contents.items() if len(found) == 1)
+    return frozenset(name for name, digests in contents.items() if len(digests) == 1)
 
 
 def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[str, str]:
-    """Return a name for the result of each tool: its title if that is a name, and its alone."""
+    """Return a name for the result of each tool: its title if that is a unique class name."""
     titled: defaultdict[str, list[str]] = defaultdict(list)
     names: dict[str, str] = {}
     for side in sides:
@@ -169,17 +170,17 @@ def _result_names(sides: Iterable[_Side], defined: Container[str]) -> Mapping[st
         title = side.raw.get("title")
         if isinstance(title, str) and title.isidentifier() and class_text(title) == title:
             titled[title].append(side.offer.name)
-    singly = {
+    unique = {
         tools[0]: title
         for title, tools in titled.items()
         if len(tools) == 1 and title not in defined
     }
-    return {**names, **singly}
+    return {**names, **unique}
 
 
 @dataclass(slots=True)
 class _Added:
-    """A schema of a tool in the module: the name of its definition, and both forms of it.
+    """A schema of a tool in the module: the name of its definition, its normal and its raw form.
 
     `nulls` are the names of types that accept null.
     """
@@ -191,55 +192,55 @@ class _Added:
 
 
 class _Module:
-    """The definitions of a module, which come schema by schema."""
+    """The definitions of a module, added schema by schema."""
 
     def __init__(self, names: TypeNames, shared: Collection[str]) -> None:
         self._names = names
         self._shared = shared
-        self._given: dict[str, str] = {}
+        self._shared_names: dict[str, str] = {}
         self._docs: dict[str, _Docs] = {}
         self._loosened: dict[str, list[str]] = {}
         self.schemas: Json = {}
         self.problems: list[Problem] = []
 
     def add(self, side: _Side, wanted: str) -> _Added:
-        """Add the definitions of a schema, under free names, and return what became of it."""
-        found = side.found
+        """Add the definitions of a schema under free names, and return the result."""
+        definitions = side.definitions
         owner = class_text(side.offer.name) or "Tool"
-        called = {found.root: self._names.give(wanted)}
-        for name in sorted(found.schemas.keys() - {found.root}):
+        new_names = {definitions.root: self._names.give(wanted)}
+        for name in sorted(definitions.schemas.keys() - {definitions.root}):
             if name not in self._shared:
-                called[name] = self._names.give(f"{owner}{name}")
-            elif name not in self._given:
-                self._given[name] = self._names.give(name)
-            called.setdefault(name, self._given.get(name, ""))
-        schemas = references.renamed(found.schemas, called)
-        root = called[found.root]
-        done = normal(SchemaDefinitions(root, schemas, found.problems), side.place)
-        # Nothing checks arguments here, so that it does not matter what models would not check.
-        for problem in done.problems if side.is_output else found.problems:
+                new_names[name] = self._names.give(f"{owner}{name}")
+            elif name not in self._shared_names:
+                self._shared_names[name] = self._names.give(name)
+            new_names.setdefault(name, self._shared_names.get(name, ""))
+        schemas = references.rename_definitions(definitions.schemas, new_names)
+        root = new_names[definitions.root]
+        done = normal(SchemaDefinitions(root, schemas, definitions.problems), side.place)
+        # Arguments are not checked here, so the limits of models do not matter.
+        for problem in done.problems if side.is_output else definitions.problems:
             if problem.code == _LOOSENED:
                 self._loosened.setdefault(problem.message, []).append(side.offer.name)
             else:
                 self.problems.append(problem)
         docs = _Docs(schemas)
-        inline = done.schemas.keys() - {*called.values()}
-        inner = {name: self._names.give(name) for name in sorted(inline)}
-        final = references.renamed(done.schemas, inner)
+        inline = done.schemas.keys() - {*new_names.values()}
+        inline_names = {name: self._names.give(name) for name in sorted(inline)}
+        final = references.rename_definitions(done.schemas, inline_names)
         for name, schema in final.items():
             self.schemas.setdefault(name, schema)
             self._docs.setdefault(name, docs)
         return _Added(root, final[root], schemas[root], nullable_names(final))
 
-    def loosened(self, place: str) -> Iterator[Problem]:
-        """Yield what the models do not check, each with the tools that it is about."""
+    def loosening_warnings(self, place: str) -> Iterator[Problem]:
+        """Yield a warning for each part that the models do not check, with its tools."""
         hint = "the models accept more than the schema does"
         for message, tools in self._loosened.items():
-            said = f"{message}: {listed([*dict.fromkeys(tools)], 5)}"
-            yield Problem(_LOOSENED, said, place, hint=hint, level=Level.WARNING)
+            text = f"{message}: {summarize_list([*dict.fromkeys(tools)], 5)}"
+            yield Problem(_LOOSENED, text, place, hint=hint, level=Level.WARNING)
 
     def types(self, used: Iterable[str]) -> tuple[TypeIR, ...]:
-        """Return the types that are used, and what they lead to, by name."""
+        """Return the used types and all types that they refer to, sorted by name."""
         needed = sorted(reachable(self.schemas, used))
         nulls = nullable_names(self.schemas)
         return tuple(self._type(name, nulls) for name in needed)
@@ -287,10 +288,10 @@ class _Module:
 
 
 class _Docs:
-    """What a schema says about its objects and members.
+    """The descriptions of objects and members in a schema.
 
-    Types in normal form have no texts. They are found again by the members that a type has; where
-    two types have the same members and other texts, nothing is said.
+    Types in normal form have no texts, so these are found by the names of their members. Two types
+    with the same members and different texts get none.
     """
 
     def __init__(self, schemas: Json) -> None:
@@ -300,16 +301,16 @@ class _Docs:
             if not is_object(schema.get("properties")):
                 continue
             members = frozenset(schema["properties"])
-            self._types[members].add(_described(schema))
+            self._types[members].add(_description(schema))
             for name, value in schema["properties"].items():
-                self._members[members, name].add(_described(value))
+                self._members[members, name].add(_description(value))
 
     def type(self, schema: Json) -> str:
         """Return the text about a type in normal form."""
         return _only(self._types[frozenset(schema["properties"])])
 
     def member(self, schema: Json, name: str) -> str:
-        """Return the text about a member of one."""
+        """Return the text about a member of such a type."""
         return _only(self._members[frozenset(schema["properties"]), name])
 
 
@@ -317,27 +318,27 @@ def _only(texts: Collection[str]) -> str:
     return next(iter(texts)) if len(texts) == 1 else ""
 
 
-def _described(schema: Any) -> str:
+def _description(schema: Any) -> str:
     text = schema.get("description") if is_object(schema) else None
-    return cut(text) if isinstance(text, str) else ""
+    return shorten(text) if isinstance(text, str) else ""
 
 
-def cut(text: str) -> str:
-    """Return a text without what is beyond the longest one."""
+def shorten(text: str) -> str:
+    """Return a text, shortened if it is too long for a docstring."""
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]} …"
 
 
 def _method(
-    offer: ServerOffer, name: FieldName, given: _Added, result: _Added | None
+    offer: ServerOffer, name: FieldName, arguments: _Added, result: _Added | None
 ) -> ClientMethod:
     unwrapped = None
     if result is not None and _is_wrapper(result.schema):
         unwrapped = expression(result.schema["properties"][_WRAPPED])
-    returns = None if result is None else _returned(result)
-    return ClientMethod(offer, name, _arguments(given, offer), returns, unwrapped)
+    returns = None if result is None else _return_type(result)
+    return ClientMethod(offer, name, _arguments(arguments, offer), returns, unwrapped)
 
 
-def _returned(result: _Added) -> TypeExpr:
+def _return_type(result: _Added) -> TypeExpr:
     if "properties" in result.schema:
         return Ref(ClassName(result.root))
     return expression(result.schema)
@@ -348,16 +349,16 @@ def _is_wrapper(schema: Json) -> bool:
     return members == [_WRAPPED] and _WRAPPED in schema.get("required", ())
 
 
-def _arguments(given: _Added, offer: ServerOffer) -> tuple[Argument, ...] | None:
-    schema, raw = given.schema, given.raw
+def _arguments(added: _Added, offer: ServerOffer) -> tuple[Argument, ...] | None:
+    schema, raw = added.schema, added.raw
     if "properties" not in schema:
         free = expression(schema)
-        none_at_all = isinstance(free, MapOf) and raw.get("additionalProperties") in (None, False)
-        return () if none_at_all and not raw.keys() & {"anyOf", "allOf", "oneOf"} else None
+        has_none = isinstance(free, MapOf) and raw.get("additionalProperties") in (None, False)
+        return () if has_none and not raw.keys() & {"anyOf", "allOf", "oneOf"} else None
     names = python_names(schema["properties"], "argument", offer.name)
     required = frozenset(schema.get("required", ()))
     members: Any = raw.get("properties", {})
-    found: list[Argument] = []
+    arguments: list[Argument] = []
     for wire, value in schema["properties"].items():
         about = members.get(wire) if is_object(members) else None
         expr = expression(value)
@@ -367,17 +368,17 @@ def _arguments(given: _Added, offer: ServerOffer) -> tuple[Argument, ...] | None
             name=names[wire],
             type=expr,
             required=wire in required,
-            nullable=nullable(expr, given.nulls),
+            nullable=nullable(expr, added.nulls),
             has_default=bool(default),
             default=default[0] if default else None,
-            doc=_described(about),
+            doc=_description(about),
         )
-        found.append(argument)
-    return tuple(sorted(found, key=lambda one: not one.required))
+        arguments.append(argument)
+    return tuple(sorted(arguments, key=lambda argument: not argument.required))
 
 
 def _default(raw: Any, expr: TypeExpr) -> tuple[Any, ...]:
-    """Return the default of an argument if it is a short one of its type, and nothing else."""
+    """Return the default of an argument in a tuple; empty unless it is short and of its type."""
     if not is_object(raw) or "default" not in raw:
         return ()
     value = raw["default"]
@@ -385,7 +386,7 @@ def _default(raw: Any, expr: TypeExpr) -> tuple[Any, ...]:
 
 
 def fits(expr: TypeExpr, value: object) -> bool:
-    """Return whether a scalar is one of a type; for other values and names, return false."""
+    """Return whether a value is a scalar of a type; false for arrays, objects and references."""
     match expr:
         case Scalar("null"):
             return value is None
@@ -398,7 +399,7 @@ def fits(expr: TypeExpr, value: object) -> bool:
         case Scalar("number"):
             return isinstance(value, int | float) and not isinstance(value, bool)
         case LiteralOf(values):
-            return any(type(one) is type(value) and one == value for one in values)
+            return any(type(allowed) is type(value) and allowed == value for allowed in values)
         case OneOf(arms):
             return any(fits(arm, value) for arm in arms)
         case Anything():
@@ -407,7 +408,7 @@ def fits(expr: TypeExpr, value: object) -> bool:
             return False
 
 
-def _used(methods: Iterable[ClientMethod]) -> Iterator[str]:
+def _type_names(methods: Iterable[ClientMethod]) -> Iterator[str]:
     for method in methods:
         for argument in method.arguments or ():
             yield from recursion.names_in(argument.type)

@@ -9,27 +9,27 @@ from mcp_protogen.servers.clients.keywords import UNIONS, values_of
 Json = dict[str, Any]
 
 
-def shown(value: object) -> str:
+def short_text(value: object) -> str:
     """Return a value as short text; a text stays as it is."""
     text = value if isinstance(value, str) else on_one_line(value)
     return text if len(text) <= 80 else f"{text[:79]}…"
 
 
-def spelled(schema: Any) -> str:
+def schema_text(schema: Any) -> str:
     """Return a schema in a few words."""
     if not is_object(schema):
         return "anything" if schema is not False else "nothing"
     if (values := values_of(schema)) is not None:
-        return shown(" | ".join(on_one_line(one) for one in values))
+        return short_text(" | ".join(on_one_line(value) for value in values))
     if isinstance(schema.get("$ref"), str):
-        return shown(str(schema["$ref"]).rpartition("/")[2])
+        return short_text(str(schema["$ref"]).rpartition("/")[2])
     for keyword in UNIONS:
         if is_array(schema.get(keyword)):
-            return shown(" | ".join(spelled(arm) for arm in schema[keyword]))
+            return short_text(" | ".join(schema_text(arm) for arm in schema[keyword]))
     kinds = schema.get("type")
     if kinds == "array":
-        return f"array of {spelled(schema.get('items', True))}"
-    return shown(" | ".join(map(str, kinds)) if is_array(kinds) else str(kinds or "anything"))
+        return f"array of {schema_text(schema.get('items', True))}"
+    return short_text(" | ".join(map(str, kinds)) if is_array(kinds) else str(kinds or "anything"))
 
 
 def spelled_keyword(schema: Json, keyword: str) -> str:

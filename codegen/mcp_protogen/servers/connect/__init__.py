@@ -1,1 +1,1 @@
-"""Connections of the commands to servers that people name, and a record of what passes."""
+"""Connections of the commands to servers that users name, and recordings of their messages."""

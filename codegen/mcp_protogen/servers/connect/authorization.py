@@ -1,7 +1,7 @@
-"""How requests to servers over HTTP are authorized: what `--auth` says, made into what does it.
+"""The authorization of requests to servers over HTTP, from the option `--auth`.
 
-Secrets come from variables of the environment, which other users of a machine cannot see, and never
-from the command line, which they can.
+Secrets come from environment variables, never from the command line, which other users of the
+machine can see.
 """
 
 import os
@@ -32,7 +32,7 @@ from mcp_protogen.runtime.http.client.authorization import Authorizer, Exchange,
 
 AUTO: Final = "auto"
 VARIABLE: Final = "MCP_GEN_CONFIG"
-"""The environment variable with the folder for tokens; with nothing, so that none are kept."""
+"""The environment variable with the folder for tokens; if it is empty, none are stored."""
 
 _NAME: Final = "mcp-gen"
 _SECRETS: Final = ("MCP_CLIENT_ID", "MCP_CLIENT_SECRET")
@@ -44,7 +44,7 @@ _NO_LOGIN: Final = (
 
 
 class AuthForm(NamedTuple):
-    """What `--auth` may say, and which names of variables may follow it."""
+    """A value of `--auth`, and the names of variables that may follow it."""
 
     variables: Sequence[str]
     least: int
@@ -52,18 +52,18 @@ class AuthForm(NamedTuple):
 
 
 FORMS: Final[Mapping[str, AuthForm]] = {
-    AUTO: AuthForm((), 0, "nothing is sent until a server asks for it; then as oauth"),
+    AUTO: AuthForm((), 0, "nothing is sent until a server asks; then as oauth"),
     "oauth": AuthForm(("ID", "SECRET"), 0, "the user logs in with a browser"),
     "client-credentials": AuthForm(("ID", "SECRET"), 0, "the program shows its id and secret"),
-    "bearer": AuthForm(("TOKEN",), 1, "a token that is there already"),
+    "bearer": AuthForm(("TOKEN",), 1, "an existing token"),
     "none": AuthForm((), 0, "requests are not authorized"),
 }
 
 
 class LoggingIn:
-    """Has the user log in with a browser of this machine; a `UserAgent`.
+    """A login with a browser of this machine; a `UserAgent`.
 
-    `show` gets a line with the page, too: the browser may be another one than the user wants.
+    `show` also gets a line with the page: the user may prefer another browser.
     """
 
     def __init__(self, show: Callable[[str], object]) -> None:
@@ -71,9 +71,9 @@ class LoggingIn:
         self._receiver = LoopbackReceiver(open=self._open)
 
     def redirection(self, registered: Sequence[str]) -> AbstractAsyncContextManager[Redirection]:
-        """Open a port of this machine; raise `AuthorizationError` if nobody could log in."""
+        """Open a port of this machine; raise `AuthorizationError` if no user can log in."""
         if browser() is None and not is_terminal():
-            # Before anything is registered for nothing.
+            # This check comes before the client registers in vain.
             raise AuthorizationError(_NO_LOGIN)
         return self._receiver.redirection(registered)
 
@@ -85,15 +85,15 @@ class LoggingIn:
 
 
 def is_terminal() -> bool:
-    """Return whether a user can read what is shown."""
+    """Return whether a user can read the output."""
     return bool(sys.stderr and sys.stderr.isatty())
 
 
 def browser() -> webbrowser.BaseBrowser | None:
-    """Return the user's browser; None where there is none, or only one of terminals.
+    """Return the user's browser; None without one, or with only a text browser.
 
-    A program of a host has no terminal that such a browser could use. What `BROWSER` in the
-    environment names is what the user wants.
+    A program of a host has no terminal for a text browser. The environment variable `BROWSER` takes
+    precedence.
     """
     with suppress(webbrowser.Error):
         found = webbrowser.get()
@@ -104,7 +104,7 @@ def browser() -> webbrowser.BaseBrowser | None:
 
 @dataclass(frozen=True, slots=True)
 class FixedFields:
-    """Authorizes requests by header fields that do not change; an `Authorizer`."""
+    """An authorization by fixed header fields; an `Authorizer`."""
 
     fields: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
 
@@ -112,7 +112,7 @@ class FixedFields:
         return self.fields
 
     async def prepare(self) -> None:
-        """There is nothing to prepare: the fields are there."""
+        """Do nothing: the fields exist already."""
 
     def refuses(self, exchange: Exchange) -> bool:
         return False
@@ -123,12 +123,12 @@ class FixedFields:
 
 @dataclass(frozen=True, slots=True)
 class Bearer:
-    """Authorizes requests with a token that is there already (RFC 6750, section 2.1)."""
+    """An authorization with an existing token (RFC 6750, section 2.1)."""
 
     token: str = field(repr=False)
 
     def authorizer(self, url: str) -> Authorizer:
-        """Return what sends the token; raise `ValueError` where others could read it."""
+        """Return the authorizer; raise `ValueError` if others could read the token."""
         parts = split_url(url)
         host = "" if parts is None else parts.hostname or ""
         if parts is None or (parts.scheme.lower() != "https" and not is_loopback(host)):
@@ -138,7 +138,7 @@ class Bearer:
 
 @dataclass(frozen=True, slots=True)
 class WhereAllowed:
-    """Authorizes requests where tokens may be sent, and no others."""
+    """An authorization of only those requests that may carry tokens."""
 
     authorization: HttpAuthorization
 
@@ -146,24 +146,24 @@ class WhereAllowed:
         try:
             return self.authorization.authorizer(url)
         except ValueError:
-            # Nobody has asked for tokens: without them, the server says what it thinks of that.
+            # The user has not asked for tokens: without them, the server decides.
             return FixedFields()
 
 
 def authorization(
     said: str, show: Callable[[str], object], variables: Mapping[str, str] = os.environ
 ) -> HttpAuthorization | None:
-    """Return what authorizes requests as `--auth` says; None for what does not.
+    """Return the authorizer for a value of `--auth`; None for no authorization.
 
-    `show` gets lines for the user. Raise `ProblemError` (`wrong-usage`) for what is none of the
-    forms, or names a variable that is not set.
+    `show` gets lines for the user. Raise `ProblemError` (`wrong-usage`) for an invalid value, or
+    for a variable that is not set.
     """
     kind, _, rest = said.partition(":")
     form = FORMS.get(kind)
     names = [name for name in rest.split(",") if name]
     if form is None or not form.least <= len(names) <= len(form.variables):
         hint = did_you_mean(kind, FORMS) if form is None else _usage(kind, form)
-        # What was meant for a variable may be a secret, and is not repeated.
+        # The wrong value may be a secret, and is not repeated.
         raise ProblemError(Problem("wrong-usage", f"--auth cannot be {kind!r:.40}", hint=hint))
     match kind:
         case "none":
@@ -214,10 +214,10 @@ def _storage(variables: Mapping[str, str]) -> TokenStorage:
 
 
 def user_config(variables: Mapping[str, str] = os.environ) -> Path | None:
-    """Return the folder of the user for what has to be kept; None where there is no such folder."""
+    """Return the user's folder for lasting data; None if there is no such folder."""
     if (own := variables.get(VARIABLE)) is not None:
         return Path(own) if own else None
-    with suppress(RuntimeError):  # nobody's home is known
+    with suppress(RuntimeError):  # the home folder is unknown
         if given := variables.get("XDG_CONFIG_HOME"):
             # A relative path is invalid: https://specifications.freedesktop.org/basedir-spec
             return Path(given) / _NAME if os.path.isabs(given) else None

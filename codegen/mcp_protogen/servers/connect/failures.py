@@ -23,7 +23,7 @@ from mcp_protogen.runtime.core.errors import (
 )
 from mcp_protogen.runtime.core.losses import Loss
 from mcp_protogen.runtime.features.auth.errors import AuthorizationError
-from mcp_protogen.runtime.features.tasks.at_peer import TaskCancelled
+from mcp_protogen.runtime.features.tasks.remote_tasks import TaskCancelled
 
 NO_CONNECTION: Final = "no-connection"
 REQUEST_TIMEOUT: Final = "request-timeout"
@@ -48,21 +48,21 @@ _MEANINGS: Final[Mapping[type[Exception], Problem]] = {
     Disconnected: Problem("no-connection", ""),
     OSError: Problem("no-connection", ""),
 }
-"""What errors mean; the message is theirs."""
-_FAILED: Final = "the server, or what is in front of it, has failed"
+"""Codes and hints for errors; the message comes from the error."""
+_FAILED: Final = "the server or a proxy has failed"
 _STATUSES: Final[Mapping[int, str]] = {
     300: "give the new URL that the server names",
-    400: "the server, or what is in front of it, refuses such requests; mcp-gen inspect shows more",
+    400: "the server or a proxy refuses such requests; mcp-gen inspect shows more",
     401: "choose an --auth, such as oauth or bearer:VARIABLE",
     403: "the server refuses this user or this client; check --auth and --header",
     408: "try again",
-    413: "send less: the server, or what is in front of it, refuses so large a request",
-    429: "the server has got too many requests",
+    413: "send less: the server or a proxy refuses so large a request",
+    429: "the server received too many requests",
     500: _FAILED,
 }
 _NO_SERVER: Final = "check the URL of the server; it often ends in /mcp"
 _NOT_THERE: Final = (404, 405, 406, 410, 411, 415, 501)
-"""Statuses of an address at which there is probably another program."""
+"""Statuses from an address that probably belongs to another program."""
 _STRAY: Final = (
     "check the command line; a server writes messages to standard output, and all else to"
     " standard error"
@@ -71,28 +71,28 @@ _UNFIT_ANSWERS: Final = (
     "a server repeats the id of a request exactly as it came; mcp-gen inspect shows what it sends"
 )
 _CONTENT: Final = re.compile(r"/result/contents/\d+")
-"""The place of a content of a resource: without it, a file would lack a part of the resource."""
+"""The place of a resource's content: without it, a file would lack a part of the resource."""
 _CAPABILITIES: Final = "run it in a terminal, or give --answer, --root or --sampling"
 
 ERRORS: Final[tuple[type[Exception], ...]] = tuple(_MEANINGS)
-"""What a connection or a request may raise where mcp-gen is not at fault."""
+"""The errors of connections and requests that are not faults of mcp-gen."""
 
 
 @dataclass(frozen=True, slots=True)
 class ConnectionFailure:
-    """A problem with a server, and the lines that its program wrote before."""
+    """A problem with a server, and the last lines that its program wrote."""
 
     problem: Problem
     written: Sequence[str] = ()
 
     @property
     def exit_code(self) -> int:
-        """1 where the server has answered with an error, 2 where it has not answered."""
+        """1 if the server answered with an error, 2 if it did not answer."""
         return 1 if self.problem.code == _ERROR_RESPONSE else 2
 
 
 def failure_of(error: Exception, server: str) -> ConnectionFailure:
-    """Return what one of `ERRORS` means for a server, as it may be shown."""
+    """Return one of `ERRORS` as the failure of a server; `server` is safe to show."""
     problem = next(found for cls, found in _MEANINGS.items() if isinstance(error, cls))
     text, *written = str(error).strip().splitlines() or [type(error).__name__]
     if isinstance(error, McpError):
@@ -129,9 +129,9 @@ def problem_error(error: Exception, server: str) -> ProblemError:
 
 
 def mended_problems(losses: Iterable[Loss], server: str) -> tuple[Problem, ...]:
-    """Return problems for what a lenient client has mended: warnings, or errors if it is too much.
+    """Return problems for the repairs of a lenient client: warnings, or errors for serious ones.
 
-    What was left out or replaced comes first: of many problems, only the first ones are shown.
+    Omissions and replacements come first, because only the first problems are shown.
     """
     base = _MEANINGS[ProtocolError]._replace(place=server)
     return tuple(

@@ -1,7 +1,7 @@
-"""The generated package with which the commands speak: all revisions, parts and extensions.
+"""The generated package that the commands use: all revisions, parts and extensions.
 
-The generator makes it, and has to run where it is absent or broken. So it is imported only in here,
-by the commands that meet servers.
+The generator makes it, and must run without it. So only this module imports it, for commands that
+connect to servers.
 """
 
 from logging import ERROR, getLogger
@@ -9,7 +9,7 @@ from types import ModuleType
 
 from mcp_protogen.base.problems import Problem, ProblemError
 
-_HINT = "install mcp-gen anew; in a checkout of it: make golden"
+_HINT = "reinstall mcp-gen; in a checkout of it: make golden"
 
 
 def protocol() -> ModuleType:
@@ -21,12 +21,12 @@ def protocol() -> ModuleType:
 
         package: ModuleType = mcp_revisions
         if getattr(package, "Revision", None) is not Revision:
-            # Somebody has given a package of theirs the same name.
+            # Another package has the same name.
             raise ImportError(f"{mcp_revisions.__file__} has another runtime")
     except Exception as error:
         why = f"{type(error).__name__}: {error}"
-        message = f"mcp_revisions, which mcp-gen speaks with, cannot be imported: {why}"
+        message = f"mcp_revisions, a part of mcp-gen, cannot be imported: {why}"
         raise ProblemError(Problem("broken-installation", message, hint=_HINT)) from error
-    # Commands show what is lost in a form of their own.
+    # Commands show losses in their own form.
     getLogger("mcp_protogen.runtime.core.losses").setLevel(ERROR)
     return package

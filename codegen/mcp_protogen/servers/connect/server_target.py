@@ -18,35 +18,35 @@ _SCRIPT: Final = re.compile(r"\.([cm]?js|py|ts)$")
 _URL: Final = re.compile(r"https?://", re.IGNORECASE)
 _ADDRESS: Final = re.compile(r"(https?://)(?:[^/?#]*@)?([^?#]*).*", re.IGNORECASE | re.DOTALL)
 _LAUNCHERS: Final = ("npx", "bunx", "pnpx", "uvx", "pipx")
-"""Programs that run the package that is named after their options."""
+"""Programs that run the package named after their options."""
 
 
-def _nothing() -> Mapping[str, str]:
+def _empty_mapping() -> Mapping[str, str]:
     return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerTarget:
-    """A server, as a user names it, and how to reach it.
+    """A server as the user names it, and the options to reach it.
 
     `name` is a URL or a command line, or with `config` a name in a file such as the `mcp.json` of a
     host. `headers` and `auth` are for URLs; `env` and `cwd` for programs, which inherit all other
-    variables if `inherit` says so, and else only those that are safe. `stderr` is where the
-    standard error of a program goes, by default to ours.
+    variables if `inherit` says so, otherwise only safe ones. `stderr` is where the standard error
+    of a program goes, by default to ours.
     """
 
     name: str
     config: Path | None = None
-    headers: Mapping[str, str] = field(default_factory=_nothing, repr=False)
+    headers: Mapping[str, str] = field(default_factory=_empty_mapping, repr=False)
     auth: Any = field(default=None, repr=False)
-    env: Mapping[str, str] = field(default_factory=_nothing, repr=False)
+    env: Mapping[str, str] = field(default_factory=_empty_mapping, repr=False)
     cwd: Path | None = None
     inherit: bool = False
     stderr: StandardError = None
 
     @property
     def shown(self) -> str:
-        """The server as it may be shown: URLs and command lines often have secrets in them."""
+        """The server without secrets, which URLs and command lines often contain."""
         if self.config is not None:
             return f"{self.config}: {self.name}"
         if self.is_url:
@@ -59,21 +59,21 @@ class ServerTarget:
 
     @property
     def is_url(self) -> bool:
-        """Return whether the server is reached over HTTP by this name."""
+        """Return whether the name is a URL for HTTP."""
         return self.config is None and _URL.match(self.name) is not None
 
     def opener(self) -> Opener:
-        """Return what opens connections to the server.
+        """Return an opener of connections to the server.
 
-        Raise `ProblemError`: `no-server` for what names none, `missing-package` where HTTP needs
-        one that is not installed.
+        Raise `ProblemError`: `no-server` for a name without a server, `missing-package` if HTTP
+        needs a package that is not installed.
         """
-        with self.checked():
+        with self.convert_errors():
             return self._opener()
 
     @contextmanager
-    def checked(self) -> Generator[None, None, None]:
-        """Raise `ProblemError`, as `opener` does, for what is raised inside."""
+    def convert_errors(self) -> Generator[None, None, None]:
+        """Convert errors raised inside to `ProblemError`, as `opener` does."""
         try:
             yield
         except ImportError as error:

@@ -1,7 +1,7 @@
-"""Messages that pass on a connection, shown to whoever wants to see them, and their recording.
+"""Taps for the messages of a connection, and recordings of them.
 
-A recording is a file of JSON Lines. Its first line says what it is, and each other one has a
-message with its sender and the seconds since the beginning.
+A recording is a file of JSON Lines. The first line is a head, and each other one has a message with
+its sender and the seconds since the beginning.
 """
 
 import json
@@ -33,7 +33,7 @@ _ROLES: Final = ("client", "server")
 
 
 class PassedMessage(NamedTuple):
-    """A message as it passed: when, in seconds since the beginning, from whom, and its bytes.
+    """A message: its time in seconds since the beginning, its sender, and its bytes.
 
     A bridge has two sides, `client` and `server`, and may have several connections on each.
     """
@@ -45,8 +45,8 @@ class PassedMessage(NamedTuple):
     connection: str | None = None
 
 
-def tapped(opener: Opener, tap: Tap) -> Opener:
-    """Return an opener of the same connections, of which `tap` is shown each message."""
+def tap_opener(opener: Opener, tap: Tap) -> Opener:
+    """Return an opener of the same connections that shows each message to `tap`."""
 
     async def open() -> Transport:
         return TappedEnd(await opener(), tap)
@@ -55,7 +55,7 @@ def tapped(opener: Opener, tap: Tap) -> Opener:
 
 
 class TappedEnd:
-    """One end of a connection, that of `end`, which shows what passes."""
+    """The end of a connection `end`, which shows each message."""
 
     def __init__(self, transport: Transport, tap: Tap, end: Role = "client") -> None:
         self._transport = transport
@@ -115,18 +115,18 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     Raise `ProblemError` (`bad-recording`) with the line at fault.
     """
     try:
-        # Only line feeds end lines: in texts, there may be what else Unicode takes for an end.
+        # Only line feeds end lines: texts may contain other line ends of Unicode.
         lines = path.read_text("utf-8").rstrip("\n").split("\n")
     except OSError as error:
         raise bad_recording(path, 0, error.strerror or str(error)) from error
     except UnicodeDecodeError as error:
         raise bad_recording(path, 0, "it is not text in UTF-8") from error
     for number, text in enumerate(lines, 1):
-        yield number, decoded(path, number, text)
+        yield number, decode_entry(path, number, text)
 
 
 def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> PassedMessage:
-    """Return the message in an entry; raise `ProblemError` (`bad-recording`) for what is none."""
+    """Return the message in an entry; raise `ProblemError` (`bad-recording`) if it is invalid."""
     at, sender = entry.get("at"), entry.get("sender")
     if not isinstance(at, int | float) or sender not in _ROLES:
         raise bad_recording(path, number, 'it needs "at", a number, and "sender": client or server')
@@ -144,14 +144,14 @@ def message_of(path: Path, number: int, entry: Mapping[str, Any]) -> PassedMessa
     return PassedMessage(at, sender, data, *place)
 
 
-def decoded(path: Path, number: int, text: str) -> dict[str, Any]:
-    """Return the entry on a line; raise `ProblemError` (`bad-recording`) for what is none."""
+def decode_entry(path: Path, number: int, text: str) -> dict[str, Any]:
+    """Return the entry on a line; raise `ProblemError` (`bad-recording`) if it is invalid."""
     try:
         entry = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise bad_recording(path, number, f"it is not JSON: {error}") from error
     if not is_object(entry):
-        raise bad_recording(path, number, "it is no object")
+        raise bad_recording(path, number, "it is not an object")
     return entry
 
 

@@ -1,4 +1,4 @@
-"""Meetings of a server as several clients would have them, and what of the specification it breaks.
+"""Inspection of a server: sessions as various clients would hold them, and the broken rules.
 
-A plan says what is sent. What passes is recorded. Rules judge the record, and nothing else.
+A plan has the messages to send. All messages are recorded. Rules judge only the record.
 """

@@ -1,4 +1,4 @@
-"""Sessions as they are held: each step of a plan is taken, and recorded."""
+"""A session in progress: each step of a plan is taken and recorded."""
 
 import asyncio
 from collections.abc import Mapping
@@ -25,11 +25,11 @@ _ENDED: Final = (CLOSED, FLOOD, UNREACHABLE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectOptions:
-    """What is done with a server.
+    """The options of an inspection.
 
-    `calls` are the tools to call, with their arguments; `reading` calls those, too, that say that
-    they only read. `timeout` is the time for each answer, in seconds; a whole session may take
-    thirty times that.
+    `calls` are the tools to call, with their arguments; `reading` also calls tools that declare to
+    only read. `timeout` is the time for each answer, in seconds; a whole session may take thirty
+    times that.
     """
 
     timeout: float = 15.0
@@ -40,7 +40,7 @@ class InspectOptions:
 async def hold(session: Session, probing: StreamProbing, options: InspectOptions) -> None:
     """Take all steps of the plan in a session; end the connection."""
     client = SessionClient(session, options.calls, options.reading)
-    holding = _Holding(probing, client, options.timeout)
+    holding = _Conversation(probing, client, options.timeout)
     try:
         async with asyncio.timeout(30 * options.timeout):
             await holding.all()
@@ -53,7 +53,7 @@ async def hold(session: Session, probing: StreamProbing, options: InspectOptions
 
 
 @dataclass(slots=True)
-class _Holding:
+class _Conversation:
     probing: StreamProbing
     client: SessionClient
     timeout: float
@@ -61,17 +61,17 @@ class _Holding:
     steps: int = 0
 
     async def all(self) -> None:
-        """Take all steps; stop where there is no use in going on."""
+        """Take all steps; stop when going on is useless."""
         for probe in PLAN:
-            if probe.applies(self.client.session) and not await self._probed(probe):
+            if probe.applies(self.client.session) and not await self._take_steps(probe):
                 return
             if probe == OPENING[0] and not self.client.session.is_spoken:
                 if UNAUTHORIZED.applies(self.client.session):
-                    await self._probed(UNAUTHORIZED)
+                    await self._take_steps(UNAUTHORIZED)
                 return
 
-    async def _probed(self, probe: Probe) -> bool:
-        """Take a step, or all of those of a name; return whether to go on."""
+    async def _take_steps(self, probe: Probe) -> bool:
+        """Take a step, repeated if the probe repeats; return whether to go on."""
         while (step := probe.make(self.client)) is not None:
             exchange = await self.probing.exchange(probe, step, self.timeout)
             self.client.session.exchanges.append(exchange)

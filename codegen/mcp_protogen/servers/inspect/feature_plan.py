@@ -1,4 +1,4 @@
-"""The part of the plan that is about subscriptions, tasks and extensions."""
+"""The part of the plan about subscriptions, tasks and extensions."""
 
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -20,7 +20,7 @@ CHANGES: Final[Mapping[str, tuple[str, str]]] = {
     "resourcesListChanged": ("resources", "listChanged"),
     "resourceSubscriptions": ("resources", "subscribe"),
 }
-"""What a client can listen to, as members of a filter, with the capability that offers it."""
+"""The members of a filter for subscriptions, with the capability for each."""
 
 SKILLS: Final = "io.modelcontextprotocol/skills"
 
@@ -44,7 +44,7 @@ def _listen_to_nothing(client: SessionClient) -> PlanStep | None:
 
 
 def _end(client: SessionClient) -> PlanStep | None:
-    opened = [one.request["id"] for name in LISTENING for one in client.session.all(name)]
+    opened = [exchange.request["id"] for name in LISTENING for exchange in client.session.all(name)]
     return client.tell(*map(cancellation, opened)) if opened else None
 
 

@@ -1,4 +1,4 @@
-"""The part of the plan that is about HTTP: header fields, statuses, sessions."""
+"""The part of the plan about HTTP: header fields, statuses, sessions."""
 
 from functools import partial
 from typing import Any, Final
@@ -21,17 +21,17 @@ ORIGIN: Final = "https://mcp-gen-inspect.invalid"
 """An origin that no server expects."""
 
 WEIGHTED: Final = "text/event-stream;q=0.5, Application/JSON;q=0.9"
-"""Both types that a client has to accept, as RFC 9110 allows to write them."""
+"""Both types that a client must accept, in another spelling that RFC 9110 allows."""
 
 METADATA: Final = ("of the endpoint", "of the host")
-"""Where metadata of a protected resource may be: at the path of the endpoint, or without one.
+"""The possible places of metadata of a protected resource: at the path of the endpoint, or without.
 
 The first is at the address in the challenge if there is one (basic/authorization).
 """
 
 _STREAM: Final[dict[str, str | None]] = {"accept": fields.EVENTS, "content-type": None}
 GET: Final = PlanStep(method="GET", headers=_STREAM)
-"""The opening of a stream for what the server sends by itself."""
+"""The opening of a stream for messages that the server sends by itself."""
 _DELETE: Final = PlanStep(method="DELETE", headers={"content-type": None})
 
 
@@ -58,21 +58,23 @@ def _after_delete(client: SessionClient) -> PlanStep | None:
     return client.ask("ping", headers=headers) if gone else None
 
 
-def _resumed(client: SessionClient) -> PlanStep | None:
-    """Return a GET that goes on after the first event of an answer."""
-    answered = [one for one in client.session.exchanges if one.events and one.answer]
-    # After the last event of a stream there is nothing that could be sent again.
+def _resume(client: SessionClient) -> PlanStep | None:
+    """Return a GET that resumes after the first event of an answer."""
+    answered = [
+        exchange for exchange in client.session.exchanges if exchange.events and exchange.answer
+    ]
+    # After the last event of a stream, nothing can be sent again.
     found = max(answered, key=lambda one: len(one.events) > 1, default=None)
     if found is None:
         return None
     headers = {**_STREAM, fields.LAST_EVENT_ID: found.events[0]}
-    # After the answer, what belongs elsewhere may follow.
+    # After the answer, messages of other streams may follow.
     return PlanStep(method="GET", headers=headers, waits=(NONE,), within=1.0)
 
 
 def _metadata(client: SessionClient) -> PlanStep | None:
     tried = list(client.session.all("resource metadata"))
-    known = any(one.status == 200 for one in tried)
+    known = any(exchange.status == 200 for exchange in tried)
     if client.session.beginning.status != 401 or known or len(tried) == len(METADATA):
         return None
     url = METADATA[len(tried)]
@@ -84,7 +86,7 @@ def _of_handshake(client: SessionClient) -> PlanStep:
     return client.ask(client.harmless, headers=headers)
 
 
-def _named(client: SessionClient, name: str | None) -> PlanStep | None:
+def _call_named(client: SessionClient, name: str | None) -> PlanStep | None:
     params: dict[str, Any] = {"name": NONE, "arguments": {}}
     if not client.session.declares("tools"):
         return None
@@ -102,7 +104,7 @@ OF_HTTP: Final = (
     Probe(name="no session id", make=partial(_in_session, id=None), **_STATEFUL),
     Probe(name="wrong session id", make=partial(_in_session, id=NONE), **_STATEFUL),
     Probe(name="GET", make=lambda client: GET, transports=(HTTP,)),
-    Probe(name="GET with Last-Event-ID", make=_resumed, **_STATEFUL),
+    Probe(name="GET with Last-Event-ID", make=_resume, **_STATEFUL),
     asking("Accept of JSON only", headers={"accept": fields.JSON}, transports=(HTTP,)),
     asking("Accept of events only", headers={"accept": fields.EVENTS}, transports=(HTTP,)),
     asking("Accept with weights", headers={"accept": WEIGHTED}, transports=(HTTP,)),
@@ -111,8 +113,8 @@ OF_HTTP: Final = (
     Probe(name="other Mcp-Protocol-Version", make=_of_handshake, **_STATELESS),
     asking("no Mcp-Method", headers={fields.METHOD: None}, **_STATELESS),
     asking("other Mcp-Method", headers={fields.METHOD: "tools/list"}, **_STATELESS),
-    Probe(name="no Mcp-Name", make=partial(_named, name=None), **_STATELESS),
-    Probe(name="other Mcp-Name", make=partial(_named, name=f"{NONE}-other"), **_STATELESS),
+    Probe(name="no Mcp-Name", make=partial(_call_named, name=None), **_STATELESS),
+    Probe(name="other Mcp-Name", make=partial(_call_named, name=f"{NONE}-other"), **_STATELESS),
 )
 """Requests with wrong header fields, and other methods of HTTP."""
 
@@ -125,7 +127,7 @@ ENDING: Final = (
 UNAUTHORIZED: Final = Probe(
     name="resource metadata", make=_metadata, transports=(HTTP,), repeats=True
 )
-"""What is asked of a server that lets nobody in."""
+"""Questions for a server that refuses all clients."""
 
 PLAN: Final = (
     *(*OPENING, *READING, *SETTING, *SUBSCRIPTIONS, *EXTENSIONS),

@@ -1,4 +1,4 @@
-"""An HTTP client that shows what passes: each message, and the heads of requests and answers."""
+"""An HTTP client that records each message, and the heads of requests and answers."""
 
 from codecs import getincrementaldecoder
 from collections.abc import AsyncGenerator
@@ -19,10 +19,10 @@ _RECORDED: Final = (
 )
 """The header fields of answers that are recorded."""
 _EXCERPT: Final = 2000
-"""How much is recorded of a body that is not JSON, in bytes."""
+"""The most bytes to record of a body that is not JSON."""
 
 Head = dict[str, Any]
-"""The members of an `Exchange` that are about HTTP."""
+"""The members of an `Exchange` for HTTP."""
 
 
 class TappedClient:
@@ -111,7 +111,7 @@ class _TappedResponse:
             self._body += chunk
         if self._intake.is_flooded or len(self._body) > LONGEST:
             self._intake.room = -1
-            raise RemoteError("more than an inspection takes in")
+            raise RemoteError("the answer exceeds the limit of an inspection")
 
     def _take_events(self, chunk: bytes) -> None:
         try:

@@ -136,14 +136,14 @@ class SseTransport:
         """Open the stream, and wait for the endpoint; raise `Disconnected` without one."""
         transport = cls(server)
         try:
-            await transport._stream.found()
+            await transport._stream.find_endpoint()
         except BaseException:
             await transport.close()
             raise
         return transport
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Post messages, whatever they are; raise `Disconnected` if the network fails."""
+        """Post messages, valid or not; raise `Disconnected` if the network fails."""
         for body in messages:
             try:
                 await self._stream.post(Message(body, "response", "", {}))

@@ -11,11 +11,11 @@ from mcp_protogen.runtime.features.auth.errors import AuthorizationError
 from mcp_protogen.runtime.transports.base import Opener
 from mcp_protogen.runtime.transports.subprocess import SAFE_VARIABLES, stdio_client
 from mcp_protogen.servers.connect.failures import NO_CONNECTION, REQUEST_TIMEOUT, problem_error
-from mcp_protogen.servers.connect.traffic import tapped
+from mcp_protogen.servers.connect.traffic import tap_opener
 from mcp_protogen.servers.inspect.conversation import InspectOptions, hold
 from mcp_protogen.servers.inspect.http_transport import HttpProbing, SseTransport
 from mcp_protogen.servers.inspect.intake import LONGEST, Clock, SessionIntake
-from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE, STDIO, inspected
+from mcp_protogen.servers.inspect.revision_facts import HTTP, SSE, STDIO, all_revisions
 from mcp_protogen.servers.inspect.server import Server
 from mcp_protogen.servers.inspect.stream_transport import GRACE, SOON, StreamProbing
 from mcp_protogen.servers.inspect.transcript import (
@@ -27,7 +27,7 @@ from mcp_protogen.servers.inspect.transcript import (
 )
 
 _SILENT: Final = 2
-"""After how many sessions without an answer there is no server."""
+"""The number of sessions without an answer after which there is no server."""
 _LAST_LINES: Final = 20
 
 
@@ -36,12 +36,12 @@ def inspect(
 ) -> tuple[Session, ...]:
     """Hold all sessions with a server: each of the revisions, by default all, over each transport.
 
-    A last one asks for a revision that does not exist. `shown` is the server as it may be shown.
+    A last one asks for an unknown revision. `shown` is the server without secrets.
 
-    Raise `ProblemError`: `no-connection` or `request-timeout` if nothing is written at all.
+    Raise `ProblemError`: `no-connection` or `request-timeout` if the server never writes.
     """
     try:
-        sessions = asyncio.run(_inspected(server, options, revisions))
+        sessions = asyncio.run(_open_sessions(server, options, revisions))
     except AuthorizationError as error:
         raise problem_error(error, shown) from error
     if not any(_has_answer(session) or session.beginning.noise for session in sessions):
@@ -49,16 +49,16 @@ def inspect(
     return tuple(sorted(sessions, key=lambda one: (one.transport == SSE, one.revision)))
 
 
-async def _inspected(
+async def _open_sessions(
     server: Server, options: InspectOptions, revisions: Collection[str]
 ) -> list[Session]:
-    """Hold all sessions, or so many that there is nobody."""
+    """Hold the planned sessions; stop early if the server never answers."""
     clock = Clock()
     sessions: list[Session] = []
-    for revision, transport in _planned(server, revisions or inspected()):
+    for revision, transport in _plan_sessions(server, revisions or all_revisions()):
         session = Session(revision=revision, transport=transport)
         errors = deque[str](maxlen=_LAST_LINES)
-        # One long wait is enough for a process that does not end.
+        # Wait long only once for a process that does not end.
         stubborn = any(earlier.exchanges[-1].outcome == KILLED for earlier in sessions)
         grace = SOON if stubborn else GRACE
         await hold(session, _probing(server, session, clock, errors, grace), options)
@@ -69,14 +69,14 @@ async def _inspected(
     return sessions
 
 
-def _planned(server: Server, revisions: Collection[str]) -> list[tuple[str, str]]:
-    """Return what to try, the newest first: most servers aim at it."""
+def _plan_sessions(server: Server, revisions: Collection[str]) -> list[tuple[str, str]]:
+    """Return the pairs of revision and transport, the newest first: most servers aim at it."""
     first, *more = (HTTP, SSE) if server.url else (STDIO,)
     tried = {
         transport: [
             (revision, transport)
             for revision in sorted(revisions, reverse=True)
-            if transport in inspected()[revision].transports
+            if transport in all_revisions()[revision].transports
         ]
         for transport in (first, *more)
     }
@@ -101,7 +101,7 @@ def _probing(
             grace=grace,
             limit=LONGEST,
         )
-    return StreamProbing(tapped(opener, intake.note), intake, grace)
+    return StreamProbing(tap_opener(opener, intake.note), intake, grace)
 
 
 def _has_answer(session: Session) -> bool:
@@ -115,5 +115,5 @@ def _no_server(session: Session, shown: str) -> ProblemError:
     message = first.detail or "nothing answers"
     if session.errors:
         message += f"; it wrote: {' '.join(session.errors[-1].split()):.200}"
-    hint = "see whether it runs by itself, or give it more time with --timeout"
+    hint = "run it by hand to see why, or give it more time with --timeout"
     return ProblemError(Problem(code, message, shown, hint=hint))

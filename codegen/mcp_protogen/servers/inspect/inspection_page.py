@@ -1,4 +1,4 @@
-"""The page of an inspection, from what a user names to the findings."""
+"""The page of an inspection: the user's request in, the findings out."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -18,8 +18,8 @@ from mcp_protogen.servers.inspect.comparison import comparison_of
 from mcp_protogen.servers.inspect.conversation import InspectOptions
 from mcp_protogen.servers.inspect.inspecting import inspect
 from mcp_protogen.servers.inspect.profile import Profile, profile_of
-from mcp_protogen.servers.inspect.revision_facts import inspected, is_inspected
-from mcp_protogen.servers.inspect.rules import SEVERITIES, Breach, judged
+from mcp_protogen.servers.inspect.revision_facts import all_revisions, is_inspected
+from mcp_protogen.servers.inspect.rules import SEVERITIES, Violation, judge
 from mcp_protogen.servers.inspect.server import server_of
 from mcp_protogen.servers.inspect.text import render, verdict
 from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session
@@ -30,9 +30,9 @@ _RECORDING = ".jsonl"
 
 @dataclass(frozen=True, slots=True)
 class InspectRequest:
-    """The server or the recording of one, the revisions to try, none for all, and how.
+    """The server or its recording, the revisions to try (none for all), and the options.
 
-    What passes is written into the file `record`, if there is one.
+    `record` is a file for the recording.
     """
 
     target: ServerTarget
@@ -44,19 +44,19 @@ class InspectRequest:
 def inspection_page(request: InspectRequest, findings: FindingOptions, view: View) -> FindingsPage:
     """Inspect a server or a recording, and return the page of the findings.
 
-    Raise `ProblemError`: `unknown-revision`, `bad-recording`, as `inspect` does, and for options or
-    a baseline that are wrong.
+    Raise `ProblemError`: `unknown-revision`, `bad-recording`, as `inspect` does, and for wrong
+    options or a wrong baseline.
     """
     findings.check(SEVERITIES)
     _refuse_unknown(request.revisions)
     name, sessions = _sessions(request)
-    profile, breaches = profile_of(sessions), judged(sessions)
-    result = findings.sort(comparison_of(name, profile, breaches))
-    closing = verdict(profile, breaches)
+    profile, violations = profile_of(sessions), judge(sessions)
+    result = findings.sort(comparison_of(name, profile, violations))
+    closing = verdict(profile, violations)
     saved = result.save(closing)
     if saved is not None:
         return saved
-    shown = _shown(breaches, result)
+    shown = _select_shown(violations, result)
     if view.form == PageFormat.TEXT:
         page = render(name, profile, shown, colour=view.colour, width=view.width)
         return FindingsPage(result.close(page, PageFormat.TEXT), bool(shown))
@@ -64,10 +64,10 @@ def inspection_page(request: InspectRequest, findings: FindingOptions, view: Vie
 
 
 def _refuse_unknown(revisions: Sequence[str]) -> None:
-    for one in revisions:
-        if not is_inspected(one):
-            hint = f"known: {', '.join(inspected())}"
-            message = f"no revision is {one!r:.40}"
+    for revision in revisions:
+        if not is_inspected(revision):
+            hint = f"known: {', '.join(all_revisions())}"
+            message = f"{revision!r:.40} is not a revision"
             raise ProblemError(Problem("unknown-revision", message, hint=hint))
 
 
@@ -76,46 +76,52 @@ def _sessions(request: InspectRequest) -> tuple[str, tuple[Session, ...]]:
     target = request.target
     if target.config is None and target.name.endswith(_RECORDING):
         about, sessions = recording.read(Path(target.name))
-        for one in sessions:
-            if not is_inspected(one.revision) and one.revision != UNKNOWN_REVISION:
-                raise bad_recording(Path(target.name), 0, f"no revision is {one.revision!r:.40}")
+        for session in sessions:
+            if not is_inspected(session.revision) and session.revision != UNKNOWN_REVISION:
+                raise bad_recording(
+                    Path(target.name), 0, f"{session.revision!r:.40} is not a revision"
+                )
         return str(about.get("target", target.name)), sessions
-    # The findings have all that the transports would log.
+    # The findings contain everything that the transports would log.
     getLogger("mcp_protogen.runtime").addHandler(NullHandler())
     sessions = inspect(server_of(target), request.options, request.revisions, target.shown)
     if request.record is not None:
-        lines = "".join(recording.written(sessions, {"target": target.shown}))
+        lines = "".join(recording.format_lines(sessions, {"target": target.shown}))
         content = {request.record: lines.encode("utf-8", "backslashreplace")}
-        # It may have tokens.
+        # It may contain tokens.
         write_files(content, hint="name a file in a folder that exists", mode=0o600)
     return target.shown, sessions
 
 
-def _shown(breaches: Sequence[Breach], result: Findings) -> list[Breach]:
+def _select_shown(violations: Sequence[Violation], result: Findings) -> list[Violation]:
     keys = {(change.code, change.item) for change in result.shown.changes}
-    return [one for one in breaches if (one.rule.code, one.example.item) in keys]
+    return [
+        violation
+        for violation in violations
+        if (violation.rule.code, violation.example.item) in keys
+    ]
 
 
-def _head(name: str, profile: Profile, shown: Sequence[Breach]) -> dict[str, Any]:
+def _head(name: str, profile: Profile, shown: Sequence[Violation]) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "target": name,
         "server": asdict(profile),
-        "findings": [_finding(one) for one in shown],
+        "findings": [_finding(violation) for violation in shown],
     }
 
 
-def _finding(breach: Breach) -> dict[str, Any]:
-    rule = breach.rule
+def _finding(violation: Violation) -> dict[str, Any]:
+    rule = violation.rule
     return {
         "code": rule.code,
-        "level": breach.level,
+        "level": violation.level,
         "rule": rule.text,
-        "page": breach.page,
+        "page": violation.page,
         "rows": list(rule.rows),
-        **{name: getattr(breach.example, name) for name in ("item", "message", "pointer")},
-        "sent": breach.example.sent,
-        "got": breach.example.got,
-        "sessions": list(breach.sessions),
-        "times": breach.number,
+        **{name: getattr(violation.example, name) for name in ("item", "message", "pointer")},
+        "sent": violation.example.sent,
+        "got": violation.example.got,
+        "sessions": list(violation.sessions),
+        "times": violation.number,
     }

@@ -1,4 +1,4 @@
-"""What passes during a step: the messages, what is still awaited, and how much is taken in."""
+"""The intake of a step: its messages, the awaited answers, and the limits."""
 
 from collections.abc import Iterator
 from time import monotonic
@@ -11,11 +11,11 @@ from mcp_protogen.servers.inspect.steps import PlanStep, reply_to
 from mcp_protogen.servers.inspect.transcript import same_id, text_of
 
 MESSAGES: Final = 1000
-"""How many messages are taken in during one step."""
+"""The most messages in one step."""
 BYTES: Final = 32 * 1024 * 1024
-"""How many bytes are taken in during one session."""
+"""The most bytes in one session."""
 LONGEST: Final = 8 * 1024 * 1024
-"""The longest message that is taken in, in bytes."""
+"""The longest message, in bytes."""
 
 
 class Clock:
@@ -34,27 +34,27 @@ class SessionIntake:
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
         self.room = BYTES
-        """How many bytes may still come in."""
+        """The bytes left."""
         self.begin(PlanStep())
 
     def begin(self, step: PlanStep) -> None:
         """Begin a step: forget the messages of the one before."""
         self.messages: list[PassedMessage] = []
         self.is_complete = not step.waits
-        """Whether nothing more is awaited."""
+        """Set when nothing is awaited."""
         self.is_last_answered = False
-        """Whether the request that is sent last was answered."""
+        """Set when the last request was answered."""
         self._waits = step.waits
         self._until = step.until
         self._last = step.barrier["id"] if step.barrier else None
 
     @property
     def is_flooded(self) -> bool:
-        """Return whether more has come than is taken in."""
+        """Return whether the limits are exceeded."""
         return self.room < 0 or len(self.messages) > MESSAGES
 
     def note(self, sender: Role, data: bytes) -> None:
-        """Take note of a message that passes, if there is room: many may come at once."""
+        """Record a message if there is room: many may come at once."""
         if self.is_flooded:
             return
         self.messages.append(PassedMessage(self.clock(), sender, data))
@@ -62,7 +62,7 @@ class SessionIntake:
             self.room -= len(data)
 
     def take(self, data: bytes) -> Iterator[dict[str, Any]]:
-        """Take in a message that the client got; yield the replies that it wants."""
+        """Take in a message to the client; yield the replies to it."""
         text = text_of(data)
         for flaw in text.flaws:
             if isinstance(flaw, ParseError):
@@ -79,7 +79,7 @@ class SessionIntake:
             self.is_last_answered |= self._last is not None and same_id(self._last, id)
 
     def settle(self, id: object) -> bool:
-        """Do not wait for the answer with an id any longer; return whether it was awaited."""
+        """Stop waiting for the answer with an id; return whether it was awaited."""
         before = self._waits
         self._waits = tuple(awaited for awaited in before if not same_id(awaited, id))
         self.is_complete |= not self._waits

@@ -1,4 +1,4 @@
-"""Messages held to the schema of a revision, as it is mended here, by method and direction."""
+"""The check of messages against the patched schema of a revision, by method and direction."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from mcp_protogen.pipeline.inputs import extensions, patches, sources
 from mcp_protogen.pipeline.inputs.pinned_extensions import extension_names
 
 _MOST: Final = 20
-"""How many mistakes of one message are reported."""
+"""The most mistakes of one message to report."""
 _CHOICES: Final = ("anyOf", "oneOf")
 # Schemas have one or the other name. Where they have both, the second is for any answer.
 _RESULTS: Final = ("JSONRPCResultResponse", "JSONRPCResponse")
@@ -34,7 +34,7 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True)
 class Protocol:
-    """The schema and the facts of one revision, with those of the extensions that are known.
+    """The schema and the facts of one revision, and of the known extensions.
 
     `claims` are the types of the results that extensions add, by method and `resultType`, and the
     identifiers of these extensions.
@@ -64,24 +64,24 @@ class Protocol:
         return found or {}
 
     def mistakes(self, name: str, value: Any) -> Iterator[Mistake]:
-        """Yield where a value does not fit a type, the first places of each kind."""
+        """Yield the places where a value does not fit a type, the first of each kind."""
         try:
             errors = sorted(_validator(self.revision, name).iter_errors(value), key=_place)
         except RecursionError:
             yield Mistake(name, "", "is nested too deeply to be read")
             return
         for error in errors[:_MOST]:
-            worst = _narrowed(error)
+            worst = _narrow(error)
             path = list(worst.absolute_path)
             members = [name, *(str(step) for step in path if isinstance(step, str))]
-            message = _shortened(worst)
+            message = _shorten(worst)
             yield Mistake(".".join(members), jsonpointer.join(*path), message)
 
     @property
     def envelopes(self) -> tuple[str, str]:
         """The types of answers with a result and with an error."""
         known: dict[str, Any] = self.schema["$defs"]
-        result, error = (next(filter(known.__contains__, one)) for one in (_RESULTS, _ERRORS))
+        result, error = (next(filter(known.__contains__, names)) for names in (_RESULTS, _ERRORS))
         return result, error
 
 
@@ -89,14 +89,14 @@ class Protocol:
 def protocol_of(revision: str) -> Protocol:
     """Return the schema and the facts of a pinned revision."""
     source = sources.load(revision, GenerationOptions((revision,)))
-    schema = source.patched()
+    schema = source.apply_patches()
     methods: dict[str, Any] = dict(source.facts.document["methods"])
     claims: dict[tuple[str, str], tuple[str, str]] = {}
     for name in extension_names():
         one = extensions.load(name, schema_folder())
         if revision not in one.revisions:
             continue
-        mended = patches.apply(one.schema, one.ledger, one.ledger_place)
+        mended = patches.apply(one.schema, one.patches, one.patches_place)
         schema["$defs"] = {**mended["$defs"], **schema["$defs"]}
         facts = one.facts_of(revision)
         methods = {**facts.methods, **methods}
@@ -116,8 +116,8 @@ def _place(error: Any) -> tuple[str, str]:
     return jsonpointer.join(*error.absolute_path), error.message
 
 
-def _narrowed(error: Any) -> Any:
-    """Return the mistake in the alternative that was most likely meant."""
+def _narrow(error: Any) -> Any:
+    """Return the mistake in the most likely alternative."""
     while error.validator in _CHOICES and error.context:
         arms: dict[int, list[Any]] = {}
         for inner in error.context:
@@ -130,25 +130,25 @@ def _narrowed(error: Any) -> Any:
 
 
 def _is_other(errors: list[Any]) -> bool:
-    """Return whether a constant or the kind of value tells that an alternative was not meant."""
+    """Return whether a constant or the kind of value excludes an alternative."""
     return any(
         error.validator in ("const", "enum") or (error.validator == "type" and not error.path)
         for error in errors
     )
 
 
-def _shortened(error: Any) -> str:
-    """Return what is wrong, without the value that is."""
+def _shorten(error: Any) -> str:
+    """Return the mistake as text, without the wrong value."""
     if error.validator in _CHOICES:
         return "fits none of the alternatives"
     if error.validator == "type":
-        return f"is not of type {_joined(error.validator_value)}"
+        return f"is not of type {_join_words(error.validator_value)}"
     if error.validator in ("const", "enum"):
         allowed = error.validator_value
-        return f"is not {_joined(allowed if error.validator == 'enum' else [allowed])}"
+        return f"is not {_join_words(allowed if error.validator == 'enum' else [allowed])}"
     message: str = error.message
     return message if len(message) <= 160 else f"does not fit {error.validator}"
 
 
-def _joined(values: Any) -> str:
+def _join_words(values: Any) -> str:
     return " or ".join(map(str, values)) if is_array(values) else str(values)

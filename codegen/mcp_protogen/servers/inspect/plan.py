@@ -1,7 +1,7 @@
-"""The plan of an inspection: what is sent in each session, whatever its transport.
+"""The plan of an inspection: the messages of each session, for all transports.
 
-Nothing in it changes anything on a server: no tool is called unless a user names it, or asks for
-those that say that they only read. What may end a server comes last.
+It changes nothing on a server: it calls only tools that the user names, or, on request, those that
+declare to only read. Messages that may end a server come last.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +27,7 @@ from mcp_protogen.servers.inspect.steps import (
     notification,
     telling,
 )
-from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session, listed
+from mcp_protogen.servers.inspect.transcript import UNKNOWN_REVISION, Session, list_items
 
 NONE: Final = "mcp-gen-inspect-none"
 """The name of a tool, a prompt, a method, a cursor or a session that does not exist."""
@@ -45,8 +45,8 @@ LISTS: Final[Mapping[str, str]] = {
 
 
 def listing(session: Session, method: str) -> tuple[dict[str, Any], ...]:
-    """Return what a method lists."""
-    return tuple(item for item, _, _ in listed(session, method, LISTS[method]))
+    """Return the items that a method lists."""
+    return tuple(item for item, _, _ in list_items(session, method, LISTS[method]))
 
 
 def _page(client: SessionClient, method: str) -> PlanStep | None:
@@ -54,7 +54,7 @@ def _page(client: SessionClient, method: str) -> PlanStep | None:
     if not pages:
         return client.ask(method)
     cursor = (pages[-1].result or {}).get("nextCursor")
-    seen = [one.request.get("params", {}).get("cursor") for one in pages]
+    seen = [page.request.get("params", {}).get("cursor") for page in pages]
     if not isinstance(cursor, str) or cursor in seen or len(pages) >= PAGES:
         return None
     return client.ask(method, {"cursor": cursor})
@@ -71,14 +71,14 @@ def _listing_probes() -> Iterator[Probe]:
 
 def first_uri(session: Session, method: str, member: str) -> str | None:
     """Return the URI of the first thing that a method lists, or None."""
-    uris = (one.get("uri") for one, _, _ in listed(session, method, member))
+    uris = (item.get("uri") for item, _, _ in list_items(session, method, member))
     return next((uri for uri in uris if isinstance(uri, str)), None)
 
 
 def of_first(
     method: str, listed_by: str = "resources/list", member: str = "resources", **about: Any
 ) -> Probe:
-    """Return a request about the first thing that is listed, by default a resource."""
+    """Return a request about the first listed item, by default a resource."""
 
     def make(client: SessionClient) -> PlanStep | None:
         uri = first_uri(client.session, listed_by, member)
@@ -89,12 +89,12 @@ def of_first(
 
 def _arguments(prompt: Mapping[str, Any]) -> list[dict[str, Any]]:
     given = prompt.get("arguments")
-    return [one for one in given if is_object(one)] if is_array(given) else []
+    return [argument for argument in given if is_object(argument)] if is_array(given) else []
 
 
 def _prompt(client: SessionClient, needs: bool) -> PlanStep | None:
     for prompt in listing(client.session, "prompts/list"):
-        required = any(one.get("required") is True for one in _arguments(prompt))
+        required = any(argument.get("required") is True for argument in _arguments(prompt))
         if required is needs and isinstance(prompt.get("name"), str):
             return client.ask("prompts/get", {"name": prompt["name"]})
     return None
@@ -110,7 +110,10 @@ def _complete(client: SessionClient) -> PlanStep | None:
 
 
 def _call(client: SessionClient) -> PlanStep | None:
-    called = {one.request.get("params", {}).get("name") for one in client.session.all("tools/call")}
+    called = {
+        exchange.request.get("params", {}).get("name")
+        for exchange in client.session.all("tools/call")
+    }
     for tool in listing(client.session, "tools/list"):
         name = tool.get("name")
         if not isinstance(name, str) or name in called:
@@ -136,14 +139,17 @@ def _wrong_params(client: SessionClient) -> PlanStep | None:
     return None if method is None else client.ask(method)
 
 
-def _cancelled(client: SessionClient) -> PlanStep | None:
-    method = next((one for one in LISTS if client.session.declares(one.partition("/")[0])), None)
+def _cancel(client: SessionClient) -> PlanStep | None:
+    method = next(
+        (candidate for candidate in LISTS if client.session.declares(candidate.partition("/")[0])),
+        None,
+    )
     request = client.request(method or client.harmless)
     return client.tell(request, cancellation(request["id"]))
 
 
 def cancellation(id: object) -> dict[str, Any]:
-    """Return what cancels a request."""
+    """Return a notification that cancels a request."""
     return notification("notifications/cancelled", {"requestId": id, "reason": "a test"})
 
 
@@ -193,7 +199,7 @@ OPENING: Final = (
     Probe(name="open", make=SessionClient.begin, of=lambda revision: True),
     telling("initialized", notification("notifications/initialized"), **_STATEFUL),
 )
-"""How a session begins; without an agreement it ends with the first step."""
+"""The start of a session; without an agreement it ends with the first step."""
 
 READING: Final = (
     *_listing_probes(),
@@ -202,7 +208,7 @@ READING: Final = (
     Probe(name="completion/complete", make=_complete, declared=("completions",)),
     Probe(name="tools/call", make=_call, declared=("tools",), repeats=True),
 )
-"""What servers offer, and what can be had of it without an effect."""
+"""The offers of a server, and reading them without effects."""
 
 SETTING: Final = (
     of_first("resources/subscribe", **_SUBSCRIBE),
@@ -212,7 +218,7 @@ SETTING: Final = (
     asking("wrong log level", SET_LEVEL, {"level": NONE}, **_LOGGING),
     asking("wrong log level", params=_NO_LEVEL, declared=("logging",), **_STATELESS),
 )
-"""What is set for this session only."""
+"""Settings for this session only."""
 
 MISTAKES: Final = (
     asking("ping", "ping", **_STATEFUL),
@@ -233,10 +239,10 @@ MISTAKES: Final = (
     telling("unknown notification", notification(f"notifications/{NONE}")),
     telling("request without id", notification("ping"), **_STATEFUL),
     telling("unknown request cancelled", cancellation(NONE)),
-    Probe(name="request cancelled", make=_cancelled, **_STREAMS),
+    Probe(name="request cancelled", make=_cancel, **_STREAMS),
     Probe(name="without jsonrpc", make=partial(_without, member="jsonrpc")),
     Probe(name="without method", make=partial(_without, member="method")),
     Probe(name="batch", make=_batch, of=has_batches),
     Probe(name="no JSON", make=_cut_off),
 )
-"""Mistakes of a client, and what is unusual but allowed."""
+"""Mistakes of a client, and unusual but allowed requests."""

@@ -1,11 +1,11 @@
-"""What a server is and offers, in a few values: the head of a report."""
+"""The profile of a server, in a few values: the head of a report."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mcp_protogen.base.jsonvalue import is_array, is_object
-from mcp_protogen.base.printable import counted, listed
+from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.pipeline.reports.change import Overview
 from mcp_protogen.runtime.messages.envelope import SERVER_INFO
 from mcp_protogen.servers.inspect.messages import protocol_of
@@ -33,8 +33,8 @@ _SAID = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spoken:
-    """What became of a revision over a transport."""
+class RevisionSupport:
+    """The outcome for a revision over a transport."""
 
     revision: str
     transport: str
@@ -44,7 +44,7 @@ class Spoken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """Who a server is, what it speaks, declares and offers; of the newest revision it speaks.
+    """The name, revisions, capabilities and offers of a server, from the newest revision it speaks.
 
     `seconds` is the time from the start of a process, or of a request, to the first answer.
     """
@@ -52,7 +52,7 @@ class Profile:
     name: str
     version: str
     revision: str
-    spoken: tuple[Spoken, ...]
+    spoken: tuple[RevisionSupport, ...]
     unknown: str
     seconds: float | None
     capabilities: tuple[str, ...]
@@ -65,16 +65,18 @@ def profile_of(sessions: Sequence[Session]) -> Profile:
     """Return the profile that sessions show."""
     best = max(sessions, key=lambda one: (one.is_spoken, one.revision))
     info = _server_info(best)
-    unknown = next((one for one in sessions if one.revision == UNKNOWN_REVISION), None)
+    unknown = next((session for session in sessions if session.revision == UNKNOWN_REVISION), None)
     instructions = best.opening.get("instructions")
     return Profile(
         name=_text(info.get("name")),
         version=_text(info.get("version")),
         revision=best.revision if best.is_spoken else "",
-        spoken=tuple(_spoken(one) for one in sessions if is_inspected(one.revision)),
+        spoken=tuple(
+            _revision_support(session) for session in sessions if is_inspected(session.revision)
+        ),
         unknown=unknown.negotiated if unknown is not None else "",
         seconds=_first_answer(best),
-        capabilities=tuple(_declared(best)),
+        capabilities=tuple(_capability_names(best)),
         extensions=tuple(members(best.capabilities, "extensions")),
         instructions=_text(instructions),
         offers=tuple(_offers(best)),
@@ -82,7 +84,7 @@ def profile_of(sessions: Sequence[Session]) -> Profile:
 
 
 def overview_of(profile: Profile) -> Overview:
-    """Return what a server is and offers, and what it speaks over which transport."""
+    """Return the overview of a profile, with the revisions over each transport."""
     says = " ".join(profile.instructions.split())
     seconds = "" if profile.seconds is None else f"after {profile.seconds:.2f} s"
     rows = (
@@ -92,7 +94,10 @@ def overview_of(profile: Profile) -> Overview:
         ("extensions", ", ".join(profile.extensions)),
         ("says", says if len(says) <= _SAID else f"{says[: _SAID - 1]}…"),
         *(
-            ("offers", f"{counted(len(names), noun)}: {listed(names, _NAMES)}" if names else "")
+            (
+                "offers",
+                f"{pluralize(len(names), noun)}: {summarize_list(names, _NAMES)}" if names else "",
+            )
             for noun, names in profile.offers
         ),
     )
@@ -103,19 +108,26 @@ def overview_of(profile: Profile) -> Overview:
     )
 
 
-def _table(spoken: Sequence[Spoken]) -> tuple[tuple[str, ...], ...]:
+def _table(spoken: Sequence[RevisionSupport]) -> tuple[tuple[str, ...], ...]:
     """Return rows: revisions, and whether each is spoken over each transport."""
-    transports = tuple(dict.fromkeys(one.transport for one in spoken))
-    found = {(one.revision, one.transport): "yes" if one.spoken else "no" for one in spoken}
-    revisions = dict.fromkeys(one.revision for one in spoken)
-    rows = ((one, *(found.get((one, name), "") for name in transports)) for one in revisions)
+    transports = tuple(dict.fromkeys(support.transport for support in spoken))
+    found = {
+        (support.revision, support.transport): "yes" if support.spoken else "no"
+        for support in spoken
+    }
+    revisions = dict.fromkeys(support.revision for support in spoken)
+    rows = (
+        (revision, *(found.get((revision, name), "") for name in transports))
+        for revision in revisions
+    )
     return (("revision", *transports), *rows)
 
 
 def _remarks(profile: Profile) -> Iterator[str]:
-    for one in profile.spoken:
-        if not one.spoken:
-            yield f"{one.revision} over {one.transport}: {' '.join(one.outcome.split())}"
+    for support in profile.spoken:
+        if not support.spoken:
+            outcome = " ".join(support.outcome.split())
+            yield f"{support.revision} over {support.transport}: {outcome}"
     if profile.unknown and profile.unknown != UNKNOWN_REVISION:
         yield f"Asked for a revision that does not exist, it offers {profile.unknown}"
 
@@ -130,14 +142,14 @@ def _server_info(session: Session) -> dict[str, Any]:
 
 
 def _first_answer(session: Session) -> float | None:
-    times = {one.sender: one.at for one in reversed(session.beginning.messages)}
+    times = {message.sender: message.at for message in reversed(session.beginning.messages)}
     if "client" not in times or "server" not in times:
         return None
     return round(times["server"] - times["client"], 3)
 
 
-def _declared(session: Session) -> Iterator[str]:
-    deprecated = _deprecated(session.revision) if session.is_spoken else set[str]()
+def _capability_names(session: Session) -> Iterator[str]:
+    deprecated = _find_deprecated(session.revision) if session.is_spoken else set[str]()
     for name, value in sorted(session.capabilities.items()):
         if name == "extensions":
             continue
@@ -146,7 +158,7 @@ def _declared(session: Session) -> Iterator[str]:
         yield f"{name} ({', '.join(more)})" if more else name
 
 
-def _deprecated(revision: str) -> set[str]:
+def _find_deprecated(revision: str) -> set[str]:
     """Return the server's capabilities that a revision deprecates."""
     found: set[str] = set()
     protocol = protocol_of(revision)
@@ -159,12 +171,12 @@ def _deprecated(revision: str) -> set[str]:
 def _offers(session: Session) -> Iterator[tuple[str, tuple[str, ...]]]:
     for method in LISTS:
         items = listing(session, method)
-        names = (one.get("name") or one.get("uri") for one in items)
+        names = (item.get("name") or item.get("uri") for item in items)
         yield _NOUNS[method], tuple(_text(name) for name in names)
 
 
-def _spoken(session: Session) -> Spoken:
-    return Spoken(
+def _revision_support(session: Session) -> RevisionSupport:
+    return RevisionSupport(
         revision=session.revision,
         transport=session.transport,
         spoken=session.is_spoken,

@@ -1,4 +1,4 @@
-"""The raw door of an inspection: HTTP requests that no client sends.
+"""HTTP requests that no client sends.
 
 Nothing is sent to another origin than that of the user's URL.
 """
@@ -15,9 +15,9 @@ from mcp_protogen.runtime.http.client.outgoing import Message, ProtocolState
 from mcp_protogen.servers.inspect.http_plan import METADATA, session_id
 from mcp_protogen.servers.inspect.intake import SessionIntake
 from mcp_protogen.servers.inspect.messages import protocol_of
-from mcp_protogen.servers.inspect.revision_facts import held_to
+from mcp_protogen.servers.inspect.revision_facts import rules_revision
 from mcp_protogen.servers.inspect.steps import PlanStep
-from mcp_protogen.servers.inspect.stream_transport import encoded
+from mcp_protogen.servers.inspect.stream_transport import encode
 from mcp_protogen.servers.inspect.transcript import Session
 
 _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
@@ -26,7 +26,7 @@ _WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
 @cache
 def names(revision: str) -> dict[str, str]:
     """Return the members of params that a header field repeats in a revision, by method."""
-    methods = protocol_of(held_to(revision)).methods.items()
+    methods = protocol_of(rules_revision(revision)).methods.items()
     return {**fields.NAMED, **{key: about["name"] for key, about in methods if "name" in about}}
 
 
@@ -35,7 +35,7 @@ class _AnsweredError(Exception):
 
 
 class RawDoor:
-    """The way for requests that no client sends: any bytes, header fields, methods and addresses.
+    """A sender of unusual requests: any bytes, header fields, methods and addresses.
 
     The fields are those that the transport would send, changed as a step says.
     """
@@ -47,7 +47,7 @@ class RawDoor:
 
     async def send(self, step: PlanStep) -> None:
         """Send one request, and read its answer; raise `Disconnected` and `RemoteError`."""
-        body = encoded(step.messages[0]) if step.messages else None
+        body = encode(step.messages[0]) if step.messages else None
         headers, url = self._fields(step), self._address(step.url)
         async with self._wire.open(step.method, headers, body, url) as reply:
             if not reply.streams:
@@ -63,7 +63,7 @@ class RawDoor:
                 raise _AnsweredError
 
         with suppress(_AnsweredError):
-            # A wrong request is not worth an answer to what the server asks meanwhile.
+            # During a wrong request, requests of the server get no answer.
             await reply.read_events(lambda event: [*self._intake.take(event.data.encode())], room)
 
     def _fields(self, step: PlanStep) -> dict[str, str]:
@@ -90,5 +90,5 @@ class RawDoor:
         usual = own.copy_with(path=_WELL_KNOWN + path, query=None)
         challenge = self._session.beginning.answered.get("www-authenticate", "")
         named = token_param([challenge], "resource_metadata")
-        # To follow an address of another origin would reveal that somebody inspects, and a token.
-        return (named and url == METADATA[0] and self._wire.resolved(named)) or usual
+        # A request to another origin would reveal the inspection, and a token.
+        return (named and url == METADATA[0] and self._wire.resolve(named)) or usual

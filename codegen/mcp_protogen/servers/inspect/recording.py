@@ -46,14 +46,14 @@ class _ExchangeHead(BaseModel):
     detail: str = ""
 
 
-def written(sessions: Iterable[Session], about: Mapping[str, Any]) -> Iterator[str]:
+def format_lines(sessions: Iterable[Session], about: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a recording of an inspection."""
     yield _line({"traffic": FORMAT, "inspection": dict(about)})
     for session in sessions:
         yield _head("session", _SessionHead, session)
-        for one in session.exchanges:
-            yield _head("exchange", _ExchangeHead, one)
-            yield from map(line, one.messages)
+        for exchange in session.exchanges:
+            yield _head("exchange", _ExchangeHead, exchange)
+            yield from map(line, exchange.messages)
 
 
 def _head(kind: str, form: type[BaseModel], about: Session | Exchange) -> str:
@@ -66,14 +66,14 @@ def _line(value: object) -> str:
 
 
 def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
-    """Return what a recording says about itself, and its sessions.
+    """Return the head of a recording, and its sessions.
 
     Raise `ProblemError` (`bad-recording`) with the line at fault.
     """
     lines = read_lines(path)
     about = next(lines)[1].get("inspection")
     if not is_object(about):
-        raise bad_recording(path, 1, "it is no recording of mcp-gen inspect")
+        raise bad_recording(path, 1, "it is not a recording of mcp-gen inspect")
     found: list[tuple[_SessionHead, list[tuple[_ExchangeHead, list[PassedMessage]]]]] = []
     for number, entry in lines:
         try:
@@ -86,7 +86,7 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
             else:
                 raise bad_recording(path, number, "it belongs to no session or no exchange")
         except ValidationError as error:
-            message = "a member is missing, or not what it should be"
+            message = "a member is missing or invalid"
             raise bad_recording(path, number, message) from error
     if not found or not all(exchanges for _, exchanges in found):
         raise bad_recording(path, 0, "it has no session, or one without an exchange")
@@ -96,5 +96,7 @@ def read(path: Path) -> tuple[dict[str, Any], tuple[Session, ...]]:
 def _session(
     head: _SessionHead, exchanges: list[tuple[_ExchangeHead, list[PassedMessage]]]
 ) -> Session:
-    held = [Exchange(**dict(one), messages=tuple(messages)) for one, messages in exchanges]
+    held = [
+        Exchange(**dict(exchange), messages=tuple(messages)) for exchange, messages in exchanges
+    ]
     return Session(**dict(head), exchanges=held)

@@ -1,4 +1,4 @@
-"""What is inspected: the revisions with facts, and what steps and checks ask of each."""
+"""The revisions to inspect, and the facts about each that steps and checks need."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ TRANSPORTS: Final = (STDIO, HTTP, SSE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InspectedRevision:
-    """What facts say of a revision.
+    """The facts of a revision.
 
-    `transports` are those over which it is tried, `methods` and `headers` are the methods and the
-    header fields of requests that it has, and `batching` is whether it has batches.
+    `transports` are those to try, `methods` and `headers` are the methods and the header fields of
+    requests that it has, and `batching` is whether it has batches.
     """
 
     era: Era
@@ -33,10 +33,10 @@ class InspectedRevision:
 
 
 @cache
-def inspected() -> Mapping[str, InspectedRevision]:
+def all_revisions() -> Mapping[str, InspectedRevision]:
     """Return all revisions that can be inspected, by name, the oldest first."""
     folder = schema_folder()
-    return {name: _of(facts.load(folder, name)) for name in facts.known(folder)}
+    return {name: _of(facts.load(folder, name)) for name in facts.revisions_with_facts(folder)}
 
 
 def _of(stated: facts.Facts) -> InspectedRevision:
@@ -52,47 +52,47 @@ def _of(stated: facts.Facts) -> InspectedRevision:
 
 def newest(era: Era) -> str:
     """Return the newest revision of an era."""
-    return max(name for name, one in inspected().items() if one.era is era)
+    return max(name for name, revision in all_revisions().items() if revision.era is era)
 
 
-def held_to(revision: str) -> str:
-    """Return the revision whose rules hold: one that does not exist is asked for by a handshake."""
-    return revision if revision in inspected() else newest(HANDSHAKE_ERA)
+def rules_revision(revision: str) -> str:
+    """Return the revision whose rules apply; an unknown one counts as one with a handshake."""
+    return revision if revision in all_revisions() else newest(HANDSHAKE_ERA)
 
 
-# What steps are for: functions of the name of a revision.
+# Conditions of steps: functions of the name of a revision.
 
 
 def is_inspected(revision: str) -> bool:
     """Return whether there is a revision of this name."""
-    return revision in inspected()
+    return revision in all_revisions()
 
 
 def is_stateless(revision: str) -> bool:
-    """Return whether each request of a revision says all about its client."""
-    return is_inspected(revision) and inspected()[revision].era is STATELESS_ERA
+    """Return whether each request of a revision describes its client."""
+    return is_inspected(revision) and all_revisions()[revision].era is STATELESS_ERA
 
 
 def is_stateful(revision: str) -> bool:
     """Return whether sessions of a revision begin with a handshake."""
-    return is_inspected(revision) and inspected()[revision].era is HANDSHAKE_ERA
+    return is_inspected(revision) and all_revisions()[revision].era is HANDSHAKE_ERA
 
 
 def has_batches(revision: str) -> bool:
     """Return whether several messages may be sent at once."""
-    return is_inspected(revision) and inspected()[revision].batching
+    return is_inspected(revision) and all_revisions()[revision].batching
 
 
 def has_core_tasks(revision: str) -> bool:
     """Return whether a revision itself has tasks, which need no extension."""
-    return is_inspected(revision) and "tasks/list" in inspected()[revision].methods
+    return is_inspected(revision) and "tasks/list" in all_revisions()[revision].methods
 
 
 def has_http_sessions(revision: str) -> bool:
     """Return whether sessions over HTTP have an id."""
-    return is_stateful(revision) and SESSION_ID in inspected()[revision].headers
+    return is_stateful(revision) and SESSION_ID in all_revisions()[revision].headers
 
 
 def names_agreed_revision(revision: str) -> bool:
-    """Return whether requests over HTTP name the revision that was agreed on before."""
-    return is_stateful(revision) and PROTOCOL_VERSION in inspected()[revision].headers
+    """Return whether requests over HTTP name the agreed revision."""
+    return is_stateful(revision) and PROTOCOL_VERSION in all_revisions()[revision].headers

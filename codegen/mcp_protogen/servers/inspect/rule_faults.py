@@ -1,4 +1,4 @@
-"""Faults as checks find them: a rule that is broken, where, and by what."""
+"""Faults as checks find them: the broken rule, the place, and the cause."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,9 +16,9 @@ _SHOWN: Final = 200
 class Fault:
     """One break of a rule.
 
-    `code` is that of the rule, `item` what breaks it: a method, a type with a member, a header
-    field. `message` says what is wrong, `sent` and `got` show it, and `pointer` is the place in
-    what the server sent.
+    `code` is that of the rule, `item` the subject: a method, a type with a member, a header field.
+    `message` describes the fault, `sent` and `got` show it, and `pointer` is the place in the
+    server's message.
     """
 
     code: str
@@ -38,13 +38,18 @@ def fault(
     """Return a fault that an exchange shows, by default with its answer."""
     shown = short(answer_of(exchange) if got is None else got)
     return Fault(
-        code=code, item=item, message=message, pointer=pointer, sent=said(exchange), got=shown
+        code=code,
+        item=item,
+        message=message,
+        pointer=pointer,
+        sent=request_text(exchange),
+        got=shown,
     )
 
 
-def said(exchange: Exchange) -> str:
-    """Return what the client said, in short."""
-    first = next((one for one in exchange.messages if one.sender == "client"), None)
+def request_text(exchange: Exchange) -> str:
+    """Return the client's message, in short."""
+    first = next((message for message in exchange.messages if message.sender == "client"), None)
     body = short(first.data.decode("utf-8", "replace")) if first else ""
     if exchange.method in ("", "POST"):
         return body
@@ -54,7 +59,7 @@ def said(exchange: Exchange) -> str:
 
 
 def answer_of(exchange: Exchange) -> Any:
-    """Return what shows how an exchange went: the answer, or all that came, or the status."""
+    """Return the outcome of an exchange: the answer, or all messages, or the status."""
     found: Any = exchange.answer or (exchange.values[0] if exchange.values else None)
     if exchange.status and not 200 <= exchange.status < 300:
         return f"HTTP {exchange.status}" + (f" {short(found)}" if found else "")
@@ -70,7 +75,7 @@ def short(value: Any) -> str:
 
 
 def members(value: Any, *path: str) -> dict[str, Any]:
-    """Return the object at a place in a message; empty if there is none."""
+    """Return the object at a place in a message; empty without one."""
     for name in path:
         value = value.get(name) if is_object(value) else None
     return value if is_object(value) else {}

@@ -1,4 +1,4 @@
-"""The rules that a server is held to, by `rules.json`, and what breaks them."""
+"""The rules for servers, from `rules.json`, and their violations."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from mcp_protogen.servers.inspect.checks import (
     over_stdio,
     subscriptions,
 )
-from mcp_protogen.servers.inspect.revision_facts import held_to, inspected
+from mcp_protogen.servers.inspect.revision_facts import all_revisions, rules_revision
 from mcp_protogen.servers.inspect.rule_faults import Check, Fault
 from mcp_protogen.servers.inspect.transcript import Session
 
@@ -41,7 +41,7 @@ CHECKS: Final[tuple[Check, ...]] = (
 
 
 class RuleLevel(StrEnum):
-    """How much a rule binds a server, the strictest first."""
+    """The levels of rules, the strictest first."""
 
     MUST = "MUST"
     SHOULD = "SHOULD"
@@ -50,10 +50,10 @@ class RuleLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule: what is required, in which revisions, and where that is said.
+    """A rule: its text, its revisions and its pages.
 
-    `levels` and `pages` have each revision of the rule, the oldest first. `rows` are those of the
-    requirements in the documentation.
+    `levels` and `pages` have each revision of the rule, the oldest first. `rows` are ids of
+    the requirements in the documentation.
     """
 
     code: str
@@ -65,21 +65,21 @@ class Rule:
     @property
     def level(self) -> str:
         """The level in words, such as `SHOULD, MUST since 2025-06-18`."""
-        found, before = list[str](), ""
+        texts, before = list[str](), ""
         for revision, level in self.levels.items():
             if level != before:
-                found.append(f"{level} since {revision}" if before else level)
+                texts.append(f"{level} since {revision}" if before else level)
             before = level
-        return ", ".join(found)
+        return ", ".join(texts)
 
     @property
     def span(self) -> str:
-        """The revisions that have it, in words."""
+        """The revisions with this rule, in words."""
         first, last = min(self.levels), max(self.levels)
         return f"in {first}" if first == last else f"from {first} to {last}"
 
     def page(self, revision: str) -> str:
-        """Return the address of the page that says it for a revision."""
+        """Return the address of the page with the rule for a revision."""
         repository, _, page = self.pages[revision].rpartition(":")
         if repository:
             name, _, section = page.partition("#")
@@ -89,7 +89,7 @@ class Rule:
 
 
 class _Change(BaseModel):
-    """What is said of a rule anew, from a revision on."""
+    """The changes of a rule from a revision on."""
 
     model_config = _FORM
     level: RuleLevel | None = None
@@ -97,7 +97,7 @@ class _Change(BaseModel):
 
 
 class _Entry(BaseModel):
-    """A rule as `rules.json` has it: from a revision on, to the last one that has it if any is."""
+    """A rule in `rules.json`: from a revision on, up to the last one if it has ended."""
 
     model_config = _FORM
     text: str
@@ -111,15 +111,15 @@ class _Entry(BaseModel):
     @model_validator(mode="after")
     def _is_in_order(self) -> "_Entry":
         named = [self.begin, *self.since, *filter(None, [self.until])]
-        if named != sorted(named) or not inspected().keys() >= {*named}:
+        if named != sorted(named) or not all_revisions().keys() >= {*named}:
             raise ValueError(f"{', '.join(named)}: unknown revisions, or not the oldest first")
         return self
 
     def rule(self, code: str) -> Rule:
-        """Return the rule in all revisions that there are."""
+        """Return the rule with all its revisions."""
         levels, pages = dict[str, RuleLevel](), dict[str, str]()
         level, page = self.level, self.page
-        for revision in inspected():
+        for revision in all_revisions():
             change = self.since.get(revision, _Change())
             level, page = change.level or level, change.page or page
             if self.begin <= revision <= (self.until or revision):
@@ -137,21 +137,21 @@ def rules() -> Mapping[str, Rule]:
 
 
 def read_rules(content: bytes) -> Mapping[str, Rule]:
-    """Return the rules of a file; raise `ValueError` if it is not as it should be."""
+    """Return the rules of a file; raise `ValueError` if it is invalid."""
     entries = _FILE.validate_json(content)
     return MappingProxyType({code: entry.rule(code) for code, entry in entries.items()})
 
 
 SEVERITIES: Final[Mapping[str, SeverityRow]] = severity_table(_HERE / "severities.md")
-"""The severities of each rule that is broken, by code."""
+"""The severities of broken rules, by code."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Breach:
-    """A rule that a server breaks at one item, with an example and all sessions that show it.
+class Violation:
+    """A rule that a server breaks at one item, with an example and all its sessions.
 
-    `level` is the strictest of those of the sessions. The example is from the first of `sessions`,
-    and `revision` is what that was held to.
+    `level` is the strictest level in the sessions. The example is from the first of `sessions`,
+    judged by the rules of `revision`.
     """
 
     rule: Rule
@@ -163,54 +163,60 @@ class Breach:
 
     @property
     def page(self) -> str:
-        """The address of the page that says what is broken."""
+        """The address of the page with the rule."""
         return self.rule.page(self.revision)
 
     @property
     def shown_by(self) -> str:
-        """The sessions that show it, in short."""
+        """The sessions with the violation, in short."""
         first, *more = self.sessions
         return f"{first} and {len(more)} more" if more else first
 
 
-def judged(sessions: Iterable[Session]) -> tuple[Breach, ...]:
-    """Return all breaches, those of the strictest level first, in the order of the rules."""
-    found = tuple(sessions)
-    shown: dict[tuple[str, str], list[tuple[Session, Fault]]] = {}
-    # The newest revision gives the example: it is the one that a server aims at.
-    for session in sorted(found, key=lambda one: one.revision, reverse=True):
-        for fault in _faults(session, found):
-            shown.setdefault((fault.code, fault.item), []).append((session, fault))
+def judge(sessions: Iterable[Session]) -> tuple[Violation, ...]:
+    """Return all violations, the strictest level first, in the order of the rules."""
+    sessions = tuple(sessions)
+    faults: dict[tuple[str, str], list[tuple[Session, Fault]]] = {}
+    # The example comes from the newest revision, at which a server aims.
+    for session in sorted(sessions, key=lambda session: session.revision, reverse=True):
+        for fault in _faults(session, sessions):
+            faults.setdefault((fault.code, fault.item), []).append((session, fault))
     order, levels = list(rules()), list(RuleLevel)
-    return tuple(
-        sorted(
-            map(_breach, shown.values()),
-            key=lambda one: (levels.index(one.level), order.index(one.rule.code), one.example.item),
-        )
-    )
+
+    def rank(violation: Violation) -> tuple[int, int, str]:
+        level, code = levels.index(violation.level), order.index(violation.rule.code)
+        return level, code, violation.example.item
+
+    return tuple(sorted(map(_violation, faults.values()), key=rank))
 
 
-def _faults(session: Session, all: tuple[Session, ...]) -> Iterator[Fault]:
-    """Yield the faults of a session that are breaks of a rule of its revision."""
-    spoken = {one.revision for one in all if one.is_spoken and one.revision != session.revision}
+def _faults(session: Session, sessions: tuple[Session, ...]) -> Iterator[Fault]:
+    """Yield the faults of a session that break a rule of its revision."""
+    spoken = {
+        known.revision
+        for known in sessions
+        if known.is_spoken and known.revision != session.revision
+    }
     session.others = tuple(sorted(spoken))
     for check in CHECKS:
         for fault in check(session):
-            if held_to(session.revision) in rules()[fault.code].levels:
+            if rules_revision(session.revision) in rules()[fault.code].levels:
                 yield fault
 
 
-def _breach(shown: Sequence[tuple[Session, Fault]]) -> Breach:
-    """Return what sessions show of one rule at one item."""
-    rule = rules()[shown[0][1].code]
-    levels = [rule.levels[held_to(session.revision)] for session, _ in shown]
+def _violation(faults: Sequence[tuple[Session, Fault]]) -> Violation:
+    """Return the violation of one rule at one item, from its faults in all sessions."""
+    rule = rules()[faults[0][1].code]
+    levels = [rule.levels[rules_revision(session.revision)] for session, _ in faults]
     level = min(levels, key=list(RuleLevel).index)
-    first, example = shown[levels.index(level)]
-    return Breach(
+    first, example = faults[levels.index(level)]
+    return Violation(
         rule=rule,
         level=level,
         example=example,
-        revision=held_to(first.revision),
-        number=len(shown),
-        sessions=tuple(dict.fromkeys(one.label for one in (first, *(s for s, _ in shown)))),
+        revision=rules_revision(first.revision),
+        number=len(faults),
+        sessions=tuple(
+            dict.fromkeys(session.label for session in (first, *(s for s, _ in faults)))
+        ),
     )

@@ -1,4 +1,4 @@
-"""The server to inspect, as a program or a URL: sessions need more than an open connection."""
+"""The server to inspect, as a program or a URL."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,7 +28,7 @@ class Server:
 
 def server_of(target: ServerTarget) -> Server:
     """Return the server that a user names; raise `ProblemError` as `ServerTarget.opener` does."""
-    with target.checked():
+    with target.convert_errors():
         if target.config is not None:
             described = _Described(__name__)
             described.opener(target.config, target.name, auth=target.auth)
@@ -40,17 +40,17 @@ def server_of(target: ServerTarget) -> Server:
 
 
 def _at(url: str, headers: Mapping[str, str], auth: HttpAuthorization | None) -> Server:
-    open_http(url, headers=headers, auth=auth)  # refuses what cannot be sent
+    open_http(url, headers=headers, auth=auth)  # refuses unusable values
     return Server(url=url, headers=headers, authorizer=auth.authorizer(url) if auth else None)
 
 
 class _Described(ConnectConfig[Any, Any, Any]):
-    """What a configuration says of a server, which is not connected to."""
+    """The description of a server in a configuration, without a connection."""
 
     server = Server()
 
-    def part(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
-        """Take note of what would be opened."""
+    def make_opener(self, name: str, /, *arguments: Any, **options: Any) -> Opener:
+        """Note the part instead of opening it."""
         (what,) = arguments
         if name == "open_http":
             self.server = _at(what, options["headers"], options.get("auth"))
@@ -58,7 +58,7 @@ class _Described(ConnectConfig[Any, Any, Any]):
             folder = options["cwd"] and Path(options["cwd"])
             self.server = Server(words=tuple(what), cwd=folder, env=options["env"])
 
-        async def nothing() -> Transport:
+        async def refuse() -> Transport:
             raise NotImplementedError("this server is only described")
 
-        return nothing
+        return refuse

@@ -1,4 +1,4 @@
-"""Steps of a plan: what is sent to a server, and what is waited for."""
+"""Steps of a plan: the messages to send, and the answers to wait for."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,14 +16,13 @@ _CLIENT: Final = {"name": "mcp-gen inspect", "version": __version__}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep:
-    """What is sent at once, and whose answers are waited for.
+    """The messages to send at once, and the answers to wait for.
 
-    Where answers need not come, as those to notifications, `barrier` is a request that is sent
-    last: with its answer the step ends. Over HTTP the answer to the POST does that. `until` is a
-    notification of the server that ends the step as answers to all would. `headers` replace those
-    of an ordinary request, and None leaves one out; `method` is that of HTTP, and `url` is another
-    address than that of the server. After `within` seconds, answers are not waited for any longer,
-    and nobody misses them.
+    If no answer need come, as for notifications, `barrier` is a last request whose answer ends the
+    step. Over HTTP the answer to the POST does that. `until` is a notification of the server that
+    also ends the step. `headers` replace those of an ordinary request, and None leaves one out;
+    `method` is that of HTTP, and `url` is an address other than the server's. After `within`
+    seconds, missing answers are ignored.
     """
 
     messages: tuple[Any, ...] = ()
@@ -37,16 +36,16 @@ class PlanStep:
 
 
 def awaiting(request: dict[str, Any], **step: Any) -> PlanStep:
-    """Return a step with a request, whose answer is waited for."""
+    """Return a step with a request that waits for the answer."""
     return PlanStep(messages=(request,), waits=(request["id"],), **step)
 
 
 @dataclass(slots=True)
 class SessionClient:
-    """A client in one session: it knows what came so far, and makes the next messages.
+    """A client in one session: it knows the messages so far, and makes the next ones.
 
     `calls` are the tools that may be called, with their arguments; with `reading` also those that
-    say that they only read.
+    declare to only read.
     """
 
     session: Session
@@ -56,7 +55,7 @@ class SessionClient:
 
     @property
     def stateless(self) -> bool:
-        """Return whether each request says all about its client."""
+        """Return whether each request describes its client."""
         return self.session.is_stateless
 
     def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
@@ -68,7 +67,7 @@ class SessionClient:
         return {**head, "params": given} if given else head
 
     def meta(self, revision: str = "") -> dict[str, Any]:
-        """Return what each request of the stateless era says about its client."""
+        """Return the description of the client for each request of the stateless era."""
         return {
             envelope.PROTOCOL_VERSION: revision or self.session.revision,
             envelope.CLIENT_INFO: _CLIENT,
@@ -76,7 +75,7 @@ class SessionClient:
         }
 
     def ask(self, method: str, params: Mapping[str, Any] | None = None, **step: Any) -> PlanStep:
-        """Return a step with one request, whose answer is waited for."""
+        """Return a step with one request that waits for the answer."""
         return awaiting(self.request(method, params), **step)
 
     def tell(self, *messages: Any, **step: Any) -> PlanStep:
@@ -105,8 +104,8 @@ Make = Callable[[SessionClient], PlanStep | None]
 class Probe:
     """A named step of a plan; `make` returns None where it does not apply.
 
-    `of` says whether it is for a revision. A probe that `repeats` is taken until it does not apply
-    any more. `declared` is the capability without which it is left out; with `undeclared`, it is
+    `of` says whether it is for a revision. A probe that `repeats` is taken until it no longer
+    applies. `declared` is the capability without which it is left out; with `undeclared`, it is
     left out with it.
     """
 
@@ -153,7 +152,7 @@ def notification(method: str, params: Mapping[str, Any] | None = None) -> dict[s
 
 
 def reply_to(message: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Return what a client without any capability answers; None to what needs no answer."""
+    """Return the answer of a client without capabilities; None if no answer is needed."""
     if "method" not in message or "id" not in message:
         return None
     head = {"jsonrpc": "2.0", "id": message["id"]}

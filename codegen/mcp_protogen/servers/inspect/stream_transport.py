@@ -19,13 +19,13 @@ from mcp_protogen.servers.inspect.transcript import (
 )
 
 GRACE: Final = 15.0
-"""How long a process may take to end on a busy machine after its input was closed, in seconds."""
+"""The time for a process to end on a busy machine after its input is closed, in seconds."""
 SOON: Final = 1.0
-"""How long answers may come after that to a later request, in seconds."""
+"""The time for answers after the answer to a later request, in seconds."""
 
 
-def encoded(message: Any) -> bytes:
-    """Return a message as bytes; bytes are what they are."""
+def encode(message: Any) -> bytes:
+    """Return a message as bytes; bytes stay unchanged."""
     if isinstance(message, bytes):
         return message
     return json.dumps(message, separators=(",", ":")).encode()
@@ -63,7 +63,7 @@ class StreamProbing:
         return Exchange(probe=probe.name, messages=messages, outcome=outcome, detail=detail)
 
     async def _carry_out(self, step: PlanStep, limit: asyncio.Timeout) -> None:
-        """Send all messages, and read until all is answered, or soon after the last is."""
+        """Send all messages, and read until all are answered, or soon after the last one is."""
         for message in [*step.messages, *([step.barrier] if step.barrier else [])]:
             await self._send(message)
         assert self._transport is not None
@@ -88,7 +88,7 @@ class StreamProbing:
 
     async def _send(self, message: Any) -> None:
         assert self._transport is not None
-        await self._transport.send([encoded(message)])
+        await self._transport.send([encode(message)])
 
     async def _take(self, received: Received, limit: asyncio.Timeout) -> None:
         if isinstance(received, bytes):

@@ -1,4 +1,4 @@
-"""The report of an inspection as text: who, what is spoken, what is offered, findings, verdict."""
+"""The report of an inspection as text: server, revisions, offers, findings, verdict."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -6,11 +6,11 @@ from itertools import groupby
 from textwrap import TextWrapper
 from typing import Final
 
-from mcp_protogen.base.colours import Colour, painted
-from mcp_protogen.base.printable import counted, one_line
+from mcp_protogen.base.colours import Colour, paint
+from mcp_protogen.base.printable import pluralize, safe_line
 from mcp_protogen.pipeline.reports.change import Overview
 from mcp_protogen.servers.inspect.profile import Profile, overview_of
-from mcp_protogen.servers.inspect.rules import Breach, Rule, RuleLevel
+from mcp_protogen.servers.inspect.rules import Rule, RuleLevel, Violation
 
 _COLOURS: Final[Mapping[RuleLevel, Colour]] = {
     RuleLevel.MUST: Colour.BOLD_RED,
@@ -26,39 +26,39 @@ _LABEL: Final = 12
 
 
 def render(
-    target: str, profile: Profile, breaches: Sequence[Breach], *, colour: bool, width: int
+    target: str, profile: Profile, violations: Sequence[Violation], *, colour: bool, width: int
 ) -> str:
     """Return the report, in lines of at most `width` columns where words allow it."""
     page = _Page(colour, max(width, 60))
     lines = [*page.head(target, overview_of(profile)), ""]
-    for level, found in groupby(breaches, key=lambda one: one.level):
+    for level, found in groupby(violations, key=lambda one: one.level):
         lines += [*page.level(level, list(found)), ""]
-    lines.append(page.paint(Colour.BOLD, verdict(profile, breaches)))
+    lines.append(page.paint(Colour.BOLD, verdict(profile, violations)))
     return "".join(f"{line}\n" for line in lines)
 
 
-def verdict(profile: Profile, breaches: Sequence[Breach]) -> str:
+def verdict(profile: Profile, violations: Sequence[Violation]) -> str:
     """Return the result in one line."""
-    spoken = sorted({one.revision for one in profile.spoken if one.spoken})
+    spoken = sorted({support.revision for support in profile.spoken if support.spoken})
     speaks = f"It speaks {', '.join(spoken) or 'none of the revisions'}"
-    if not breaches:
+    if not violations:
         return f"{speaks} and breaks no rule." if spoken else f"{speaks}."
-    levels = [one.level for one in breaches]
+    levels = [violation.level for violation in violations]
     found = (f"{levels.count(level)} {level}" for level in RuleLevel if level in levels)
-    return f"{speaks}: {counted(len(breaches), 'finding')}, {', '.join(found)}."
+    return f"{speaks}: {pluralize(len(violations), 'finding')}, {', '.join(found)}."
 
 
 class _Page:
     """The parts of the report."""
 
     def __init__(self, colour: bool, width: int) -> None:
-        self.paint = partial(painted, on=colour)
+        self.paint = partial(paint, on=colour)
         self._width = width
 
     def head(self, target: str, overview: Overview) -> Iterator[str]:
-        """Yield who the server is, what it offers, and what it speaks over which transport."""
+        """Yield the server, its offers, and its revisions over each transport."""
         named = [text for label, text in overview.rows if label == "server"]
-        yield self.paint(Colour.BOLD, one_line(named[0] if named else target))
+        yield self.paint(Colour.BOLD, safe_line(named[0] if named else target))
         rows = [row for row in overview.rows if row[0] != "server"]
         if named:
             rows.insert(0, ("target", target))
@@ -74,38 +74,38 @@ class _Page:
             yield from self._hanging("  ", remark)
 
     def _hanging(self, lead: str, text: str) -> Iterator[str]:
-        """Yield a text after what leads it; a word that is longer than a line is not broken."""
+        """Yield a text after its label; words longer than a line are not broken."""
         indent = " " * len(lead)
         wrapper = TextWrapper(self._width, indent, indent, break_long_words=False)
         wrapper.break_on_hyphens = False
-        first, *more = wrapper.wrap(one_line(text)) or [lead]
+        first, *more = wrapper.wrap(safe_line(text)) or [lead]
         yield self.paint(Colour.DIM, lead) + first[len(lead) :]
         yield from more
 
-    def level(self, level: RuleLevel, breaches: Sequence[Breach]) -> Iterator[str]:
+    def level(self, level: RuleLevel, violations: Sequence[Violation]) -> Iterator[str]:
         """Yield the findings of one level, grouped by rule."""
-        yield self.paint(_COLOURS[level], f"{_HEADINGS[level]}: {len(breaches)}")
-        for rule, found in groupby(breaches, key=lambda one: one.rule):
+        yield self.paint(_COLOURS[level], f"{_HEADINGS[level]}: {len(violations)}")
+        for rule, found in groupby(violations, key=lambda one: one.rule):
             yield ""
             yield from self._rule(rule, list(found))
 
-    def _rule(self, rule: Rule, found: Sequence[Breach]) -> Iterator[str]:
+    def _rule(self, rule: Rule, found: Sequence[Violation]) -> Iterator[str]:
         first = found[0]
         rows = f" ({', '.join(rule.rows)})" if rule.rows else ""
         yield from (self.paint(Colour.BOLD, line) for line in self._hanging("  ", rule.text))
         yield f"  {self.paint(Colour.DIM, f'[{rule.code}] {first.page}{rows}')}"
-        for breach in found:
-            yield from self._item(breach)
+        for violation in found:
+            yield from self._item(violation)
         yield from self._example(first)
 
-    def _item(self, breach: Breach) -> Iterator[str]:
-        fault = breach.example
-        times = f", {breach.number} times" if breach.number > len(breach.sessions) else ""
-        seen = f"{breach.shown_by}{times}"
+    def _item(self, violation: Violation) -> Iterator[str]:
+        fault = violation.example
+        times = f", {violation.number} times" if violation.number > len(violation.sessions) else ""
+        seen = f"{violation.shown_by}{times}"
         yield from self._hanging("    - ", f"{fault.item}: {fault.message} ({seen})")
 
-    def _example(self, breach: Breach) -> Iterator[str]:
-        fault = breach.example
+    def _example(self, violation: Violation) -> Iterator[str]:
+        fault = violation.example
         for sign, text in (("sent", fault.sent), ("at", fault.pointer), ("got", fault.got)):
             if text:
                 most = self._width * 2 - 30

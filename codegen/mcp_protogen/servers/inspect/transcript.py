@@ -1,6 +1,6 @@
-"""The record of what was sent to a server and what came back: sessions, and exchanges in them.
+"""The record of all messages to and from a server: sessions, with exchanges in them.
 
-Rules read it, and nothing else.
+Rules read only this record.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,14 +19,14 @@ from mcp_protogen.servers.connect.traffic import PassedMessage
 from mcp_protogen.servers.inspect import revision_facts
 
 UNKNOWN_REVISION: Final = "1999-01-01"
-"""A revision that does not exist, which is asked for to see what is offered."""
+"""An unknown revision, to see which revision the server offers instead."""
 
 TIMEOUT: Final = "timeout"
 """The outcome of an exchange without the answer in time."""
 CLOSED: Final = "closed"
 """The outcome of an exchange in which the server ended the connection."""
 FLOOD: Final = "flood"
-"""The outcome of an exchange with more than an inspection takes in."""
+"""The outcome of an exchange that exceeds the limit of an inspection."""
 UNREACHABLE: Final = "unreachable"
 """The outcome of an exchange that the network or the operating system did not allow."""
 KILLED: Final = "killed"
@@ -35,14 +35,14 @@ KILLED: Final = "killed"
 
 @dataclass(frozen=True, kw_only=True)
 class Exchange:
-    """One step of a plan, and what came until its end.
+    """One step of a plan, and all messages until its end.
 
-    `probe` is the name of the step. `messages` are those of both sides, in order; the first is what
-    the step is about. `method`, `headers`, `status` and `answered` are for HTTP: the request's
+    `probe` is the name of the step. `messages` are those of both sides, in order; the first is the
+    subject of the step. `method`, `headers`, `status` and `answered` are for HTTP: the request's
     method and header fields, the status, and the header fields of the answer; `events` are the ids
     of the events in it, and `primed` is whether the first of them that has an id or data has only
     an id, None if none came; `replaced` is whether bytes in them were not UTF-8. `outcome` is empty
-    if all went as hoped, and `detail` says more about it.
+    after success, and `detail` says more about it.
     """
 
     probe: str
@@ -59,7 +59,7 @@ class Exchange:
 
     @property
     def is_resumed(self) -> bool:
-        """Return whether a stream goes on, so that what comes may have come before."""
+        """Return whether it resumes a stream, so that messages may come again."""
         return LAST_EVENT_ID in self.headers
 
     @cached_property
@@ -77,7 +77,7 @@ class Exchange:
 
     @cached_property
     def sent(self) -> tuple[Any, ...]:
-        """All that the client sent, where it is JSON."""
+        """All JSON values that the client sent."""
         return tuple(value for text in self._texts("client") for value in text.values)
 
     @property
@@ -94,7 +94,7 @@ class Exchange:
 
     @cached_property
     def values(self) -> tuple[Any, ...]:
-        """All that the server sent, where it can be read, as it came."""
+        """All readable values of the server, in order."""
         return tuple(value for text in self._texts("server") for value in text.values)
 
     @cached_property
@@ -105,7 +105,7 @@ class Exchange:
 
     @cached_property
     def noise(self) -> tuple[bytes, ...]:
-        """The texts of the server without a message, not even one that cannot be read."""
+        """The texts of the server that are not messages, not even unreadable ones."""
         return tuple(text.data for text in self._texts("server") if not self._has_message(text))
 
     @cached_property
@@ -114,32 +114,37 @@ class Exchange:
         texts = self._texts("server")
         return tuple(text for text in texts if text.flaws and self._has_message(text))
 
-    def notified(self, method: str) -> Iterator[dict[str, Any]]:
+    def notifications(self, method: str) -> Iterator[dict[str, Any]]:
         """Yield the notifications of a method, except for those that may have come before."""
         found = () if self.is_resumed else self.received
-        return (one for one in found if one.get("method") == method)
+        return (message for message in found if message.get("method") == method)
 
     @cached_property
     def answer(self) -> dict[str, Any]:
-        """The answer to the first message; empty if there is none."""
+        """The answer to the first message; empty without one."""
         first = next(self._texts("client"), TranscriptText(b"", ()))
         wanted = next(first.ids, None) if first.flaws else self.request.get("id")
-        answers = (one for one in self.received if "method" not in one)
+        answers = (message for message in self.received if "method" not in message)
         found: dict[str, Any] = {}
-        return next((one for one in answers if same_id(one.get("id"), wanted)), found)
+        return next((answer for answer in answers if same_id(answer.get("id"), wanted)), found)
 
     @property
     def result(self) -> dict[str, Any] | None:
-        """The result in the answer; None if there is none."""
+        """The result in the answer; None without one."""
         found = self.answer.get("result")
         return found if is_object(found) else None
 
     @property
     def error(self) -> dict[str, Any]:
-        """The error in the answer, or one without an id; empty if there is none."""
-        answers = [self.answer, *(one for one in self.received if one.get("id") is None)]
+        """The error in the answer, or one without an id; empty without an error."""
+        answers = [
+            self.answer,
+            *(message for message in self.received if message.get("id") is None),
+        ]
         found: dict[str, Any] = {}
-        return next((one["error"] for one in answers if is_object(one.get("error"))), found)
+        return next(
+            (answer["error"] for answer in answers if is_object(answer.get("error"))), found
+        )
 
     def _is_message(self, value: Mapping[str, Any]) -> bool:
         """Return whether an object claims to be JSON-RPC; a refusal over HTTP may have any body."""
@@ -177,7 +182,7 @@ class TranscriptText(NamedTuple):
 
 
 def text_of(data: bytes) -> TranscriptText:
-    """Return a text as clients read it, with repairs of the faults that they forgive."""
+    """Return a text as clients read it, with the faults repaired that they forgive."""
     try:
         return TranscriptText(data, *read_values(data))
     except ParseError as error:
@@ -196,7 +201,7 @@ def same_id(one: object, other: object) -> bool:
 
 @dataclass(slots=True, kw_only=True)
 class Session:
-    """What passed with one process or in one session, begun in `revision` over `transport`.
+    """One process or one session, begun in `revision` over `transport`.
 
     `errors` are the last lines that a process wrote to standard error; `others` are the revisions
     that the server speaks in other sessions.
@@ -219,16 +224,16 @@ class Session:
 
     def all(self, probe: str) -> Iterator[Exchange]:
         """Yield all exchanges of a step."""
-        return (one for one in self.exchanges if one.probe == probe)
+        return (exchange for exchange in self.exchanges if exchange.probe == probe)
 
     @property
     def opening(self) -> dict[str, Any]:
-        """The words of the server about itself at the beginning; empty without any."""
+        """The server's description of itself at the beginning; empty without one."""
         return self.beginning.result or {}
 
     @property
     def negotiated(self) -> str:
-        """The revision that the server agreed to, or offered; empty if there is none."""
+        """The revision that the server agreed to, or offered; may be empty."""
         offered = self.opening.get("supportedVersions")
         if is_array(offered):
             return self.revision if self.revision in offered else ""
@@ -264,7 +269,7 @@ class Session:
         return f"{self.revision} over {self.transport}"
 
 
-def listed(
+def list_items(
     session: Session, method: str, member: str
 ) -> Iterator[tuple[dict[str, Any], Exchange, str]]:
     """Yield the items that a method lists, from all pages, each with its page and place there.

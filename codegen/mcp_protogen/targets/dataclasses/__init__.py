@@ -1,4 +1,4 @@
-"""Types as dataclasses, with functions that read and write them; all without any dependency."""
+"""Types as dataclasses, with functions that read and write them, without dependencies."""
 
 from .target import TARGET
 

@@ -11,7 +11,7 @@ from mcp_protogen.targets.python import aliases
 from mcp_protogen.targets.python.annotations import either, hint, optional
 from mcp_protogen.targets.python.docstrings import class_text, member_docstring, type_docstring
 from mcp_protogen.targets.python.modules import Definitions, Imports, python_files
-from mcp_protogen.targets.python.order import endless, ordered
+from mcp_protogen.targets.python.order import endless, order_types
 
 from .wire.objects import EXTRA
 from .wire_source import PUBLIC, wire_source
@@ -45,7 +45,7 @@ class DataclassesTarget:
         self, revisions: Sequence[RevisionIR], options: TargetOptions
     ) -> Iterator[TargetFile]:
         """Yield the modules of all revisions; a package has `wire.py` for all of them."""
-        raise_errors(problem for ir in revisions for problem in _taken(ir, options))
+        raise_errors(problem for ir in revisions for problem in _name_collisions(ir, options))
         yield from python_files(revisions, options, _definitions)
         if options.layout == "package" and "models" in options.layers:
             yield TargetFile("wire.py", wire_source().module())
@@ -54,34 +54,36 @@ class DataclassesTarget:
 TARGET = DataclassesTarget()
 
 
-def _taken(ir: RevisionIR, options: TargetOptions) -> Iterator[Problem]:
-    """Yield a problem for each name that the code beside the classes needs for itself."""
+def _name_collisions(ir: RevisionIR, options: TargetOptions) -> Iterator[Problem]:
+    """Yield a problem for each name that collides with the code beside the classes."""
     hint = "give it another name with --names"
     if options.layout == "package" and ir.module == "wire":
-        yield Problem("name-collision", "a revision is called like the module wire", hint=hint)
+        yield Problem("name-collision", "a revision has the name of the module wire", hint=hint)
     for type_ in ir.types:
-        if isinstance(type_, ObjectIR) and any(one.name == EXTRA for one in type_.fields):
-            message = f"a member of {type_.name} is called {EXTRA}, as its undeclared members are"
+        if isinstance(type_, ObjectIR) and any(field.name == EXTRA for field in type_.fields):
+            message = f"a member of {type_.name} has the name of its undeclared members, {EXTRA}"
             yield Problem("name-collision", message, ir.id, type_.origin, hint)
 
 
 def _definitions(ir: RevisionIR, options: TargetOptions) -> Definitions:
     text = "\n\n\n".join(_types(ir, options))
-    names = tuple(str(one.name) for one in ir.types)
+    names = tuple(str(type_.name) for type_ in ir.types)
     if options.layout == "package":
         return Definitions({**_IMPORTS, "..wire": PUBLIC}, text, names)
     source = wire_source()
     modules = {*_IMPORTS, *source.imports}
     none = frozenset[str]()
-    imports = {one: _IMPORTS.get(one, none) | source.imports.get(one, none) for one in modules}
-    # Classes need their bases; how they are read and written is best left to the end.
+    imports = {
+        module: _IMPORTS.get(module, none) | source.imports.get(module, none) for module in modules
+    }
+    # Classes need their bases before them; readers and writers come last.
     text = "\n\n\n".join((source.objects, text, source.functions))
     return Definitions(imports, text, (*names, *PUBLIC))
 
 
 def _types(ir: RevisionIR, options: TargetOptions) -> Iterator[str]:
     lazy = endless(ir)
-    for type_ in ordered(ir):
+    for type_ in order_types(ir):
         if isinstance(type_, ObjectIR):
             yield _class(type_, _BASES["allow" if type_.open else options.extra or "allow"])
         else:
@@ -116,7 +118,7 @@ def _member(field: FieldIR) -> list[str]:
 
 
 def _default(field: FieldIR) -> str:
-    """Return the value of an attribute that is not given; empty if it has to be."""
+    """Return the default of an attribute; empty if it is required."""
     if isinstance(field.default, Filled):
         return f"field(default_factory={hint(field.type)})"
     if field.default is not None:

@@ -1,4 +1,4 @@
-"""The code that generated dataclasses come with: the modules in the folder `wire`, as one."""
+"""The code beside generated dataclasses: the modules in the folder `wire`, as one."""
 
 import ast
 from collections import defaultdict
@@ -17,18 +17,18 @@ PUBLIC: Final = frozenset(
     {"ABSENT", "Absent", "ClosedObject", "Limits", "OpenObject", "UnknownContent", "Wire"}
     | {"WireError", "WireMember", "WireObject", "from_wire", "members_of", "to_wire"}
 )
-"""The names that are for users."""
+"""The public names."""
 
 
 class WireSource(NamedTuple):
-    """The parts of a module: its imports, the bases of classes, and what reads and writes them."""
+    """The parts of a module: its imports, the bases of classes, and readers and writers."""
 
     imports: Imports
     objects: str
     functions: str
 
     def module(self) -> str:
-        """Return a module of its own."""
+        """Return them as a separate module."""
         imports = (import_line(module, names) for module, names in self.imports.items())
         return "\n\n".join(
             (
@@ -52,10 +52,10 @@ def wire_source() -> WireSource:
 
 
 def _definitions(module: str, imports: Mapping[str, set[str]]) -> str:
-    """Return what follows the imports of a module, which are added to the others."""
+    """Return a module's text after its imports, which are added to `imports`."""
     text = (_FOLDER / f"{module}.py").read_text(encoding="utf-8")
     nodes = [node for node in ast.parse(text).body if isinstance(node, ast.ImportFrom)]
     for node in nodes:
         if node.module is not None and not node.level:
-            imports[node.module].update(one.name for one in node.names)
+            imports[node.module].update(alias.name for alias in node.names)
     return "\n".join(text.splitlines()[nodes[-1].end_lineno :]).strip()

@@ -1,1 +1,1 @@
-"""What the targets for Python share: modules, the order of definitions, annotations and tables."""
+"""Common code of targets for Python: modules, order of definitions, annotations and tables."""

@@ -6,14 +6,14 @@ from mcp_protogen.targets.python.annotations import alias_hint, either
 from mcp_protogen.targets.python.modules import Imports
 
 IMPORTS: Imports = {"typing": frozenset({"ForwardRef", "TYPE_CHECKING", "TypeAlias"})}
-"""What aliases may need to import."""
+"""The imports of aliases."""
 
 
 def alias_text(type_: UnionIR | AliasIR, *others: str, lazy: bool) -> str:
-    """Return the definition of an alias, perhaps with `others` as further alternatives.
+    """Return the definition of an alias, with `others` as further alternatives.
 
-    A `lazy` one contains itself. To type checkers it is a quoted annotation; Python, which could
-    not combine that with other types, gets a reference to be resolved later.
+    A `lazy` one contains itself. For type checkers it is a quoted annotation; Python cannot combine
+    that with other types, so at run time it is a reference that is resolved later.
     """
     annotation = either((alias_hint(type_), *others))
     doc = docstring(type_.doc, 4 if lazy else 0, of_member=True) if type_.doc else ""

@@ -30,9 +30,9 @@ SCALARS: Mapping[str, str] = MappingProxyType(
 
 
 def hint(expr: TypeExpr, empty: str = "") -> str:
-    """Return the annotation of an expression; types are called by their names.
+    """Return the annotation of an expression, with types by name.
 
-    `empty` is the metadata that a library wants at a container in which no item is valid.
+    `empty` is the metadata of a library for a container without valid items.
     """
     match expr:
         case Ref(name):
@@ -42,16 +42,16 @@ def hint(expr: TypeExpr, empty: str = "") -> str:
         case LiteralOf(values):
             return f"Literal[{', '.join(map(literal, values))}]"
         case ListOf(item):
-            return _sized("list[{}]", item, empty)
+            return _container_hint("list[{}]", item, empty)
         case MapOf(value):
-            return _sized("dict[str, {}]", value, empty)
+            return _container_hint("dict[str, {}]", value, empty)
         case OneOf(arms):
             return either(hint(arm, empty) for arm in arms) or "Never"
         case Anything():
             return "Any"
 
 
-def _sized(container: str, item: TypeExpr, empty: str) -> str:
+def _container_hint(container: str, item: TypeExpr, empty: str) -> str:
     if item == NOTHING and empty:
         return f"Annotated[{container.format('Any')}, {empty}]"
     return container.format(hint(item, empty))
@@ -63,16 +63,16 @@ def alias_hint(type_: UnionIR | AliasIR, empty: str = "") -> str:
 
 
 def optional(annotation: str) -> str:
-    """Return an annotation that takes None, too."""
+    """Return an annotation that also accepts None."""
     return annotation if annotation == "Any" else either((annotation, "None"))
 
 
 def either(annotations: Iterable[str]) -> str:
     """Return the union of annotations, each once, with None at the end as usual."""
-    arms = [arm for one in annotations for arm in _arms(one)]
+    arms = [arm for annotation in annotations for arm in _arms(annotation)]
     return union_of(sorted(dict.fromkeys(arms), key="None".__eq__))
 
 
 def _arms(annotation: str) -> list[str]:
-    """Return the alternatives of a union; those inside of brackets or quotes are not its own."""
+    """Return the alternatives of a union, not cut inside brackets or quotes."""
     return [annotation] if {"[", "(", '"', "'"} & set(annotation) else annotation.split(" | ")

@@ -19,16 +19,16 @@ from mcp_protogen.targets.python import tables
 from mcp_protogen.targets.results import with_result_unions
 
 Imports = Mapping[str, frozenset[str]]
-"""Names to import, by module. A module imports only those that it uses."""
+"""Names to import, by module; unused ones are left out."""
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
 class Definitions:
-    """The text of the types of a revision: what it may import, what it defines and exports.
+    """The text of the types of a revision, with its imports and exported names.
 
-    With `evaluated`, annotations are evaluated where they are, and those of later types quoted.
+    With `evaluated`, annotations are evaluated at once, and those of later types are quoted.
     """
 
     imports: Imports
@@ -38,13 +38,13 @@ class Definitions:
 
 
 DefineTypes = Callable[[RevisionIR, TargetOptions], Definitions]
-"""Returns the definitions of all types of a revision, the unions of results among them."""
+"""A function that returns the definitions of all types of a revision, with unions of results."""
 
 
 def python_files(
     revisions: Sequence[RevisionIR], options: TargetOptions, define: DefineTypes
 ) -> Iterator[TargetFile]:
-    """Yield the modules of all revisions, and the package around them if there is to be one."""
+    """Yield the modules of all revisions, and the package around them for that layout."""
     for ir in revisions:
         yield from _revision_files(with_result_unions(ir), options, define)
     if options.layout == "package":
@@ -70,11 +70,11 @@ def _revision_files(
 def _module(
     ir: RevisionIR, models: Definitions | None, layers: tuple[Layer, ...], prefix: str
 ) -> str:
-    """Return a module of some layers; it calls the types by their names with a prefix."""
+    """Return a module of some layers; it names types with a prefix."""
     shown = models if "models" in layers else None
     names = [*(shown.names if shown else ()), *tables.names(ir, layers)]
     imports: list[Imports] = [shown.imports] if shown else []
-    imported = [name for one in imports for found in one.values() for name in found]
+    imported = [name for group in imports for found in group.values() for name in found]
     raise_errors(_collisions(ir, [*names, *imported]))
     types = tables.as_expressions(prefix) if models else tables.as_strings()
     body = render(
@@ -93,14 +93,14 @@ def _module(
 
 
 def _collisions(ir: RevisionIR, names: Sequence[str]) -> Iterator[Problem]:
-    for name in sorted({one for one in names if names.count(one) > 1}):
-        message = f"a type is called {name}, like something else in its module"
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        message = f"the type {name} has the name of something else in its module"
         hint = "give the type another name with --names, or use --layout package"
         yield Problem("name-collision", message, ir.id, hint=hint)
 
 
 def _import_lines(offered: Iterable[Imports], body: str, *, beside: bool) -> list[list[str]]:
-    """Return the lines of imports that a module needs, in groups: first the standard library."""
+    """Return the used imports as lines, in groups: first the standard library."""
     used = _words(body)
     found: dict[str, set[str]] = {}
     for imports in offered:
@@ -113,7 +113,7 @@ def _import_lines(offered: Iterable[Imports], body: str, *, beside: bool) -> lis
 
 
 def import_line(module: str, names: Iterable[str]) -> str:
-    """Return a line of imports, with constants, classes and functions in the order of isort."""
+    """Return a line of imports with names in the order of isort."""
     ordered = sorted(names, key=lambda name: (name != name.upper(), name[0].islower(), name))
     return f"from {module} import {', '.join(ordered)}"
 
@@ -123,7 +123,7 @@ def _top(module: str) -> str:
 
 
 def _words(text: str) -> frozenset[str]:
-    """Return the names in a module, those in quoted annotations included."""
+    """Return the names in a module, including those in quoted annotations."""
     found: set[str] = set()
     tree = ast.parse(text)
     said = {

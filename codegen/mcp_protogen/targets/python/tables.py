@@ -1,6 +1,6 @@
 """The tables of the layers `methods` and `capabilities`: plain data, for any runtime.
 
-Types are classes and aliases of the models, or their names where the models are not generated.
+Types are classes and aliases of the models, or names if the models are not generated.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,7 +19,7 @@ IMPORTS: Mapping[str, frozenset[str]] = MappingProxyType(
         "typing": frozenset({"Any", "Final", "Literal", "NamedTuple"}),
     }
 )
-"""What the tables may need to import."""
+"""The imports of the tables."""
 
 _MESSAGES: tuple[tuple[str, MessageKind, Role, str], ...] = (
     ("CLIENT_REQUESTS", "request", "client", "Requests that clients send"),
@@ -42,7 +42,7 @@ _CAPABILITIES = (
 
 @dataclass(frozen=True, slots=True)
 class MessageTable:
-    """A table from methods to types: its name, what it says, and an expression for each method."""
+    """A table from methods to types: its name, docstring, and an expression for each method."""
 
     name: str
     doc: str
@@ -62,7 +62,7 @@ class MethodRow:
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Everything that the tables of a revision print."""
+    """The content of the tables of a revision."""
 
     ir: RevisionIR
     messages: tuple[MessageTable, ...]
@@ -75,7 +75,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class TypeExpressions:
-    """How tables name types: as an expression, and the annotations of a class and of any type."""
+    """The naming of types in tables: an expression, and annotations for a class and any type."""
 
     of: Callable[[str], str]
     class_hint: str
@@ -83,12 +83,12 @@ class TypeExpressions:
 
 
 def as_expressions(prefix: str) -> TypeExpressions:
-    """Return how tables name types that can be imported; `prefix` is their module, with a dot."""
+    """Return the naming of importable types; `prefix` is their module, with a dot."""
     return TypeExpressions(lambda name: f"{prefix}{name}", "type[Any]", "Any")
 
 
 def as_strings() -> TypeExpressions:
-    """Return how tables name types where there are none."""
+    """Return the naming of types without models."""
     return TypeExpressions(literal, "str", "str")
 
 
@@ -96,19 +96,19 @@ def rows(ir: RevisionIR, types: TypeExpressions) -> Rows:
     """Return the tables of a revision."""
     methods = tuple(
         MethodRow(
-            one,
-            types.of(one.message),
-            types.of(one.params),
-            tuple_of(map(types.of, one.results)),
+            method,
+            types.of(method.message),
+            types.of(method.params),
+            tuple_of(map(types.of, method.results)),
         )
-        for one in ir.methods
+        for method in ir.methods
     )
     return Rows(
         ir=ir,
         messages=(*_message_tables(ir, types), *_result_tables(ir, types)),
         methods=methods,
-        data={one.code: types.of(one.data) if one.data else "None" for one in ir.errors},
-        senders={one.code: roles(sorted(EMITTERS[one.emit])) for one in ir.errors},
+        data={error.code: types.of(error.data) if error.data else "None" for error in ir.errors},
+        senders={error.code: roles(sorted(EMITTERS[error.emit])) for error in ir.errors},
         class_hint=types.class_hint,
         type_hint=types.type_hint,
     )
@@ -124,7 +124,7 @@ def names(ir: RevisionIR, layers: Sequence[Layer]) -> tuple[str, ...]:
     found: list[str] = []
     if "methods" in layers:
         found += [*_METHODS, *(name for name, _, _, _ in (*_MESSAGES, *_RESULTS))]
-        found += [*(one.name for one in ir.errors), *(one.constant for one in ir.meta_keys)]
+        found += [*(error.name for error in ir.errors), *(key.constant for key in ir.meta_keys)]
     if "capabilities" in layers:
         found += _CAPABILITIES
     return (*found, "REVISION") if found else ()
@@ -133,9 +133,9 @@ def names(ir: RevisionIR, layers: Sequence[Layer]) -> tuple[str, ...]:
 def _message_tables(ir: RevisionIR, types: TypeExpressions) -> Iterator[MessageTable]:
     for name, kind, role, doc in _MESSAGES:
         entries = tuple(
-            (one.method, types.of(one.message))
-            for one in ir.methods
-            if one.kind == kind and role in one.senders
+            (method.method, types.of(method.message))
+            for method in ir.methods
+            if method.kind == kind and role in method.senders
         )
         yield MessageTable(name, f"{doc}: the type of the message, by method.", "class", entries)
 
@@ -143,9 +143,9 @@ def _message_tables(ir: RevisionIR, types: TypeExpressions) -> Iterator[MessageT
 def _result_tables(ir: RevisionIR, types: TypeExpressions) -> Iterator[MessageTable]:
     for name, kind, role, doc in _RESULTS:
         entries = tuple(
-            (one.method, types.of(result))
-            for one in ir.methods
-            for result in [result_type(one)]
-            if one.kind == kind and OTHER[role] in one.senders and result is not None
+            (method.method, types.of(result))
+            for method in ir.methods
+            for result in [result_type(method)]
+            if method.kind == kind and OTHER[role] in method.senders and result is not None
         )
         yield MessageTable(name, f"{doc}: the type, by method of the request.", "type", entries)

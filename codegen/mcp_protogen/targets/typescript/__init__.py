@@ -1,4 +1,4 @@
-"""TypeScript: types, tables, and a validator that reads them, without any dependency."""
+"""TypeScript: types, tables, and a validator that reads them, without dependencies."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -27,7 +27,7 @@ _OWN_NAMES = frozenset(
     | {f"{role}{kind}" for role in ("Client", "Server") for kind in ("Requests", "Notifications")}
     | {"CAPABILITIES", "ERA", "ERRORS", "META_KEYS", "METHODS", "REQUIREMENTS", "REVISION", "TYPES"}
 )
-"""What modules define beside the types of the schema; one index may export all of them."""
+"""Names in modules beside the types of the schema; one index may export all of them."""
 _WIRE: Mapping[Layout, str] = {"single": "./wire.js", "package": "../wire.js"}
 
 
@@ -67,21 +67,21 @@ def _files(revisions: Sequence[RevisionIR], options: TargetOptions) -> Iterator[
 
 
 def _namespace(ir: RevisionIR) -> str:
-    """Return the identifier of a revision in the index; its folder may have any name."""
+    """Return the identifier of a revision in the index; its folder may have another name."""
     return ir.module if ir.module.isidentifier() else module_name(ir.id)
 
 
 def _are_types_alone(layers: Sequence[Layer], options: TargetOptions) -> bool:
-    """Return whether modules with these layers use neither the validator nor types of tables."""
+    """Return whether modules with these layers need no validator and no types of tables."""
     return options.types_only and layers == ("models",)
 
 
 def _collisions(ir: RevisionIR, options: TargetOptions) -> Iterator[Problem]:
     if options.layout == "single" and ir.module == "wire":
-        message = f"the module {ir.module} of {ir.id} has the name of the one with the validator"
+        message = f"the module {ir.module} of {ir.id} has the name of the validator's module"
         yield Problem("name-collision", message, hint="name it differently, with --names")
-    for name in sorted({str(one.name) for one in ir.types} & _OWN_NAMES):
-        message = f"the type {name} of {ir.id} has the name of one that its module defines"
+    for name in sorted({str(type_.name) for type_ in ir.types} & _OWN_NAMES):
+        message = f"the type {name} of {ir.id} has the name of another type of its module"
         yield Problem("name-collision", message, hint="name it differently, with --names")
 
 
@@ -96,7 +96,7 @@ def _revision_files(ir: RevisionIR, options: TargetOptions) -> Iterator[TargetFi
 
 
 def _module(ir: RevisionIR, layers: Sequence[Layer], options: TargetOptions) -> str:
-    """Return a module with some layers, which may import the types from that of another."""
+    """Return a module with some layers, which may import the types from another module."""
     inline = {str(type_.name): type_ for type_ in ir.types if type_.inline}
     chosen: Inline = inline if options.inline_objects else None
     imports_types = "models" in options.layers and layers == ("methods",) and not options.types_only

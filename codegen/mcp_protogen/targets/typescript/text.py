@@ -1,4 +1,4 @@
-"""Data and descriptions as TypeScript: literals and comments are the only two ways of printing."""
+"""Data and descriptions as TypeScript: they are printed only as literals and comments."""
 
 import json
 import re
@@ -33,21 +33,21 @@ def _single_quoted(found: re.Match[str]) -> str:
 
 
 def key(name: str) -> str:
-    """Return the name of a member as it is written in a type."""
+    """Return the name of a member for a type."""
     return name if _IDENTIFIER.fullmatch(name) else literal(name)
 
 
 def property_name(name: str) -> str:
-    """Return the name of a property as it is written in an expression."""
-    # Only a computed name defines a property that is called so.
+    """Return the name of a property for an expression."""
+    # Only a computed name defines a property with this name.
     return f"[{literal(name)}]" if name == "__proto__" else key(name)
 
 
 def comment(text: str, indent: int = 0, *, deprecated: bool = False) -> str:
-    """Return a description as a TSDoc comment with its line break; nothing for no description."""
+    """Return a description as a TSDoc comment with its line break; empty without a text."""
     clean = re.sub(r"[^\S\n]+", " ", _INVISIBLE.sub("", text)).replace("*/", "*\\/").strip()
     if deprecated:
-        # The tag says it; editors strike through what has it.
+        # The tag replaces the word; editors strike through its subject.
         clean = f"{clean.removesuffix('Deprecated.').strip()}\n\n@deprecated".strip()
     if not clean:
         return ""
@@ -56,7 +56,8 @@ def comment(text: str, indent: int = 0, *, deprecated: bool = False) -> str:
         return f"{margin}/** {clean} */\n"
     room = WIDTH - indent - 3
     wrapped = (
-        textwrap.wrap(one, room, break_long_words=False) or [""] for one in clean.split("\n")
+        textwrap.wrap(paragraph, room, break_long_words=False) or [""]
+        for paragraph in clean.split("\n")
     )
     body = "".join(f"{margin} * {line}".rstrip() + "\n" for lines in wrapped for line in lines)
     return f"{margin}/**\n{body}{margin} */\n"
@@ -70,7 +71,8 @@ def data(value: Any, indent: int = 0, before: int = 0) -> str:
     inner, margin = indent + 2, " " * (indent + 2)
     opening, closing = "{}" if isinstance(value, Mapping) else "[]"
     items = "".join(
-        f"{margin}{name}{data(one, inner, len(name))},\n" for name, one in _items(cast(Any, value))
+        f"{margin}{name}{data(item, inner, len(name))},\n"
+        for name, item in _items(cast(Any, value))
     )
     return f"{opening}\n{items}{' ' * indent}{closing}"
 
@@ -78,15 +80,15 @@ def data(value: Any, indent: int = 0, before: int = 0) -> str:
 def _on_one_line(value: Any) -> str:
     if isinstance(value, str) or not isinstance(value, Mapping | Sequence):
         return literal(value)
-    items = ", ".join(name + _on_one_line(one) for name, one in _items(cast(Any, value)))
+    items = ", ".join(name + _on_one_line(item) for name, item in _items(cast(Any, value)))
     if isinstance(value, Mapping):
         return f"{{ {items} }}" if items else "{}"
     return f"[{items}]"
 
 
 def _items(value: Mapping[str, Any] | Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield each item with what is written before it."""
+    """Yield each item with the text before it."""
     if isinstance(value, Mapping):
-        yield from ((f"{property_name(name)}: ", one) for name, one in value.items())
+        yield from ((f"{property_name(name)}: ", item) for name, item in value.items())
     else:
-        yield from (("", one) for one in value)
+        yield from (("", item) for item in value)

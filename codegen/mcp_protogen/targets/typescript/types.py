@@ -1,4 +1,4 @@
-"""From IR to TypeScript's types: an interface for each object, an alias for everything else."""
+"""TypeScript types from IR: an interface for each object, an alias for everything else."""
 
 from collections.abc import Iterable, Mapping
 
@@ -28,7 +28,7 @@ _SCALARS = {
 }
 
 Inline = Mapping[str, TypeIR] | None
-"""The types that get no name, by ours, where objects are written as in the published types."""
+"""The types that stay inline, as in the published types, by our names."""
 
 
 def definition(type_: TypeIR, inline: Inline = None) -> str:
@@ -38,7 +38,7 @@ def definition(type_: TypeIR, inline: Inline = None) -> str:
         return f"{head}export interface {type_.name} {_body(type_, inline, 0)}\n"
     hints = _alternatives(_arms(type_), inline, 0)
     if hints == (type_.name,):
-        # Uses of a type of every JSON value name it; this is its definition.
+        # A type of any JSON value is used by name; this is its definition.
         hints = _any_json(type_.name)
     line = f"export type {type_.name} = {' | '.join(hints)};\n"
     if len(line) <= WIDTH + 1 or len(hints) == 1:
@@ -49,7 +49,7 @@ def definition(type_: TypeIR, inline: Inline = None) -> str:
 
 
 def _any_json(name: str) -> tuple[str, ...]:
-    """Return the alternatives of every JSON value, as a type that has this name."""
+    """Return the alternatives of any JSON value, as a type with this name."""
     scalars = dict.fromkeys(_SCALARS.values())
     return (*scalars, f"{{ [member: string]: {name} }}", f"{name}[]")
 
@@ -74,13 +74,13 @@ def _member(field: FieldIR, inline: Inline, indent: int) -> str:
 
 def _of_member(field: FieldIR, inline: Inline, indent: int) -> str:
     if field.known_values and field.type == Scalar("string"):
-        # Other strings are as good; an intersection keeps editors from forgetting the known ones.
+        # Other strings are also valid; the intersection lets editors suggest the known ones.
         return " | ".join([*map(literal, field.known_values), "(string & {})"])
     return hint(field.type, inline, indent)
 
 
 def hint(expr: TypeExpr, inline: Inline = None, indent: int = 0) -> str:
-    """Return the type of a type expression; `indent` is that of the line where it begins."""
+    """Return the type of an expression; `indent` is that of its first line."""
     match expr:
         case Ref(name) if inline and isinstance(found := inline.get(name), ObjectIR):
             return _body(found, inline, indent)
@@ -103,7 +103,7 @@ def hint(expr: TypeExpr, inline: Inline = None, indent: int = 0) -> str:
 
 
 def _alternatives(expressions: Iterable[TypeExpr], inline: Inline, indent: int) -> tuple[str, ...]:
-    """Return the types of which a value has one, each once."""
+    """Return the alternative types, each once."""
     found: list[str] = []
     for expr in expressions:
         type_ = inline.get(expr.name) if inline and isinstance(expr, Ref) else None

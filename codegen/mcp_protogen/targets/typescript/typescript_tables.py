@@ -1,4 +1,4 @@
-"""From IR to the tables of a TypeScript module, as data: types, methods and capabilities."""
+"""The tables of a TypeScript module, from IR, as data: types, methods and capabilities."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ Data = dict[str, Any]
 
 
 class TableEntry(NamedTuple):
-    """An entry of a table, with what is said about it."""
+    """An entry of a table, with its description."""
 
     name: str
     value: object
@@ -39,7 +39,7 @@ class TableEntry(NamedTuple):
 
 
 def constants(ir: RevisionIR) -> Iterator[TableEntry]:
-    """Yield the constants that the specification's `schema.ts` has, and codes that it lacks."""
+    """Yield the constants of the specification's `schema.ts`, and further error codes."""
     yield TableEntry("LATEST_PROTOCOL_VERSION", ir.id, "The revision of these types.")
     yield TableEntry("JSONRPC_VERSION", "2.0", "The version of JSON-RPC that each message names.")
     for error in ir.errors:
@@ -48,17 +48,17 @@ def constants(ir: RevisionIR) -> Iterator[TableEntry]:
 
 def types(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield the shape of each type."""
-    objects = {str(one.name): one for one in ir.types if isinstance(one, ObjectIR)}
-    for one in ir.types:
-        match one:
+    objects = {str(type_.name): type_ for type_ in ir.types if isinstance(type_, ObjectIR)}
+    for type_ in ir.types:
+        match type_:
             case ObjectIR():
-                yield TableEntry(one.name, _members(one))
+                yield TableEntry(type_.name, _members(type_))
             case UnionIR():
-                yield TableEntry(one.name, _union(one, objects))
+                yield TableEntry(type_.name, _union(type_, objects))
             case AliasIR():
-                shape = _shape(one.type)
-                # Uses of a type of every JSON value name it; this is its definition.
-                yield TableEntry(one.name, "any" if shape == {"ref": one.name} else shape)
+                shape = _shape(type_.type)
+                # A type of any JSON value is used by name; this is its definition.
+                yield TableEntry(type_.name, "any" if shape == {"ref": type_.name} else shape)
 
 
 def _members(type_: ObjectIR) -> Data:
@@ -75,7 +75,7 @@ def _of_member(field: FieldIR) -> object:
 
 
 def _union(union: UnionIR, objects: Mapping[str, ObjectIR]) -> Data:
-    """Return the shape of a union: its arms by their constants if these tell them apart."""
+    """Return the shape of a union: its arms by their constants if these are distinct."""
     constants = [
         (value, arm.name)
         for arm in union.arms
@@ -116,8 +116,8 @@ def _shape(expr: TypeExpr) -> object:
 
 def methods(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield all methods."""
-    for one in ir.methods:
-        yield TableEntry(one.method, _method(one), one.doc, one.deprecated is not None)
+    for method in ir.methods:
+        yield TableEntry(method.method, _method(method), method.doc, method.deprecated is not None)
 
 
 def _method(one: MethodIR) -> Data:
@@ -139,8 +139,8 @@ def _method(one: MethodIR) -> Data:
 
 def errors(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield all error codes."""
-    for one in ir.errors:
-        yield TableEntry(one.name, _error(one), one.doc)
+    for error in ir.errors:
+        yield TableEntry(error.name, _error(error), error.doc)
 
 
 def _error(one: ErrorIR) -> Data:
@@ -149,9 +149,9 @@ def _error(one: ErrorIR) -> Data:
 
 
 def meta_keys(ir: RevisionIR) -> Iterator[TableEntry]:
-    """Yield the keys of `_meta` that have a meaning."""
-    for one in ir.meta_keys:
-        yield TableEntry(one.constant.removeprefix("META_"), _meta_key(one))
+    """Yield the defined keys of `_meta`."""
+    for key in ir.meta_keys:
+        yield TableEntry(key.constant.removeprefix("META_"), _meta_key(key))
 
 
 def _meta_key(one: MetaKeyIR) -> Data:
@@ -167,8 +167,8 @@ def _meta_key(one: MetaKeyIR) -> Data:
 
 def capabilities(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield all capabilities."""
-    for one in ir.capabilities:
-        yield TableEntry(one.constant, _capability(one), one.doc)
+    for capability in ir.capabilities:
+        yield TableEntry(capability.constant, _capability(capability), capability.doc)
 
 
 def _capability(one: CapabilityIR) -> Data:
@@ -183,9 +183,9 @@ def _capability(one: CapabilityIR) -> Data:
 
 def requirements(ir: RevisionIR) -> Iterator[TableEntry]:
     """Yield the capabilities that each method needs."""
-    for one in ir.methods:
-        if one.requires:
-            yield TableEntry(one.method, list(map(_requirement, one.requires)))
+    for method in ir.methods:
+        if method.requires:
+            yield TableEntry(method.method, list(map(_requirement, method.requires)))
 
 
 def _requirement(one: RequirementIR) -> Data:
@@ -203,5 +203,5 @@ def _condition(one: ConditionIR) -> Data:
 
 
 def _some(**members: object) -> Data:
-    """Return the members that are there."""
+    """Return the members that are not None."""
     return {name: value for name, value in members.items() if value is not None}

@@ -1,7 +1,7 @@
 /**
- * What is shown stands in the fragment of the address: `#/types/Tool?rev=2025-11-25`.
+ * The fragment of the address names the view: `#/types/Tool?rev=2025-11-25`.
  *
- * It works in a file as well, nobody's server is told of it, and each view can be passed on.
+ * Fragments also work in files, reach no server, and can be passed on.
  */
 
 /** @typedef {{view: string, name: string, query: URLSearchParams}} Address */
@@ -39,7 +39,7 @@ export function address(view, name = "", query = {}) {
 }
 
 /**
- * Write what was chosen on a page into its address, without another step back.
+ * Write a choice into the address, without a new entry in the history.
  * @param {Record<string, string>} chosen
  */
 export function remember(chosen) {

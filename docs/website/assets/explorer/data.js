@@ -1,4 +1,4 @@
-/** Data, loaded when it is needed. Scripts carry it: a page from a file may load these alone. */
+/** Data, loaded on demand. It comes in scripts: a page from a file can load nothing else. */
 
 /** @import {Comparison, Extension, Finding, Index, Judge, Revision} from "./types.js" */
 

@@ -1,4 +1,4 @@
-/** Elements, made without markup in texts: what data says is never read as HTML. */
+/** Elements whose texts are never parsed as HTML. */
 
 /** @typedef {Node | string | null | undefined | false} Child */
 /** @typedef {string | number | boolean | undefined | ((event: Event) => void)} Attribute */
@@ -25,7 +25,7 @@ export function el(selector, attributes = {}, ...children) {
 }
 
 /**
- * A text of ours, in which backticks enclose code.
+ * A text in which backticks enclose code.
  * @param {string} text
  * @returns {Child[]}
  */
@@ -55,7 +55,7 @@ export function sourceLink({ source = "", url }) {
 }
 
 /**
- * A text for those who hear the page.
+ * A text for screen readers alone.
  * @param {string} text
  */
 export function spoken(text) {
@@ -114,7 +114,7 @@ export function row(head, ...cells) {
 }
 
 /**
- * A form of JSON that people can read.
+ * Indented JSON.
  * @param {unknown} value
  */
 export function json(value) {
@@ -122,7 +122,7 @@ export function json(value) {
 }
 
 /**
- * What can be chosen: values with their texts, the one that is chosen, and what follows.
+ * A choice: values with their texts, the current value, and a listener.
  * @typedef {object} Choice
  * @property {string} label
  * @property {[string, string][]} options
@@ -154,7 +154,7 @@ export function searchField(value, changed) {
 }
 
 /**
- * A form that is never sent: it only chooses what is shown.
+ * A form of filters, which is never sent.
  * @param {string} label
  * @param {Child[]} children
  */
@@ -177,7 +177,7 @@ export function holds(text, words) {
 }
 
 /**
- * Options that are called as they are.
+ * Options whose values are their texts.
  * @param {string[]} names
  * @returns {[string, string][]}
  */

@@ -1,4 +1,4 @@
-/** The kinds of items that have lists and pages of their own. */
+/** The kinds of items, which have lists and pages. */
 
 /** @import {Kind} from "./types.js" */
 

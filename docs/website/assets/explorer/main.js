@@ -1,9 +1,10 @@
-/** The page: shows what its address names, and shows it again whenever that changes. */
+/** The page: shows the view that its address names, again after each change of the address. */
 
 import { current, address } from "./address.js";
 import * as data from "./data.js";
 import { el } from "./dom.js";
 import { KINDS, kindOfView } from "./kinds.js";
+import { didYouMean } from "./near.js";
 import { compareView } from "./views/compare.js";
 import { findingsView } from "./views/findings.js";
 import { itemView } from "./views/item.js";
@@ -15,7 +16,6 @@ import { searchView } from "./views/search.js";
 /** @import {Address} from "./address.js" */
 /** @import {Index} from "./types.js" */
 
-/** What a view makes: its title, and what is shown under it. */
 /** @typedef {{title: string, content: (Node | string)[]}} View */
 
 const NAVIGATION = [
@@ -40,7 +40,7 @@ const navigation = /** @type {HTMLElement} */ (document.querySelector("#views"))
 const field = /** @type {HTMLInputElement} */ (document.querySelector("#find"));
 let shown = 0;
 
-/** @param {boolean} moving whether somebody followed a link */
+/** @param {boolean} moving whether the reader followed a link */
 async function show(moving) {
   const number = ++shown;
   const place = current();
@@ -53,7 +53,7 @@ async function show(moving) {
   } catch (error) {
     view = failure(error);
   }
-  if (number !== shown) return; // somebody has gone on meanwhile
+  if (number !== shown) return; // the reader has gone on
   const heading = el("h1", { tabindex: -1 }, view.title);
   main.replaceChildren(heading, ...view.content);
   main.setAttribute("aria-busy", "false");
@@ -76,14 +76,20 @@ async function viewOf(place) {
   if (!kind) return missing(`There is no page “${place.view}” here.`);
   if (!place.name) return listView(index, kind, place);
   const item = index.items[kind.kind].find((one) => one.name === place.name);
-  if (!item) return missing(`There is no ${kind.one} “${place.name}” in any revision.`);
+  if (!item) {
+    const text = `There is no ${kind.one} “${place.name}” in any revision.`;
+    return missing(text, didYouMean(index, place.name));
+  }
   return itemView(index, kind, item, place);
 }
 
-/** @param {string} text */
-function missing(text) {
+/**
+ * @param {string} text
+ * @param {Node[]} [hint]
+ */
+function missing(text, hint = []) {
   const link = el("a", { href: address("methods") }, "All methods");
-  return { title: "Not found", content: [el("p", {}, text), el("p", {}, link)] };
+  return { title: "Not found", content: [el("p", {}, text), ...hint, el("p", {}, link)] };
 }
 
 /** @param {unknown} error */
@@ -112,7 +118,7 @@ function markNavigation(view) {
 function search() {
   const text = field.value.trim();
   const target = text ? address("search", "", { q: text }) : address("methods");
-  // Only the first letter is a step back.
+  // Only the first letter gets an entry in the history.
   if (current().view === "search") location.replace(target);
   else location.hash = target;
 }
@@ -124,7 +130,7 @@ document.querySelector("#search")?.addEventListener("submit", (event) => {
   if (current().view === "search") first?.focus();
 });
 document.querySelector(".skip")?.addEventListener("click", (event) => {
-  event.preventDefault(); // the fragment says what is shown
+  event.preventDefault(); // the fragment names the view
   main.focus();
 });
 addEventListener("hashchange", () => show(true));

@@ -1,4 +1,4 @@
-/** What happened to an item in each revision, as the lists show it. */
+/** Marks of an item in each revision. */
 
 import { el, spoken } from "./dom.js";
 
@@ -33,7 +33,7 @@ export function marked(mark, first) {
 }
 
 /**
- * Whether anything happened to an item.
+ * Whether an item has changed.
  * @param {string} marks
  */
 export function moves(marks) {
@@ -49,7 +49,7 @@ export function isIn(marks, position) {
   return "nsc".includes(markOf(marks, position));
 }
 
-/** What the marks mean. */
+/** The meanings of the marks. */
 export function legend() {
   const known = /** @type {Mark[]} */ (["n", "c", "s", "g"]);
   return el(
@@ -73,8 +73,8 @@ export function legend() {
 /** @type {Record<Mark, string>} */
 const EXPLAINED = {
   n: "not in the revision before",
-  c: "has another meaning than in the revision before",
-  s: "there, and as before",
+  c: "differs from the revision before",
+  s: "as before",
   g: "no longer in this revision",
   "-": "",
 };

@@ -1,4 +1,4 @@
-/** The data that Python writes, as the modules read it. */
+/** The data that Python writes. */
 
 export type Role = "client" | "server";
 
@@ -131,7 +131,7 @@ export interface JsonObject {
   [name: string]: Json;
 }
 
-/** A JSON Schema; what is read of it is looked up by keyword. */
+/** A JSON Schema; modules read it by keyword. */
 export interface Schema {
   [keyword: string]: any;
 }
@@ -213,7 +213,7 @@ export interface Comparison {
 
 export type Kind = "methods" | "types" | "capabilities" | "errors" | "headers" | "metaKeys";
 
-/** A row of the lists: what happened to an item, a letter for each revision. */
+/** A row of the lists, with a mark for each revision. */
 export interface Item {
   name: string;
   marks: string;
@@ -239,13 +239,13 @@ export interface Index {
   findings: Record<string, number>;
 }
 
-/** The place of something in a text, both counted from 1. */
+/** A place in a text; both numbers count from 1. */
 export interface Place {
   line: number;
   column: number;
 }
 
-/** Something that is wrong: `rule` is a JSON Pointer into the schema, or empty if no schema says it. */
+/** A fault: `rule` is a JSON Pointer into the schema, or empty for rules outside of schemas. */
 export interface Fault {
   pointer: string;
   message: string;
@@ -274,7 +274,7 @@ export interface Verdict {
   unknown: { pointer: string; type: string }[];
   gates: NeededGate[];
   notes: { text: string; url?: string }[];
-  /** What the schema as it is published says, if that is something else. */
+  /** The verdict of the published schema, if it differs. */
   published: { accepted: boolean; faults: Fault[]; findings: Finding[] } | null;
 }
 
@@ -290,7 +290,7 @@ export interface Judge {
 }
 
 declare global {
-  /** What scripts of data and of the judge call: they are loaded when they are needed. */
+  /** Called by the scripts of data and of the judge, which are loaded on demand. */
   var mcpExplorer: {
     receive(name: string, text: string): void;
     judge?: Judge;

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .shared import *
     from .tools import *
 
-# Loaded on first use: a program builds only the models that it needs.
+# Loaded on first use: a program only builds the models that it needs.
 _MODULES = {
     "AnnotatedObject": "messages",
     "AnnotatedObjectAnnotations": "messages",
@@ -150,7 +150,7 @@ _MODULES = {
     "UnsubscribeRequestParams": "resources",
 }
 
-# Type checkers see what is above, and nothing else.
+# Type checkers only see the names above.
 if not TYPE_CHECKING:
     __all__ = list(_MODULES)
 

@@ -4,7 +4,7 @@
 # fmt: off
 # isort: skip_file
 # pylint: skip-file
-"""Message models of MCP 2024-11-05: what several features use."""
+"""Message models of MCP 2024-11-05: types that several features use."""
 
 from typing import Annotated, Any, Literal
 

@@ -4,7 +4,7 @@
 # fmt: off
 # isort: skip_file
 # pylint: skip-file
-"""Message models of MCP 2025-06-18: whole messages, and what no method carries."""
+"""Message models of MCP 2025-06-18: whole messages, and types that no method carries."""
 
 from typing import Annotated, Any, Literal
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .tasks import *
     from .tools import *
 
-# Loaded on first use: a program builds only the models that it needs.
+# Loaded on first use: a program only builds the models that it needs.
 _MODULES = {
     "Annotations": "shared",
     "AudioContent": "shared",
@@ -201,7 +201,7 @@ _MODULES = {
     "UntitledSingleSelectEnumSchema": "elicitation",
 }
 
-# Type checkers see what is above, and nothing else.
+# Type checkers only see the names above.
 if not TYPE_CHECKING:
     __all__ = list(_MODULES)
 

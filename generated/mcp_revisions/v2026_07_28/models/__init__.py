@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .subscriptions import *
     from .tools import *
 
-# Loaded on first use: a program builds only the models that it needs.
+# Loaded on first use: a program only builds the models that it needs.
 _MODULES = {
     "Annotations": "shared",
     "AudioContent": "shared",
@@ -198,7 +198,7 @@ _MODULES = {
     "UntitledSingleSelectEnumSchema": "shared",
 }
 
-# Type checkers see what is above, and nothing else.
+# Type checkers only see the names above.
 if not TYPE_CHECKING:
     __all__ = list(_MODULES)
 

@@ -23,25 +23,25 @@ class RequestParamsMeta(WireModel):
 
 
 class RequestParams(WireModel):
-    """What every request may carry."""
+    """Members of every request."""
 
     meta: Annotated[RequestParamsMeta | None, Field(alias="_meta")] = None
 
 
 class NotificationParams(WireModel):
-    """What every notification may carry."""
+    """Members of every notification."""
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
 
 
 class PaginatedRequestParams(RequestParams):
-    """Where to go on in a list."""
+    """The position in a list."""
 
     cursor: str | None = None
 
 
 class EmptyResult(WireModel):
-    """A result that says nothing but that it is there."""
+    """A result without content."""
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
 
@@ -104,7 +104,7 @@ Reference: TypeAlias = Annotated[PromptReference | ResourceReference, Field(disc
 
 
 class CompleteRequestParams(RequestParams):
-    """What to complete."""
+    """The argument to complete."""
 
     ref: Reference
 
@@ -116,7 +116,7 @@ class TaskMetadata(WireModel):
 
 
 class Task(WireModel):
-    """Work that goes on after its request was answered."""
+    """Work that continues after the answer to its request."""
 
     poll_interval: Annotated[Integer | None, Field(alias="pollInterval", ge=0)] = None
     status: Literal["working", "completed"]
@@ -133,7 +133,7 @@ class CreateTaskResult(WireModel):
 
 
 class CallToolRequestParams(RequestParams):
-    """Which tool to run."""
+    """The tool to call."""
 
     arguments: dict[str, Any] | None = None
     name: str
@@ -141,7 +141,7 @@ class CallToolRequestParams(RequestParams):
 
 
 class CallToolResult(WireModel):
-    """What a tool returned."""
+    """The result of a tool."""
 
     content: list[ContentBlock]
     is_error: Annotated[bool | None, Field(alias="isError")] = None
@@ -160,7 +160,7 @@ class InputRequiredResult(WireModel):
 
 
 class ReadResourceRequestParams(RequestParams):
-    """Which resource to read."""
+    """The resource to read."""
 
     uri: str
 
@@ -203,7 +203,7 @@ class SamplingMessage(WireModel):
 
 
 class CreateMessageRequestParams(RequestParams):
-    """What to complete."""
+    """The messages to complete."""
 
     include_context: Annotated[str | None, Field(alias="includeContext")] = None
     max_tokens: Annotated[Integer, Field(alias="maxTokens")]
@@ -240,14 +240,14 @@ ElicitRequestParams: TypeAlias = ElicitRequestFormParams | ElicitRequestURLParam
 
 
 class ElicitResult(WireModel):
-    """What the user did."""
+    """The answer of the user."""
 
     action: Literal["accept", "decline", "cancel"]
     content: dict[str, str | Number | bool | list[str]] | None = None
 
 
 class ProgressNotificationParams(NotificationParams):
-    """How far a request is."""
+    """The progress of a request."""
 
     message: str | None = None
     progress: Number

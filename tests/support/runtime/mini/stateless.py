@@ -1,4 +1,4 @@
-"""A small stateless revision: results with a type, and members that callers need not give."""
+"""A small stateless revision: results with a type, and optional members with defaults."""
 
 from types import MappingProxyType
 from typing import Annotated, Any, Final, Literal
@@ -10,13 +10,13 @@ from pydantic import Field
 
 
 class Capabilities(WireModel):
-    """What a client can do."""
+    """Capabilities of a client."""
 
     roots: dict[str, Any] | None = None
 
 
 class RequestMeta(WireModel):
-    """What each request says of its sender."""
+    """Statements of each request about its sender."""
 
     capabilities: Annotated[Capabilities, Field(alias="example/capabilities"), Implied] = SUPPLIED
     level: str | None = None
@@ -24,19 +24,19 @@ class RequestMeta(WireModel):
 
 
 class RequestParams(WireModel):
-    """What every request carries."""
+    """Members of every request."""
 
     meta: Annotated[RequestMeta, Field(alias="_meta"), Implied] = SUPPLIED
 
 
 class PageParams(RequestParams):
-    """Where to go on in a list."""
+    """The position in a list."""
 
     cursor: str | None = None
 
 
 class NameParams(RequestParams):
-    """What is asked for."""
+    """The requested name."""
 
     name: str
 
@@ -48,14 +48,14 @@ class PlainParams(WireModel):
 
 
 class Result(WireModel):
-    """What every result carries."""
+    """Members of every result."""
 
     meta: Annotated[dict[str, Any] | None, Field(alias="_meta")] = None
     result_type: Annotated[str, Field(alias="resultType"), Implied] = "complete"
 
 
 class ListResult(Result):
-    """A page that may be kept for a while."""
+    """A page that may be cached."""
 
     cache_scope: Annotated[Literal["public", "private"], Field(alias="cacheScope"), Implied] = (
         "private"
@@ -65,7 +65,7 @@ class ListResult(Result):
 
 
 class NameResult(Result):
-    """What has the name."""
+    """The value of the name."""
 
     ttl_ms: Annotated[Integer | None, Field(alias="ttlMs", ge=0)] = None
 

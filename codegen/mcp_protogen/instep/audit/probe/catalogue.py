@@ -24,7 +24,7 @@ class ModelCatalogue:
         for module in modules:
             for name, value in sorted(vars(module).items()):
                 if not name.startswith("__"):
-                    with suppress(Exception):  # proxies may raise anything, and are no types
+                    with suppress(Exception):  # proxies may raise anything, and are not types
                         self._see(module.__name__, name, value)
 
     def _see(self, module: str, name: str, value: Any) -> None:
@@ -48,8 +48,8 @@ class ModelCatalogue:
         and by the modules that define them.
         """
         known = self._aliases.setdefault((name, id(value)), [])
-        for other in known:
-            if f"{module}.".startswith(f"{other}.") or f"{other}.".startswith(f"{module}."):
+        for earlier in known:
+            if f"{module}.".startswith(f"{earlier}.") or f"{earlier}.".startswith(f"{module}."):
                 return True
         known.append(module)
         return False
@@ -69,13 +69,15 @@ class ModelCatalogue:
         if inspect.isclass(value) and issubclass(value, enum.Enum):
             return self._enumeration(value)
         if type(value).__name__ == "TypeAliasType" and not getattr(value, "__type_params__", ()):
-            key = self._known(_key(value), value, "alias", [name_of(value)])
+            key = self._enter_referenced(_key(value), value, "alias", [name_of(value)])
             self.types[key]["type"] = self._express(getattr(value, "__value__", Any))
             return key
         return None
 
     def _class(self, cls: Any, kind: str) -> str:
-        key = self._known(_key(cls), cls, "alias" if kind == "root" else "object", [cls.__name__])
+        key = self._enter_referenced(
+            _key(cls), cls, "alias" if kind == "root" else "object", [cls.__name__]
+        )
         entry = self.types[key]
         # A class may refer to itself: it has its key before its members are read.
         entry["flavour"] = kind
@@ -88,12 +90,12 @@ class ModelCatalogue:
         return key
 
     def _enumeration(self, cls: Any) -> str:
-        key = self._known(_key(cls), cls, "enum", [cls.__name__])
+        key = self._enter_referenced(_key(cls), cls, "enum", [cls.__name__])
         self.types[key]["values"] = [plain(member) for member in cls]
         self.types[key]["labels"] = [member.name for member in cls]
         return key
 
-    def _known(self, key: str, value: Any, kind: str, names: list[str]) -> str:
+    def _enter_referenced(self, key: str, value: Any, kind: str, names: list[str]) -> str:
         """Enter a type that annotations refer to."""
         entered = self._keys[id(value)] = self._enter(key, value, kind, names)
         return entered

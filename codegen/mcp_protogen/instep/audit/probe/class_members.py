@@ -63,7 +63,7 @@ def root_type(cls: Any) -> Any:
 def _of_pydantic(cls: Any, express: Express) -> list[dict[str, Any]]:
     # Fields that refer to later definitions are only complete after a rebuild.
     cls.model_rebuild(raise_errors=False)
-    required = _required(cls)
+    required = _find_required(cls)
     found: list[dict[str, Any]] = []
     for name, field in cls.model_fields.items():
         wire = _wire_name(name, field)
@@ -79,7 +79,7 @@ def _wire_name(name: str, field: Any) -> str:
     return name
 
 
-def _required(cls: Any) -> set[str] | None:
+def _find_required(cls: Any) -> set[str] | None:
     """Return the required members by the validation schema; None if there is no such schema.
 
     A class may change its schema after its fields were collected, so that these may not show it.

@@ -1,4 +1,4 @@
-"""The constants of a target's modules: numbers, strings, and words that it knows."""
+"""The constants of a target's modules: numbers, strings, and names of methods."""
 
 import enum
 from collections.abc import Iterator, Mapping
@@ -16,14 +16,14 @@ def constants(modules: list[ModuleType]) -> list[dict[str, Any]]:
         for name, value in sorted(vars(module).items()):
             if name.startswith("__") or name != name.upper():
                 continue
-            with suppress(Exception):  # proxies may raise anything, and are no constants
+            with suppress(Exception):  # proxies may raise anything, and are not constants
                 code = _plain(getattr(value, "code", value))
                 if code is not None:
                     found.append({"name": name, "value": code, "module": module.__name__})
     return found
 
 
-def known_methods(modules: list[ModuleType], wanted: list[str]) -> list[str]:
+def find_methods(modules: list[ModuleType], wanted: list[str]) -> list[str]:
     """Return the wanted methods that occur in constants, tables and enumerations of the modules."""
     found: set[str] = set()
     for module in modules:
@@ -37,8 +37,8 @@ def known_methods(modules: list[ModuleType], wanted: list[str]) -> list[str]:
 def tables(modules: list[ModuleType], methods: list[str]) -> list[dict[str, Any]]:
     """Return the mappings by method whose values are not plain data.
 
-    Their keys are all methods, perhaps with a revision. A table with plain data is about some
-    methods, and is not a list of them.
+    Their keys are all methods, perhaps with a revision. A table with plain data describes some
+    methods; it does not list them all.
     """
     found: dict[int, dict[str, Any]] = {}
     for module in modules:

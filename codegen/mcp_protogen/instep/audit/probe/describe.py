@@ -12,7 +12,7 @@ import sys
 from typing import Any
 
 from .catalogue import ModelCatalogue
-from .constants import constants, known_methods, tables
+from .constants import constants, find_methods, tables
 from .importing import import_target, message_packages, take
 
 FORMAT = 1
@@ -35,7 +35,7 @@ def main(job: dict[str, Any], channel: int) -> None:
             "modules": [module.__name__ for module in found.modules],
             "types": catalogue.types,
             "constants": constants(found.modules),
-            "methods": known_methods(found.modules, job["methods"]),
+            "methods": find_methods(found.modules, job["methods"]),
             "tables": tables(found.modules, job["methods"]),
             "pydantic": getattr(sys.modules.get("pydantic"), "VERSION", ""),
         }
@@ -44,7 +44,7 @@ def main(job: dict[str, Any], channel: int) -> None:
 
 
 def _name(module: str) -> str:
-    """Return the distribution of a module with its version, or else the module's name."""
+    """Return the distribution of a module with its version, or the module's name."""
     top = module.split(".")[0]
     holders = importlib.metadata.packages_distributions().get(top) or [top]
     try:

@@ -2,7 +2,7 @@
 
     {"scalar": "string"}   {"literal": [...]}   {"list": ...}   {"map": ...}   {"union": [...]}
     {"ref": KEY}           another type of the target
-    {"any": TEXT}          anything, or what only the target can judge; TEXT is the annotation
+    {"any": TEXT}          any value, or a type that only the target can check; TEXT is its text
 
 `string` stands for every type that JSON carries as one, such as dates and URLs.
 """

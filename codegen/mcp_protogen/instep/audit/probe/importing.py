@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 # Importing these runs something.
 _NOT_IMPORTED = frozenset({"__main__", "conftest", "setup", "tests", "test", "testing"})
-# One or two messages may be somebody's example; a protocol has more.
+# One or two messages may be an example; a protocol has more.
 _PROTOCOL = 3
 
 
@@ -29,7 +29,7 @@ class Imported(NamedTuple):
 def import_target(job: dict[str, Any]) -> Imported:
     """Import the modules that `job` names, from its folders first.
 
-    Modules below them that fail are left out and reported; at least one of the named ones has to
+    Modules below them that fail are left out and reported; at least one of the named ones must
     work.
     """
     sys.path[:0] = job["path"]
@@ -41,7 +41,7 @@ def import_target(job: dict[str, Any]) -> Imported:
 def take(names: Iterable[str], found: Imported) -> None:
     """Import further modules, and all below them."""
     for name in names:
-        module = _imported(name, found.skipped)
+        module = _import_module(name, found.skipped)
         if module is not None:
             _take(module, found)
 
@@ -104,12 +104,12 @@ def _take(module: ModuleType, found: Imported) -> None:
     for info in pkgutil.iter_modules(getattr(module, "__path__", ())):
         if info.name in _NOT_IMPORTED or info.name.startswith("test_"):
             continue
-        below = _imported(f"{module.__name__}.{info.name}", found.skipped)
+        below = _import_module(f"{module.__name__}.{info.name}", found.skipped)
         if below is not None:
             _take(below, found)
 
 
-def _imported(name: str, skipped: list[dict[str, str]]) -> ModuleType | None:
+def _import_module(name: str, skipped: list[dict[str, str]]) -> ModuleType | None:
     try:
         return importlib.import_module(name)
     except KeyboardInterrupt:

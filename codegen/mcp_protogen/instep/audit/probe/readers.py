@@ -1,7 +1,7 @@
 """Readers of JSON values as types of the target, which also write them as the target does.
 
-The user chooses what is left out (`written`): Pydantic itself leaves out nothing; most SDKs leave
-out members that are None. A class with its own `model_dump`, or `to_dict`, is asked.
+The user chooses the members to leave out (`written`): Pydantic itself leaves out nothing; most SDKs
+leave out members that are None. A class with its own `model_dump` or `to_dict` writes itself.
 """
 
 import json
@@ -22,7 +22,7 @@ _LEFT_OUT: dict[str, dict[str, bool]] = {
 
 
 class Read(NamedTuple):
-    """The result of reading: `error` is empty if it was accepted, `value` is what is written."""
+    """The result of reading: `error` is empty if the value was accepted, `value` is the output."""
 
     error: str
     value: Any = NOTHING
@@ -77,11 +77,11 @@ class Readers:
         if isinstance(model, dict):
             return Read("")  # a typed dictionary may be any part of the given value
         try:
-            return Read("", self._written(adapter, model))
+            return Read("", self._dump(adapter, model))
         except Exception as error:  # serializers of the target may raise anything, too
             return Read(f"read, but cannot be written: {_error_text(error)}")
 
-    def _written(self, adapter: Any, model: Any) -> Any:
+    def _dump(self, adapter: Any, model: Any) -> Any:
         if _writes_itself(model):
             return model.model_dump(mode="json", by_alias=True)
         return adapter.dump_python(model, mode="json", by_alias=True, **self._left_out)

@@ -1,11 +1,11 @@
 """Answers of the target's types to test vectors: the responder protocol, format 1.
 
-The job: `path` and `modules` as for describing; `name` for the hello; `written`, what is left out
-of what is written; `types`, the keys for each definition of the schema; `messages`, the keys for
-each `method:kind:sender`; `envelopes`, whether there are types for what is around those.
+The job: `path` and `modules` as for describing; `name` for the hello; `written`, the members to
+leave out of the output; `types`, the keys for each definition of the schema; `messages`, the keys
+for each `method:kind:sender`; `envelopes`, whether there are types for envelopes.
 
-Many SDKs have the envelope of JSON-RPC apart from the message inside. An entry that has an
-`envelope` is read in these two steps, and what is written is put together again.
+Many SDKs have the envelope of JSON-RPC apart from the message inside. An entry with an `envelope`
+is read in these two steps, and the output is put together again.
 """
 
 import json
@@ -25,7 +25,7 @@ def main(job: dict[str, Any], channel: int) -> None:
     """Answer line by line until standard input ends."""
     found = import_target(job)
     readers = Readers(ModelCatalogue(found.modules), job["written"])
-    # Modules that could be imported for the description have to be there.
+    # Modules that could be imported for the description must be there.
     wrong = [entry["error"] for entry in found.skipped if entry["module"] in job["modules"]]
     with os.fdopen(channel, "w", encoding="utf-8") as out:
         for line in sys.stdin.buffer:

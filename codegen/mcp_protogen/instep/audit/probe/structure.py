@@ -27,10 +27,10 @@ def snake(wire: str) -> str:
 
 
 def fault(value: Any, expression: dict[str, Any], types: dict[str, Any]) -> str:
-    """Return what is wrong with a value, in a few words; empty if nothing is."""
+    """Return the fault of a value in a few words; empty if it fits."""
     (form, inside), *_ = expression.items()
     if form == "ref":
-        return _named(value, types[inside], types)
+        return _type_fault(value, types[inside], types)
     if form == "union":
         faults = [fault(value, arm, types) for arm in inside]
         return "" if "" in faults else faults[0]
@@ -51,7 +51,7 @@ def _container(value: Any, form: str, inside: Any, types: dict[str, Any]) -> str
     return next((found for item in items if (found := fault(item, inside, types))), "")
 
 
-def _named(value: Any, entry: dict[str, Any], types: dict[str, Any]) -> str:
+def _type_fault(value: Any, entry: dict[str, Any], types: dict[str, Any]) -> str:
     if entry["kind"] == "alias":
         return fault(value, entry["type"], types)
     if entry["kind"] == "enum":

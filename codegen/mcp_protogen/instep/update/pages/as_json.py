@@ -21,14 +21,16 @@ FORMAT = 1
 
 def render(outcome: UpdateResult) -> str:
     """Return the document of a look that succeeded."""
-    news = {one.finding.candidate.revision: one for one in outcome.news}
+    news = {entry.finding.candidate.revision: entry for entry in outcome.news}
     differs = outcome.news and outcome.accepted is None
     source = outcome.source
     accepted = outcome.news[0].finding.candidate if outcome.accepted is not None else None
     return _document(
         status=RunStatus.DIFFERS if differs else RunStatus.FINE,
         source={"name": source.name, "kind": source.kind, "commit": source.commit},
-        revisions=[_revision(one, news.get(one.revision)) for one in outcome.candidates],
+        revisions=[
+            _revision(candidate, news.get(candidate.revision)) for candidate in outcome.candidates
+        ],
         accepted=accepted and {"revision": accepted.revision, "sha256": accepted.sha256},
         problems=_problems(outcome.notices),
     )
@@ -73,16 +75,23 @@ def _finding(news: News) -> dict[str, Any]:
         "only_prose": finding.only_prose,
         "pointers": list(finding.pointers),
         "comparison": None if comparison is None else comparison_json(comparison, None),
-        "patches": [asdict(one) for one in finding.patches],
+        "patches": [asdict(patch) for patch in finding.patches],
         "undecided": _problems(finding.undecided.open),
         "wrong": _problems(finding.undecided.wrong),
-        "packages": [{**asdict(one), "would_change": one.would_change} for one in news.packages],
+        "packages": [
+            {**asdict(package), "would_change": package.would_change} for package in news.packages
+        ],
     }
 
 
-def _publication(one: Publication) -> dict[str, Any]:
-    return {"sha256": one.sha256, "commit": one.spec_commit, "date": one.date, "note": one.note}
+def _publication(publication: Publication) -> dict[str, Any]:
+    return {
+        "sha256": publication.sha256,
+        "commit": publication.spec_commit,
+        "date": publication.date,
+        "note": publication.note,
+    }
 
 
 def _problems(problems: Iterable[Problem]) -> list[dict[str, Any]]:
-    return [one._asdict() for one in problems]
+    return [problem._asdict() for problem in problems]

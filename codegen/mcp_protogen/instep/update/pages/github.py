@@ -8,8 +8,8 @@ from mcp_protogen.instep.update.updating import News, UpdateResult
 from mcp_protogen.pipeline.reports.pages.github import parts as comparison_parts
 from mcp_protogen.pipeline.reports.pages.workflow_commands import (
     Annotation,
+    page_lines,
     problem_annotation,
-    written,
 )
 
 _TITLES = {
@@ -21,7 +21,7 @@ _TITLES = {
 
 def render(outcome: UpdateResult) -> str:
     """Return annotations for each finding, its open decisions, and each change."""
-    return "".join(f"{line}\n" for line in written(_parts(outcome)))
+    return "".join(f"{line}\n" for line in page_lines(_parts(outcome)))
 
 
 def _parts(outcome: UpdateResult) -> Iterator[Annotation | str]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from mcp_protogen.base.printable import one_line
-from mcp_protogen.base.problems import Level, summed_up
+from mcp_protogen.base.printable import safe_line
+from mcp_protogen.base.problems import Level, summarize_problems
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.pages import phrases
 from mcp_protogen.instep.update.updating import News, UpdateResult
@@ -31,8 +31,8 @@ def _section(outcome: UpdateResult, news: News) -> Iterator[str]:
     finding = news.finding
     yield f"# {_prose(phrases.headline(finding))}"
     yield ""
-    yield f"- pinned: {_prose(phrases.pinned(finding))}"
-    yield f"- found: {_prose(phrases.found(finding.candidate))}"
+    yield f"- pinned: {_prose(phrases.describe_pin(finding))}"
+    yield f"- found: {_prose(phrases.describe_candidate(finding.candidate))}"
     yield f"- changes: {_prose(phrases.changes(finding))}"
     yield f"- sha256: {_code(finding.candidate.sha256)}"
     if outcome.accepted is None:
@@ -43,7 +43,8 @@ def _section(outcome: UpdateResult, news: News) -> Iterator[str]:
     yield from _settling(finding)
     if news.packages:
         lines = [
-            f"{_code(one.folder)}: {_prose(phrases.effect(one, finding))}" for one in news.packages
+            f"{_code(package.folder)}: {_prose(phrases.effect(package, finding))}"
+            for package in news.packages
         ]
         yield from _list("Packages", lines)
 
@@ -51,16 +52,16 @@ def _section(outcome: UpdateResult, news: News) -> Iterator[str]:
 def _settling(finding: Finding) -> Iterator[str]:
     if finding.patches:
         advice = [
-            f"{_code(one.place)}, {_code(one.pointer)}: {_prose(text)}"
-            for one, text in phrases.advice(finding)
+            f"{_code(patch.place)}, {_code(patch.pointer)}: {_prose(text)}"
+            for patch, text in phrases.advice(finding)
         ]
         yield from _list(f"Patches: {phrases.patches(finding)}", advice)
     if finding.undecided.wrong:
-        wrong = [_prose(phrases.problem(one)) for one in finding.undecided.wrong]
-        yield from _list("Nothing can be generated from it as it is", wrong)
+        wrong = [_prose(phrases.problem(problem)) for problem in finding.undecided.wrong]
+        yield from _list("Nothing can be generated from this schema", wrong)
     if finding.undecided.open:
         yield from _list("To decide", ())
-        for _, (first, *more) in summed_up(finding.undecided.open, {*Level}):
+        for _, (first, *more) in summarize_problems(finding.undecided.open, {*Level}):
             yield f"- {_prose(first)}"
             yield from (f"  - {_prose(line.strip())}" for line in more)
 
@@ -75,8 +76,8 @@ def _list(heading: str, texts: Sequence[str]) -> Iterator[str]:
 
 
 def _prose(text: str) -> str:
-    return comparison_page.prose(one_line(text))
+    return comparison_page.prose(safe_line(text))
 
 
 def _code(text: str) -> str:
-    return comparison_page.code(one_line(text))
+    return comparison_page.code(safe_line(text))

@@ -2,13 +2,13 @@
 
 from shlex import quote
 
-from mcp_protogen.base.printable import counted, listed
+from mcp_protogen.base.printable import pluralize, summarize_list
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.instep.update.candidates import Candidate, CandidateState, is_draft
 from mcp_protogen.instep.update.dependents import Basis, Dependent
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.updating import UpdateResult
-from mcp_protogen.pipeline.inputs.ledger import Fit, PatchFit
+from mcp_protogen.pipeline.inputs.patch_fit import Fit, PatchFit
 from mcp_protogen.pipeline.inputs.pins import Publication
 from mcp_protogen.pipeline.reports.pages.ranking import summary as change_summary
 
@@ -31,7 +31,7 @@ def summary(outcome: UpdateResult) -> str:
     if outcome.accepted is not None:
         candidate = outcome.news[0].finding.candidate
         return f"{candidate.revision} is pinned to {candidate.sha256[:SHORT]}"
-    looked = counted(len(outcome.candidates), outcome.options.wanted.kind.noun)
+    looked = pluralize(len(outcome.candidates), outcome.options.wanted.kind.noun)
     if not outcome.news:
         return f"nothing has moved: {looked} at {where(outcome)}"
     names = ", ".join(news.finding.candidate.revision for news in outcome.news)
@@ -45,7 +45,7 @@ def where(outcome: UpdateResult) -> str:
 
 
 def headline(finding: Finding) -> str:
-    """Return what has happened to a revision, in a few words."""
+    """Return the state of a revision, in a few words."""
     candidate = finding.candidate
     if candidate.state is CandidateState.NEW or candidate.state is CandidateState.COPY:
         text = f"{candidate.revision} is {'not pinned' if is_draft(candidate.revision) else 'new'}"
@@ -57,7 +57,7 @@ def headline(finding: Finding) -> str:
     return f"{candidate.revision} has moved"
 
 
-def pinned(finding: Finding) -> str:
+def describe_pin(finding: Finding) -> str:
     """Return the publication that is pinned."""
     pin = finding.candidate.pin
     if pin is None:
@@ -65,7 +65,7 @@ def pinned(finding: Finding) -> str:
     return _publication(pin.published)
 
 
-def found(candidate: Candidate) -> str:
+def describe_candidate(candidate: Candidate) -> str:
     """Return the publication that was found."""
     if candidate.known is not None:
         note = f" ({candidate.known.note})" if candidate.known.note else ""
@@ -79,30 +79,30 @@ def changes(finding: Finding) -> str:
     """Return how much differs from the basis."""
     if finding.only_prose:
         return "only in prose, such as descriptions; the structure is the same"
-    places = f"the structure differs in {counted(len(finding.pointers), 'place')}"
+    places = f"the structure differs in {pluralize(len(finding.pointers), 'place')}"
     if finding.comparison is None:
-        return f"{places}; what that means could not be found out"
+        return f"{places}, with unknown effects"
     if not finding.comparison.changes:
-        pointers = listed(finding.pointers, MOST_SHOWN)
-        return f"{places}, none of which changes what may be sent: {pointers}"
+        pointers = summarize_list(finding.pointers, MOST_SHOWN)
+        return f"{places}, without effect on messages: {pointers}"
     return f"{change_summary(finding.comparison, None)}; {places}"
 
 
 def patches(finding: Finding) -> str:
-    """Return the state of the ledger, on one line."""
+    """Return the state of the patches, on one line."""
     labels = _FITS_OF_ANOTHER if finding.candidate.pin is None else _FITS
-    numbers = [(sum(one.fit is fit for one in finding.patches), label) for fit, label in labels]
+    numbers = [(sum(patch.fit is fit for patch in finding.patches), label) for fit, label in labels]
     return ", ".join(f"{number} {label}" for number, label in numbers if number)
 
 
 def advice(finding: Finding) -> tuple[tuple[PatchFit, str], ...]:
-    """Return the entries of the ledger that need work, with what to do."""
+    """Return the patches that need work, with the work."""
     texts = _OF_ANOTHER if finding.candidate.pin is None else _OWN
-    return tuple((one, texts[one.fit]) for one in finding.patches if one.fit in texts)
+    return tuple((patch, texts[patch.fit]) for patch in finding.patches if patch.fit in texts)
 
 
 def effect(dependent: Dependent, finding: Finding) -> str:
-    """Return what happens to a package when the finding is accepted."""
+    """Return the effect on a package of accepting the finding."""
     if dependent.basis is Basis.FOUND:
         return "made from the same file that was found; it stays as it is"
     if dependent.basis is Basis.OWN_FILE:
@@ -144,7 +144,7 @@ _FITS_OF_ANOTHER = (
 )
 
 
-def _publication(one: Publication) -> str:
-    date = f", published {one.date}" if one.date else ""
-    commit = f" in commit {one.spec_commit[:SHORT]}" if one.spec_commit else ""
-    return f"{one.sha256[:SHORT]}{date}{commit}"
+def _publication(publication: Publication) -> str:
+    date = f", published {publication.date}" if publication.date else ""
+    commit = f" in commit {publication.spec_commit[:SHORT]}" if publication.spec_commit else ""
+    return f"{publication.sha256[:SHORT]}{date}{commit}"

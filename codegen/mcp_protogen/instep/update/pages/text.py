@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from mcp_protogen.base.colours import Colour, painted
-from mcp_protogen.base.printable import counted, one_line
-from mcp_protogen.base.problems import Level, summed_up
+from mcp_protogen.base.colours import Colour, paint
+from mcp_protogen.base.printable import pluralize, safe_line
+from mcp_protogen.base.problems import Level, summarize_problems
 from mcp_protogen.instep.update.findings import Finding
 from mcp_protogen.instep.update.pages import phrases
 from mcp_protogen.instep.update.updating import News, UpdateResult
@@ -18,23 +18,23 @@ def render(outcome: UpdateResult, *, colour: bool) -> str:
 
 
 def _lines(outcome: UpdateResult, colour: bool) -> Iterator[str]:
-    summary = one_line(phrases.summary(outcome))
+    summary = safe_line(phrases.summary(outcome))
     if outcome.accepted is not None:
         yield summary
         for news in outcome.news:
-            yield from _left(news)
+            yield from _remaining_work(news)
         return
     for news in outcome.news:
-        yield from _shown(outcome, news, colour)
+        yield from _news_lines(outcome, news, colour)
     yield summary
 
 
-def _shown(outcome: UpdateResult, news: News, colour: bool) -> Iterator[str]:
+def _news_lines(outcome: UpdateResult, news: News, colour: bool) -> Iterator[str]:
     finding = news.finding
-    yield painted(Colour.BOLD, one_line(phrases.headline(finding)), on=colour)
-    yield f"  pinned   {one_line(phrases.pinned(finding))}"
-    yield f"  found    {one_line(phrases.found(finding.candidate))}"
-    yield f"  changes  {one_line(phrases.changes(finding))}"
+    yield paint(Colour.BOLD, safe_line(phrases.headline(finding)), on=colour)
+    yield f"  pinned   {safe_line(phrases.describe_pin(finding))}"
+    yield f"  found    {safe_line(phrases.describe_candidate(finding.candidate))}"
+    yield f"  changes  {safe_line(phrases.changes(finding))}"
     yield ""
     if finding.comparison is not None and finding.comparison.changes:
         page = render_comparison(PageFormat.TEXT, finding.comparison, colour=colour)
@@ -42,11 +42,11 @@ def _shown(outcome: UpdateResult, news: News, colour: bool) -> Iterator[str]:
         yield ""
     yield from _settling(finding)
     yield from _packages(news)
-    yield f"  to accept: {one_line(phrases.command(outcome, finding))}"
+    yield f"  to accept: {safe_line(phrases.command(outcome, finding))}"
     yield ""
 
 
-def _left(news: News) -> Iterator[str]:
+def _remaining_work(news: News) -> Iterator[str]:
     """Yield the work that is left after a pin has moved."""
     yield from _settling(news.finding)
     yield from _packages(news)
@@ -56,27 +56,30 @@ def _settling(finding: Finding) -> Iterator[str]:
     if finding.patches:
         yield f"  patches: {phrases.patches(finding)}"
         advice = phrases.advice(finding)
-        yield from _list([f"{one.place}, {one.pointer}: {text}" for one, text in advice])
+        yield from _list([f"{patch.place}, {patch.pointer}: {text}" for patch, text in advice])
     if finding.undecided.wrong:
-        yield "  nothing can be generated from it as it is:"
-        yield from _list([phrases.problem(one) for one in finding.undecided.wrong])
+        yield "  nothing can be generated from this schema:"
+        yield from _list([phrases.problem(problem) for problem in finding.undecided.wrong])
     if finding.undecided.open:
-        number = counted(len(finding.undecided.open), "thing")
+        number = pluralize(len(finding.undecided.open), "thing")
         yield f"  {number} to decide:"
-        for _, lines in summed_up(finding.undecided.open, {*Level}):
-            yield from (f"    {one_line(line)}" for line in lines)
+        for _, lines in summarize_problems(finding.undecided.open, {*Level}):
+            yield from (f"    {safe_line(line)}" for line in lines)
 
 
 def _packages(news: News) -> Iterator[str]:
     if news.packages:
         yield "  packages:"
         yield from _list(
-            [f"{one.folder}: {phrases.effect(one, news.finding)}" for one in news.packages]
+            [
+                f"{package.folder}: {phrases.effect(package, news.finding)}"
+                for package in news.packages
+            ]
         )
 
 
 def _list(texts: Sequence[str]) -> Iterator[str]:
     for text in texts[: phrases.MOST_SHOWN]:
-        yield f"    {one_line(text)}"
+        yield f"    {safe_line(text)}"
     if len(texts) > phrases.MOST_SHOWN:
         yield f"    and {len(texts) - phrases.MOST_SHOWN} more (--format json has them all)"

@@ -1,7 +1,7 @@
 """The forms of a comparison: text, JSON, Markdown, annotations, an HTML page.
 
-A renderer is a function from values to a string. It leaves nothing out: `compare.select` narrows a
-comparison, and the caller knows whether there is a terminal.
+A renderer is a function from values to a string. It leaves nothing out: the caller narrows a
+comparison and detects a terminal.
 """
 
 from enum import StrEnum
@@ -19,13 +19,13 @@ class PageFormat(StrEnum):
     TEXT = "text"
     """Grouped and aligned, for a terminal."""
     JSON = "json"
-    """Everything, for programs; `schema/formats/comparison.schema.json` describes it."""
+    """All values, for programs; `schema/formats/comparison.schema.json` describes them."""
     MARKDOWN = "markdown"
     """A changelog to paste."""
     GITHUB = "github"
     """Annotations of GitHub Actions."""
     HTML = "html"
-    """One page for a browser, which needs no other file."""
+    """One page for a browser, without other files."""
 
 
 def render(
@@ -39,10 +39,10 @@ def render(
 ) -> str:
     """Return the comparison in one form, with a newline at the end.
 
-    Severities are those for `reader`, or the worst for anybody. `matrix` is for the HTML page;
-    `colour` and `width`, in columns, are for text.
+    Severities are those for `reader`, or the worst ones. `matrix` is for the HTML page; `colour`
+    and `width`, in columns, are for text.
     """
-    # Only the form that is asked for is imported: text must not wait for a template engine.
+    # Only the requested form is imported: text must not wait for a template engine.
     match form:
         case PageFormat.TEXT:
             from mcp_protogen.pipeline.reports.pages import as_text

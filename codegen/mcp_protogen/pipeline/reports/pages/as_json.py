@@ -1,7 +1,7 @@
 """A comparison as JSON, for programs.
 
-The form is public: `schema/formats/comparison.schema.json` describes it. Texts are not escaped for
-a terminal, and all changes are in it, whoever the reader is.
+The form is public: `schema/formats/comparison.schema.json` describes it. It has all changes for
+every reader, and its texts are not escaped for a terminal.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,29 +10,31 @@ from typing import Any
 from mcp_protogen.base.canonical import as_document
 from mcp_protogen.pipeline.reports.change import Comparison, Reader, Severity
 from mcp_protogen.pipeline.reports.pages.headline import headline
-from mcp_protogen.pipeline.reports.pages.ranking import Ranked, counts, ranked
+from mcp_protogen.pipeline.reports.pages.ranking import Ranked, counts, rank_changes
 
 FORMAT = 1
 
 
 def render(comparison: Comparison, *, reader: Reader | None) -> str:
-    """Return the document, in the order of the other pages.
-
-    The worst change for `reader`, or for anybody, comes first.
-    """
+    """Return the document, with the worst change for `reader`, or for any reader, first."""
     return as_document(as_json(comparison, reader))
 
 
 def as_json(comparison: Comparison, reader: Reader | None) -> dict[str, Any]:
-    """Return the comparison as the JSON value that is published."""
+    """Return the comparison as a JSON value in the public form."""
     return {
         "format": FORMAT,
         "before": comparison.before,
         "after": comparison.after,
         "reader": reader,
         "summary": headline(comparison, reader),
-        "counts": {one: _counts(comparison, one) for one in comparison.readers},
-        "changes": [_change(entry, comparison.readers) for entry in ranked(comparison, reader)],
+        "counts": {
+            judged_reader: _counts(comparison, judged_reader)
+            for judged_reader in comparison.readers
+        },
+        "changes": [
+            _change(entry, comparison.readers) for entry in rank_changes(comparison, reader)
+        ],
         "notes": [note._asdict() for note in comparison.notes],
     }
 

@@ -1,8 +1,8 @@
 """A comparison as text for a terminal.
 
-The worst changes come first. Changes that break nothing and differ only in name, such as forty new
-types, are listed in one paragraph, so that they do not hide the others. The reason for a severity
-is given once for each kind of change. Notes are left out: they are problems, which go to stderr.
+The worst changes come first. Harmless changes that differ only in name, such as forty new types,
+are listed in one paragraph, so that they do not hide the others. The reason for a severity is given
+once for each kind of change. Notes are left out: they are problems, which go to stderr.
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 
-from mcp_protogen.base.colours import Colour, painted
+from mcp_protogen.base.colours import Colour, paint
 from mcp_protogen.pipeline.reports.change import (
     Category,
     Comparison,
@@ -20,7 +20,7 @@ from mcp_protogen.pipeline.reports.change import (
     ReportedChange,
     Severity,
 )
-from mcp_protogen.pipeline.reports.pages.harmless import made_safe
+from mcp_protogen.pipeline.reports.pages.harmless import make_safe
 from mcp_protogen.pipeline.reports.pages.headline import headline
 from mcp_protogen.pipeline.reports.pages.ranking import (
     CATEGORIES,
@@ -49,11 +49,11 @@ def render(
     comparison: Comparison, *, reader: Reader | None, colour: bool, width: int = WIDTH
 ) -> str:
     """Return the comparison as lines of at most `width` columns, with the counts at the end."""
-    safe = made_safe(comparison)
-    page = _Page(partial(painted, on=colour), reader, max(width, _NARROWEST))
+    safe = make_safe(comparison)
+    page = _Page(partial(paint, on=colour), reader, max(width, _NARROWEST))
     lines = [page.paint(Colour.BOLD, f"{safe.before} -> {safe.after}"), ""]
     if sentence := headline(safe, reader):
-        lines += [*_filled(sentence, page.width), ""]
+        lines += [*_fill(sentence, page.width), ""]
     shown = concerning(safe, reader)
     for severity, entries in groupby(shown, key=lambda entry: entry.severity):
         lines += page.section(severity, list(entries))
@@ -66,7 +66,7 @@ def render(
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """The sections of the page; they say whom a change concerns if no reader was chosen."""
+    """The sections of the page; without a reader, they name the readers that a change concerns."""
 
     paint: Callable[[Colour, str], str]
     reader: Reader | None
@@ -92,7 +92,7 @@ class _Page:
             if entry.severity is severity and entry.change.why not in given | {""}:
                 codes.setdefault(entry.change.why, {})[entry.change.code] = None
         for why, named in codes.items():
-            first, *more = _filled(f"{', '.join(named)}: {why}", self.width - len(_INDENT))
+            first, *more = _fill(f"{', '.join(named)}: {why}", self.width - len(_INDENT))
             yield f"  {self.paint(Colour.DIM, first)}"
             yield from (f"{_INDENT}{self.paint(Colour.DIM, line)}" for line in more)
         if codes:
@@ -108,16 +108,16 @@ class _Page:
             yield from self._change(entry, column)
         for kind in listed:
             items = [entry for entry in entries if _kind(entry) == kind]
-            yield from self._labelled(_INDENT, f"{kind.text} ({len(items)}):", items[0])
+            yield from self._add_label(_INDENT, f"{kind.text} ({len(items)}):", items[0])
             names = ", ".join(entry.change.item for entry in items)
             margin = _INDENT * 2
-            yield from (margin + line for line in _filled(names, self.width - len(margin)))
+            yield from (margin + line for line in _fill(names, self.width - len(margin)))
 
     def _change(self, entry: Ranked, column: int) -> Iterator[str]:
         margin = " " * (len(_INDENT) + column + 2)
         change = entry.change
         lines = self._compact(margin, entry) or [
-            *self._labelled(margin, change.message, entry),
+            *self._add_label(margin, change.message, entry),
             *self._values(change, margin),
         ]
         if len(change.item) > column:
@@ -132,7 +132,7 @@ class _Page:
         Return an empty list if they do not fit.
         """
         change = entry.change
-        values = _joined(change.before, change.after)
+        values = _join_values(change.before, change.after)
         plain = f"{change.message}: {values}"
         if not values or len(margin) + len(plain) > self.width:
             return []
@@ -140,21 +140,23 @@ class _Page:
             Colour.GREEN, change.after
         )
         label = self._label(entry)
-        text, dim = f"{change.message}: {_joined(before, after)}", self.paint(Colour.DIM, label)
+        text, dim = f"{change.message}: {_join_values(before, after)}", self.paint(
+            Colour.DIM, label
+        )
         if len(margin) + len(plain) + 2 + len(label) <= self.width:
             return [f"{margin}{text}  {dim}"]
         return [margin + text, margin + dim]
 
     def _label(self, entry: Ranked) -> str:
-        """Return the code, and the readers that it concerns if no reader was chosen."""
+        """Return the code, and the concerned readers if no reader was chosen."""
         code = entry.change.code
         return f"[{code}]" if self.reader else f"[{code}: {entry.concerns}]"
 
-    def _labelled(self, margin: str, message: str, entry: Ranked) -> list[str]:
+    def _add_label(self, margin: str, message: str, entry: Ranked) -> list[str]:
         """Return the message as lines, with the label after or below it."""
         available = self.width - len(margin)
         label = self._label(entry)
-        lines = _filled(message, available)
+        lines = _fill(message, available)
         fits = bool(lines) and len(lines[-1]) + 2 + len(label) <= available
         dim = self.paint(Colour.DIM, label)
         lines = [*lines[:-1], f"{lines[-1]}  {dim}"] if fits else [*lines, dim]
@@ -166,18 +168,18 @@ class _Page:
         if (
             change.before
             and change.after
-            and len(_joined(change.before, change.after)) <= available
+            and len(_join_values(change.before, change.after)) <= available
         ):
             before, after = self.paint(Colour.RED, change.before), self.paint(
                 Colour.GREEN, change.after
             )
-            yield margin + _joined(before, after)
+            yield margin + _join_values(before, after)
             return
         for sign, value, colour in (
             ("-", change.before, Colour.RED),
             ("+", change.after, Colour.GREEN),
         ):
-            for number, line in enumerate(_filled(value, available - 2)):
+            for number, line in enumerate(_fill(value, available - 2)):
                 lead = " " if number else sign
                 yield f"{margin}{self.paint(colour, f'{lead} {line}')}"
 
@@ -201,17 +203,17 @@ def _kind(entry: Ranked) -> _Kind | None:
         return None
     one_sided = not (change.before and change.after)
     bare = change.category is Category.TYPE and one_sided
-    values = "" if bare else _joined(change.before, change.after)
+    values = "" if bare else _join_values(change.before, change.after)
     text = f"{change.message}: {values}" if values else change.message
     return _Kind(text, change.code, entry.concerns)
 
 
-def _joined(before: str, after: str) -> str:
+def _join_values(before: str, after: str) -> str:
     return f"{before} -> {after}" if before and after else before or after
 
 
 def _tally(comparison: Comparison) -> Iterator[str]:
-    """Yield how many changes there are of each severity, a line for each reader."""
+    """Yield the number of changes of each severity, a line for each reader."""
     columns = [severity for severity in Severity if severity is not Severity.NONE]
     yield "for      " + "".join(f"{severity:>10}" for severity in columns)
     for reader in comparison.readers:
@@ -219,10 +221,10 @@ def _tally(comparison: Comparison) -> Iterator[str]:
         yield f"{reader:<9}" + "".join(f"{found[severity]:>10}" for severity in columns)
 
 
-def _filled(text: str, width: int) -> list[str]:
+def _fill(text: str, width: int) -> list[str]:
     """Return the text as lines, broken after spaces and between the parts of a type.
 
-    A part that is longer than a line is not broken, so that it can be searched for and copied.
+    A part that is longer than a line is not broken, so that it can be found and copied.
     """
     lines: list[str] = []
     line = ""

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping
 
 from mcp_protogen.pipeline.reports.change import Comparison, Reader, Severity
-from mcp_protogen.pipeline.reports.pages.harmless import made_safe
+from mcp_protogen.pipeline.reports.pages.harmless import make_safe
 from mcp_protogen.pipeline.reports.pages.headline import headline
 from mcp_protogen.pipeline.reports.pages.ranking import Ranked, concerning, summary
 from mcp_protogen.pipeline.reports.pages.workflow_commands import (
     Annotation,
+    page_lines,
     problem_annotation,
-    written,
 )
 
 _LEVELS: Mapping[Severity, str] = {
@@ -21,8 +21,8 @@ _LEVELS: Mapping[Severity, str] = {
 
 
 def render(comparison: Comparison, *, reader: Reader | None) -> str:
-    """Return a line for each change that concerns `reader` (or anybody), and for each note."""
-    return "".join(f"{line}\n" for line in written(parts(comparison, reader)))
+    """Return a line for each note, and each change that concerns `reader` (or any reader)."""
+    return "".join(f"{line}\n" for line in page_lines(parts(comparison, reader)))
 
 
 def parts(comparison: Comparison, reader: Reader | None) -> Iterator[Annotation | str]:
@@ -30,7 +30,7 @@ def parts(comparison: Comparison, reader: Reader | None) -> Iterator[Annotation 
 
     A headline comes first, then the changes from the worst on.
     """
-    safe = made_safe(comparison)
+    safe = make_safe(comparison)
     title = f"{safe.before} -> {safe.after}"
     if sentence := headline(safe, reader):
         yield Annotation("notice", title, sentence)
@@ -43,7 +43,7 @@ def parts(comparison: Comparison, reader: Reader | None) -> Iterator[Annotation 
 
 def _message(entry: Ranked, reader: Reader | None) -> str:
     change = entry.change
-    # An annotation stands alone in the list of a run: it has to say what it is about.
+    # An annotation appears alone in the list of a run, so it must name its subject.
     text = f"{change.item}: {change.message}"
     if change.before and change.after:
         text += f" ({change.before} -> {change.after})"

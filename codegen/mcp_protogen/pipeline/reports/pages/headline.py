@@ -1,4 +1,4 @@
-"""A comparison in one sentence: how much breaks for whom, and in which features."""
+"""A comparison in one sentence: the number of changes for each reader, and their features."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,16 +22,16 @@ _READERS: Mapping[Reader, str] = {
 
 
 def headline(comparison: Comparison, reader: Reader | None) -> str:
-    """Return the sentence, which is about the worst changes; empty if no feature is known."""
+    """Return a sentence about the worst changes; empty without known features."""
     entries = [entry for entry in concerning(comparison, reader) if entry.change.feature]
     if not entries or entries[0].severity is Severity.NONE:
         return ""
     worst = entries[0].severity
     counts = ", ".join(_counts(entries, worst, (reader,) if reader else comparison.readers))
-    found = sorted(_features(comparison, [one for one in entries if one.severity is worst]))
-    listed = _listed([one.text for one in found], _FEATURES)
+    found = sorted(_features(comparison, [entry for entry in entries if entry.severity is worst]))
+    listed = _list_names([statement.text for statement in found], _FEATURES)
     new = [name for name in comparison.came if any(e.change.feature == name for e in entries)]
-    also = f"; new: {_listed(new, _FEATURES)}" if new else ""
+    also = f"; new: {_list_names(new, _FEATURES)}" if new else ""
     said = f": {listed}" if listed else ""
     return f"{comparison.after} against {comparison.before}: {counts}{said}{also}."
 
@@ -39,23 +39,23 @@ def headline(comparison: Comparison, reader: Reader | None) -> str:
 def _counts(
     entries: Sequence[Ranked], severity: Severity, judged: Sequence[Reader]
 ) -> Iterator[str]:
-    """Yield the number of changes that are so severe.
-
-    It is for clients and servers where they are judged, or else for all that are affected.
-    """
+    """Yield the number of changes of this severity for clients and servers, or for all readers."""
     found = Counter(
-        one for entry in entries for one in judged if entry.change.severity_for(one) is severity
+        reader
+        for entry in entries
+        for reader in judged
+        if entry.change.severity_for(reader) is severity
     )
-    first = [one for one in (Reader.CLIENT, Reader.SERVER) if found[one]]
-    readers = first or [one for one in judged if found[one]]
-    for position, one in enumerate(readers):
-        what = "" if position else f"{noun(severity, found[one])} "
-        yield f"{found[one]} {what}for {_READERS[one]}"
+    first = [reader for reader in (Reader.CLIENT, Reader.SERVER) if found[reader]]
+    readers = first or [reader for reader in judged if found[reader]]
+    for position, reader in enumerate(readers):
+        what = "" if position else f"{noun(severity, found[reader])} "
+        yield f"{found[reader]} {what}for {_READERS[reader]}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class _Statement:
-    """The text about a feature; removed ones come first, then changes that have a name."""
+    """The text about a feature; removed features come first, then named changes."""
 
     rank: int
     number: int
@@ -70,14 +70,14 @@ def _features(comparison: Comparison, entries: Sequence[Ranked]) -> Iterator[_St
         if name in comparison.went:
             yield _Statement(0, -len(found), f"{name} removed")
         elif name not in comparison.came:
-            yield _changed(name, found)
+            yield _describe_changes(name, found)
 
 
-def _changed(name: str, entries: Sequence[Ranked]) -> _Statement:
-    removed = [one.change.item for one in entries if one.change.code == "method-removed"]
-    rules = [one.change.item for one in entries if one.change.category is Category.RULE]
+def _describe_changes(name: str, entries: Sequence[Ranked]) -> _Statement:
+    removed = [entry.change.item for entry in entries if entry.change.code == "method-removed"]
+    rules = [entry.change.item for entry in entries if entry.change.category is Category.RULE]
     said = [
-        f"{_listed(names, _NAMES)} {what}"
+        f"{_list_names(names, _NAMES)} {what}"
         for names, what in ((removed, "removed"), (rules, "changed"))
         if names
     ]
@@ -86,7 +86,7 @@ def _changed(name: str, entries: Sequence[Ranked]) -> _Statement:
     return _Statement(1 if removed or rules else 2, -len(entries), f"{name} ({'; '.join(said)})")
 
 
-def _listed(names: Sequence[str], most: int) -> str:
+def _list_names(names: Sequence[str], most: int) -> str:
     # The count of one omitted name would be as long as the name.
     shown = names if len(names) <= most + 1 else names[:most]
     more = [f"{len(names) - len(shown)} more"] if len(shown) < len(names) else []

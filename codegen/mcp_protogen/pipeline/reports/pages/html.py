@@ -1,8 +1,8 @@
 """A comparison as one page for a browser, which loads nothing else.
 
 Style and script are in the page. All content is in the markup, so that the page can be read without
-its script, which only filters. Names and defaults come from schemas of others: they are escaped,
-and a content security policy allows only the one script, known by its digest.
+its script, which only filters. Names and defaults come from foreign schemas: they are escaped, and
+a content security policy allows only the page's script, by its digest.
 """
 
 import base64
@@ -10,10 +10,10 @@ import hashlib
 from functools import cache
 from typing import TYPE_CHECKING
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.base.resources import templates_folder
 from mcp_protogen.pipeline.reports.change import Comparison, Matrix, Reader, Severity
-from mcp_protogen.pipeline.reports.pages.harmless import made_safe
+from mcp_protogen.pipeline.reports.pages.harmless import make_safe
 from mcp_protogen.pipeline.reports.pages.headline import headline
 from mcp_protogen.pipeline.reports.pages.html_views import (
     DESCRIPTIONS,
@@ -31,7 +31,7 @@ _FOLDER = "compare"
 
 def render(comparison: Comparison, matrix: Matrix | None, *, reader: Reader | None) -> str:
     """Return the page; without a matrix, it only has the changes."""
-    safe = made_safe(comparison)
+    safe = make_safe(comparison)
     style, script = _file("base.css") + _file("page.css"), _file("page.js")
     template = _environment().get_template("page.html.jinja")
     return template.render(
@@ -43,7 +43,7 @@ def render(comparison: Comparison, matrix: Matrix | None, *, reader: Reader | No
         overview=safe.overview,
         tally=_tally(safe),
         sections=sections_of(safe, reader),
-        columns=[*map(one_line, matrix.revisions if matrix else ())],
+        columns=[*map(safe_line, matrix.revisions if matrix else ())],
         groups=groups_of(matrix),
         headings=HEADINGS,
         descriptions=DESCRIPTIONS,

@@ -1,4 +1,4 @@
-"""The content of the page, as values for its template, which only prints."""
+"""The content of the page, as values for its template."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,7 +6,7 @@ from enum import StrEnum
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
-from mcp_protogen.base.printable import one_line
+from mcp_protogen.base.printable import safe_line
 from mcp_protogen.pipeline.reports.change import (
     Category,
     Comparison,
@@ -17,7 +17,7 @@ from mcp_protogen.pipeline.reports.change import (
     ReportedChange,
     Severity,
 )
-from mcp_protogen.pipeline.reports.pages.ranking import CATEGORIES, POSITION, ranked
+from mcp_protogen.pipeline.reports.pages.ranking import CATEGORIES, POSITION, rank_changes
 
 DESCRIPTIONS: Mapping[Severity, str] = {
     Severity.BREAKING: "What worked before fails, or is refused.",
@@ -39,7 +39,7 @@ class CellMark(StrEnum):
 
 
 class ChangeView(NamedTuple):
-    """One change; `order` is its place among all changes when severity does not count."""
+    """One change; `order` is its position among all changes without regard to severity."""
 
     anchor: str
     order: int
@@ -48,7 +48,7 @@ class ChangeView(NamedTuple):
 
 
 class RowView(NamedTuple):
-    """A row of the matrix, with the mark and the detail of each cell; it may be all the same."""
+    """A row of the matrix, with the mark and detail of each cell; `moves` if it has changes."""
 
     name: str
     moves: bool
@@ -58,12 +58,15 @@ class RowView(NamedTuple):
 def sections_of(
     comparison: Comparison, reader: Reader | None
 ) -> Mapping[Severity, list[ChangeView]]:
-    """Return the changes of each severity, also of none, which another reader may fill."""
-    entries = sorted(ranked(comparison, reader), key=lambda entry: _by_item(entry.change))
+    """Return the changes of each severity; empty ones are included, for other readers."""
+    entries = sorted(rank_changes(comparison, reader), key=lambda entry: _by_item(entry.change))
     anchors = _anchors([entry.change for entry in entries])
     sections: dict[Severity, list[ChangeView]] = {severity: [] for severity in Severity}
     for order, (entry, anchor) in enumerate(zip(entries, anchors, strict=True)):
-        judged = {one: entry.change.severity_for(one) for one in comparison.readers}
+        judged = {
+            judged_reader: entry.change.severity_for(judged_reader)
+            for judged_reader in comparison.readers
+        }
         sections[entry.severity].append(ChangeView(anchor, order, judged, entry.change))
     return sections
 
@@ -73,10 +76,7 @@ def _by_item(change: ReportedChange) -> tuple[int, str, str, str]:
 
 
 def _anchors(changes: Sequence[ReportedChange]) -> Iterator[str]:
-    """Yield a link name for each change, after its item.
-
-    The name stays the same when other changes are added or removed.
-    """
+    """Yield a link name for each change, from its item, independent of most other changes."""
     taken: set[str] = set()
     for change in changes:
         name = f"change-{_UNSAFE.sub('-', f'{change.code}-{change.item}')}"
@@ -98,9 +98,9 @@ def _row_view(row: MatrixRow) -> RowView:
     first, *_ = row.cells
     start = CellMark.SAME if first.present else CellMark.ABSENT
     marks = (start, *(_mark(before, now) for before, now in pairwise(row.cells)))
-    details = (one_line(cell.detail) for cell in row.cells)
+    details = (safe_line(cell.detail) for cell in row.cells)
     moves = any(mark in (CellMark.NEW, CellMark.CHANGED, CellMark.GONE) for mark in marks)
-    return RowView(one_line(row.name), moves, tuple(zip(marks, details, strict=True)))
+    return RowView(safe_line(row.name), moves, tuple(zip(marks, details, strict=True)))
 
 
 def _mark(before: MatrixCell, now: MatrixCell) -> CellMark:

@@ -1,7 +1,7 @@
 """A comparison as a changelog in Markdown, to paste into a release note.
 
-Text from outside is escaped, so that a name with `*`, a backtick or a tag in it looks the same on
-the page as in the source.
+Foreign text is escaped, so that a name with `*`, a backtick or a tag looks the same on the page as
+in the source.
 """
 
 import re
@@ -10,7 +10,7 @@ from itertools import groupby
 
 from mcp_protogen.base.problems import Problem
 from mcp_protogen.pipeline.reports.change import Comparison, Overview, Reader, Severity
-from mcp_protogen.pipeline.reports.pages.harmless import made_safe
+from mcp_protogen.pipeline.reports.pages.harmless import make_safe
 from mcp_protogen.pipeline.reports.pages.headline import headline
 from mcp_protogen.pipeline.reports.pages.ranking import (
     CATEGORIES,
@@ -28,7 +28,7 @@ _TICKS = re.compile(r"`+")
 
 def render(comparison: Comparison, *, reader: Reader | None) -> str:
     """Return the changelog, with a heading for each severity and a bullet for each change."""
-    return "".join(f"{line}\n" for line in _lines(made_safe(comparison), reader))
+    return "".join(f"{line}\n" for line in _lines(make_safe(comparison), reader))
 
 
 def _lines(comparison: Comparison, reader: Reader | None) -> Iterator[str]:
@@ -39,7 +39,7 @@ def _lines(comparison: Comparison, reader: Reader | None) -> Iterator[str]:
         yield ""
     if comparison.overview is not None:
         yield from _overview(comparison.overview)
-    yield f"{_capitalised(summary(comparison, reader))}."
+    yield f"{_capitalise(summary(comparison, reader))}."
     entries = concerning(comparison, reader)
     for severity, group in groupby(entries, key=lambda entry: entry.severity):
         yield ""
@@ -75,7 +75,7 @@ def _overview(overview: Overview) -> Iterator[str]:
 def _section(entries: Sequence[Ranked], reader: Reader | None) -> Iterator[str]:
     for category, group in groupby(entries, key=lambda entry: entry.change.category):
         yield ""
-        yield f"**{_capitalised(prose(CATEGORIES[category]))}**"
+        yield f"**{_capitalise(prose(CATEGORIES[category]))}**"
         yield ""
         for entry in group:
             yield _bullet(entry, reader)
@@ -108,10 +108,10 @@ def code(text: str) -> str:
     """Return a code span; its fence is longer than any run of backticks inside."""
     longest = max(map(len, _TICKS.findall(text)), default=0)
     fence = "`" * (longest + 1)
-    # One space on either side is taken off again; without it a backtick would join the fence.
+    # Markdown removes one space on either side; without it a backtick would join the fence.
     edge = " " if text[:1] in ("`", " ") or text[-1:] in ("`", " ") else ""
     return f"{fence}{edge}{text}{edge}{fence}"
 
 
-def _capitalised(text: str) -> str:
+def _capitalise(text: str) -> str:
     return text[:1].upper() + text[1:]

@@ -1,7 +1,4 @@
-"""The order of changes on every page, and the number of changes of each kind.
-
-All pages share these: which severity counts, the worst first, and the words for it.
-"""
+"""The order, counts and words of changes on all pages."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -47,7 +44,7 @@ POSITION = {category: position for position, category in enumerate(Category)}
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A change with the severity it is shown with, and the readers for whom it is that severe."""
+    """A change with its shown severity, and the readers with that severity."""
 
     change: ReportedChange
     severity: Severity
@@ -55,20 +52,20 @@ class Ranked:
 
     @property
     def concerns(self) -> str:
-        """The readers for whom it is that severe, in words."""
+        """The readers with that severity, in words."""
         everybody = {*self.readers} >= self.change.severity.keys()
         return "everybody" if everybody else ", ".join(self.readers)
 
 
-def ranked(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
-    """Return all changes, the worst first; then by category, item and code."""
-    found = [_ranked(change, reader) for change in comparison.changes]
+def rank_changes(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
+    """Return all changes, the worst first, then by category, item and code."""
+    found = [_rank_change(change, reader) for change in comparison.changes]
     return tuple(sorted(found, key=_order))
 
 
 def concerning(comparison: Comparison, reader: Reader | None) -> tuple[Ranked, ...]:
     """Return the changes that concern this reader; without a reader, all of them."""
-    entries = ranked(comparison, reader)
+    entries = rank_changes(comparison, reader)
     if reader is None:
         return entries
     return tuple(entry for entry in entries if entry.severity is not Severity.NONE)
@@ -80,8 +77,8 @@ def counts(severities: Iterable[Severity]) -> Mapping[Severity, int]:
     return {severity: found[severity] for severity in Severity}
 
 
-def counted(found: Mapping[Severity, int]) -> str:
-    """Return counts in words, such as `3 breaking, 1 warning, 40 info`; `none` is left out."""
+def describe_counts(found: Mapping[Severity, int]) -> str:
+    """Return counts in words, such as `3 breaking, 1 warning, 40 info`, without `none`."""
     parts = [
         f"{number} {noun(severity, number)}"
         for severity, number in found.items()
@@ -91,9 +88,9 @@ def counted(found: Mapping[Severity, int]) -> str:
 
 
 def summary(comparison: Comparison, reader: Reader | None) -> str:
-    """Return one line: the number of changes, for whom, and how many were left out."""
-    found = counts(entry.severity for entry in ranked(comparison, reader))
-    line = counted(found)
+    """Return one line: the number of changes, the reader, and the number of omissions."""
+    found = counts(entry.severity for entry in rank_changes(comparison, reader))
+    line = describe_counts(found)
     if reader is not None and comparison.changes:
         others = found[Severity.NONE]
         line = f"{line} for {reader}" + (f" ({others} for others)" if others else "")
@@ -103,9 +100,11 @@ def summary(comparison: Comparison, reader: Reader | None) -> str:
     return f"{line}, {comparison.left_out} left out" if comparison.left_out else line
 
 
-def _ranked(change: ReportedChange, reader: Reader | None) -> Ranked:
+def _rank_change(change: ReportedChange, reader: Reader | None) -> Ranked:
     severity = change.severity_for(reader)
-    concerned = tuple(one for one in Reader if change.severity.get(one) is severity)
+    concerned = tuple(
+        candidate for candidate in Reader if change.severity.get(candidate) is severity
+    )
     return Ranked(change, severity, (reader,) if reader else concerned)
 
 

@@ -1,16 +1,16 @@
 """Workflow commands of GitHub Actions: lines of a log that become annotations.
 
-Their content is escaped, so that text from outside stays inside its annotation:
+Their content is escaped, so that foreign text stays inside its annotation:
 https://docs.github.com/actions/reference/workflows-and-actions/workflow-commands GitHub shows some
-annotations, drops the others silently and cuts long ones. What does not fit is written into the
-log, and an annotation says so.
+annotations, drops the others silently and cuts long ones. The log has the rest, and an annotation
+mentions that.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mcp_protogen.base.printable import no_command, one_line
+from mcp_protogen.base.printable import no_command, safe_line
 from mcp_protogen.base.problems import Problem
 
 # https://github.com/actions/toolkit/blob/main/docs/problem-matchers.md: for each level and step.
@@ -23,7 +23,7 @@ _LONGEST_TITLE = 255
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """One annotation: `level` is error, warning or notice; `file` is the one it belongs to."""
+    """One annotation: `level` is error, warning or notice; `file` is its file."""
 
     level: str
     title: str
@@ -39,7 +39,7 @@ class Annotation:
 
     @property
     def fits(self) -> bool:
-        """Return whether nothing of it is cut."""
+        """Return whether the annotation fits into the limits."""
         return len(self.title) <= _LONGEST_TITLE and len(self.message) <= LONGEST
 
     @property
@@ -49,26 +49,26 @@ class Annotation:
         return log_line(f"{self.level}: {place}{self.title}: {self.message}")
 
 
-def written(parts: Iterable[Annotation | str]) -> Iterator[str]:
+def page_lines(parts: Iterable[Annotation | str]) -> Iterator[str]:
     """Yield the lines of a page: annotations as far as GitHub shows them, the rest for the log.
 
-    If there are more of a level than GitHub shows, the last one that is shown says so.
+    If GitHub would hide some of a level, the last annotation has their number.
     """
     found = list(parts)
-    left = Counter(one.level for one in found if isinstance(one, Annotation))
+    left = Counter(part.level for part in found if isinstance(part, Annotation))
     quota = {level: SHOWN if number <= SHOWN else SHOWN - 1 for level, number in left.items()}
-    for one in found:
-        if isinstance(one, str):
-            yield log_line(one)
+    for part in found:
+        if isinstance(part, str):
+            yield log_line(part)
             continue
-        if quota[one.level] > 0:
-            yield one.command
-        elif quota[one.level] == 0:
-            yield _more(one.level, left[one.level]).command
-        if quota[one.level] <= 0 or not one.fits:
-            yield one.line
-        left[one.level] -= 1
-        quota[one.level] -= 1
+        if quota[part.level] > 0:
+            yield part.command
+        elif quota[part.level] == 0:
+            yield _more(part.level, left[part.level]).command
+        if quota[part.level] <= 0 or not part.fits:
+            yield part.line
+        left[part.level] -= 1
+        quota[part.level] -= 1
 
 
 def _more(level: str, number: int) -> Annotation:
@@ -77,8 +77,8 @@ def _more(level: str, number: int) -> Annotation:
 
 
 def log_line(text: str) -> str:
-    """Return a line of the log that is never a command, whatever it begins with."""
-    return no_command(one_line(text))
+    """Return a line of the log that is never a command."""
+    return no_command(safe_line(text))
 
 
 def problem_annotation(problem: Problem) -> Annotation:
@@ -94,7 +94,7 @@ def _cut(text: str, longest: int) -> str:
 
 
 def _data(text: str) -> str:
-    shown = "\n".join(map(one_line, text.replace("%", "%25").split("\n")))
+    shown = "\n".join(map(safe_line, text.replace("%", "%25").split("\n")))
     return shown.replace("\n", "%0A")
 
 

@@ -1,4 +1,4 @@
-"""The building blocks of generated models, in one place to import from."""
+"""The building blocks of generated models."""
 
 from .base import SUPPLIED, ToolResult, WireModel, validator_of
 from .core_schema import Implied, Nullable

@@ -10,15 +10,15 @@ from pydantic import create_model
 from .base import WireModel
 
 Added = tuple[type[WireModel], ...]
-"""Subclasses of classes of a revision, which have members besides."""
+"""Subclasses of a revision's classes with additional members."""
 
 
 def with_members(cls: Any, added: Added) -> Any:
-    """Return a subclass of the class `cls` that reads further members, its own or inside it.
+    """Return a subclass of `cls` that also reads added members, its own or nested ones.
 
-    Where nothing is added, return `cls`.
+    If nothing is added, return `cls`.
     """
-    if found := [one for one in added if cls in one.__bases__]:
+    if found := [subclass for subclass in added if cls in subclass.__bases__]:
         return found[0] if len(found) == 1 else type(cls.__name__, tuple(found), {})
     cls.model_rebuild()
     fields: dict[str, Any] = {}
@@ -30,11 +30,11 @@ def with_members(cls: Any, added: Added) -> Any:
 
 
 def _annotation(kind: Any, added: Added) -> Any:
-    if isinstance(kind, type) and any(kind in one.__bases__ for one in added):
+    if isinstance(kind, type) and any(kind in subclass.__bases__ for subclass in added):
         return with_members(kind, added)
     arms = get_args(kind)
     changed = tuple(_annotation(arm, added) for arm in arms)
-    if all(one is other for one, other in zip(arms, changed, strict=True)):
+    if all(old is new for old, new in zip(arms, changed, strict=True)):
         return kind
     origin: Any = get_origin(kind)
     if origin is UnionType:
@@ -42,10 +42,10 @@ def _annotation(kind: Any, added: Added) -> Any:
     return origin[changed]
 
 
-def plainly(model: Any, classes: Iterable[type[Any]]) -> Any:
-    """Return a model as one of `classes`, with all members; one of no such class as it is.
+def narrow_to(model: Any, classes: Iterable[type[Any]]) -> Any:
+    """Return a model converted to one of `classes`; other models are unchanged.
 
-    A class writes what the classes of its members declare, and leaves out what subclasses add.
+    A class writes the declared members of its members' classes, and leaves out those of subclasses.
     """
     for cls in classes:
         if isinstance(model, cls):

@@ -1,10 +1,11 @@
-"""Models that accept from the wire what the JSON Schema accepts, and are convenient in Python.
+"""Models that accept what the JSON Schema accepts, and are convenient in Python.
 
-Pydantic has one notion of "optional". In a JSON Schema a member may be absent, null, or both.
+Pydantic has one notion of "optional". A JSON Schema has three: a member may be absent, null, or
+both.
 
 * A constant (`type: Literal["text"] = "text"`), and any member marked `Implied`, is required on the
   wire and filled in for callers.
-* `None` in an optional member that may not be null means absent; a null from the wire is refused.
+* `None` in an optional member that may not be null means absent; a null from the wire is invalid.
 * A member marked `Nullable`, one of type `Any`, and undeclared members keep an explicit null.
 """
 
@@ -24,27 +25,26 @@ from .core_schema import absent_if_none, adjust, build_before, is_constant, is_i
 # Pydantic builds a class at its first use, in any thread: all builds share this lock.
 BUILDING: Final = RLock()
 
-# Classes whose build has begun. A class builds those it refers to before itself, each only once, so
+# Classes that are being built. A class builds the classes it refers to first, each only once, so
 # that instances are written by their own class.
 _under_way: set[type["WireModel"]] = set()
 
 _STRICT: Final = ConfigDict(strict=True, allow_inf_nan=False)
 
-# Pydantic has no option against NaN and infinities where any value is allowed.
+# Pydantic has no option against NaN and infinities in members of type `Any`.
 _NO_NUMBERS: Final = SchemaValidator(cs.str_schema(pattern="NaN|Infinity"))
 
 Validate: TypeAlias = Callable[[Any], Any]
-"""A function that reads a decoded JSON value."""
 
 SUPPLIED: Final[Any] = object()
-"""The usual value of an object member: an object of usual values, which cannot be changed."""
+"""The default of an object member: an immutable object of default values."""
 
 
 class _Rules(NamedTuple):
     implied: tuple[tuple[str, str, Any], ...]  # name, wire name, value
     absent_if_none: frozenset[str]  # wire names and Python names
-    optional: frozenset[str]  # the Python names among these
-    names: Mapping[str, str]  # Python names by wire name, where they differ
+    optional: frozenset[str]  # the Python names in `absent_if_none`
+    names: Mapping[str, str]  # Python names by wire name, if they differ
     validate: Callable[..., Any]
 
 
@@ -52,7 +52,7 @@ class WireModel(BaseModel):
     """A JSON object of the protocol.
 
     Undeclared members are kept. Types are not coerced: `"1"` and `true` are not integers. Only the
-    constructor takes Python names as well as wire names.
+    constructor accepts Python names as well as wire names.
     """
 
     model_config = ConfigDict(
@@ -77,25 +77,25 @@ class WireModel(BaseModel):
 
     @classmethod
     def from_json(cls, data: bytes | str) -> Self:
-        """Read JSON text; raise `pydantic.ValidationError`, as for NaN and infinities.
+        """Read JSON text; raise `pydantic.ValidationError`, also for NaN and infinities.
 
-        Of a member that occurs twice, the last one counts.
+        The last of duplicate members counts.
         """
         if not _NO_NUMBERS.isinstance_python(data):
             try:
                 model: Self = cls.__pydantic_validator__.validate_json(data)
                 return model
             except ValidationError:
-                pass  # The error may be in the first of two members, which does not count.
+                pass  # The error may be in the first of two duplicates, which does not count.
         try:
             value = read_json(data.encode() if isinstance(data, str) else data)
         except ValueError as error:
             context = {"error": str(error)}
             line: InitErrorDetails = {"type": "json_invalid", "input": data, "ctx": context}
             raise ValidationError.from_exception_data(cls.__name__, [line], "json") from None
-        # A class may read members of JSON text differently.
-        strict: Self = cls.__pydantic_validator__.validate_json(to_json(value))
-        return strict
+        # As text again: a class may read members of JSON text differently.
+        checked: Self = cls.__pydantic_validator__.validate_json(to_json(value))
+        return checked
 
     def to_wire(self) -> dict[str, Any]:
         """Return the JSON object to send, as a dictionary of JSON values."""
@@ -126,11 +126,11 @@ class WireModel(BaseModel):
                 validate(members, self_instance=self, by_name=True)
             except ValidationError as error:
                 if any(type(line["input"]) is type(self) for line in error.errors()):
-                    raise TypeError(f"{error.title} is for request(methods.NAME, params)") from None
+                    raise TypeError(f"pass {error.title} to request(methods.NAME, …)") from None
                 raise
 
-        # Without this mark Pydantic would call __init__ for every object it reads, which is slow,
-        # and would fill in constants on the wire too.
+        # Without this mark Pydantic would call __init__ for every object it reads, which is slow
+        # and would also fill in constants that are missing on the wire.
         __init__.__pydantic_base_init__ = True
 
         @property
@@ -150,12 +150,12 @@ class WireModel(BaseModel):
                 return
             # Pydantic checks an assignment with declared and undeclared members in one dictionary.
             extra = self.__pydantic_extra__
-            aside = {namesake: extra.pop(namesake) for namesake in _namesakes(self)}
+            namesakes = {name: extra.pop(name) for name in _namesakes(self)}
             try:
                 super().__setattr__(name, value)
             finally:
-                if aside:
-                    self.__pydantic_extra__.update(aside)
+                if namesakes:
+                    self.__pydantic_extra__.update(namesakes)
 
         def __delattr__(self, name: str) -> None:
             _refuse_if_shared(self)
@@ -204,14 +204,14 @@ class WireModel(BaseModel):
                         raise
                     build_before(cls, WireModel)
                     usual = getrecursionlimit()
-                    setrecursionlimit(max(usual, 6_000))  # a ring of classes needs it
+                    setrecursionlimit(max(usual, 6_000))  # for a cycle of classes
                     try:
                         return build(_parent_namespace_depth=depth, **options)
                     finally:
                         setrecursionlimit(usual)
                 finally:
                     _under_way.discard(cls)
-                    cls.__signature__ = _SIGNATURE  # in place of Pydantic's, by wire names
+                    cls.__signature__ = _SIGNATURE  # replaces Pydantic's, which has wire names
 
         @classmethod
         def __get_pydantic_core_schema__(
@@ -228,36 +228,36 @@ class WireModel(BaseModel):
 
 
 class _OnDemand:
-    # An attribute of model classes that a function of the module `members` makes.
+    # An attribute of model classes, computed by a function of the module `members`.
 
     def __init__(self, function: str) -> None:
         self._function = function
 
     def __get__(self, model: WireModel | None, cls: type[WireModel]) -> Any:
         if model is not None and self._function == "signature":
-            raise AttributeError(self._function)  # it would be that of calls of the instance
+            raise AttributeError(self._function)  # the instance itself is not callable
         from . import members
 
         return getattr(members, self._function)(cls)
 
 
 if not TYPE_CHECKING:
-    # In the body of the class, Pydantic would take them for members.
+    # In the class body, Pydantic would treat them as fields.
     WireModel.__signature__ = _SIGNATURE = _OnDemand("signature")
-    WireModel.model_fields = _OnDemand("described")
+    WireModel.model_fields = _OnDemand("describe_fields")
 
 _shared: dict[type, WireModel] = {}
 
 
-def supplied(value: object) -> bool:
-    """Return whether a value is what members that are not given share: `SUPPLIED`."""
+def is_supplied(value: object) -> bool:
+    """Return whether a value is a shared default object (`SUPPLIED`)."""
     return value is not None and _shared.get(type(value)) is value
 
 
 def _refuse_if_shared(model: WireModel) -> None:
-    if supplied(model):
+    if is_supplied(model):
         name = type(model).__name__
-        raise AttributeError(f"this {name} is shared: pass one of your own to change it")
+        raise AttributeError(f"this {name} is a shared default: pass your own {name} to change it")
 
 
 def _leave_out(model: WireModel, name: str) -> None:
@@ -266,16 +266,17 @@ def _leave_out(model: WireModel, name: str) -> None:
 
 
 def _namesakes(model: WireModel) -> set[str]:
+    # Undeclared members, called on the wire as declared ones are in Python.
     return (model.__pydantic_extra__ or {}).keys() & type(model).__pydantic_fields__.keys()
 
 
-def declared(model: object, name: str) -> Any:
-    """Return the declared member called `name` in Python; None if it is absent or not declared."""
+def declared_member(model: object, name: str) -> Any:
+    """Return the declared member with the Python name `name`; None if absent or undeclared."""
     return model.__dict__.get(name) if isinstance(model, WireModel) else None
 
 
 def required_members(cls: type[WireModel]) -> dict[str, Any]:
-    """Return the constants of members that are required on the wire, or `SUPPLIED`."""
+    """Return the members required on the wire: their constants, or `SUPPLIED`."""
     return {
         field.alias or name: field.default if is_constant(field) else SUPPLIED
         for name, field in cls.__pydantic_fields__.items()
@@ -296,9 +297,9 @@ def rules_of(cls: type[WireModel]) -> _Rules:
             renamed[wire_name] = name
         if is_implied(field):
             if default is SUPPLIED:
-                kind = cast(type[WireModel], field.annotation)
+                model = cast(type[WireModel], field.annotation)
                 with BUILDING:
-                    default = _shared[kind] = _shared.get(kind) or kind()
+                    default = _shared[model] = _shared.get(model) or model()
             implied.append((name, wire_name, default))
         elif absent_if_none(field):
             optional[name] = wire_name
@@ -309,7 +310,7 @@ def rules_of(cls: type[WireModel]) -> _Rules:
 
 @cache
 def validator_of(expression: Any) -> Validate:
-    """Return a function that reads decoded JSON as any type; it raises `ValidationError`."""
+    """Return a function that reads decoded JSON as any type and raises `ValidationError`."""
     with BUILDING:
         if isinstance(expression, type) and issubclass(expression, WireModel):
             expression.model_rebuild()
@@ -319,17 +320,17 @@ def validator_of(expression: Any) -> Validate:
 
 
 class ToolResult(WireModel):
-    """A result with content, some of it perhaps structured."""
+    """A result with content, perhaps structured."""
 
     @property
     def text(self) -> str:
-        """All blocks of text, joined by line breaks."""
+        """The text blocks, joined with line breaks."""
         return text_of(self)
 
     @property
     def data(self) -> Any:
-        """The structured content as it came, or None."""
-        return declared(self, "structured_content")
+        """The structured content as received, or None."""
+        return declared_member(self, "structured_content")
 
 
 def has_failed(result: object) -> bool:
@@ -339,9 +340,9 @@ def has_failed(result: object) -> bool:
 def text_of(result: object) -> str:
     content = _member(result, "content")
     blocks = content if is_array(content) else []
-    found = [_member(block, "text") for block in blocks if _member(block, "type") == "text"]
-    return "\n".join(text for text in found if isinstance(text, str))
+    texts = [_member(block, "text") for block in blocks if _member(block, "type") == "text"]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _member(holder: object, name: str, wire: str = "") -> Any:
-    return holder.get(wire or name) if is_object(holder) else declared(holder, name)
+    return holder.get(wire or name) if is_object(holder) else declared_member(holder, name)

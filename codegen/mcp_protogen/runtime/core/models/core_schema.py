@@ -1,4 +1,4 @@
-"""Adjustments of a model's validation schema to what the wire requires; see `base`."""
+"""Adjustments of a model's validation schema to the rules of the wire; see `base`."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -16,21 +16,21 @@ from ..json import is_object
 
 _IS_NONE: Final = partial(is_, None)
 
-# The validated fields of a model: declared members, undeclared members, names that were given.
+# The validated fields of a model: declared members, undeclared members, names that were set.
 _Members: TypeAlias = tuple[dict[str, Any], dict[str, Any] | None, set[str]]
 _Check: TypeAlias = Callable[[_Members], _Members]
 
 
 class _Absent(RootModel[Any]):
-    """A stand-in for an absent member, where its usual value might also have been sent."""
+    """A stand-in for an absent member whose default is also a valid value on the wire."""
 
     def __hash__(self) -> int:
-        # Pydantic copies a default without a hash each time.
+        # Pydantic copies an unhashable default each time.
         return id(self)
 
 
 class Implied:
-    """A mark for a member with a usual value: required on the wire, filled in for callers."""
+    """A mark for a member with a default: required on the wire, filled in for callers."""
 
 
 class Nullable:
@@ -61,7 +61,7 @@ def absent_if_none(field: FieldInfo) -> bool:
 def adjust(
     cls: type[BaseModel], schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchema]
 ) -> None:
-    """Adjust the schema of a class, in place; `resolve` returns what a reference refers to."""
+    """Adjust the schema of a class in place; `resolve` returns the target of a reference."""
     around = cast(cs.ModelSchema, schema)
     while around["schema"]["type"] != "model-fields":
         # A subclass may define validators around the model or around its fields.
@@ -87,7 +87,7 @@ def adjust(
         if wire_name != name and may_be_null and "default" in default:
             doubtful.append(name)
             default["default"] = _Absent(default["default"])
-    checks = [_given(doubtful)] if doubtful else []
+    checks = [_absence_check(doubtful)] if doubtful else []
     checks += [_any_of(cls, any_of)] if any_of else []
     for check in checks:
         around["schema"] = cs.no_info_after_validator_function(check, around["schema"])
@@ -103,7 +103,7 @@ def _stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchem
             try:
                 one = resolve(one)
             except LookupError:
-                continue  # to a model that is still being built, and is adjusted after that
+                continue  # a model that is still being built is adjusted afterwards
         if one["type"] in ("list", "dict"):
             if one.get("fail_fast"):
                 continue
@@ -113,15 +113,15 @@ def _stop_at_first(schema: CoreSchema, resolve: Callable[[CoreSchema], CoreSchem
 
 
 def _inside(value: Any) -> Iterator[Any]:
-    for one in value.values() if is_object(value) else value:
-        if is_object(one) and isinstance(one.get("type"), str):
-            yield one
-        elif isinstance(one, (dict, list, tuple)):
-            yield from _inside(one)
+    for member in value.values() if is_object(value) else value:
+        if is_object(member) and isinstance(member.get("type"), str):
+            yield member
+        elif isinstance(member, (dict, list, tuple)):
+            yield from _inside(member)
 
 
-def _given(names: list[str]) -> _Check:
-    # An undeclared member that came may have the Python name of a declared one.
+def _absence_check(names: list[str]) -> _Check:
+    # A received undeclared member may have the Python name of a declared one.
 
     def check(members: _Members) -> _Members:
         values, others, given = members
@@ -143,7 +143,7 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
 
     def check(members: _Members) -> _Members:
         values, _, given = members
-        # For an assignment, only one member is given, but all values are there.
+        # An assignment sets one member, but `values` has all of them.
         if not any(values[name] is not None or name in given for name in names):
             raise PydanticCustomError(
                 "any_of_required", "At least one of {members} is required", context
@@ -154,11 +154,11 @@ def _any_of(cls: type[BaseModel], wire_names: tuple[str, ...]) -> _Check:
 
 
 def build_before(cls: type[BaseModel], base: type[BaseModel]) -> None:
-    """Build the classes before `cls` in its module, so that its own build is less nested."""
-    for other in list(vars(sys.modules[cls.__module__]).values()):
-        if other is cls:
+    """Build the classes before `cls` in its module, so that its own build nests less deeply."""
+    for candidate in list(vars(sys.modules[cls.__module__]).values()):
+        if candidate is cls:
             return
-        if isinstance(other, type) and issubclass(other, base):
-            if other.__module__ != cls.__module__:
-                build_before(other, base)
-            other.model_rebuild(raise_errors=False)
+        if isinstance(candidate, type) and issubclass(candidate, base):
+            if candidate.__module__ != cls.__module__:
+                build_before(candidate, base)
+            candidate.model_rebuild(raise_errors=False)

@@ -1,4 +1,4 @@
-"""Signatures of models and texts of their members, made when they are asked for."""
+"""Signatures of models and descriptions of their members, computed on demand."""
 
 import ast
 import inspect
@@ -14,9 +14,9 @@ from pydantic.fields import FieldInfo
 
 
 def signature(cls: type[BaseModel]) -> Signature:
-    """Return the signature of a model; `...` is an object of usual values."""
+    """Return the signature of a model; `...` stands for a default object."""
     cls.model_rebuild(raise_errors=False)
-    if not hasattr(cls.__init__, "__pydantic_base_init__"):  # that of a user
+    if not hasattr(cls.__init__, "__pydantic_base_init__"):
         return inspect.signature(cls.__init__.__get__(cls))
     return Signature([_parameter(name, field) for name, field in cls.__pydantic_fields__.items()])
 
@@ -27,8 +27,8 @@ def _parameter(name: str, field: FieldInfo) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=given, annotation=field.annotation)
 
 
-def described(cls: type[BaseModel]) -> dict[str, FieldInfo]:
-    """Return copies of the fields, with the docstrings of members as descriptions."""
+def describe_fields(cls: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Return copies of the fields, with member docstrings as descriptions."""
     cls.model_rebuild(raise_errors=False)
     texts: dict[str, str] = {}
     for base in reversed(cls.__mro__):
@@ -42,7 +42,6 @@ def described(cls: type[BaseModel]) -> dict[str, FieldInfo]:
 
 @cache
 def _texts(module: str) -> Mapping[str, Mapping[str, str]]:
-    """Return the docstrings of members by class."""
     try:
         return dict(_classes(ast.parse(inspect.getsource(sys.modules[module]))))
     except (KeyError, OSError, TypeError):

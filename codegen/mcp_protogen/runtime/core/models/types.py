@@ -18,7 +18,7 @@ def _whole(number: float) -> int:
 
 
 class _Numeric(NamedTuple):
-    """A mark of numbers. The integer arm comes first: a strict float would turn 3 into 3.0."""
+    """A mark for numbers. The integer arm comes first: a strict float would turn 3 into 3.0."""
 
     whole: bool
 
@@ -41,7 +41,7 @@ Integer: TypeAlias = Annotated[int, _Numeric(whole=True)]
 """A whole number; `1.0` on the wire is read as 1."""
 
 Number: TypeAlias = Annotated[int | float, _Numeric(whole=False)]
-"""A finite number; it stays an int or a float, as written."""
+"""A finite number; it stays an int or a float."""
 
 
 class Exact:
@@ -54,11 +54,11 @@ class Exact:
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         constants = get_args(source)
         return cs.no_info_before_validator_function(
-            _one_of(constants), cs.literal_schema([*constants])
+            _literal_check(constants), cs.literal_schema([*constants])
         )
 
 
-def _one_of(constants: tuple[Any, ...]) -> Callable[[Any], Any]:
+def _literal_check(constants: tuple[Any, ...]) -> Callable[[Any], Any]:
     known = {(isinstance(constant, bool), constant): constant for constant in constants}
     expected = {"expected": " or ".join(map(repr, constants))}
 
@@ -73,16 +73,16 @@ def _one_of(constants: tuple[Any, ...]) -> Callable[[Any], Any]:
 
 
 class UnknownContent(WireModel):
-    """A content block of a kind that this revision does not know, with its members as extras."""
+    """A content block of a kind unknown to this revision, with its members as extras."""
 
     type: str
 
 
 class OpenUnion(NamedTuple):
-    """A mark of a union of models whose arms differ in the member `tag`, open to unknown tags.
+    """A mark for a union of models, told apart by the member `tag`, that accepts unknown tags.
 
-    `Annotated[TextContent | ImageContent | UnknownContent, OpenUnion("type")]`: the arm whose tag
-    is not a constant takes every other tag, and is written back unchanged.
+    `Annotated[TextContent | ImageContent | UnknownContent, OpenUnion("type")]`: the arm without a
+    constant tag takes every other tag, and is written back unchanged.
     """
 
     tag: str
@@ -98,7 +98,7 @@ class OpenUnion(NamedTuple):
             known |= dict.fromkeys(tags, schema)
             fallback = fallback if tags else schema
         if fallback is None or not known:
-            raise TypeError(f"an open union needs known arms and one without a constant {self.tag}")
+            raise TypeError(f"an open union needs arms with a constant {self.tag}, and one without")
         # Instances are written by their own class, which is fast, and right for subclasses.
         return cs.union_schema(
             [

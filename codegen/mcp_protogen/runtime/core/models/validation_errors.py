@@ -1,7 +1,7 @@
-"""Validation errors as RFC 6901 pointers into the JSON that was refused.
+"""Validation errors as RFC 6901 pointers into the invalid JSON.
 
-Pydantic's locations mix members of the input with names of union arms: a pointer has to end at the
-value that the error is about. The messages leave the process, so they have no values.
+Pydantic's locations mix members of the input with names of union arms; a pointer must end at the
+value that the error is about. The messages go to the peer, so they contain no values.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from ..errors import Problem, escaped
+from ..errors import Problem, escape_step
 from ..json import is_array, is_object
 
 _IN_JSON: Final = {
@@ -20,7 +20,7 @@ _IN_JSON: Final = {
     "list_type": "Input should be an array",
 }
 
-# A long message that is wrong everywhere gets a short answer, soon.
+# Bounds for a long message that is wrong everywhere.
 _MOST: Final = 1000
 _LONGEST: Final = 64 * 1024
 
@@ -28,7 +28,7 @@ _LONGEST: Final = 64 * 1024
 def problems(
     error: ValidationError, value: Any, prefix: str = "", lines: list[ErrorDetails] | None = None
 ) -> list[Problem]:
-    """Return the first of what `error`, or `lines` of it, says about the `value` at `prefix`.
+    """Return the first problems of `error`, or of its `lines`, in the `value` at `prefix`.
 
     Arms of a union for another JSON type than the input are ignored.
     """
@@ -44,7 +44,7 @@ def problems(
     outer: set[str] = set()
     for pointer, _ in found:
         around, slash, _ = pointer.rpartition("/")
-        # The containers of a pointer that was found before were found with it.
+        # The containers of a pointer found before are in the set already.
         while slash and around not in outer:
             outer.add(around)
             around, slash, _ = around.rpartition("/")
@@ -82,9 +82,9 @@ def _steps(
     location: Sequence[int | str], value: Any, target: Any, dead: set[tuple[int, int]]
 ) -> list[int | str] | None:
     """Return the part of `location` that leads from `value` to `target`, or None."""
-    # At `dead` the search has failed: members named like arms would double the work per level.
+    # The search failed at `dead`: members named like arms would double the work per level.
     if not location:
-        # What was read twice is equal, but not identical; 1, 1.0 and true differ.
+        # A value that was read twice is equal, but not identical; 1, 1.0 and true differ.
         same = value is target or (type(value) is type(target) and value == target)
         return [] if same else None
     if (len(location), id(value)) in dead:
@@ -110,11 +110,10 @@ def _longest(location: Sequence[int | str], value: Any) -> list[int | str]:
 
 
 def has_step(value: Any, step: int | str) -> bool:
-    """Return whether an object has that member, or an array that index."""
     if isinstance(step, int):
         return is_array(value) and step < len(value)
     return is_object(value) and step in value
 
 
 def pointer_to(steps: Iterable[int | str]) -> str:
-    return "".join("/" + escaped(str(step)) for step in steps)
+    return "".join("/" + escape_step(str(step)) for step in steps)

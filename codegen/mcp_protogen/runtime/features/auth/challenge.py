@@ -9,15 +9,14 @@ from typing import Final
 _LONGEST: Final = 16 * 1024
 """In characters, of one field."""
 _MOST: Final = 64
-"""Of fields, of elements of each, and of all challenges."""
+"""The most fields, elements of one field, and challenges in all."""
 
 _OF_TOKENS: Final = frozenset({"bearer", "dpop"})
 """The schemes of access tokens (RFC 6750, section 3; RFC 9449, section 7.1)."""
 
 _TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _ELEMENT: Final = re.compile(
-    # A value without quotes is a token; but URLs and scopes occur there, too. A quoted string
-    # that has no end takes all that follows.
+    # Unquoted values should be tokens, but URLs and scopes occur. An unclosed quote takes the rest.
     rf"""
     (?P<gap> [\s,]*+ )
     (?: (?P<name> {_TOKEN} ) \s*=\s*
@@ -36,8 +35,8 @@ _ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
 class Challenge:
     """One way to authenticate, with its parameters.
 
-    `scheme` and the names of `params` are in lower case. Of a parameter that occurs twice, the
-    first value counts. `token68` is what some schemes have in place of parameters.
+    `scheme` and the names in `params` are in lower case. The first value of a repeated parameter
+    counts. Some schemes have a `token68` in place of parameters.
     """
 
     scheme: str
@@ -58,7 +57,7 @@ def token_param(values: Iterable[str], name: str) -> str | None:
 
 
 def _challenges_of(value: str) -> Iterator[Challenge]:
-    """Yield the challenges in one value; parameters before its first scheme belong to none.
+    """Yield the challenges in one value; skip parameters before the first scheme.
 
     A comma may be missing before a parameter, but not before a scheme: two words in a row are more
     often a value without its quotes.

@@ -1,4 +1,4 @@
-"""Proofs that a client has the key its tokens are bound to (RFC 9449; extension DPoP, SEP-1932)."""
+"""Proofs that a client holds the key of its tokens (RFC 9449; extension DPoP, SEP-1932)."""
 
 import re
 from collections import OrderedDict
@@ -18,14 +18,13 @@ _NONCE: Final = re.compile(r"[!#-\[\]-~]{1,4096}")
 
 
 class DPoP:
-    """The key of a client, and the proofs that are signed with it.
+    """A client's key, and the proofs signed with it.
 
-    Tokens that are to outlive the process need a key that does, too. The last nonce of each server
-    is kept.
+    Tokens that outlive the process need a stored key. The last nonce of each server is kept.
     """
 
     extension: ClassVar = "io.modelcontextprotocol/auth/dpop"
-    """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
+    """The extension to declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
 
     def __init__(
         self,
@@ -35,12 +34,12 @@ class DPoP:
         clock: Callable[[], float] = time,
         new_id: Callable[[], str] = token_urlsafe,
     ) -> None:
-        """Take a key in PEM without a password or a JWK as JSON; None makes a new one of ES256.
+        """Take a key as PEM without a password, or a JWK as JSON; None creates an ES256 key.
 
-        `clock` gives seconds of the epoch, `new_id` what no two proofs share. Raise `InvalidKey`.
+        `clock` returns seconds since the epoch, `new_id` a unique id. Raise `InvalidKey`.
         """
         if private_key is None:
-            key = PrivateKey.generated(algorithm or "ES256")
+            key = PrivateKey.generate(algorithm or "ES256")
         else:
             key = PrivateKey(private_key, algorithm)
         self._key: Final = key
@@ -53,18 +52,18 @@ class DPoP:
 
     @property
     def algorithm(self) -> str:
-        """The algorithm of the signatures."""
+        """The signature algorithm."""
         return self._key.algorithm
 
     @property
     def thumbprint(self) -> str:
-        """The thumbprint of the key, which tokens name as `cnf.jkt` (RFC 7638)."""
+        """The thumbprint of the key, `cnf.jkt` in tokens (RFC 7638)."""
         return self._key.public.thumbprint
 
     def proof(self, method: str, url: str, *, token: str | None = None) -> str:
-        """Return a new proof for one request, the value of its header field `DPoP`.
+        """Return the value of the `DPoP` header field for one request.
 
-        `token` is the access token that is sent with it (RFC 9449, section 4.2).
+        `token` is the access token sent with it (RFC 9449, section 4.2).
         """
         claims: dict[str, object] = {
             "jti": self._new_id(),
@@ -79,7 +78,7 @@ class DPoP:
         return self._key.sign(claims, typ="dpop+jwt", jwk={**self._key.public.jwk})
 
     def take_nonce(self, url: str, headers: Mapping[str, str]) -> bool:
-        """Keep the nonce of a response for the proofs that follow; return whether it has one.
+        """Keep the nonce of a response for later proofs; return whether it has one.
 
         Names of `headers` are in lower case (RFC 9449, sections 8 and 9).
         """

@@ -1,4 +1,4 @@
-"""Errors of authorization. No message has a token, a code or a secret in it."""
+"""Errors of authorization. No message contains a token, a code or a secret."""
 
 from typing import Final
 
@@ -6,18 +6,18 @@ from ...core.errors import ProtocolError
 
 
 class AuthorizationError(ProtocolError):
-    """No token could be had, or none that may be used."""
+    """No usable token could be obtained."""
 
 
 class InvalidMetadata(AuthorizationError):
-    """A metadata document is malformed, or is not that of whoever was asked."""
+    """A metadata document is malformed, or belongs to another resource or issuer."""
 
 
 class OAuthError(AuthorizationError):
-    """An endpoint of the authorization server, or the redirect from it, answered with an error.
+    """The authorization server answered with an error, at an endpoint or in a redirect.
 
-    `error` is its code, such as `access_denied` or `invalid_grant` (RFC 6749, sections 4.1.2.1 and
-    5.2). `description` is what the server said, for the log.
+    `error` is the code, such as `access_denied` or `invalid_grant` (RFC 6749, sections 4.1.2.1 and
+    5.2). `description` is the server's text, for the log.
     """
 
     def __init__(self, error: str, description: str | None = None) -> None:
@@ -27,8 +27,8 @@ class OAuthError(AuthorizationError):
 
 
 class UnsafeUrl(AuthorizationError):
-    """A URL that may not be fetched or opened: not HTTPS, or at an address that is not public."""
+    """A URL that may not be fetched or opened: not HTTPS, or without a public address."""
 
 
 class Unreachable(AuthorizationError):
-    """A URL could not be fetched: no connection, no answer in time, or too large a one."""
+    """A URL could not be fetched: no connection, no answer in time, or too large an answer."""

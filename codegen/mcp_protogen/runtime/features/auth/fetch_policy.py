@@ -1,7 +1,7 @@
-"""Which URLs may be fetched for authorization.
+"""The URLs that may be fetched for authorization.
 
-They come from documents of others, who could name a host inside of a private network with them
-(2026-07-28, Security Best Practices, "Server-Side Request Forgery"; RFC 9728, section 7.7).
+They come from documents of others, which could name hosts in a private network (2026-07-28,
+Security Best Practices, "Server-Side Request Forgery"; RFC 9728, section 7.7).
 """
 
 import ssl
@@ -11,13 +11,13 @@ from typing import Any, Final, Literal, TypeAlias
 
 from .errors import UnsafeUrl
 
-# An `httpx2.URL`: what is checked and what is requested has to be read by the same parser.
+# An `httpx2.URL`: one parser must read the URL for the check and for the request.
 URL: TypeAlias = Any
 
 Zone: TypeAlias = Literal["public", "loopback", "trusted"]
 
-# Blocks that are not for the public, and that some releases of Python count as global (the IANA
-# registries of special-purpose addresses for IPv4 and IPv6; RFC 3879 for site-local ones).
+# Non-public blocks that some releases of Python count as global (the IANA registries of
+# special-purpose addresses for IPv4 and IPv6; RFC 3879 for site-local ones).
 _SPECIAL: Final = tuple(
     ip_network(block)
     for block in (
@@ -26,7 +26,7 @@ _SPECIAL: Final = tuple(
     )
 )
 
-# The addresses of IPv4 as a translator of networks writes them in IPv6 (RFC 6052, section 2.1).
+# IPv4 addresses embedded in IPv6 by a translator (RFC 6052, section 2.1).
 _NAT64: Final = ip_network("64:ff9b::/96")
 
 _LAST_PORT: Final = 65_535
@@ -34,41 +34,40 @@ _LAST_PORT: Final = 65_535
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchPolicy:
-    """Which URLs may be fetched, and how much of an answer is read.
+    """The URLs that may be fetched, and the limits of a fetch.
 
-    They have to be of HTTPS, and all addresses of their hosts public. A redirect leads nowhere else
-    than to public hosts either, unless it begins at one that is not.
+    URLs must be HTTPS, and all addresses of their hosts public. Redirects must lead to public
+    hosts, or stay in the zone where they begin.
     """
 
     loopback: bool = True
-    """Whether a URL may name this machine, also without HTTPS. It is for programs on the machine of
-    their user; say False where a program fetches for others."""
+    """Whether URLs may name this machine, also without HTTPS; False in a program for others."""
     trusted_hosts: frozenset[str] = frozenset()
-    """Names of hosts whose addresses may be private, and that may have no HTTPS."""
+    """Hosts whose addresses may be private, and whose URLs may lack HTTPS."""
     timeout: float = 10.0
-    """The longest time for a request with its redirects, in seconds."""
+    """The longest time for a request and its redirects, in seconds."""
     max_bytes: int = 1024 * 1024
-    """The size of the largest body of a response."""
+    """The largest body of a response."""
     max_redirects: int = 3
-    """How many redirects of a GET are followed."""
+    """The most redirects that a GET follows."""
     ssl_context: ssl.SSLContext | None = None
-    """Which certificates are accepted; without it, those that the system trusts."""
+    """The certificates to accept; None for those that the system trusts."""
 
     def zone(self, url: URL) -> Zone:
-        """Return where a URL leads; raise `UnsafeUrl` where it may not be fetched.
+        """Return the zone of a URL; raise `UnsafeUrl` if it may not be fetched.
 
-        The addresses of a name are not known here: `check_address` has to see them.
+        Addresses of names are unknown here: `check_address` checks them.
         """
         host = _plain(host_of(url))
         if url.userinfo or not host or (url.port or 0) > _LAST_PORT:
-            raise UnsafeUrl(f"{shown(url)} has no host, an impossible port, or the name of a user")
+            raise UnsafeUrl(f"{redact_url(url)} must have a host, a valid port and no user name")
         zone: Zone = "public"
         if self.trusts(url):
             zone = "trusted"
         elif is_loopback(host) and self.loopback:
             zone = "loopback"
         if url.scheme != "https" and (url.scheme != "http" or zone == "public"):
-            raise UnsafeUrl(f"{shown(url)} is not a URL of HTTPS")
+            raise UnsafeUrl(f"{redact_url(url)} must be an https URL")
         address = _address_in(host)
         if address is not None:
             check_address(zone, address, host)
@@ -81,8 +80,8 @@ class FetchPolicy:
 def check_address(zone: Zone, address: IPv4Address | IPv6Address, host: str) -> None:
     allowed = address.is_loopback if zone == "loopback" else is_public(address)
     if zone != "trusted" and not allowed:
-        hint = "trusted_hosts of a FetchPolicy can have it"
-        raise UnsafeUrl(f"{host} is not fetched, because its address is not {zone}; {hint}")
+        hint = "FetchPolicy(trusted_hosts=...) can allow it"
+        raise UnsafeUrl(f"the address of {host} is not {zone}; {hint}")
 
 
 def is_public(address: IPv4Address | IPv6Address) -> bool:
@@ -106,12 +105,12 @@ def is_loopback(host: str) -> bool:
 
 
 def host_of(url: URL) -> str:
-    """Return the host of a URL as it is looked up; an address of IPv6 without brackets."""
+    """Return the host for a lookup; IPv6 addresses without brackets."""
     host: bytes = url.raw_host
     return host.decode("ascii")
 
 
-def shown(url: URL) -> str:
+def redact_url(url: URL) -> str:
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))[:200]
 
 

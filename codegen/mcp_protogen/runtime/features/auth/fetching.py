@@ -1,6 +1,6 @@
-"""Requests for authorization: bounded, and only to where the policy lets them go.
+"""Bounded requests for authorization, to hosts that the policy allows.
 
-The connection is made to the address that was checked: to look it up again could give another.
+The connection goes to the checked address: a second lookup could return another.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from typing import Any, Final, TypeAlias
 
 from ...http.httpx2 import HttpClient, httpx2, trust
 from .errors import Unreachable, UnsafeUrl
-from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, shown
+from .fetch_policy import URL, FetchPolicy, Zone, check_address, host_of, redact_url
 from .steps import Fetch, Fetched
 
 Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
@@ -22,10 +22,10 @@ Resolve: TypeAlias = Callable[[str, int], Awaitable[Sequence[str]]]
 # RFC 9110, section 15.4
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 
-# No redirect takes them along to another origin (RFC 9110, section 15.4).
+# Not sent to another origin after a redirect (RFC 9110, section 15.4).
 _CREDENTIALS: Final = frozenset({"authorization", "cookie", "dpop", "proxy-authorization"})
 
-# Of the addresses of one host, that many are tried.
+# The addresses of one host that are tried.
 _MOST_ADDRESSES: Final = 4
 
 _PORTS: Final = {"http": 80, "https": 443}
@@ -33,22 +33,21 @@ _PORTS: Final = {"http": 80, "https": 443}
 _ANY: Final = FetchPolicy()
 
 
-async def resolved(host: str, port: int) -> list[str]:
+async def resolve_host(host: str, port: int) -> list[str]:
     found = await get_running_loop().getaddrinfo(host, port, type=SOCK_STREAM)
     return [str(address[0]) for *_, address in found]
 
 
 class Fetcher:
-    """Makes the requests of flows and of verifiers; see `FetchPolicy` for what it refuses.
+    """The HTTP client of flows and verifiers; `FetchPolicy` decides which URLs it refuses.
 
-    A GET follows redirects, each of which is checked like the first URL; a POST follows none, and
-    its 3xx is returned. Nothing is taken from the environment but trusted certificates, and no
-    cookie is kept.
+    A GET follows redirects and checks each one like the first URL; a POST returns its 3xx. Only
+    trusted certificates come from the environment, and cookies are not kept.
 
-    With `http` the requests go through a client of the user's, for its proxies or certificates.
-    Such a client looks up addresses by itself, so the addresses of names are not checked.
+    With `http`, requests go through that client, with its proxies and certificates. It looks up
+    addresses by itself, so the addresses of names are not checked.
 
-    Raise `ImportError` if httpx2 is not installed and there is no `http`.
+    Raise `ImportError` if httpx2 is not installed and `http` is None.
     """
 
     def __init__(
@@ -56,7 +55,7 @@ class Fetcher:
         policy: FetchPolicy = _ANY,
         http: HttpClient | None = None,
         *,
-        resolve: Resolve = resolved,
+        resolve: Resolve = resolve_host,
     ) -> None:
         if http is None:
             httpx2()
@@ -65,62 +64,62 @@ class Fetcher:
         self._resolve = resolve
 
     async def __call__(self, request: Fetch) -> Fetched:
-        """Return the response, whatever its status; raise `UnsafeUrl` and `Unreachable`."""
+        """Return the response, of any status; raise `UnsafeUrl` or `Unreachable`."""
         package = httpx2()
         try:
             url = package.URL(request.url)
         except package.InvalidURL:
-            raise UnsafeUrl("what should be fetched is not a URL") from None
+            raise UnsafeUrl("the URL to fetch is invalid") from None
         within = self._policy.timeout
         try:
             async with asyncio.timeout(within):
-                return await self._followed(request, url)
+                return await self._follow_redirects(request, url)
         except TimeoutError:
-            raise Unreachable(f"{shown(url)} did not answer within {within:g} s") from None
+            raise Unreachable(f"{redact_url(url)} did not answer within {within:g} s") from None
         except (package.RequestError, package.InvalidURL, OSError, UnicodeError) as error:
-            # The text of an error may have the URL in it.
+            # The text of an error may contain the URL.
             kind = type(error).__name__
-            raise Unreachable(f"{shown(url)} could not be fetched: {kind}") from None
+            raise Unreachable(f"{redact_url(url)} could not be fetched: {kind}") from None
 
-    async def _followed(self, request: Fetch, url: URL) -> Fetched:
+    async def _follow_redirects(self, request: Fetch, url: URL) -> Fetched:
         zone = self._policy.zone(url)
         left = self._policy.max_redirects
         while True:
-            fetched = await self._fetched(request, url, zone)
+            fetched = await self._fetch_once(request, url, zone)
             location = fetched.headers.get("location")
             if request.method != "GET" or fetched.status not in _REDIRECTS or location is None:
                 return fetched
             if not left:
-                raise Unreachable(f"{shown(url)} redirects too often")
+                raise Unreachable(f"{redact_url(url)} redirects too often")
             left -= 1
             target = url.join(location)
             found = self._policy.zone(target)
             if found not in ("public", zone):
-                raise UnsafeUrl(f"{shown(url)} redirects to a host that is not public")
+                raise UnsafeUrl(f"{redact_url(url)} redirects to a host that is not public")
             if _origin(target) != _origin(url):
                 sent = request.headers.items()
                 kept = {name: value for name, value in sent if name.lower() not in _CREDENTIALS}
                 request = replace(request, headers=kept)
             url, zone = target, found
 
-    async def _fetched(self, request: Fetch, url: URL, zone: Zone) -> Fetched:
+    async def _fetch_once(self, request: Fetch, url: URL, zone: Zone) -> Fetched:
         if self._http is not None:
-            return await self._sent(nullcontext(self._http), request, url)
+            return await self._send(nullcontext(self._http), request, url)
         package = httpx2()
         host = host_of(url)
         addresses = await self._addresses(url, host, zone)
-        # HTTP asks for the name in the URL; a pinned one has an address there.
+        # The pinned URL has an address, so the field Host must have the name.
         named = replace(request, headers={**request.headers, "host": url.netloc.decode("ascii")})
         for address in addresses:
-            # A connection is verified for one name, so none is kept for the next request: that
-            # could be to another host with the same address.
+            # TLS has verified one name, so the connection is not reused: the next request may be
+            # for another host at the same address.
             client = package.AsyncClient(
                 verify=self._policy.ssl_context or trust(),
                 trust_env=False,
                 timeout=self._policy.timeout,
             )
             try:
-                return await self._sent(client, named, url.copy_with(host=address), host)
+                return await self._send(client, named, url.copy_with(host=address), host)
             except (package.ConnectError, package.ConnectTimeout):
                 if address is addresses[-1]:
                     raise
@@ -132,7 +131,7 @@ class Fetcher:
             check_address(zone, ip_address(address), host)
         return addresses[:_MOST_ADDRESSES]
 
-    async def _sent(
+    async def _send(
         self,
         clients: AbstractAsyncContextManager[Any],
         request: Fetch,
@@ -143,7 +142,7 @@ class Fetcher:
             made = client.build_request(
                 request.method,
                 url.copy_with(fragment=None),
-                # What a compressed body grows to is not known before it is read.
+                # The size of a compressed body is unknown until it is read.
                 headers={**request.headers, "accept-encoding": "identity"},
                 content=request.body,
                 extensions={} if name is None else {"sni_hostname": name},
@@ -153,12 +152,12 @@ class Fetcher:
                 body = await self._body(response)
             finally:
                 await response.aclose()
-        # The package has the names in lower case, and joins the values of one name by commas.
+        # httpx2 has the names in lower case, and joins repeated values by commas.
         return Fetched(status=response.status_code, headers=dict(response.headers), body=body)
 
     async def _body(self, response: Any) -> bytes:
         if response.headers.get("content-encoding", "identity").lower() != "identity":
-            raise Unreachable("a response is compressed, although that was not asked for")
+            raise Unreachable("the response is compressed, which the request does not allow")
         body = bytearray()
         async for chunk in response.aiter_bytes():
             body += chunk

@@ -1,7 +1,7 @@
 """Signatures of JWTs (RFC 7515, RFC 7519), by joserfc, which is imported when first needed.
 
-Only asymmetric algorithms exist here: neither `none` nor one with a shared secret can be chosen by
-a token. Claims are not judged.
+Only asymmetric algorithms exist here: a token cannot choose `none` or a shared secret. Claims are
+not checked.
 """
 
 from collections.abc import Collection, Mapping
@@ -24,14 +24,14 @@ _OF_RSA: Final = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512")
 
 ALGORITHMS: Final = frozenset(_OF_RSA).union(*_OF_CURVES.values())
 
-# RFC 7638, section 3.2: the members that make a key what it is.
+# RFC 7638, section 3.2: the members that identify a key.
 _MEMBERS: Final[Mapping[str, tuple[str, ...]]] = {
     "EC": ("crv", "kty", "x", "y"),
     "OKP": ("crv", "kty", "x"),
     "RSA": ("e", "kty", "n"),
 }
 
-# In bits. Smaller ones are weak (RFC 7518, section 3.3), larger ones cost the one who verifies.
+# In bits. Smaller keys are weak (RFC 7518, section 3.3), larger ones are slow to verify.
 _SMALLEST_RSA: Final = 2048
 _LARGEST_RSA: Final = 8192
 
@@ -41,11 +41,11 @@ _LARGEST_PAYLOAD: Final = 64 * 1024
 
 
 class InvalidKey(ValueError):
-    """A key cannot be read, is weak, or does not fit an algorithm."""
+    """A key is unreadable, weak, or unfit for the algorithm."""
 
 
 class InvalidJwt(ValueError):
-    """A JWT is malformed, or its signature is not that of the key."""
+    """A JWT is malformed, or not signed with the key."""
 
 
 class Jwt(NamedTuple):
@@ -54,7 +54,7 @@ class Jwt(NamedTuple):
 
 
 class PublicKey:
-    """A key that verifies signatures, by the `algorithms` of its type and of its `alg`."""
+    """A key for verifying signatures; its type and `alg` decide the `algorithms`."""
 
     def __init__(self, key: Any) -> None:
         self._key: Final = key
@@ -62,7 +62,9 @@ class PublicKey:
         self.jwk: Final = {name: members[name] for name in _MEMBERS[key.key_type]}
         self.kid: Final[str | None] = key.kid
         possible = _algorithms(key)
-        self.algorithms: Final = tuple(one for one in possible if key.alg in (None, one))
+        self.algorithms: Final = tuple(
+            algorithm for algorithm in possible if key.alg in (None, algorithm)
+        )
 
     @cached_property
     def thumbprint(self) -> str:
@@ -71,10 +73,10 @@ class PublicKey:
         return text
 
     def verify(self, token: str, algorithms: Collection[str]) -> Jwt:
-        """Return what a token says that was signed with this key; raise `InvalidJwt`."""
+        """Return the content of a token signed with this key; raise `InvalidJwt`."""
         header = read_header(token)
         if header["alg"] not in algorithms or header["alg"] not in self.algorithms:
-            raise InvalidJwt("the algorithm is not one of those that are accepted")
+            raise InvalidJwt("the algorithm of the token is not accepted")
         jws, errors = _joserfc("jws"), _joserfc("errors")
         try:
             signed = jws.deserialize_compact(token, self._key, registry=_registry())
@@ -86,7 +88,7 @@ class PublicKey:
 
 class PrivateKey:
     def __init__(self, text: str, algorithm: str | None = None) -> None:
-        """Read a key in PEM without a password, or a JWK as JSON; raise `InvalidKey`."""
+        """Read a PEM without a password, or a JWK as JSON; raise `InvalidKey`."""
         self._key: Final = _private_key(text)
         self.public: Final = PublicKey(self._key)
         self.algorithm: Final = algorithm or next(iter(self.public.algorithms), "")
@@ -94,10 +96,10 @@ class PrivateKey:
             raise InvalidKey(f"the key cannot sign with {algorithm or 'its algorithm'}")
 
     @classmethod
-    def generated(cls, algorithm: str = "ES256") -> "PrivateKey":
+    def generate(cls, algorithm: str = "ES256") -> "PrivateKey":
         curve = next((name for name, used in _OF_CURVES.items() if algorithm in used), None)
         if algorithm not in ALGORITHMS:
-            raise InvalidKey(f"no key is made for the algorithm {algorithm!r:.20}")
+            raise InvalidKey(f"cannot generate a key for the algorithm {algorithm!r:.20}")
         kind = "RSA" if curve is None else "EC" if curve.startswith("P-") else "OKP"
         key = _joserfc("jwk").generate_key(kind, curve)
         return cls(key.as_pem(private=True).decode(), algorithm)
@@ -114,15 +116,15 @@ class PrivateKey:
 
 
 def public_key(key: Mapping[str, Any] | str) -> PublicKey:
-    """Read a public key: a JWK, or text in PEM; raise `InvalidKey`, also for a private one."""
+    """Read a public key, a JWK or PEM; raise `InvalidKey`, also for a private key."""
     read = _of_jwk(key) if isinstance(key, Mapping) else _of_pem(key)
     if read.is_private:
-        raise InvalidKey("a private key is not for verifying")
+        raise InvalidKey("expected a public key, got a private one")
     return PublicKey(read)
 
 
 def read_header(token: str) -> Mapping[str, Any]:
-    """Return the header of a JWT, which nothing vouches for; raise `InvalidJwt`."""
+    """Return the unverified header of a JWT; raise `InvalidJwt`."""
     encoded = token.partition(".")[0]
     if len(encoded) > _LARGEST_HEADER or token.count(".") != 2:
         raise InvalidJwt("the token is not a signed JWT")
@@ -131,15 +133,15 @@ def read_header(token: str) -> Mapping[str, Any]:
         header = _object(read_json(decoded))
     except ValueError:
         raise InvalidJwt("the header of the token is malformed") from None
-    # No extension is known that a header could insist on (RFC 7515, section 4.1.11; RFC 7797).
+    # No critical extensions are supported (RFC 7515, section 4.1.11; RFC 7797).
     if "crit" in header or "b64" in header or not isinstance(header.get("alg"), str):
-        raise InvalidJwt("the header of the token asks for what is not supported")
+        raise InvalidJwt("the header of the token requires an unsupported feature")
     return header
 
 
 def _object(value: object) -> dict[str, Any]:
     if not is_object(value):
-        raise InvalidJwt("a part of the token is no JSON object")
+        raise InvalidJwt("a part of the token is not a JSON object")
     return value
 
 
@@ -148,28 +150,28 @@ def _private_key(text: str) -> Any:
         try:
             jwk = read_json(text)
         except ValueError:
-            raise InvalidKey("the private key is no JSON") from None
+            raise InvalidKey("the private key is not valid JSON") from None
         key = _of_jwk(jwk)
     else:
         key = _of_pem(text)
     if not key.is_private:
-        raise InvalidKey("a public key does not sign")
+        raise InvalidKey("expected a private key, got a public one")
     return key
 
 
 def _of_jwk(jwk: Mapping[str, Any]) -> Any:
     kind, modulus = jwk.get("kty"), jwk.get("n", "")
     if not isinstance(kind, str) or kind not in _MEMBERS:
-        raise InvalidKey("the key is of a type that is not supported")
-    # joserfc would warn of a small one, and read a huge one.
+        raise InvalidKey("the type of the key is not supported")
+    # joserfc only warns of small keys, and reads huge ones.
     if kind == "RSA" and not _SMALLEST_RSA <= len(str(modulus)) * 6 < _LARGEST_RSA + 8:
-        raise InvalidKey("the RSA key is too small or too large")
+        raise InvalidKey("the RSA key must have 2048 to 8192 bits")
     jwks, errors = _joserfc("jwk"), _joserfc("errors")
     try:
         key = jwks.import_key({**jwk})
     except (ValueError, TypeError, KeyError, errors.JoseError):
         raise InvalidKey("the JWK is malformed or not supported") from None
-    return _checked(key)
+    return _check_key(key)
 
 
 def _of_pem(text: str) -> Any:
@@ -181,15 +183,15 @@ def _of_pem(text: str) -> Any:
             continue
         except (ValueError, TypeError, errors.JoseError):
             break
-        return _checked(key)
-    raise InvalidKey("the key is no PEM without a password, or of a type that is not supported")
+        return _check_key(key)
+    raise InvalidKey("the key must be PEM without a password, of type EC, OKP or RSA")
 
 
-def _checked(key: Any) -> Any:
+def _check_key(key: Any) -> Any:
     if not _algorithms(key):
-        raise InvalidKey("the key is on a curve that is not supported")
+        raise InvalidKey("the curve of the key is not supported")
     if key.key_type == "RSA" and not _SMALLEST_RSA <= key.raw_value.key_size <= _LARGEST_RSA:
-        raise InvalidKey("the RSA key is too small or too large")
+        raise InvalidKey("the RSA key must have 2048 to 8192 bits")
     return key
 
 
@@ -206,7 +208,7 @@ def _algorithms(key: Any) -> tuple[str, ...]:
 def _registry() -> Any:
     registry = _joserfc("jws").JWSRegistry(algorithms=ALGORITHMS, strict_check_header=False)
     registry.algorithms = {name: registry.algorithms[name] for name in ALGORITHMS}
-    # Its name is deprecated, and still the one that most know. The warning would be for each token.
+    # The name is deprecated but still common; joserfc would warn for each token.
     registry.algorithms["EdDSA"] = copy(registry.algorithms["EdDSA"])
     registry.algorithms["EdDSA"].security_warning = None
     registry.max_header_length = _LARGEST_HEADER
@@ -217,7 +219,7 @@ def _registry() -> Any:
 
 
 def check_installed() -> None:
-    """Raise `ImportError`, which says what to do, if joserfc is not installed."""
+    """Raise `ImportError`, with advice, if joserfc is not installed."""
     _joserfc("jwk")
 
 

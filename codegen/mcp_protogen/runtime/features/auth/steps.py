@@ -1,7 +1,7 @@
-"""The steps of a flow: what has to be done next, and what came of it.
+"""The steps of a flow, and their answers.
 
-A flow is a generator that does no input or output, and raises `AuthorizationError`. Where a request
-could not be made, whoever runs it throws `Unreachable` or `UnsafeUrl` into it.
+A flow is a generator without input or output; it raises `AuthorizationError`. If a request fails,
+its driver throws `Unreachable` or `UnsafeUrl` into it.
 """
 
 from collections.abc import Awaitable, Callable, Generator, Mapping
@@ -31,7 +31,7 @@ class Fetched:
 
     @property
     def is_document(self) -> bool:
-        """Return whether it has a document: some sites answer everything with a page."""
+        """Return whether it is a document: some sites answer every path with a page."""
         page = media_type(self.headers.get("content-type")) == "text/html"
         return self.status == 200 and not page
 
@@ -41,7 +41,7 @@ Fetching: TypeAlias = Callable[[Fetch], Awaitable[Fetched]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationRequest:
-    """A page that the user has to open; it ends at `redirect_uri` (RFC 6749, section 4.1.1)."""
+    """A page for the user to open; it ends at `redirect_uri` (RFC 6749, section 4.1.1)."""
 
     url: str
     redirect_uri: str
@@ -50,13 +50,13 @@ class AuthorizationRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationResponse:
-    """The URL that the user was redirected to in the end (RFC 6749, section 4.1.2)."""
+    """The URL of the final redirect (RFC 6749, section 4.1.2)."""
 
     url: str = field(repr=False)
 
 
 AssertionSource: TypeAlias = Callable[[str], str | Awaitable[str]]
-"""Gives a new assertion, such as the JWT of a workload, for an audience: the issuer of tokens."""
+"""Returns a new assertion, such as the JWT of a workload, for an audience, the token issuer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

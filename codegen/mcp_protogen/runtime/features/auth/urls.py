@@ -1,4 +1,4 @@
-"""URLs of metadata, which are compared as text: issuers and resources are identifiers.
+"""Metadata URLs, compared as text: issuers and resources are identifiers.
 
 RFC 8414, section 3.3; RFC 9207, section 2.4; RFC 9728, section 3.3.
 """
@@ -10,11 +10,11 @@ from urllib.parse import SplitResult, urlsplit
 
 _log: Final = getLogger(__name__)
 
-# As in RFC 3986, without whitespace and controls, which `urlsplit` would leave out, and without the
-# letters beyond ASCII that `IGNORECASE` takes for such of ASCII.
+# As in RFC 3986. `urlsplit` would drop whitespace and controls, and `IGNORECASE` alone would match
+# some letters beyond ASCII.
 _CHARACTERS: Final = re.compile(r"https?://[!#-;=?-\[\]_a-z~]+", re.IGNORECASE | re.ASCII)
 SERVER_METADATA: Final = "/.well-known/oauth-authorization-server"
-"""Where it is, before the path of the issuer (RFC 8414)."""
+"""The prefix before the path of the issuer (RFC 8414)."""
 _OPENID: Final = "/.well-known/openid-configuration"
 
 _DEFAULT_PORTS: Final = {"https": 443, "http": 80}
@@ -22,7 +22,7 @@ _DOTS: Final = re.compile(r"(?:\.|%2e){1,2}", re.IGNORECASE)
 
 
 def split_url(url: str) -> SplitResult | None:
-    """Return the parts of an absolute `http` or `https` URL without user; None for all else."""
+    """Return the parts of an absolute `http` or `https` URL without a user; else None."""
     if not _CHARACTERS.fullmatch(url):
         return None
     try:
@@ -39,10 +39,9 @@ def origin(parts: SplitResult) -> tuple[str, str, int]:
 
 
 def server_metadata_urls(issuer: str) -> tuple[str, ...]:
-    """Return where the metadata of an issuer may be, in the order to look there.
+    """Return the URLs of an issuer's metadata, in the order to try.
 
-    There is no place for what is no issuer, which has neither a query nor a fragment (RFC 8414,
-    section 2).
+    Empty for an invalid issuer, such as one with a query or a fragment (RFC 8414, section 2).
     """
     parts = split_url(issuer)
     if parts is None or "?" in issuer or "#" in issuer:
@@ -53,7 +52,7 @@ def server_metadata_urls(issuer: str) -> tuple[str, ...]:
 
 
 def is_metadata_document(client_id: str) -> bool:
-    """Return whether the id of a client is the URL of a document about it: https with a path."""
+    """Return whether a client id is the https URL, with a path, of a metadata document."""
     parts = split_url(client_id)
     if parts is None or parts.scheme != "https" or "#" in client_id:
         return False
@@ -61,13 +60,13 @@ def is_metadata_document(client_id: str) -> bool:
 
 
 def same_identifier(one: str, other: str, *, trailing_slash: bool = False) -> bool:
-    """Return whether two identifiers are the same text, or may differ in a slash at the end."""
+    """Return whether two identifiers are equal, or differ in an allowed trailing slash."""
     if one == other:
         return True
     if not trailing_slash or _without_trailing_slash(one) != _without_trailing_slash(other):
         return False
     _log.warning(
-        "the issuers %s and %s are taken for the same: they differ in a slash at the end only",
+        "the issuers %s and %s count as the same: they differ in a trailing slash only",
         *(one, other),
     )
     return True
@@ -80,7 +79,7 @@ def _without_trailing_slash(url: str) -> str:
 
 
 def covers(resource: str, url: str) -> bool:
-    """Return whether a resource is an endpoint, or its parent by whole segments of the path.
+    """Return whether a resource is a URL, or a parent of it by whole path segments.
 
     2026-07-28, basic/authorization, "Canonical Server URI"; RFC 9728, sections 3.3 and 7.3.
     """

@@ -1,1 +1,1 @@
-"""A server that passes on every request to another server, whatever revision each speaks."""
+"""A server that forwards all requests to another server, of any revision."""

@@ -1,6 +1,6 @@
 """A bridge between a client of one revision and a server of another, over any transports.
 
-It connects to the server once the client has said who it is, so that the server sees what the
+It connects to the server after the client has introduced itself, so that the server sees what the
 client can do.
 """
 
@@ -13,7 +13,7 @@ from logging import getLogger
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ...client.base import ClientBase
-from ...client.connect import connected
+from ...client.connect import open_client
 from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError, RemoteError
 from ...core.json import JSONObject, is_object
@@ -24,8 +24,8 @@ from ...core.throttle import Throttle
 from ...messages import jsonrpc
 from ...messages.envelope import CLIENT_CAPABILITIES, CLIENT_INFO
 from ...messages.extended_table import table_with
-from ...messages.forgiving import reinterpret
 from ...messages.jsonrpc import Call, Malformed
+from ...messages.lenient_params import reinterpret
 from ...messages.method_table import HANDSHAKE_ERA, MethodTable
 from ...messages.reading import messages_in
 from ...rules import server_negotiation
@@ -36,7 +36,7 @@ from ...server.base import ServerBase
 from ...server.serve import serve
 from ...translation.revision_view import RevisionView, RevisionViews
 from ...transports.base import Opener, Received, Transport, separate_texts
-from .forwarding import CarryingTable
+from .forwarding import PassThroughTable
 from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime, runtime_of
 
 _USUAL: Final = Options()
@@ -48,10 +48,10 @@ _IN_REQUEST: Final = ("/params/_meta", CLIENT_CAPABILITIES, CLIENT_INFO)
 
 
 class BridgeBase:
-    """Base of the generated `Bridge`, which knows its `REVISIONS`.
+    """Base of the generated `Bridge`, with its `REVISIONS`.
 
-    `client_transport` is the connection on which the client speaks, `server_opener` makes one to
-    the server. `client_revisions` and `server_revisions` are all that is ever agreed to with them.
+    `client_transport` leads to the client, `server_opener` opens a connection to the server.
+    `client_revisions` and `server_revisions` limit the revisions on each side.
     """
 
     REVISIONS: ClassVar[tuple[Revision, ...]]
@@ -75,8 +75,8 @@ class BridgeBase:
     async def run(self) -> None:
         """Carry messages until the client is gone.
 
-        Raises what `connect` raises if the server cannot be reached or agreed with. The transport
-        of the client is closed in any case.
+        Raises the errors of `connect` if the server cannot be reached, or no revision fits. The
+        client's transport is closed in any case.
         """
         try:
             while (caller := await self._arrival.first()) is not None:
@@ -92,19 +92,19 @@ class BridgeBase:
         async with AsyncExitStack() as stack:
             server = await self._connect(stack, caller)
             runtime = runtime_of(server, ProxyServerRuntime)
-            # Until the client, or the server, is gone.
+            # Until either side is gone.
             serving = asyncio.create_task(serve(server, self._arrival, options=self._options))
             gone = asyncio.create_task(runtime.until_gone())
             try:
                 await asyncio.wait((serving, gone), return_when=asyncio.FIRST_COMPLETED)
-                await runtime.settle(self._options.drain)
+                await runtime.wait_for_notifications(self._options.drain)
             finally:
                 gone.cancel()
                 serving.cancel()
                 await asyncio.gather(serving, gone, return_exceptions=True)
 
     async def _connect(self, stack: AsyncExitStack, caller: "Caller") -> ServerBase[Any]:
-        """Connect to the server; give up soon after the client has closed its side."""
+        """Connect to the server; give up soon after the client has closed."""
         drain, loop = self._options.drain, asyncio.get_running_loop()
         watching = asyncio.create_task(self._arrival.until_gone(self._options.max_waiting))
         limit = asyncio.timeout(None)
@@ -115,7 +115,7 @@ class BridgeBase:
                     limit.reschedule(loop.time() + drain)
 
                 watching.add_done_callback(hurry)
-                connecting = proxied(
+                connecting = open_proxy(
                     type(self), caller, self._server_opener, self._servers, self._options
                 )
                 try:
@@ -125,10 +125,10 @@ class BridgeBase:
         except UnfitCaller:
             raise
         except Exception as error:
-            # Programs show their users an answer, and nothing of a connection that ends.
+            # Programs show their users an answer, but not a closed connection.
             await self._arrival.refuse(UNREACHABLE)
             if isinstance(error, TimeoutError) and limit.expired():
-                why = "the client was gone before the server answered"
+                why = "the client left before the server answered"
                 raise Disconnected(why) from error
             raise
         finally:
@@ -144,18 +144,18 @@ class BridgeBase:
         opener: Opener,
         options: Options = _USUAL,
     ) -> AbstractAsyncContextManager[ServerBase[Any]]:
-        """Connect to a server, and return one of `revision` in its place, for another to mount.
+        """Connect to a server and return a server of `revision` in its place, for mounting.
 
-        To the server it is a client that declares and is called what is given.
+        The other server sees a client with this declaration and info.
         """
-        known = next(one for one in cls.REVISIONS if one.id == revision)
-        # Tasks are those of the server that mounts, and not of what is mounted.
+        known = next(candidate for candidate in cls.REVISIONS if candidate.id == revision)
+        # Tasks are those of the mounting server.
         caller = Caller(known, without_tasks(declared, "client"), info or {**UNKNOWN})
-        return proxied(cls, caller, opener, cls.REVISIONS, options, carries=False)
+        return open_proxy(cls, caller, opener, cls.REVISIONS, options, carries=False)
 
 
 @asynccontextmanager
-async def proxied(
+async def open_proxy(
     bridge: type[BridgeBase],
     caller: "Caller",
     opener: Opener,
@@ -174,11 +174,11 @@ async def proxied(
     views = _Views(caller, client, servers, options.on_loss)
     if caller.revision.id not in views.offer.eras:
         caller.check()
-    # The client's own revision loses nothing, so it goes before newer ones.
+    # The client's own revision loses nothing, so it is tried first.
     own = NegotiatedRevision(caller.revision.id, caller.revision.era)
-    # A mount reads the answers of its server; a client of the bridge gets them unread.
+    # A mount reads its server's answers; a bridge forwards them unread.
     lenient = options if carries else replace(options, lenient=True)
-    async with connected(views, opener, lenient, own):
+    async with open_client(views, opener, lenient, own):
         server.instructions = to_server.connection.instructions
         await to_server.open()
         try:
@@ -199,7 +199,7 @@ class _Views(RevisionViews[ClientBase]):
         super().__init__({revision: client}, servers, on_loss)
         self._caller = caller
         if runtime_of(client, ProxyClientRuntime).carries:
-            table = CarryingTable(client.TABLE)
+            table = PassThroughTable(client.TABLE)
             self[revision] = RevisionView(client, table, caller.capabilities, caller.info)
 
     def __missing__(self, revision: str) -> RevisionView[ClientBase]:
@@ -213,14 +213,14 @@ def _proxies(revision: Revision, carries: bool, tasks: CarriesTasks | None) -> t
     table = table_with(revision, {"tasks"}) if carries else module.methods.TABLE
     calls: JSONObject = {} if tasks is None else {"__mcp_caller__": tasks.caller}
     made = [
-        type(f"Proxy{one.__name__}", (one,), {"TABLE": table, **members})()
-        for one, members in ((module.Client, calls), (module.Server, {}))
+        type(f"Proxy{base.__name__}", (base,), {"TABLE": table, **members})()
+        for base, members in ((module.Client, calls), (module.Server, {}))
     ]
     return made[0], made[1]
 
 
 class UnfitCaller(Exception):
-    """A client that says of itself what cannot be translated; `error` answers it."""
+    """A client whose introduction cannot be translated; `error` answers it."""
 
     def __init__(self, error: RemoteError) -> None:
         super().__init__(str(error))
@@ -234,7 +234,7 @@ class Caller(NamedTuple):
     call: Call | None = None
 
     def check(self) -> None:
-        """Raise `UnfitCaller` unless the client can be understood in another revision."""
+        """Raise `UnfitCaller` if the client cannot be translated to another revision."""
         if self.call is not None:
             table: MethodTable = self.revision.load().methods.TABLE
             outcome = table.interpret(self.call, "client")
@@ -245,7 +245,7 @@ class Caller(NamedTuple):
 
 
 def caller_of(call: Call, revision: Revision, limit: SizeLimit) -> Caller:
-    """Return the client that sends a message; raise `InvalidParams` if it declares too much."""
+    """Return the sender of a message; raise `InvalidParams` if it declares too much."""
     remembers = revision.era == HANDSHAKE_ERA.name
     at, *names = _IN_HANDSHAKE if remembers else _IN_REQUEST
     given = call.params if remembers else call.meta
@@ -268,15 +268,15 @@ class Arrival:
     ) -> None:
         self._receive, self.send, self.close = transport.receive, transport.send, transport.close
         self._limit = limit
-        self._revisions = {one.id: one for one in revisions}
+        self._revisions = {revision.id: revision for revision in revisions}
         known = sorted(self._revisions.items())
-        self._offer = Offer({id: one.era for id, one in known})
+        self._offer = Offer({id: revision.era for id, revision in known})
         self._seen = deque[Received]()
         self._has_ended = False
         self._log = Throttle(getLogger(__name__))
 
     async def first(self) -> Caller | None:
-        """Return the client, once it has said who it is; None if it has gone."""
+        """Return the client after its introduction; None if it has gone."""
         while True:
             while self._seen:
                 caller = await self._look_at(self._seen[0])
@@ -293,7 +293,7 @@ class Arrival:
         return not self._has_ended
 
     async def until_gone(self, most: int) -> None:
-        """Keep messages for later; after `most` of them, read no more and never return."""
+        """Keep messages for later; after `most`, read no more and never return."""
         with suppress(Disconnected):
             while await self._take():
                 if len(self._seen) >= most:
@@ -305,14 +305,14 @@ class Arrival:
                 if isinstance(message, Malformed):
                     raise message.error
                 if isinstance(message, Call):
-                    return await self._routed(message)
+                    return await self._find_caller(message)
             return None
         except RemoteError as error:
             data = jsonrpc.write_error(error.id, error.code, error.message, error.data)
             await self.send([data])
             return None
 
-    async def _routed(self, call: Call) -> Caller | None:
+    async def _find_caller(self, call: Call) -> Caller | None:
         match server_negotiation.route(call, self._offer, handshaken=False):
             case server_negotiation.Route.INITIALIZE:
                 revision = server_negotiation.answer_initialize(call.params, self._offer, call.id)

@@ -1,7 +1,7 @@
-"""A bridge as an ASGI application: clients come over HTTP, and the server is behind an opener.
+"""A bridge as an ASGI application: HTTP clients on one side, an opener for the server on the other.
 
-A session has a connection to the server of its own. Requests of the stateless era of one principal,
-whose clients are called the same and declare the same, share one.
+Each session has its own connection to the server. Stateless requests share one if principal, client
+info and declaration are the same.
 """
 
 from asyncio import (
@@ -45,7 +45,7 @@ from ...server.serve import Router
 from ...translation.revision_view import RevisionViews
 from ...transports.base import Opener, Transport
 from ...transports.memory import Tap
-from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, proxied
+from .bridge import UNREACHABLE, BridgeBase, Caller, UnfitCaller, caller_of, open_proxy
 from .proxies import ProxyServerRuntime, runtime_of
 
 _CONTENT_TYPE: Final = b"content-type"
@@ -58,10 +58,10 @@ _USUAL_HTTP: Final = HttpOptions()
 _GONE: Final = "the server is gone"
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
-"""A revision, the id of a principal, and what its client is called and declares."""
+"""A revision, the id of a principal, and its client's info and declaration."""
 
 
-def tapping(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
+def tap_exchange(scope: Scope, receive: Receive, send: Send, tap: Tap) -> tuple[Receive, Send]:
     posted, answer = bytearray(), _Answer(tap)
 
     async def receiving() -> Any:
@@ -118,25 +118,25 @@ def bridge_app(
     http: HttpOptions = _USUAL_HTTP,
     tap: Tap | None = None,
 ) -> HttpApp:
-    """Return an ASGI application that passes on all that clients ask to a server.
+    """Return an ASGI application that forwards all requests of clients to a server.
 
-    `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are as there.
-    `opener` is called for each session, and once for all requests of the stateless era with the
-    same principal, name and capabilities of their client. There are `http.max_sessions` of both,
-    in all and for each principal, and they end when nobody has used them for
-    `http.session_lifetime`. `tap` is shown each message of the clients, and each one to them.
+    `bridge` is the `Bridge` of a package; `client_revisions` and `server_revisions` are its
+    parameters. `opener` is called for each session, and once for all stateless requests with the
+    same principal, client info and capabilities. `http.max_sessions` limits both kinds, in all and
+    per principal; unused ones end after `http.session_lifetime`. `tap` is shown each message from
+    and to the clients.
 
-    Raise `ValueError` for options that share sessions between workers, or have none.
+    Raise `ValueError` for options with shared sessions, or without sessions.
     """
     if http.shared is not None or not http.sessions:
-        raise ValueError("a bridge has the sessions of its servers, which cannot be shared")
+        raise ValueError("a bridge needs HttpOptions(sessions=True), without shared")
     spoken = tuple(bridge.REVISIONS if client_revisions is None else client_revisions)
     servers = tuple(bridge.REVISIONS if server_revisions is None else server_revisions)
-    way = _Way(bridge, opener, spoken, servers, options)
+    way = _BridgeSettings(bridge, opener, spoken, servers, options)
     return _BridgeApp(way, http, tap)
 
 
-class _Way(NamedTuple):
+class _BridgeSettings(NamedTuple):
     bridge: type[BridgeBase]
     opener: Opener
     clients: Sequence[Revision]
@@ -145,8 +145,8 @@ class _Way(NamedTuple):
 
 
 class _BridgeApp(HttpApp):
-    def __init__(self, way: _Way, http: HttpOptions, tap: Tap | None) -> None:
-        # What there is before a server is known: which revisions are spoken, and nothing else.
+    def __init__(self, way: _BridgeSettings, http: HttpOptions, tap: Tap | None) -> None:
+        # Before a server is known, only the revisions count.
         self._none: ServerBase[Any] = max(way.clients, key=lambda one: one.id).load().Server()
         self._way = way
         self._tap = tap
@@ -154,7 +154,7 @@ class _BridgeApp(HttpApp):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._tap is not None and scope["type"] == "http":
-            receive, send = tapping(scope, receive, send, self._tap)
+            receive, send = tap_exchange(scope, receive, send, self._tap)
         await super().__call__(scope, receive, send)
 
     def _new_running(self) -> Running:
@@ -163,15 +163,15 @@ class _BridgeApp(HttpApp):
 
 
 class _BridgeState(HttpState):
-    def __init__(self, way: _Way, none: ServerBase[Any], http: HttpOptions) -> None:
+    def __init__(self, way: _BridgeSettings, none: ServerBase[Any], http: HttpOptions) -> None:
         super().__init__((none,), tuple(way.clients), way.options, http)
         self.way = way
-        self.revisions: Final = {one.id: one for one in way.clients}
-        self.alike: OrderedDict[_Key, _Alike] = OrderedDict()
-        """The connections that requests share, the one that was used last at the end."""
+        self.revisions: Final = {revision.id: revision for revision in way.clients}
+        self.alike: OrderedDict[_Key, _SharedUpstream] = OrderedDict()
+        """The shared connections, the latest used at the end."""
         self.of_alike = quota_of(http, "max_sessions")
         self.connecting = Tasks()
-        """The connections themselves, which end after all that uses them."""
+        """The connections themselves, which end after their users."""
         self._of_sessions: dict[BoundServer, _Upstream] = {}
 
     async def session_server(
@@ -180,7 +180,7 @@ class _BridgeState(HttpState):
         caller = caller_of(call, self.revisions[revision], self.options.of_client)
         upstream = _Upstream(self.way, caller, self.connecting)
         try:
-            server = await upstream.opened(call, exchange, upstream.leave)
+            server = await upstream.wait_open(call, exchange, upstream.leave)
         except BaseException:
             upstream.leave()
             raise
@@ -190,7 +190,7 @@ class _BridgeState(HttpState):
         return bound_server
 
     def servers_of(self, server: ServerBase[Any]) -> ServerState:
-        """Return what serves the clients of one connection; others have no part in its tasks."""
+        """Return the state for the clients of one connection; tasks are not shared with others."""
         shared = self.shared
         servers = ServerState(
             RevisionViews({server.TABLE.revision: server}), self.tasks, self.options
@@ -204,16 +204,16 @@ class _BridgeState(HttpState):
         if upstream is not None:
             await upstream.close()
 
-    async def held(self, bound_server: BoundServer) -> AsyncExitStack:
+    async def enter_lifespan(self, bound_server: BoundServer) -> AsyncExitStack:
         stack = AsyncExitStack()
         stack.push_async_callback(self.release, bound_server)
         return stack
 
     def _end_session(self, bound_server: BoundServer) -> None:
-        """End the session whose server is gone: its client has to begin another one."""
+        """End the session of a server that is gone: its client must begin another."""
         for session in self.sessions:
             if session.connection.bound_server is bound_server:
-                _log.warning("a session has ended, because its server is gone")
+                _log.warning("a session was ended: its server is gone")
                 self.tasks.start(self.sessions.remove(session))
                 return
 
@@ -226,7 +226,7 @@ class _BridgeState(HttpState):
         bridge = self.way.bridge(
             transport,
             self.way.opener,
-            client_revisions=[self.revisions[one] for one in self.offer.handshake],
+            client_revisions=[self.revisions[revision] for revision in self.offer.handshake],
             server_revisions=self.way.servers,
             options=self.options,
         )
@@ -237,7 +237,7 @@ class _BridgeState(HttpState):
 
     async def close(self) -> None:
         await super().close()
-        await gather(*(one.upstream.close() for one in self.alike.values()))
+        await gather(*(entry.upstream.close() for entry in self.alike.values()))
         await self.connecting.cancel()
 
 
@@ -246,20 +246,20 @@ def _report(error: Exception) -> None:
 
 
 class _Upstream:
-    """One connection to the server, in a task of its own, which has to leave what it enters."""
+    """One connection to the server, in its own task, which must exit what it enters."""
 
-    def __init__(self, way: _Way, caller: Caller, tasks: Tasks) -> None:
+    def __init__(self, way: _BridgeSettings, caller: Caller, tasks: Tasks) -> None:
         self._way, self._caller = way, caller
         self._over = Event()
         self._server: Future[ServerBase[Any]] = get_running_loop().create_future()
-        # asyncio would report a failure that nobody waits for.
+        # Otherwise asyncio would report a failure without a waiter.
         self._server.add_done_callback(lambda one: one.cancelled() or one.exception())
         self._task: Final = tasks.start(self._run())
 
     async def _run(self) -> None:
         way = self._way
         try:
-            async with proxied(
+            async with open_proxy(
                 way.bridge, self._caller, way.opener, way.servers, way.options
             ) as server:
                 self._server.set_result(server)
@@ -275,20 +275,19 @@ class _Upstream:
             if not self._server.done():
                 self._server.set_exception(error)
         finally:
-            # Others may wait for what was cancelled.
+            # Waiters must learn of a cancelled attempt.
             if not self._server.done():
                 self._server.set_exception(Disconnected("the connection was not opened"))
 
     def when_over(self, work: Callable[[], None]) -> None:
-        """Do this if the connection ends, and nobody has closed it."""
         self._task.add_done_callback(lambda _: None if self._over.is_set() else work())
 
-    async def opened(
+    async def wait_open(
         self, call: Call, exchange: HttpExchange, give_up: Callable[[], None]
     ) -> ServerBase[Any]:
-        """Return what serves the client of a call; raise `HttpRefusal` if there is no server.
+        """Return the server for a client's call; raise `HttpRefusal` if there is none.
 
-        Call `give_up` if the client goes away before.
+        Call `give_up` if the client leaves before.
         """
         try:
             with exchange.watching(give_up):
@@ -313,7 +312,7 @@ class _Upstream:
 
 
 @dataclass(eq=False, slots=True)
-class _Alike:
+class _SharedUpstream:
     upstream: _Upstream
     http: StatelessHttp | None = None
     used: int = 0
@@ -321,7 +320,7 @@ class _Alike:
 
 
 class _BridgedStateless:
-    """The server of the revisions without a handshake, which is another one behind a connection."""
+    """The stateless revisions, whose server is behind a connection."""
 
     def __init__(self, state: _BridgeState) -> None:
         self._state = state
@@ -334,9 +333,9 @@ class _BridgedStateless:
             or message.id is None
             or version not in offer.stateless
             or message.method == server_negotiation.INITIALIZE
-            or version != server_negotiation.named(message)
+            or version != server_negotiation.read_revision(message)
         ):
-            # There is something wrong with it, or it asks for nothing.
+            # It is invalid, or needs no server.
             await self._none.post(exchange, message)
             return
         state = self._state
@@ -344,22 +343,24 @@ class _BridgedStateless:
         caller = caller_of(message, state.revisions[version], state.options.of_client)
         said = json_text({"capabilities": caller.capabilities, "info": caller.info})
         key: _Key = (version, exchange.principal_id, said)
-        with self._used(key, caller) as alike:
+        with self._use_upstream(key, caller) as alike:
             give_up = partial(self._give_up, key, alike)
-            server = await alike.upstream.opened(message, exchange, give_up)
+            server = await alike.upstream.wait_open(message, exchange, give_up)
             if alike.http is None:
                 alike.http = StatelessHttp(state, state.servers_of(server))
             await alike.http.post(exchange, message)
 
     @contextmanager
-    def _used(self, key: _Key, caller: Caller) -> Generator[_Alike, None, None]:
+    def _use_upstream(self, key: _Key, caller: Caller) -> Generator[_SharedUpstream, None, None]:
         state, loop = self._state, get_running_loop()
         alike = state.alike.get(key)
         if alike is None:
             principal_id = key[1]
             state.of_alike.require(principal_id, free=self._drop_idle)
             state.of_alike.take(principal_id)
-            alike = state.alike[key] = _Alike(_Upstream(state.way, caller, state.connecting))
+            alike = state.alike[key] = _SharedUpstream(
+                _Upstream(state.way, caller, state.connecting)
+            )
             alike.upstream.when_over(lambda: self._forget(key, alike))
         state.alike.move_to_end(key)
         alike.used += 1
@@ -379,7 +380,7 @@ class _BridgedStateless:
                 return True
         return False
 
-    def _give_up(self, key: _Key, alike: _Alike) -> None:
+    def _give_up(self, key: _Key, alike: _SharedUpstream) -> None:
         """End a connection that is not open yet, unless others wait for it."""
         if alike.used == 1 and self._state.alike.get(key) is alike:
             self._drop(key)
@@ -391,7 +392,7 @@ class _BridgedStateless:
             alike.idle.cancel()
         self._state.tasks.start(alike.upstream.close())
 
-    def _forget(self, key: _Key, alike: _Alike) -> None:
+    def _forget(self, key: _Key, alike: _SharedUpstream) -> None:
         if self._state.alike.get(key) is alike:
             self._drop(key)
         if alike.http is not None:

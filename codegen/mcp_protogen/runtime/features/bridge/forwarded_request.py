@@ -1,6 +1,6 @@
-"""A request on its way across a bridge: it lasts as long as the server works on it.
+"""A request across a bridge: it lasts as long as the server works on it.
 
-The request of the client may end sooner, with a question to the client, and come back.
+The client's request may end sooner, with a question to the client, and come back.
 """
 
 from asyncio import CancelledError, Event, Future, Task, TimerHandle, get_running_loop
@@ -19,7 +19,7 @@ from .forwarding import FAILURES, error_for
 _log: Final = getLogger(__name__)
 
 _MOST_REPORTS: Final = 16
-"""How many reports of progress wait for a client that reads slowly, the newest of them."""
+"""The most progress reports that wait for a slow client; the oldest are dropped."""
 
 _MOST_OF_ALL_REPORTS: Final = 1000
 
@@ -36,8 +36,8 @@ class ForwardedRequest:
     def __init__(
         self, method: str, work: Callable[[], Awaitable[Any]], report: Report | None = None
     ) -> None:
-        self._task: Task[Any] = get_running_loop().create_task(_begun(work, method))
-        self._task.add_done_callback(self._ended)
+        self._task: Task[Any] = get_running_loop().create_task(_begin(work, method))
+        self._task.add_done_callback(self._on_end)
         self._questions: deque[_Question] = deque()
         self._answered: list[_Question] = []
         self._changed = Event()
@@ -49,9 +49,9 @@ class ForwardedRequest:
         self._reporting: Task[None] | None = None
         self.context: RequestContext | None = None
 
-    def _ended(self, task: Task[Any]) -> None:
+    def _on_end(self, task: Task[Any]) -> None:
         if not task.cancelled():
-            task.exception()  # it is raised where the outcome is awaited, if it is
+            task.exception()  # raised where the outcome is awaited
         for question in self._questions:
             question.answer.cancel()
         self._changed.set()
@@ -62,8 +62,8 @@ class ForwardedRequest:
         self._changed.set()
         return await question.answer
 
-    def progressed(self, progress: Progress) -> None:
-        """Pass on how far the server has come; while the client is away, the newest is kept."""
+    def report_progress(self, progress: Progress) -> None:
+        """Forward progress; while the client is away, keep the newest."""
         if not self._busy:
             self._unreported.clear()
         self._unreported.append(progress)
@@ -79,9 +79,9 @@ class ForwardedRequest:
                 else:
                     await self.context.reports.progress(*progress)
             except Disconnected:
-                _log.info("nobody is left to report progress to")
+                _log.info("progress was not reported: the client is gone")
 
-    async def _reported(self) -> None:
+    async def _wait_reported(self) -> None:
         if self._reporting is not None:
             await self._reporting
 
@@ -93,27 +93,27 @@ class ForwardedRequest:
             self._expiry.cancel()
         try:
             if self._unreported:
-                self.progressed(self._unreported.pop())
-                await self._reported()
+                self.report_progress(self._unreported.pop())
+                await self._wait_reported()
             await self._questioning(context)
-            # What was reported before the answer arrives before it.
-            await self._reported()
+            # Progress must arrive before the answer.
+            await self._wait_reported()
         except CancelledError:
-            # Either the client is being asked, and comes back, or it has given up.
+            # The client is asked and comes back, or has given up.
             if context.questions.rounds is None or not context.questions.rounds.suspended:
                 self.cancel()
             raise
         finally:
             self._busy = False
         if self._task.cancelled():
-            raise McpError(INTERNAL_ERROR, "The request was given up meanwhile")
+            raise McpError(INTERNAL_ERROR, "The request was cancelled")
         return self._task.result()
 
     async def _questioning(self, context: RequestContext) -> None:
         if context.questions.rounds is not None:
-            # What was asked in earlier rounds is answered already, and asked again for that.
+            # Questions of earlier rounds are repeated, to get their answers.
             for question in self._answered:
-                await context.put(question.spec, question.params, {})
+                await context.request_unchecked(question.spec, question.params, {})
         while not self._task.done():
             while self._questions:
                 question = self._questions[0]
@@ -128,11 +128,11 @@ class ForwardedRequest:
     @staticmethod
     async def _put(context: RequestContext, question: _Question) -> None:
         spec, params, answer = question
-        # The server may withdraw its question, before it is put or meanwhile.
+        # The server may withdraw its question at any time.
         if answer.done():
             return
         try:
-            result = await context.put(spec, params, {})
+            result = await context.request_unchecked(spec, params, {})
         except (McpError, LocalError, RemoteError) as error:
             if not answer.done():
                 answer.set_exception(error_for("server", spec.method, error))
@@ -162,13 +162,13 @@ class ForwardedRequest:
         return self._given_up or self._task.done()
 
 
-async def _begun(work: Callable[[], Awaitable[Any]], method: str) -> Any:
-    # What is cancelled before it begins leaves no coroutine behind.
-    return await awaited(work(), method)
+async def _begin(work: Callable[[], Awaitable[Any]], method: str) -> Any:
+    # Leaves no coroutine behind if cancelled before it begins.
+    return await result_of(work(), method)
 
 
-async def awaited(answer: Awaitable[Any], method: str = "") -> Any:
-    """Return the result of the server; raise `McpError` for an error, or without an answer."""
+async def result_of(answer: Awaitable[Any], method: str = "") -> Any:
+    """Return the server's result; raise `McpError` for an error, or without an answer."""
     try:
         return await answer
     except FAILURES as error:

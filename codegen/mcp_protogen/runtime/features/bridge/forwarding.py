@@ -1,8 +1,7 @@
-"""What passes between a client and a server of one revision: as it came, in both directions.
+"""Forwarding between a client and a server of one revision, unchanged in both directions.
 
-Ids, tokens for progress and ids of listen streams are those of each side. Messages keep their
-order. A notification that comes together with the end of a stream, or of the connection, is not
-lost.
+Request ids, progress tokens and ids of listen streams are replaced. Messages keep their order. A
+notification at the end of a stream or connection is not lost.
 """
 
 from asyncio import Lock
@@ -35,9 +34,9 @@ from ...core.models.base import Validate, WireModel
 from ...core.options import NO_END, CallOptions
 from ...core.spec import AnyRequest, NotificationSpec, RequestSpec, Role
 from ...core.subscriptions import LIST_CHANGES
-from ...messages.codec import Notification, Request, SpecT, Understood
+from ...messages.codec import Notification, Request, SpecT, TypedCall
 from ...messages.envelope import LOG_LEVEL, PROGRESS_TOKEN, SUBSCRIPTION_ID, meta_in
-from ...messages.jsonrpc import Call, id_of, named, write_result
+from ...messages.jsonrpc import Call, id_of, make_tuple, write_result
 from ...messages.method_table import MethodTable
 from ...messages.writing import wire_text
 from ...rpc.endpoint import Endpoint
@@ -59,8 +58,8 @@ _ALWAYS: Final[Mapping[str, Any]] = {
 }
 _ABOUT_REQUESTS: Final = frozenset({CANCELLED, PROGRESS})
 
-OF_ONE_END: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
-"""The methods that the runtime sees to at either end by itself."""
+LOCAL_METHODS: Final = frozenset({INITIALIZE, INITIALIZED, "ping"})
+"""The methods that the runtime handles at each end by itself."""
 
 _log: Final = getLogger(__name__)
 
@@ -69,11 +68,11 @@ LOG: Final = "notifications/message"
 FAILURES: Final = (McpError, LocalError, RemoteError, Disconnected)
 
 _MOST_ANSWERED: Final = 1000
-"""For how many requests that were answered a late report of progress is still passed on."""
+"""The most answered requests whose late progress is still forwarded."""
 
 
 class AboutRequest(dict[str, Any]):
-    """Params that name a request, by its id or by its token for progress."""
+    """Params that name a request by its id or its progress token."""
 
     @property
     def request_id(self) -> RequestId | None:
@@ -93,7 +92,7 @@ def notification_of(method: str) -> NotificationSpec[Any]:
     return NotificationSpec(method, types=lambda: (Any,), **_ALWAYS)
 
 
-class CarryingTable(MethodTable):
+class PassThroughTable(MethodTable):
     carries: ClassVar[bool] = True
 
     def __init__(self, known: MethodTable) -> None:
@@ -107,7 +106,7 @@ class CarryingTable(MethodTable):
         )
         self.core, self.extensions = known.core, known.extensions
 
-    def interpret(self, call: Call, sender: Role) -> Understood | RemoteError:
+    def interpret(self, call: Call, sender: Role) -> TypedCall | RemoteError:
         id, method, params, meta, whole = call
         given = whole.get("params")
         if id is None:
@@ -116,11 +115,11 @@ class CarryingTable(MethodTable):
             return Notification(notification_of(method), given, meta)
         if sender == "server" and not self.rules.server_requests:
             return MethodNotFound(method, id=id)
-        known = self.requests.get(method) if method in OF_ONE_END else None
+        known = self.requests.get(method) if method in LOCAL_METHODS else None
         spec = request_of(method) if known is None else known
         if method == INITIALIZE:
             params = _with_objects(params, "capabilities", "clientInfo")
-        request: Request[Any] = named(Request, (id, spec, given, params, meta))
+        request: Request[Any] = make_tuple(Request, (id, spec, given, params, meta))
         return request
 
     def lenient(self, report: LossReport) -> Self:
@@ -130,9 +129,10 @@ class CarryingTable(MethodTable):
         return lambda value: value
 
     def read_result(self, spec: RequestSpec[Any, Any, R], result: Any) -> R:
-        """Return the introduction of a server; raise `InvalidAnswer` unless it is an object."""
+        """Return a server's introduction; raise `InvalidAnswer` unless it is an object."""
         if not is_object(result):
-            raise InvalidAnswer("Invalid introduction", [("/result", "Input should be an object")])
+            problem = ("/result", "Input should be an object")
+            raise InvalidAnswer(f"Invalid result of {spec.method}", [problem])
         return cast(R, _with_objects(result, "capabilities"))
 
     def _params_text(
@@ -152,19 +152,19 @@ class CarryingTable(MethodTable):
 
 
 def _with_objects(given: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
-    """Return an object whose members of these names are objects, if need be empty ones."""
+    """Return an object whose named members are objects; others become empty ones."""
     empty: JSONObject = {name: {} for name in names if not is_object(given.get(name))}
     return {**given, **empty} if empty else given
 
 
 class EveryMethod(Mapping[str, T]):
-    """Handlers of any method, known or not, except those `OF_ONE_END`."""
+    """Handlers of all methods, known or not, except `LOCAL_METHODS`."""
 
     def __init__(self, handler_of: Callable[[str], T]) -> None:
         self._handler_of = handler_of
 
     def __getitem__(self, method: str) -> T:
-        if method in OF_ONE_END:
+        if method in LOCAL_METHODS:
             raise KeyError(method)
         return self._handler_of(method)
 
@@ -176,7 +176,7 @@ class EveryMethod(Mapping[str, T]):
 
 
 def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) -> McpError:
-    """Return the error for the side that is `asking`; who sent what cannot be read is at fault."""
+    """Return the error for the side that is `asking`."""
     other = "client" if asking == "server" else "server"
     if isinstance(error, Disconnected):
         return McpError(INTERNAL_ERROR, f"The {other} is gone: {error}")
@@ -190,18 +190,18 @@ def error_for(asking: Role, method: str, error: ProtocolError | Disconnected) ->
 
 
 @dataclass(eq=False, slots=True)
-class _PassedOn:
-    """A request that was passed on: its id and its token at the sender, and where it went."""
+class _ForwardedCall:
+    """A forwarded request: the sender's id and token, and its destination."""
 
     id: RequestId
     token: object
     endpoint: Endpoint
     sink: MessageSink
     context: RequestContext | None = None
-    """What it is to the half that speaks to the client, if a client has sent it."""
+    """The context at the client's half, if a client has sent it."""
     sent_as: RequestId | None = None
     order: Lock | None = None
-    """Held while a report of progress is passed on, if any was asked for."""
+    """Held while progress is forwarded, if it was requested."""
 
     def cancel(self, params: Mapping[str, Any]) -> None:
         id, connection = self.sent_as, self.endpoint.connection
@@ -213,37 +213,37 @@ class _PassedOn:
 
 class _Requests:
     def __init__(self) -> None:
-        self.open: dict[RequestId, _PassedOn] = {}
-        """By the ids that they have there."""
+        self.open: dict[RequestId, _ForwardedCall] = {}
+        """By their ids at the destination."""
         self._answered = OrderedDict[RequestId, RequestId]()
         self._last = 0
 
-    def begin(self, passed_on: _PassedOn, id: RequestId) -> None:
+    def begin(self, passed_on: _ForwardedCall, id: RequestId) -> None:
         passed_on.sent_as = id
         self.open[id] = passed_on
         if isinstance(id, int):
             self._last = id
 
-    def end(self, passed_on: _PassedOn) -> None:
+    def end(self, passed_on: _ForwardedCall) -> None:
         id = passed_on.sent_as
         if id is None:
             return
         del self.open[id]
-        # Of limited length, because many are kept.
+        # A token of limited length, because many are kept.
         token = id_of({"id": passed_on.token})
         if token is not None:
             self._answered[id] = token
             if len(self._answered) > _MOST_ANSWERED:
                 self._answered.popitem(last=False)
 
-    def find(self, id: object) -> _PassedOn | None:
+    def find(self, id: object) -> _ForwardedCall | None:
         return self.open.get(id) if isinstance(id, str | int) else None
 
     def is_own(self, id: object) -> bool:
         return id in self.open or (isinstance(id, int) and 0 < id <= self._last)
 
     def token(self, id: RequestId | None) -> object:
-        """Return the token of the sender for reports under `id`; None if it is forgotten."""
+        """Return the sender's token for progress under `id`; None if forgotten."""
         if id is None:
             return None
         if (passed_on := self.open.get(id)) is not None:
@@ -272,7 +272,7 @@ class Forwarding:
     def take_from_client(self, method: str, session: Any, params: Any) -> Awaitable[Any] | None:
         context: RequestContext = session.__mcp_runtime__
         if isinstance(params, WireModel):
-            # The runtime itself asks, to check a request.
+            # The runtime asks this, to check a request.
             return self._ask_for_runtime(method, context, params)
         if context.request_id is None:
             return self._notify_server(method, context, params)
@@ -281,7 +281,7 @@ class Forwarding:
         return self.ask_server(method, context, params)
 
     async def _answer_discover(self, context: RequestContext) -> JSONObject:
-        # Other revisions are translated, if they are spoken with clients.
+        # Other revisions are translated, if clients may speak them.
         connection: Any = context.connection
         supported = list(connection.state.offer.all)
         return {**self._to_server.introduction, "supportedVersions": supported}
@@ -294,7 +294,7 @@ class Forwarding:
     async def ask_server(self, method: str, context: RequestContext, params: Any) -> Any:
         endpoint, id = self._to_server.endpoint, context.request_id
         token = context.meta.get(PROGRESS_TOKEN)
-        request = _PassedOn(0 if id is None else id, token, endpoint, endpoint.sink, context)
+        request = _ForwardedCall(0 if id is None else id, token, endpoint, endpoint.sink, context)
         request.order = None if token is None else Lock()
         lasts = method in (LISTEN, RESULT)
         options = _options(context.endpoint.options.max_timeout, token, lasts=lasts)
@@ -302,7 +302,7 @@ class Forwarding:
         try:
             result = await endpoint.request(request_of(method), params, options, begun=begun)
             if request.order is not None and request.order.locked():
-                # A client that reads slowly still gets all reports before the answer.
+                # A slow client must get all progress before the answer.
                 async with request.order:
                     pass
         except FAILURES as error:
@@ -329,10 +329,10 @@ class Forwarding:
         asked, method = job.request, job.request.spec.method
         context = next(iter(self._to_client.contexts()), None)
         if context is None:
-            raise McpError(METHOD_NOT_FOUND, f"{method} belongs to no request of the client")
+            raise McpError(METHOD_NOT_FOUND, f"{method} needs an open request of the client")
         endpoint, token = context.endpoint, asked.meta.get(PROGRESS_TOKEN)
         sink = context.beside or endpoint.sink
-        request = _PassedOn(asked.id, token, endpoint, sink)
+        request = _ForwardedCall(asked.id, token, endpoint, sink)
         lasts = RELATED_TASK in asked.meta
         options = _options(endpoint.options.max_timeout, token, lasts=lasts)
         begun = partial(self._asked_client.begin, request)
@@ -348,7 +348,7 @@ class Forwarding:
             self._to_client.count(method)
         if method == CANCELLED:
             return self._cancelled_by_server(params)
-        request: _PassedOn | None = None
+        request: _ForwardedCall | None = None
         if method == PROGRESS:
             request = self._asked_server.find(params.progress_token)
             params = _with_token(params, self._asked_server)
@@ -378,14 +378,14 @@ class Forwarding:
 
     def _hearing(self, method: str) -> list[RequestContext]:
         if method == LOG and self._to_client.is_shared:
-            # It goes where entries were asked for, unless that could be the wrong client.
+            # It goes to the request that wants log entries, unless that is ambiguous.
             wanting = [context for context in self.under_way() if LOG_LEVEL in context.meta]
             return wanting if len(wanting) == 1 else []
         return self._to_client.contexts()
 
 
 _UNKNOWN: Final = AboutRequest()
-"""In place of the params of a report on a request that is not known any more."""
+"""In place of params about an unknown request."""
 
 
 def _with_token(params: AboutRequest, requests: _Requests) -> AboutRequest:
@@ -394,7 +394,7 @@ def _with_token(params: AboutRequest, requests: _Requests) -> AboutRequest:
 
 
 def _with_stream(params: Any, id: RequestId) -> Any:
-    """Return params, or a result, with the id of the client's listen stream, if they name one."""
+    """Return params, or a result, with the id of the client's listen stream, if they have one."""
     if _stream_in(params) is None:
         return params
     return {**params, "_meta": {**params["_meta"], SUBSCRIPTION_ID: id}}
@@ -407,7 +407,7 @@ def _stream_in(params: object) -> object:
 def _options(most: float, token: object, *, lasts: bool) -> CallOptions:
     options: CallOptions = {**NO_END} if lasts else {"timeout": most}
     if token is not None:
-        # It passes as any notification.
+        # It is forwarded like any notification.
         options["on_progress"] = lambda progress: None
     return options
 
@@ -429,4 +429,4 @@ async def _tell(endpoint: Endpoint, sink: MessageSink, method: str, params: Any)
     try:
         await sink.send(endpoint.connection.notify(notification_of(method), params))
     except Disconnected as error:
-        _log.info("a notification was not passed on: %s", error)
+        _log.info("a notification was not forwarded: %s", error)

@@ -1,7 +1,7 @@
-"""The two halves of a bridge: one speaks to the server as its client would, one to the client.
+"""The two halves of a bridge: a client of the server, and a server for the client.
 
-What a half handles and declares is what the peer at the other end does. Where the server speaks the
-revision of the client, too, everything passes by `Forwarding`; else by models.
+Each half handles and declares what the peer at the other end does. If both ends speak one revision,
+`Forwarding` carries everything unchanged; otherwise messages pass as models.
 """
 
 from asyncio import wait
@@ -19,7 +19,7 @@ from ...core.connection_errors import Disconnected
 from ...core.errors import INVALID_PARAMS, METHOD_NOT_FOUND, LocalError, McpError, RemoteError
 from ...core.json import JSONObject, is_object
 from ...core.losses import Loss, LossReport
-from ...core.models.base import declared
+from ...core.models.base import declared_member
 from ...core.options import NO_END, CallOptions, Progress, TaskLimits
 from ...core.spec import AnyRequest, NotificationSpec
 from ...core.subscriptions import is_change
@@ -27,7 +27,7 @@ from ...messages.envelope import CLIENT_CAPABILITIES, PROGRESS_TOKEN, client_cap
 from ...messages.method_table import EXTENSIONS, MethodTable
 from ...rpc.jobs import Job, Serve
 from ...rules import capabilities as gate
-from ...rules.handlers import Handlers, merged
+from ...rules.handlers import Handlers, merge_objects
 from ...rules.server_negotiation import DISCOVER
 from ...rules.task_forms import (
     RELATED_TASK,
@@ -40,19 +40,19 @@ from ...rules.task_methods import CALL, CHANGED, CORE_CHANGED, RESULT, TOOLS
 from ...server.base import ServerRuntime, SessionBase
 from ...server.context import RequestContext
 from ...server.layers import Layer
-from .forwarded_request import ForwardedRequest, awaited
-from .forwarding import LOG, OF_ONE_END, EveryMethod, Forwarding, error_for
+from .forwarded_request import ForwardedRequest, result_of
+from .forwarding import LOCAL_METHODS, LOG, EveryMethod, Forwarding, error_for
 
 _related: Final[ContextVar[str | None]] = ContextVar("related task", default=None)
 
 Handler: TypeAlias = Callable[..., Any]
 
-# What the runtime sees to at either end by itself, where messages are translated.
-_OF_ONE_END: Final = OF_ONE_END | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
-_NOT_CARRIED: Final = "only within one revision a bridge carries what belongs to an extension"
+# Handled by the runtime of each end, not forwarded, if messages are translated.
+_LOCAL_METHODS: Final = LOCAL_METHODS | {ACKNOWLEDGED, CANCELLED, DISCOVER, LISTEN, PROGRESS}
+_NOT_CARRIED: Final = "a bridge carries extensions only within one revision"
 
 UNKNOWN: Final[Mapping[str, Any]] = {"name": "unknown", "version": "0"}
-"""What a peer is called that does not say so."""
+"""The info of a peer that gives none."""
 
 
 def related_task() -> str | None:
@@ -75,40 +75,40 @@ def task_of(meta: Mapping[str, Any]) -> str | None:
 
 
 class TaskCarrier(Layer, Protocol):
-    """What carries tasks for one client; `handlers` answer methods that are not passed on."""
+    """The tasks of one client; `handlers` answer the methods that are not forwarded."""
 
-    def offered(self, server: Mapping[str, Any], /) -> JSONObject:
-        """Return what the client is told of tasks, in place of what its server declares."""
+    def task_capabilities(self, server: Mapping[str, Any], /) -> JSONObject:
+        """Return the task capabilities for the client, in place of its server's."""
         ...
 
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions, /
     ) -> Any:
-        """Return the result of a tool, or the task that a call becomes."""
+        """Return the result of a tool, or the task that the call becomes."""
         ...
 
-    def listed(self, result: Any, /) -> Any:
-        """Return a list of tools with what their entries say of tasks."""
+    def add_task_support(self, result: Any, /) -> Any:
+        """Return a list of tools with their support of tasks."""
         ...
 
     async def ask(self, id: str, spec: AnyRequest, params: Any, /) -> Any:
         """Return the client's answer to a question of a task."""
         ...
 
-    def told(self) -> None:
-        """Take note that the server has notified of a task."""
+    def on_task_change(self) -> None:
+        """Note that the server has sent a task notification."""
 
 
 class CarriesTasks(Protocol):
-    """What a bridge needs to carry tasks; that of a package without tasks does not have it."""
+    """A bridge's support of tasks; packages without tasks do not have it."""
 
     @property
     def caller(self) -> Callable[[ClientRuntime], Caller]:
-        """Return what makes the calls of the half that speaks to the server."""
+        """The caller of the half that speaks to the server."""
         ...
 
     def between(self, client: Any, server: Any, /) -> TaskCarrier | None:
-        """Return what carries tasks between the two halves; None where no server has any."""
+        """Return the task carrier between the halves; None if the server has no tasks."""
         ...
 
 
@@ -118,13 +118,13 @@ RuntimeT = TypeVar("RuntimeT")
 
 
 def runtime_of(owner: Any, make: Callable[[Any], RuntimeT]) -> RuntimeT:
-    """Return what the runtime keeps of an object, made when it is first asked for."""
-    # A user's __init__ need not call ours.
+    """Return the runtime of an object; create it at the first use."""
+    # A user's __init__ need not call super().
     attributes: dict[str, Any] = owner.__dict__
-    kept: RuntimeT | None = attributes.get(_RUNTIME)
-    if kept is None:
-        kept = attributes[_RUNTIME] = make(owner)
-    return kept
+    runtime: RuntimeT | None = attributes.get(_RUNTIME)
+    if runtime is None:
+        runtime = attributes[_RUNTIME] = make(owner)
+    return runtime
 
 
 def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
@@ -132,7 +132,7 @@ def _without_extensions(declared: Mapping[str, Any]) -> JSONObject:
 
 
 class ProxyClientRuntime(ClientRuntime):
-    """The half that speaks to the server: it shows what the client at the other end is."""
+    """The half that speaks to the server: it appears as the client."""
 
     server: "ProxyServerRuntime"
     capabilities: JSONObject
@@ -142,18 +142,20 @@ class ProxyClientRuntime(ClientRuntime):
     task_options: TaskLimits | None
     tasks: CarriesTasks | None = None
     carries: bool
-    """Whether a client is served; if not, the server is mounted in another one."""
+    """Whether it serves a client; if not, the server is mounted in another one."""
     forwarding: Forwarding | None = None
-    """What everything passes by, where both sides speak the same revision."""
+    """Carries everything, if both sides speak one revision."""
     stream: ListenStream | None = None
-    """What all listen streams of clients share, where the bridge opens it by itself."""
-    awaited = staticmethod(awaited)
+    """Shared by the clients' listen streams, if the bridge opens it by itself."""
+    awaited = staticmethod(result_of)
 
     def declaration(self) -> JSONObject:
-        # The bridge listens for tasks by itself. Other requests declare what the client does.
+        # The bridge itself listens for tasks. Other requests declare the client's capabilities.
         form = task_form(self.owner.TABLE)
         return (
-            merged(self.capabilities, tasks_declared(form, "client")) if form else self.capabilities
+            merge_objects(self.capabilities, tasks_declared(form, "client"))
+            if form
+            else self.capabilities
         )
 
     def declaration_in(self, revision: str) -> JSONObject:
@@ -162,20 +164,20 @@ class ProxyClientRuntime(ClientRuntime):
     def identity(self) -> JSONObject:
         return self.info
 
-    def passes(self, revision: str) -> bool:
+    def passes_unchanged(self, revision: str) -> bool:
         return self.carries and revision == self.owner.TABLE.revision
 
-    def bound(self, revision: str) -> Mapping[str, Handler]:
-        if self.passes(revision):
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
+        if self.passes_unchanged(revision):
             return EveryMethod(lambda method: partial(self._take, method))
         owner, server = self.owner, self.server
-        own = {ACKNOWLEDGED: self._acknowledged} if ACKNOWLEDGED in owner.NOTIFICATIONS else {}
-        own |= {} if CORE_CHANGED in owner.NOTIFICATIONS else {CORE_CHANGED: self._told}
+        own = {ACKNOWLEDGED: self._on_acknowledged} if ACKNOWLEDGED in owner.NOTIFICATIONS else {}
+        own |= {} if CORE_CHANGED in owner.NOTIFICATIONS else {CORE_CHANGED: self._on_task_change}
         return forwarding_handlers(owner, server.ask_client, server.notify_client) | own
 
-    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
-        """Let questions know which task they belong to."""
-        if self.passes(connection.negotiated.revision):
+    def handler_overrides(self, connection: ClientConnection) -> Mapping[str, Serve]:
+        """Let questions know their task."""
+        if self.passes_unchanged(connection.negotiated.revision):
             return EveryMethod(lambda _: self._ask)
 
         async def serve(job: Job) -> Any:
@@ -191,25 +193,25 @@ class ProxyClientRuntime(ClientRuntime):
         assert self.forwarding is not None
         return await self.forwarding.ask_client(job)
 
-    def notified(self, method: str, params: Any) -> None:
+    def note_notification(self, method: str, params: Any) -> None:
         if self.forwarding is None:
-            super().notified(method, params)
+            super().note_notification(method, params)
 
-    async def _told(self, params: Any) -> None:
+    async def _on_task_change(self, params: Any) -> None:
         if self.server.carrier is not None:
-            self.server.carrier.told()
+            self.server.carrier.on_task_change()
 
-    async def _acknowledged(self, params: Any) -> None:
+    async def _on_acknowledged(self, params: Any) -> None:
         if self.stream is not None:
-            self.stream.takes(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
+            self.stream.take_notification(ACKNOWLEDGED, params, params.to_wire().get("_meta", {}))
 
     def adopt(self, connection: ClientConnection) -> None:
         super().adopt(connection)
         table = self.owner.TABLE
         self.losses = LossReport(table.revision, self.revision, self.on_loss)
-        if self.passes(self.revision):
+        if self.passes_unchanged(self.revision):
             self.forwarding = Forwarding(connection, self.server)
-            # Each request has the declaration of its client.
+            # Each request carries its client's declaration.
             connection.endpoint.connection.envelope = None
             server = vars(self.server.owner)
             server["TABLE"] = connection.view.table
@@ -220,7 +222,7 @@ class ProxyClientRuntime(ClientRuntime):
         if not self.same_revision:
             carried = frozenset[str]() if carrier is None else frozenset({TASKS_EXTENSION})
             self._note_extensions("ClientCapabilities", self.capabilities, carried)
-            self._note_extensions("ServerCapabilities", self.peer_declared(), carried)
+            self._note_extensions("ServerCapabilities", self.peer_capabilities(), carried)
         connection.hears_all = True
         if LISTEN in table.requests and LISTEN in connection.view.table.requests:
             self.stream = ListenStream(connection.endpoint, table.requests[LISTEN])
@@ -240,14 +242,14 @@ class ProxyClientRuntime(ClientRuntime):
 
     async def open(self) -> None:
         if self.stream is not None:
-            await self.stream.lists(self.owner.NOTIFICATIONS)
+            await self.stream.follow_lists(self.owner.NOTIFICATIONS)
 
     @property
     def spoken(self) -> MethodTable:
         return self.connection.view.table.wire
 
-    def declaring(self, extensions: object) -> bytes | None:
-        """Return the members of `_meta` that declare these extensions; None where none do."""
+    def extension_members(self, extensions: object) -> bytes | None:
+        """Return the members of `_meta` that declare these extensions; None without any."""
         if self.spoken.era.remembers_client:
             return None
         capabilities = _without_extensions(self.connection.view.declared)
@@ -268,12 +270,12 @@ class ProxyClientRuntime(ClientRuntime):
         result = await send(params)
         if not asks(spec, result):
             return result
-        given = spec.params.from_wire({}) if params is None else params
-        return await self.connection.complete(spec, given, result, send)
+        params = spec.params.from_wire({}) if params is None else params
+        return await self.connection.complete(spec, params, result, send)
 
 
 class ProxyServerRuntime(ServerRuntime):
-    """The half that speaks to the client: it shows what the server at the other end is."""
+    """The half that speaks to the client: it appears as the server."""
 
     client: ProxyClientRuntime
     carrier: TaskCarrier | None = None
@@ -284,21 +286,21 @@ class ProxyServerRuntime(ServerRuntime):
         self._forwarded: dict[str, ForwardedRequest] = {}
 
     def declaration(self) -> JSONObject:
-        declared = self.client.peer_declared()
+        declared = self.client.peer_capabilities()
         if self.client.same_revision:
             return dict(declared)
-        tasks = {} if self.carrier is None else self.carrier.offered(declared)
-        return merged(tasks, without_tasks(_without_extensions(declared), "server"))
+        tasks = {} if self.carrier is None else self.carrier.task_capabilities(declared)
+        return merge_objects(tasks, without_tasks(_without_extensions(declared), "server"))
 
     def identity(self) -> JSONObject:
         return dict(self.client.peer_info() or UNKNOWN)
 
-    def bound(self, revision: str) -> Mapping[str, Handler]:
+    def handlers_for(self, revision: str) -> Mapping[str, Handler]:
         forwarding = self.client.forwarding
         if forwarding is not None:
             return EveryMethod(lambda method: partial(forwarding.take_from_client, method))
         own: dict[str, Handler] = {
-            method: partial(self._subscription, method)
+            method: partial(self._change_subscription, method)
             for method in (SUBSCRIBE, UNSUBSCRIBE)
             if method not in self.owner.REQUESTS
         }
@@ -311,9 +313,9 @@ class ProxyServerRuntime(ServerRuntime):
     async def _notify(self, spec: NotificationSpec[Any], _: SessionBase, params: Any) -> None:
         await self.client.notify(spec, params)
 
-    async def _subscription(self, method: str, _: SessionBase, params: Any) -> None:
+    async def _change_subscription(self, method: str, _: SessionBase, params: Any) -> None:
         client = self.client
-        await (client.stream or client.connection).subscription(method, params.uri)
+        await (client.stream or client.connection).change_subscription(method, params.uri)
 
     async def _forward(self, spec: AnyRequest, session: SessionBase, params: Any) -> Any:
         context = session.__mcp_runtime__
@@ -321,8 +323,10 @@ class ProxyServerRuntime(ServerRuntime):
         forwarded = self._forwarded.get(key)
         if forwarded is None:
             if "requestState" in context.raw:
-                # To begin anew would do again what the server has done already.
-                raise McpError(INVALID_PARAMS, "The request was given up meanwhile")
+                # A new start would repeat the server's work.
+                raise McpError(
+                    INVALID_PARAMS, "requestState has expired: repeat the request without it"
+                )
             self._make_room(context.endpoint.options.max_in_flight)
             forwarded = self._forwarded[key] = self._begin(spec, context, params)
         try:
@@ -331,7 +335,7 @@ class ProxyServerRuntime(ServerRuntime):
             if forwarded.over:
                 self._forwarded.pop(key, None)
             elif forwarded.waits:
-                # It waits for the client to come back, but not for ever.
+                # It waits for the client to come back, for a limited time.
                 forget = partial(self._forwarded.pop, key, None)
                 forwarded.expire(context.endpoint.options.max_timeout, forget)
 
@@ -345,10 +349,10 @@ class ProxyServerRuntime(ServerRuntime):
         if spec.method == RESULT:
             options = {**NO_END}
         if PROGRESS_TOKEN in context.meta:
-            # Progress is reported of what was sent, and so not before there is a request.
-            options["on_progress"] = lambda progress: self._progressed(forwarded, progress)
+            # Progress needs the request that was sent.
+            options["on_progress"] = lambda progress: self._report_progress(forwarded, progress)
         work = partial(self._result, context, spec, params, options)
-        # Between two revisions, reports come as seldom as the options say.
+        # Between revisions, reports are as rare as the options say.
         report = _report if self.client.same_revision else None
         forwarded = ForwardedRequest(spec.method, work, report)
         return forwarded
@@ -364,51 +368,52 @@ class ProxyServerRuntime(ServerRuntime):
             return await self.carrier.call(context, spec, params, options)
         result = await self.client.call(spec, params, options, self.declared_by(context))
         if self.carrier is not None and spec.method == TOOLS:
-            return self.carrier.listed(result)
+            return self.carrier.add_task_support(result)
         return result
 
     def declared_by(self, context: RequestContext) -> bytes | None:
-        """Return the members of `_meta` with the extensions that a request declares, if any."""
+        """Return the members of `_meta` with a request's extensions, if any."""
         if not self.client.same_revision:
             return None
-        return self.client.declaring(client_capabilities(context.meta).get(EXTENSIONS))
+        return self.client.extension_members(client_capabilities(context.meta).get(EXTENSIONS))
 
-    def _progressed(self, forwarded: ForwardedRequest, progress: Progress) -> None:
+    def _report_progress(self, forwarded: ForwardedRequest, progress: Progress) -> None:
         if forwarded.over:
-            self.client.lose(CALL, "", "the extension has no progress of tasks")
+            self.client.lose(CALL, "", "the extension has no progress for tasks")
         else:
-            forwarded.progressed(progress)
+            forwarded.report_progress(progress)
 
     async def ask_client(self, spec: AnyRequest, params: Any) -> Any:
         id = related_task()
         if id is None or self.carrier is None:
-            return await self.put(spec, params, {} if id is None else NO_END)
+            return await self.ask_any_client(spec, params, {} if id is None else NO_END)
         return await self.carrier.ask(id, spec, params)
 
-    async def put(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
+    async def ask_any_client(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         for context in self.contexts():
             if context.spoken.rules.server_requests:
                 try:
-                    return await context.put(spec, params, options)
+                    return await context.request_unchecked(spec, params, options)
                 except (LocalError, RemoteError) as error:
                     raise error_for("server", spec.method, error) from error
-        # Which of several requests it belongs to nobody says: most likely the last whose client
-        # is there.
+        # Nothing names the request it belongs to: take the latest whose client is there.
         asking = [
-            one
-            for one in reversed(self._forwarded.values())
-            if one.context is not None and one.context.questions.rounds is not None and not one.over
+            request
+            for request in reversed(self._forwarded.values())
+            if request.context is not None
+            and request.context.questions.rounds is not None
+            and not request.over
         ]
         if self.is_shared and len(asking) > 1:
-            # It could be put to the wrong one of several clients.
-            raise McpError(METHOD_NOT_FOUND, f"{spec.method} could belong to several requests")
-        for forwarded in sorted(asking, key=lambda one: one.waits)[:1]:
+            # With several clients it could go to the wrong one.
+            raise McpError(METHOD_NOT_FOUND, f"{spec.method} is ambiguous: several requests wait")
+        for forwarded in sorted(asking, key=lambda request: request.waits)[:1]:
             return await forwarded.ask(spec, params)
-        raise McpError(METHOD_NOT_FOUND, f"{spec.method} belongs to no request of the client")
+        raise McpError(METHOD_NOT_FOUND, f"{spec.method} needs an open request of the client")
 
     async def notify_client(self, spec: NotificationSpec[Any], params: Any) -> None:
         if self.carrier is not None and spec.method == CHANGED:
-            return  # what carries tasks of the extension looks at them itself
+            return  # the carrier looks at tasks of the extension itself
         capabilities: gate.Declared = {
             "server": self.declaration(),
             "client": self.client.capabilities,
@@ -419,50 +424,50 @@ class ProxyServerRuntime(ServerRuntime):
             self.client.losses.take(spec.method, [Loss("", "dropped", why)])
             return
         if is_change(spec.method) and spec.method in self.owner.TABLE.notifications:
-            await self.publish(spec.method, declared(params, "uri"))
+            await self.publish(spec.method, declared_member(params, "uri"))
         elif spec.method == LOG:
             for context in self._log_readers():
                 await context.reports.log(params.level, params.data, params.logger)
         else:
             for context in self.contexts():
-                # A client that has gone needs no notification.
+                # Clients that have left need no notification.
                 with suppress(Disconnected):
                     await context.session().notify(spec, params)
 
     def contexts(self) -> list[RequestContext]:
-        """Return one context for each connection: of its last request that is under way, if any."""
-        found: list[RequestContext] = []
+        """Return one context per connection: of its latest open request, if any."""
+        contexts: list[RequestContext] = []
         under_way = self._under_way()
         for connection in self.connections:
             context = connection.session().__mcp_runtime__
             if context.spoken.era.remembers_client:
                 own = (request for request in under_way if request.connection is connection)
                 context = next(own, context)
-            found.append(context)
-        return found
+            contexts.append(context)
+        return contexts
 
     def _under_way(self) -> list[RequestContext]:
         if self.client.forwarding is not None:
             return self.client.forwarding.under_way()[::-1]
         requests = reversed(self._forwarded.values())
-        return [found.context for found in requests if found.context and not found.over]
+        return [request.context for request in requests if request.context and not request.over]
 
     @property
     def is_shared(self) -> bool:
-        return any(one.endpoint.connection.shared for one in self.connections)
+        return any(connection.endpoint.connection.shared for connection in self.connections)
 
     def _log_readers(self) -> list[RequestContext]:
         readers = self.contexts()
-        if any(one.spoken.era.remembers_client for one in readers):
+        if any(reader.spoken.era.remembers_client for reader in readers):
             return readers
-        # Which request an entry belongs to nobody says: it goes where one was asked for.
+        # Nothing names the request of an entry: take one that wants entries.
         wanting = self._under_way()
         return [] if self.is_shared and len(wanting) > 1 else wanting[:1]
 
     async def until_gone(self) -> None:
         await self.client.endpoint.until_aborted()
 
-    async def settle(self, within: float) -> None:
+    async def wait_for_notifications(self, within: float) -> None:
         tasks = self.client.endpoint.jobs.notification_tasks
         if tasks:
             await wait(tasks, timeout=within)
@@ -473,7 +478,7 @@ class ProxyServerRuntime(ServerRuntime):
 
 
 def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[str, Handler]:
-    """Return handlers that get the entry of the message first, by method."""
+    """Return handlers by method; each gets the entry of its message first."""
     return {
         method: partial(forward, spec)
         for forward, entries in (
@@ -481,13 +486,13 @@ def forwarding_handlers(proxy: Handlers, ask: Handler, notify: Handler) -> dict[
             (notify, proxy.NOTIFICATIONS),
         )
         for method, (spec, _) in entries.items()
-        if method not in _OF_ONE_END
+        if method not in _LOCAL_METHODS
     }
 
 
 async def _report(context: RequestContext, progress: Progress) -> None:
     spec = context.table.notifications[PROGRESS]
-    said = {name: value for name, value in progress._asdict().items() if value is not None}
-    said["progress"] = said.pop("done")
-    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **said})
+    wire = {name: value for name, value in progress._asdict().items() if value is not None}
+    wire["progress"] = wire.pop("done")
+    params = spec.params.from_wire({"progressToken": context.meta[PROGRESS_TOKEN], **wire})
     await context.notify(spec, params)

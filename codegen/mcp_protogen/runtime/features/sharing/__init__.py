@@ -1,1 +1,1 @@
-"""What several workers share: engines in Redis and PostgreSQL."""
+"""Shared state of several workers: engines in Redis and PostgreSQL."""

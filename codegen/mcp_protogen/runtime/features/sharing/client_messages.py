@@ -1,4 +1,4 @@
-"""What clients say that is for other workers."""
+"""Client messages that are for other workers."""
 
 import re
 from collections.abc import Awaitable, Callable
@@ -16,20 +16,20 @@ from ...messages.envelope import PROGRESS_TOKEN
 from ...messages.jsonrpc import Call, Malformed, Parsed
 from ...messages.reading import Batch
 from ...rules.lifecycle import State
-from .letters import Answered, Notified
 from .record import SharedSession
+from .worker_messages import ClientAnswered, ClientNotified
 from .worker_peers import WorkerPeers
 
 _log: Final = getLogger(__name__)
 
 _Write: TypeAlias = Callable[..., Awaitable[frozenset[str]]]
-"""Writes the record of a session; returns the other workers that have a copy."""
+"""Writes the record of a session; returns the other workers with a copy."""
 
 _OWN_ID: Final = re.compile(r"(s[A-Za-z0-9_-]{8})\.[0-9]{1,15}")
 
 
 class ClientMessages:
-    """The messages of clients that go to the worker, or workers, that they are for."""
+    """The forwarding of client messages to the workers they are for."""
 
     def __init__(
         self, peers: WorkerPeers, found: Callable[[str], SharedSession | None], write: _Write
@@ -38,17 +38,17 @@ class ClientMessages:
         self._found = found
         self._write = write
         self._log = Throttle(_log)
-        peers.on(Notified, self._on_notified)
-        peers.on(Answered, self._on_answered)
+        peers.on(ClientNotified, self._on_notified)
+        peers.on(ClientAnswered, self._on_answered)
 
     async def hand_on(self, session: SharedSession, message: Parsed | Batch) -> bool:
-        """Hand on what is no request; return whether it is for another worker alone.
+        """Forward a notification or response; return whether it is for another worker only.
 
-        Raise `HttpRefusal` if who asked does not take in an answer.
+        Raise `HttpRefusal` if the worker that asked does not accept an answer.
         """
         if not isinstance(message, Batch):
             return await self._hand_on(session, message)
-        # Nothing is handed on of what is refused here.
+        # Forward nothing of a batch that is refused here.
         session.connection.endpoint.check_batch(message)
         for member in message.members:
             await self._hand_on(session, member)
@@ -60,15 +60,17 @@ class ClientMessages:
         if isinstance(message, Call) and message.id is None and message.method != PROGRESS:
             await self._tell_of(session, message)
             return False
-        asked = _asked_in(message)
+        asked = _request_id_in(message)
         named = _OWN_ID.fullmatch(asked) if isinstance(asked, str) else None
         if named is None or named[1] == self._peers.name:
             return False
         key, worker = session.copy.key, named[1]
-        text, fault = _written(message)
-        letter = Answered(session=key, principal_id=session.principal_id, message=text, fault=fault)
+        text, fault = _write_message(message)
+        letter = ClientAnswered(
+            session=key, principal_id=session.principal_id, message=text, fault=fault
+        )
         if await self._peers.tell_or_store([worker], letter):
-            raise HttpRefusal.for_now("Who has asked does not take in the answer")
+            raise HttpRefusal.for_now("The worker that asked does not accept the answer")
         return True
 
     async def _tell_of(self, session: SharedSession, notification: Call) -> None:
@@ -86,17 +88,17 @@ class ClientMessages:
         elif method not in session.connection.handlers:
             return
         text = json_text(notification.message).decode()
-        letter = Notified(session=copy.key, principal_id=session.principal_id, message=text)
+        letter = ClientNotified(session=copy.key, principal_id=session.principal_id, message=text)
         async with copy.changing:
-            # Who has a copy at this moment is said where a record is written.
+            # Writing the record returns the workers that have a copy now.
             others = await self._write(session)
-        # Answers do not wait until all know of it, as they do for what was chosen.
+        # Do not delay the answer until all know, unlike for choices.
         await self._peers.tell_or_store(others, letter)
 
-    async def _on_notified(self, letter: Notified) -> None:
+    async def _on_notified(self, letter: ClientNotified) -> None:
         self._take_in(letter.session, letter.principal_id, reading.read(letter.message))
 
-    async def _on_answered(self, letter: Answered) -> None:
+    async def _on_answered(self, letter: ClientAnswered) -> None:
         message = reading.read(letter.message)
         if letter.fault and isinstance(message, Malformed):
             message = Malformed(InvalidAnswer(letter.fault, id=message.error.id))
@@ -108,15 +110,15 @@ class ClientMessages:
             message.id is not None or message.method == INITIALIZED
         )
         if session is None or isinstance(message, Batch) or is_request:
-            self._log.info("a message of another worker is for nobody here")
+            self._log.info("a worker sent a message for an unknown session")
         elif session.principal_id != principal_id:
-            self._log.warning("a message of another worker is of another client")
+            self._log.warning("a worker sent a message of another principal")
         else:
             session.connection.endpoint.receive(message)
 
 
-def _asked_in(message: Parsed) -> RequestId | None:
-    """Return the id of the request of ours that a message answers, or reports the progress of."""
+def _request_id_in(message: Parsed) -> RequestId | None:
+    """Return the id of the server's request that a message answers or reports progress of."""
     if isinstance(message, Call):
         return message.params.get(PROGRESS_TOKEN) if message.id is None else None
     if isinstance(message, Malformed):
@@ -124,8 +126,7 @@ def _asked_in(message: Parsed) -> RequestId | None:
     return message.id
 
 
-def _written(message: Parsed) -> tuple[str, str]:
-    """Return the text of such a message, and what is wrong with it."""
+def _write_message(message: Parsed) -> tuple[str, str]:
     if isinstance(message, Call):
         return json_text(message.message).decode(), ""
     if isinstance(message, Malformed):

@@ -1,4 +1,4 @@
-"""The lease of a worker, as it knows it itself."""
+"""The lease of a worker, in its own view."""
 
 import time
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from typing import Final
 
 
 def _clock() -> Callable[[], float]:
-    """Return a clock that nobody sets, and that goes on while the process or the machine stops."""
+    """Return a clock that cannot be set, and that goes on while the machine sleeps."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return partial(time.clock_gettime, time.CLOCK_BOOTTIME)
     return time.monotonic
@@ -18,7 +18,7 @@ now: Final = _clock()
 
 
 class Lease:
-    """Whether others count on being heard by this worker, which they do at least so long."""
+    """Whether other workers still expect this one to receive messages."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds: Final = seconds
@@ -30,7 +30,7 @@ class Lease:
 
     @property
     def wait(self) -> float:
-        """The seconds until it has to be renewed, which is at a third of its time."""
+        """The seconds until it must be renewed, at a third of its time."""
         return max(self._renewed + self.seconds / 3 - now(), 0.0)
 
     def renew(self, asked: float) -> None:

@@ -1,7 +1,7 @@
-"""What is stored of a session for all workers of an endpoint, and how changes of it come together.
+"""The stored record of a session, and the merging of its changes.
 
-A record is what another worker needs to go on with a session. What handlers keep, and what is being
-worked on, stays in the worker where it is.
+A record has all that another worker needs to continue a session. State of handlers, and work in
+progress, stay in their worker.
 """
 
 from asyncio import Lock
@@ -20,19 +20,19 @@ from ...server.context import SessionSwitches
 
 
 class Choices(NamedTuple):
-    """What was chosen of a session since it began, which all its workers know."""
+    """The client's and server's choices in a session, known to all its workers."""
 
     confirmed: bool
     """Whether the handshake is complete."""
     level: str
-    """The level of the least severe log entries that it wants."""
+    """The least severe log level to send."""
     subscriptions: frozenset[str]
-    """The resources that it subscribed to."""
+    """The URIs of subscribed resources."""
     switched: SessionSwitches = ()
-    """What the server has switched on and off for it."""
+    """The items that the server has switched on and off."""
 
     def onto(self, base: "Choices", stored: "Choices") -> "Choices":
-        """Return these choices, made from `base`, with those that are `stored` by now."""
+        """Merge these choices, made from `base`, with the `stored` ones."""
         return Choices(
             self.confirmed or stored.confirmed,
             stored.level if self.level == base.level else self.level,
@@ -53,14 +53,12 @@ class Choices(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionRecord:
-    """What another worker needs to go on with a session; its id is not among it."""
+    """All that another worker needs to continue a session, except its id."""
 
     revision: str
     principal_id: str | None
     capabilities: JSONObject
-    """The capabilities that the client declared."""
     info: JSONObject
-    """The name and version of the client."""
     confirmed: bool
     level: Level
     subscriptions: frozenset[str]
@@ -75,41 +73,41 @@ class SessionRecord:
 
 
 def read_record(data: bytes) -> SessionRecord:
-    """Return a record that was stored; raise `ValueError` for what is none."""
+    """Return a stored record; raise `ValueError` if it is invalid."""
     return _records().validate_json(data, strict=True)
 
 
 @cache
 def _records() -> TypeAdapter[SessionRecord]:
-    # Not made where nothing is shared.
+    # Created at the first use.
     return TypeAdapter(SessionRecord)
 
 
 @dataclass(eq=False, slots=True)
 class SessionCopy:
-    """What a worker knows of a session that is stored for several."""
+    """A worker's copy of a shared session."""
 
     key: str
     choices: Choices
-    """What is stored of them."""
+    """The stored choices."""
     version: int
     as_of: int
-    """The number of gaps there had been when it was read."""
-    letters: int = 0
-    """The number of the last letter stored for this worker that was dealt with."""
+    """The number of gaps when it was read."""
+    last_message: int = 0
+    """The number of the last stored message that was handled."""
     used: bool = True
-    """Whether its lifetime has to begin anew."""
+    """Whether its lifetime must begin anew."""
     unannounced: bool = False
-    """Whether others may have a copy of what was stored before."""
+    """Whether other workers may have an older copy."""
     written_elsewhere: bool = False
-    """Whether another worker has written it, which may have failed before all others knew."""
+    """Whether another worker wrote it, perhaps without telling all others."""
     changing: Lock = field(default_factory=Lock)
     """Held until the other workers know of a change."""
 
 
 @dataclass(eq=False, slots=True)
 class SharedSession(HttpSession):
-    """The copy of a session here, and what is known of it elsewhere."""
+    """A session with its shared record."""
 
     is_shared: ClassVar[bool] = True
     copy: SessionCopy = field(init=False)
@@ -122,7 +120,7 @@ class SharedSession(HttpSession):
 
     @property
     def changed(self) -> bool:
-        """Return whether something was chosen that is not stored, or that others do not know."""
+        """Return whether choices are not stored, or unknown to other workers."""
         copy, choices = self.copy, self.choices
         if choices == copy.choices:
             return copy.unannounced
@@ -144,7 +142,7 @@ class SharedSession(HttpSession):
         return record.to_bytes()
 
     def choose(self, choices: Choices) -> None:
-        """Go on with other choices; raise the error of subscriptions that are too many."""
+        """Apply choices; raise the error for too many subscriptions."""
         before, connection = self.connection.subscriptions, self.connection.endpoint.connection
         for uri in before - choices.subscriptions:
             self.connection.listeners.unsubscribe(uri)
@@ -158,9 +156,9 @@ class SharedSession(HttpSession):
             connection.enter(State.OPEN)
 
     def own(self, owned: bool) -> None:
-        """Send what the server publishes, as the one worker of the session that does, or do not."""
+        """Set whether this worker is the one that sends the server's changes."""
         self.connection.is_owner = owned
 
     def require_announcement(self) -> None:
-        # A client that chooses again was not answered: not all may know of it then.
+        # A client that repeats a choice got no answer: some workers may not know of it.
         self.copy.unannounced |= self.copy.written_elsewhere

@@ -1,7 +1,7 @@
-"""The relay of changes that servers publish: over the bus to all workers, and there to clients.
+"""The relay of servers' changes: over the bus to all workers, and from there to clients.
 
-A change is a cue to look again. So one may come twice, and where some may have been missed there is
-a cue for everything. What waits while the engine is away is little, and is never out of date.
+A change tells clients to look again, so duplicates are harmless, and after a gap all lists count as
+changed. The changes that wait for an engine are few, and never outdated.
 """
 
 from asyncio import Future, Task, get_running_loop, shield, sleep, timeout, wait
@@ -23,14 +23,14 @@ from .worker_peers import WorkerPeers
 
 _log: Final = getLogger(__name__)
 
-# The most changes that wait; if there are more, a cue for everything waits in their place.
+# The most waiting changes; more are replaced by one for everything.
 _MOST: Final = 1000
 
-# Seconds between attempts to reach an engine that is away, at first and at most.
+# Seconds between attempts to reach the engine, at first and at most.
 _SOON: Final = 0.1
 _LATER: Final = 2.0
 
-# Seconds for what waits when a worker ends, at most.
+# The most seconds for waiting changes when a worker ends.
 _LAST: Final = 1.0
 
 _ANYTHING: Final = PublishedChange()
@@ -38,35 +38,35 @@ _ANYTHING: Final = PublishedChange()
 
 @cache
 def _changes() -> TypeAdapter[PublishedChange]:
-    # Not made where nothing is shared.
+    # Created at the first use.
     return TypeAdapter(PublishedChange)
 
 
 class ChangeRelay:
-    """The relay of one application, which sends what comes from the bus to its own clients."""
+    """The relay of one application, which sends changes from the bus to its clients."""
 
     def __init__(self, peers: WorkerPeers, engine: object, tasks: Tasks) -> None:
         self.loop: Final = get_running_loop()
         self.engine: Final = engine
-        """The engine, with which several applications of a process may have a relay each."""
+        """The engine; several applications of a process may share it."""
         self._peers = peers
         self._tasks = tasks
         self._log = Throttle(_log)
         self._servers: dict[ServerRuntime, None] = {}
         self._by_session: dict[str, ServerRuntime] = {}
-        """The servers that were made for one session each, by its key."""
+        """The servers of single sessions, by key."""
         self._waiting: dict[PublishedChange, None] = {}
         self._attempt: Future[None] = self.loop.create_future()
-        """Done when it was tried to publish what waits."""
+        """Done after an attempt to publish the waiting changes."""
         self._sending: Task[None] | None = None
         self._away = False
         peers.on_change.append(self._take)
-        peers.on_gap.append(self._cue)
+        peers.on_gap.append(self._notify_all)
 
-    # The servers whose changes it carries.
+    # Its servers.
 
     def add(self, server: ServerBase[Any], session: str | None = None) -> None:
-        """Carry the changes of a server; with the key of a session, it is that session's alone."""
+        """Relay the changes of a server; with a key, for that session only."""
         runtime = server.__mcp_runtime__
         runtime.relays[self] = session
         if session is None:
@@ -75,12 +75,12 @@ class ChangeRelay:
             self._by_session[session] = runtime
 
     def remove(self, session: str) -> None:
-        """Carry nothing any more of the server that was made for the session of a key."""
+        """Stop relaying for the server of a session."""
         if (runtime := self._by_session.pop(session, None)) is not None:
             runtime.relays.pop(self, None)
 
     async def close(self, patience: float) -> None:
-        """Publish what waits, if that can be done in so many seconds, and carry nothing more."""
+        """Publish waiting changes, within some seconds, and relay nothing more."""
         for runtime in (*self._servers, *self._by_session.values()):
             runtime.relays.pop(self, None)
         if self._sending is None:
@@ -98,7 +98,7 @@ class ChangeRelay:
     # From servers to the bus.
 
     async def publish(self, change: PublishedChange) -> None:
-        """Publish a change; while the engine is away, have it wait, and return."""
+        """Publish a change; do not wait while the engine is away."""
         if get_running_loop() is not self.loop:
             self.announce(change)
             return
@@ -107,7 +107,7 @@ class ChangeRelay:
             await shield(self._attempt)
 
     def announce(self, change: PublishedChange) -> None:
-        """Publish a change, and do not wait; any thread may call this."""
+        """Publish a change without waiting; callable from any thread."""
         call_in(self.loop, lambda: self._put(change))
 
     def _put(self, change: PublishedChange) -> None:
@@ -119,7 +119,7 @@ class ChangeRelay:
     def _limit_waiting(self) -> None:
         too_many = len(self._waiting) > _MOST
         if too_many:
-            self._log.warning("more than %d changes wait, and become one cue for all", _MOST)
+            self._log.warning("more than %d changes wait: clients will reread everything", _MOST)
         if too_many or _ANYTHING in self._waiting:
             self._waiting = {_ANYTHING: None}
 
@@ -137,7 +137,7 @@ class ChangeRelay:
                     self._limit_waiting()
                     if not isinstance(error, EngineUnavailable):
                         raise
-                    self._log.warning("changes wait, because the engine is away")
+                    self._log.warning("changes wait: the engine is unavailable")
                 finally:
                     attempt.set_result(None)
                 if self._away:
@@ -148,7 +148,6 @@ class ChangeRelay:
             self._let_go()
 
     def _let_go(self) -> None:
-        """Keep nobody waiting for an attempt that may not be made."""
         attempt, self._attempt = self._attempt, self.loop.create_future()
         attempt.set_result(None)
 
@@ -161,26 +160,28 @@ class ChangeRelay:
         try:
             change = _changes().validate_json(content, strict=True)
         except ValidationError as error:
-            self._log.warning("a change makes no sense, and is ignored: %s", faults_in(error))
+            self._log.warning("an invalid change was ignored: %s", faults_in(error))
             return
         if change.method is None:
-            self._cue()
+            self._notify_all()
             return
-        for runtime in self._concerned(change):
+        for runtime in self._affected_servers(change):
             runtime.count(change.method)
             runtime.send(change.method, change.uri, self._own(runtime))
 
-    def _concerned(self, change: PublishedChange) -> Collection[ServerRuntime]:
+    def _affected_servers(self, change: PublishedChange) -> Collection[ServerRuntime]:
         if change.session is not None:
             runtime = self._by_session.get(change.session)
             found = [] if runtime is None else [runtime]
         else:
-            named = [one for one in self._parts() if one.identity()["name"] == change.server]
-            found = [one for one in named if one.owner.TABLE.revision == change.revision] or named
-        return [one for one in found if change.method in one.owner.TABLE.notifications]
+            named = [part for part in self._parts() if part.identity()["name"] == change.server]
+            found = [
+                part for part in named if part.owner.TABLE.revision == change.revision
+            ] or named
+        return [part for part in found if change.method in part.owner.TABLE.notifications]
 
     def _parts(self) -> dict[ServerRuntime, None]:
-        """Return the servers that do not belong to one session, and all that are mounted."""
+        """Return the servers that are not of one session, and all mounted ones."""
         mounted = (
             part
             for root in self._by_session.values()
@@ -195,9 +196,9 @@ class ChangeRelay:
             if connection.state.relay is self and connection.is_owner:
                 yield connection
 
-    def _cue(self) -> None:
+    def _notify_all(self) -> None:
         for runtime in (*self._servers, *self._by_session.values()):
             for method in (*LIST_CHANGES, RESOURCE_UPDATED):
                 runtime.count(method)
             for connection in self._own(runtime):
-                self._tasks.start(cast(ServerConnection, connection).cue())
+                self._tasks.start(cast(ServerConnection, connection).send_all_changes())

@@ -1,4 +1,4 @@
-"""The options of what workers share."""
+"""The options of sharing between workers."""
 
 from dataclasses import dataclass
 
@@ -11,15 +11,15 @@ from .worker_peers import WorkerPeers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shared:
-    """What all workers of an endpoint share: sessions, their streams, and changes."""
+    """Sharing between all workers of an endpoint: sessions, streams and changes."""
 
     engine: Engine
     lease: float = DEFAULT_LEASE
-    """The seconds after which a worker that is not heard of counts as gone."""
+    """The seconds of silence after which a worker counts as gone."""
 
     def __post_init__(self) -> None:
         if self.lease <= 0:
-            raise ValueError("lease has to be more than 0")
+            raise ValueError("lease must be more than 0")
 
     def sessions(self, servers: HttpServers, /) -> SharedSessions:
         alone, lifetime, tasks = servers.peers, servers.http.session_lifetime, servers.tasks

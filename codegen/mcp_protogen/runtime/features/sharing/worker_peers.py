@@ -1,7 +1,7 @@
-"""The other workers of an endpoint: letters to them, and streams that several of them know.
+"""The other workers of an endpoint: messages to them, and streams shared with them.
 
-A letter that matters is acknowledged once it was dealt with. Who has not done so at the end of its
-lease counts as gone: by then it has noticed that it was not heard of, and trusts nothing it knew.
+Important messages are acknowledged after handling. A worker that does not acknowledge within its
+lease counts as gone: by then it has noticed, and trusts none of its copies.
 """
 
 from asyncio import (
@@ -26,30 +26,32 @@ from pydantic import ValidationError
 from ...core.json import JSONObject
 from ...core.tasks import Tasks
 from ...core.throttle import Throttle
-from ...http.server.sessions.peers import Claimed, Peers, Taken, faults_in
+from ...http.server.sessions.peers import Peers, StreamClaimed, StreamTaken, faults_in
 from ...storage.engine import GAP, Appended, Change, Delivery, Engine, EngineUnavailable
 from ...storage.engine import Event as StoredEvent
 from ...storage.engine import Letter as Delivered
-from .letters import (
+from .worker_messages import (
     Acknowledged,
-    Answered,
-    Changed,
-    Ended,
+    ClientAnswered,
+    ClientNotified,
     Envelope,
     Letter,
-    Notified,
+    SessionChanged,
+    SessionEnded,
     Wake,
     envelopes,
 )
 
 _log: Final = getLogger(__name__)
 
-# Letters that were dealt with of late: they may come twice.
+# Recently handled messages, which may come twice.
 _KNOWN: Final = 4096
 
-_L = TypeVar("_L", Changed, Ended, Notified, Answered, Claimed, Taken)
+_L = TypeVar(
+    "_L", SessionChanged, SessionEnded, ClientNotified, ClientAnswered, StreamClaimed, StreamTaken
+)
 _Handle: TypeAlias = Callable[[_L], Awaitable[JSONObject | None]]
-"""Deals with a letter; what it returns goes back with the acknowledgement."""
+"""Handles a message; the result goes back with the acknowledgement."""
 
 
 def _stream_for(worker: str) -> str:
@@ -62,7 +64,7 @@ class _Sent:
     done: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
     answers: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
 
-    def settle(self, worker: str, answer: JSONObject | None = None) -> None:
+    def confirm(self, worker: str, answer: JSONObject | None = None) -> None:
         if worker in self.waiting:
             self.waiting.discard(worker)
             if answer is not None:
@@ -72,7 +74,7 @@ class _Sent:
 
 
 class WorkerPeers(Peers):
-    """The other workers, as one of them knows them: what it tells them, and what they say."""
+    """The other workers as one of them sees them."""
 
     shared = True
 
@@ -87,18 +89,18 @@ class WorkerPeers(Peers):
         self._log = Throttle(_log)
         self._handlers: dict[type, Callable[[Any], Awaitable[JSONObject | None]]] = {}
         self.on_change: list[Callable[[bytes], None]] = []
-        """Deal with what is published on the bus, and do not wait."""
+        """Called with each change on the bus; must not wait."""
         self.on_gap: list[Callable[[], None]] = []
-        """Hear when letters and changes may have been lost."""
+        """Called when messages and changes may be lost."""
         self.before_message: Callable[[str], Awaitable[object]] | None = None
-        """Deals with the key of a session before each letter with a message of its client.
+        """Called with a session's key before each message of its client.
 
-        What was stored for this worker was acknowledged before, so that it has to come first.
+        Messages stored for this worker were acknowledged before, so they must come first.
         """
         self._numbers = count(1)
         self._sent: dict[int, _Sent] = {}
         self._dealt_with: dict[tuple[str, int], Future[JSONObject | None]] = {}
-        """The answers to letters, by sender and number."""
+        """The answers to messages, by sender and number."""
         self._followed: dict[tuple[str, str], set[Event]] = {}
         self._timer: TimerHandle | None = None
         self._held: Task[None] | None = None
@@ -107,9 +109,9 @@ class WorkerPeers(Peers):
     # The connection.
 
     async def begin(self) -> None:
-        """Connect to the engine; what makes an engine unusable is raised."""
+        """Connect to the engine; raise the error of an unusable one."""
         begun: Future[None] = get_running_loop().create_future()
-        # Connections are left in the task that has entered them.
+        # A connection must be exited in the task that entered it.
         self._held = get_running_loop().create_task(self._hold(begun))
         await wait([begun, self._held], return_when=FIRST_COMPLETED)
         if not begun.done():
@@ -124,7 +126,7 @@ class WorkerPeers(Peers):
             await self._end.wait()
 
     async def close(self) -> None:
-        """Leave the engine; from now on the other workers know that this one is gone."""
+        """Leave the engine, which tells other workers that this one is gone."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
@@ -132,12 +134,12 @@ class WorkerPeers(Peers):
             self._end.set()
             await wait([self._held])
             if (error := self._held.exception()) is not None:
-                _log.error("the engine was not left well", exc_info=error)
+                _log.error("leaving the engine failed", exc_info=error)
 
-    # What comes.
+    # Incoming.
 
     def on(self, kind: type[_L], handle: _Handle[_L]) -> None:
-        """Have letters of a kind dealt with; each is acknowledged afterwards."""
+        """Set the handler of a kind; its messages are acknowledged afterwards."""
         self._handlers[kind] = handle
 
     def _receive(self, delivery: Delivery) -> None:
@@ -158,14 +160,14 @@ class WorkerPeers(Peers):
         try:
             return envelopes().validate_json(content, strict=True)
         except ValidationError as error:
-            self._log.warning("a letter makes no sense, and is dropped: %s", faults_in(error))
+            self._log.warning("an invalid worker message was dropped: %s", faults_in(error))
             return None
 
     def _read(self, envelope: Envelope) -> None:
         letter = envelope.letter
         if isinstance(letter, Acknowledged):
             if (sent := self._sent.get(letter.number)) is not None:
-                sent.settle(envelope.sender, letter.answer or {})
+                sent.confirm(envelope.sender, letter.answer or {})
         elif isinstance(letter, Wake):
             for woken in self._followed.get((letter.session, letter.stream), ()):
                 woken.set()
@@ -174,15 +176,18 @@ class WorkerPeers(Peers):
 
     async def _acknowledge(self, letter: object, sender: str, number: int) -> None:
         try:
-            if isinstance(letter, Answered | Notified) and self.before_message is not None:
+            if (
+                isinstance(letter, ClientAnswered | ClientNotified)
+                and self.before_message is not None
+            ):
                 await self.before_message(letter.session)
             answer = await self._answer_to(letter, (sender, number))
             await self._mail([sender], Acknowledged(number=number, answer=answer))
         except EngineUnavailable:
-            self._log.info("a letter could not be acknowledged")
+            self._log.info("a message between workers could not be acknowledged")
 
     async def _answer_to(self, letter: object, place: tuple[str, int]) -> JSONObject | None:
-        """Deal with a letter, once however often it comes."""
+        """Handle a message once, even if it comes twice."""
         known = self._dealt_with
         if (before := known.get(place)) is not None:
             return await shield(before)
@@ -192,16 +197,16 @@ class WorkerPeers(Peers):
             del known[next(iter(known))]
         handle = self._handlers.get(type(letter))
         try:
-            # What nobody is interested in has been dealt with.
+            # Without a handler it counts as handled.
             answered.set_result(None if handle is None else await handle(letter))
         finally:
             if not answered.done():
-                # It may succeed when it comes again.
+                # A repetition may succeed.
                 known.pop(place, None)
                 answered.cancel()
         return answered.result()
 
-    # What is sent.
+    # Outgoing.
 
     async def tell(
         self, workers: Collection[str], letter: Letter, number: int | None = None
@@ -212,35 +217,35 @@ class WorkerPeers(Peers):
         number, sent = number or next(self._numbers), _Sent(waiting)
         self._sent[number] = sent
         try:
-            # It is sent twice where that takes long.
+            # Sent again after half a lease.
             for _ in range(2):
                 for gone in await self._mail(sorted(sent.waiting), letter, number):
-                    sent.settle(gone)
+                    sent.confirm(gone)
                 await wait([sent.done], timeout=self.lease / 2)
                 if sent.done.done():
                     break
                 alive = await self.engine.mail.alive(frozenset(sent.waiting))
                 for gone in sent.waiting - alive:
-                    sent.settle(gone)
+                    sent.confirm(gone)
             for worker in sent.waiting:
-                self._log.warning("worker %s does not acknowledge a letter", worker)
+                self._log.warning("worker %s does not acknowledge messages", worker)
         finally:
             del self._sent[number]
         return sent.answers
 
     async def tell_or_store(
-        self, workers: Collection[str], letter: Answered | Notified
+        self, workers: Collection[str], letter: ClientAnswered | ClientNotified
     ) -> Collection[str]:
-        """Do as `tell`, and store the letter for who seems to be gone, which may only be late.
+        """Do as `tell`, and store the message for workers that seem gone but may only be late.
 
-        Return those that are there, and do not acknowledge it. Raise `EngineUnavailable`.
+        Return live workers that do not acknowledge it. Raise `EngineUnavailable`.
         """
         number = next(self._numbers)
         late = set(workers) - {self.name} - (await self.tell(workers, letter, number)).keys()
         for worker in sorted(late):
             envelope = Envelope(sender=self.name, letter=letter, number=number)
             await self._store(worker, letter.session, envelopes().dump_json(envelope))
-        # Who is back already may have looked before there was anything.
+        # A worker that is back may have looked too early.
         back = [worker for worker in late if not await self.is_gone(worker)]
         return set(back) - (await self.tell(back, letter, number)).keys()
 
@@ -252,14 +257,14 @@ class WorkerPeers(Peers):
             number = appended.last + 1
 
     async def read_stored(self, key: str, after: int) -> Sequence[StoredEvent]:
-        """Return what was stored about a session for this worker after an event of a number.
+        """Return the messages stored for this worker about a session, after a number.
 
         Raise `EngineUnavailable`.
         """
         read, stream = self.engine.events.read, _stream_for(self.name)
         stored = await read(key, stream, after)
         if stored is None:
-            self._log.warning("not all that was stored for this worker is there still")
+            self._log.warning("some messages stored for this worker are lost")
             known = (await self.append(key, stream, 0, [])).last
             gone = after if after < known else -1
             while known - gone > 1:
@@ -271,17 +276,16 @@ class WorkerPeers(Peers):
         return () if stored is None else stored.events
 
     async def take_in_stored(self, event: StoredEvent) -> None:
-        """Deal with a letter that was stored for this worker, unless it has come meanwhile."""
+        """Handle a stored message, unless it has come meanwhile."""
         envelope = self._envelope_in(event.message)
         if envelope is None or envelope.number is None:
             return
-        if isinstance(envelope.letter, Answered | Notified):
+        if isinstance(envelope.letter, ClientAnswered | ClientNotified):
             await self._answer_to(envelope.letter, (envelope.sender, envelope.number))
 
     async def _mail(
         self, workers: Sequence[str], letter: Letter, number: int | None = None
     ) -> frozenset[str]:
-        """Send a letter to several workers; return those that are gone."""
         envelope = Envelope(sender=self.name, letter=letter, number=number)
         content = envelopes().dump_json(envelope)
         return await self.engine.mail.send([(worker, content) for worker in workers])
@@ -301,7 +305,6 @@ class WorkerPeers(Peers):
         end: bool = False,
     ) -> Appended:
         appended = await super().append(key, stream, number, messages, end=end)
-        # Whoever appends knows what was.
         if appended.accepted and (others := appended.followers - {self.name}):
             self._tasks.start(self._wake(others, key, stream))
         return appended
@@ -311,8 +314,8 @@ class WorkerPeers(Peers):
             for gone in await self._mail(sorted(workers), Wake(session=key, stream=stream)):
                 await self.engine.events.unfollow(key, stream, gone)
         except EngineUnavailable:
-            # They look by themselves, too.
-            self._log.info("workers that follow a stream could not be told")
+            # They also look by themselves.
+            self._log.info("workers that follow a stream could not be notified")
 
     @asynccontextmanager
     async def following(self, key: str, stream: str) -> AsyncGenerator[Event, None]:
@@ -333,10 +336,10 @@ class WorkerPeers(Peers):
         try:
             await self.engine.events.unfollow(key, stream, self.name)
             if (key, stream) in self._followed:
-                # Somebody has begun to follow it meanwhile.
+                # A new follower came meanwhile.
                 await self.engine.events.follow(key, stream, self.name)
         except EngineUnavailable:
-            self._log.info("a stream is still said to be followed that is not")
+            self._log.info("a stream could not be unfollowed")
 
     def _look_later(self) -> None:
         self._timer = get_running_loop().call_later(self.lease / 2, self._look)

@@ -1,1 +1,1 @@
-"""Skills: entries and their files, folders that servers publish, and how clients read them."""
+"""Skills: entries and files, folders that servers publish, and reading by clients."""

@@ -1,4 +1,4 @@
-"""The rules for entries of skills and their files (ext-skills, specification/stable/skills)."""
+"""The rules for skill entries and files (ext-skills, specification/stable/skills)."""
 
 import re
 from base64 import b64decode
@@ -19,7 +19,7 @@ DIRECTORY: Final = "inode/directory"
 
 MOST_FILES: Final = 512
 MOST_BYTES: Final = 16 * 1024 * 1024
-"""The limits of one skill that every client takes ("Limits")."""
+"""The limits per skill that every client accepts ("Limits")."""
 
 # The naming rules of the Agent Skills specification, "name field".
 _NAME: Final = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -28,14 +28,14 @@ _LONGEST_NAME: Final = 64
 Reason: TypeAlias = Literal[
     "entry", "dynamic", "unlisted", "content", "size", "digest", "frontmatter"
 ]
-"""What was found: an entry that cannot be right, one without digests, a file that it does not list,
-or contents that are not what it says."""
+"""The fault: an invalid entry, one without digests, an unlisted file, or contents that do not match
+the entry."""
 
 
 class UnverifiedSkill(Exception):
-    """A skill, or a file of one, is not what its entry says; it must not be used.
+    """A skill, or a file of it, does not match its entry; do not use it.
 
-    To go on, get the entry again: any approval of the old one has ended ("Verification on Read").
+    Get the entry again to go on: approvals of the old one are void ("Verification on Read").
     """
 
     def __init__(self, reason: Reason, uri: str, message: str) -> None:
@@ -48,7 +48,7 @@ class UnverifiedSkill(Exception):
 class SkillFile:
     """A file of a skill as it was read.
 
-    It is `verified` if it is what the entry says, which it cannot be for a dynamic skill.
+    It is `verified` if it matches its entry; files of dynamic skills never are.
     """
 
     uri: str
@@ -58,7 +58,7 @@ class SkillFile:
 
     @property
     def text(self) -> str:
-        """The content as text; raise `UnicodeDecodeError` if it is none."""
+        """The content as text; raise `UnicodeDecodeError` for binary data."""
         return self.data.decode()
 
 
@@ -69,30 +69,30 @@ def digest_of(data: bytes) -> str:
 def wrong_name(name: str) -> str | None:
     if _NAME.fullmatch(name) and len(name) <= _LONGEST_NAME:
         return None
-    rule = f"1 to {_LONGEST_NAME} small letters, digits and single hyphens between them"
-    return f"the name {name!r:.100} is not made of {rule}"
+    rule = f"1 to {_LONGEST_NAME} lower-case letters, digits and single hyphens between them"
+    return f"the name {name!r:.100} must have {rule}"
 
 
 def root_of(entry: JSONObject) -> str:
     uri, front = entry.get("uri"), entry.get("frontmatter")
     root, slash, file = uri.rpartition("/") if isinstance(uri, str) else ("", "", "")
     if not slash or file != SKILL_FILE or not is_object(front):
-        raise UnverifiedSkill("entry", str(uri), f"this is no entry with the URI of a {SKILL_FILE}")
+        raise UnverifiedSkill("entry", str(uri), f"expected a {SKILL_FILE} URI and a frontmatter")
     name = front.get("name")
     if unquote(root.rpartition("/")[2]) != name:
-        raise UnverifiedSkill("entry", f"{uri}", f"its path does not end with its name, {name!r}")
+        raise UnverifiedSkill("entry", f"{uri}", f"its path must end with its name, {name!r}")
     return root
 
 
 def files_of(entry: JSONObject) -> Mapping[str, JSONObject] | None:
-    """Return the files of a skill by URI; None if it is dynamic; raise `UnverifiedSkill`."""
+    """Return a skill's files by URI; None if it is dynamic; raise `UnverifiedSkill`."""
     root, uri, listed = root_of(entry), entry["uri"], entry.get("resources")
     if listed == DYNAMIC:
         return None
     given = listed if is_array(listed) else []
-    files: dict[str, JSONObject] = {one["uri"]: one for one in given if _is_file(one, root)}
+    files: dict[str, JSONObject] = {file["uri"]: file for file in given if _is_file(file, root)}
     if len(files) < len(given) or uri not in files:
-        message = "its files are not its own, each once, with digest and size"
+        message = "its entry must list its own files, each once, with digest and size"
         raise UnverifiedSkill("entry", uri, message)
     return files
 
@@ -110,8 +110,8 @@ def _is_file(one: Any, root: str) -> bool:
     )
 
 
-def wanted(entry: JSONObject, file: str) -> str:
-    """Return the URI of a file, given as such or as a path; raise `UnverifiedSkill`."""
+def resolve_file(entry: JSONObject, file: str) -> str:
+    """Return the URI of a file, given as URI or path; raise `UnverifiedSkill`."""
     root, files = root_of(entry), files_of(entry)
     uri = file if "://" in file else f"{root}/{file}"
     inside = uri.startswith(f"{root}/") and not {".", ".."} & {*unquote(uri).split("/")}
@@ -120,16 +120,16 @@ def wanted(entry: JSONObject, file: str) -> str:
     return uri
 
 
-def verified(entry: JSONObject, uri: str, contents: Sequence[JSONObject]) -> SkillFile:
+def verify_file(entry: JSONObject, uri: str, contents: Sequence[JSONObject]) -> SkillFile:
     if len(contents) != 1 or contents[0].get("uri") != uri:
-        raise UnverifiedSkill("content", uri, "the answer is not the content of this file alone")
+        raise UnverifiedSkill("content", uri, "the answer must contain only this file")
     data, files = _bytes(uri, contents[0]), files_of(entry)
     if files is not None:
         size, digest = files[uri]["size"], files[uri]["digest"]
         if len(data) != size:
             raise UnverifiedSkill("size", uri, f"it has {len(data)} bytes, its entry says {size}")
         if digest_of(data) != digest:
-            raise UnverifiedSkill("digest", uri, "its digest is not that of its entry")
+            raise UnverifiedSkill("digest", uri, "its digest differs from its entry")
     if uri == entry["uri"]:
         _check_frontmatter(uri, data, entry["frontmatter"])
     mime_type = contents[0].get("mimeType")
@@ -155,7 +155,7 @@ def _check_frontmatter(uri: str, data: bytes, said: JSONObject) -> None:
         for key in keys
         if key not in found or key not in said or not same(found[key], said[key])
     ):
-        message = f"its frontmatter is not that of its entry: {', '.join(different)}"
+        message = f"its frontmatter differs from its entry: {', '.join(different)}"
         raise UnverifiedSkill("frontmatter", uri, message)
 
 
@@ -166,18 +166,18 @@ class ReadsResources(Protocol):
 async def read_skill(
     client: ReadsResources, skill: WireModel, file: str = SKILL_FILE, *, unverified: bool = False
 ) -> SkillFile:
-    """Return a file of a skill, whose entry `skill` the client has got from the same server.
+    """Return a file of a skill; `skill` is its entry, from the same server.
 
-    `file` is a path below the directory of the skill, or the URI of the file. Size and digest are
-    those of the entry, and `SKILL.md` begins as the entry says. A dynamic skill has no digests: it
-    is read only if `unverified` allows it.
+    `file` is a path below the skill's directory, or the URI of the file. Size and digest must match
+    the entry, and the frontmatter of `SKILL.md`, too. A dynamic skill has no digests: it is read
+    only if `unverified` is True.
 
-    Raise `UnverifiedSkill` for what is not so, and `ImportError` without PyYAML. That a file is
-    what the server says does not make it safe: it is not from you, but from the server.
+    Raise `UnverifiedSkill` for a mismatch, and `ImportError` without PyYAML. A verified file is
+    what the server meant to send, and not thereby safe.
     """
     entry = skill.to_wire()
-    uri = wanted(entry, file)
+    uri = resolve_file(entry, file)
     if entry["resources"] == DYNAMIC and not unverified:
-        raise UnverifiedSkill("dynamic", uri, "the skill is dynamic, and cannot be verified")
+        raise UnverifiedSkill("dynamic", uri, "the skill is dynamic: pass unverified=True")
     result = await client.read_resource(uri)
-    return verified(entry, uri, result.to_wire().get("contents", []))
+    return verify_file(entry, uri, result.to_wire().get("contents", []))

@@ -1,6 +1,6 @@
-"""A folder of skills as a server publishes it, read once (ext-skills, "Resource Mapping").
+"""A folder of skills that a server publishes, read once (ext-skills, "Resource Mapping").
 
-What is not in the folder cannot be asked for: a URI is looked up, and no path is made of it.
+URIs are looked up, not made into paths, so clients reach nothing outside of the folder.
 """
 
 import os
@@ -29,8 +29,8 @@ from .entries import (
 from .frontmatter import InvalidFrontmatter, frontmatter_of
 
 _SCHEME: Final = "skill://"
-# What a segment of a path may have beside letters and digits, and the first segment as a host
-# (RFC 3986, sections 3.2.2 and 3.3).
+# Characters of a path segment, and of a host, besides letters and digits (RFC 3986, sections 3.2.2
+# and 3.3).
 _SAFE: Final = "/-._~!$&'()*+,;="
 _TYPES: Final[Mapping[str, str]] = {".md": "text/markdown"}
 _NO_LINK: Final[int] = getattr(os, "O_NOFOLLOW", 0)
@@ -41,13 +41,13 @@ _DIRECTORY: Final = "resources/directory/read"
 _RESOURCES: Final = "resources/list"
 _READ: Final = "resources/read"
 
-# Results of resources/directory/read need not say how long they may be kept, but clients of the
-# TypeScript SDK 2.4.0 take no others.
+# resources/directory/read need not say how long results may be kept, but clients of the TypeScript
+# SDK 2.4.0 require it.
 _NOT_KEPT: Final = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private"}
 
 
 class InvalidSkill(ValueError):
-    """A folder cannot be published, because a skill in it does not follow the specifications."""
+    """A skill in a folder does not follow the specifications."""
 
 
 @dataclass(slots=True)
@@ -55,15 +55,15 @@ class _Found:
     files: dict[str, bytes] = field(default_factory=dict[str, bytes])
     children: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     frontmatter: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
-    """That of each skill, by the URI of its `SKILL.md`."""
+    """By the URI of `SKILL.md`."""
     entries: dict[str, JSONObject] = field(default_factory=dict[str, JSONObject])
 
 
 class SkillFolder:
-    """The skills below a folder, as they were when it was read: `skill://path/of/skill/SKILL.md`.
+    """The skills below a folder, as read: `skill://path/of/skill/SKILL.md`.
 
-    Names that begin with a dot are left out. Raise `InvalidSkill` for what no skill may have and
-    for links, `OSError` if something cannot be read, and `ImportError` without PyYAML.
+    Names that begin with a dot are skipped. Raise `InvalidSkill` for an invalid skill and for
+    links, `OSError` for unreadable files, and `ImportError` without PyYAML.
     """
 
     def __init__(self, path: str | PathLike[str]) -> None:
@@ -71,7 +71,7 @@ class SkillFolder:
         self.reload()
 
     def reload(self) -> None:
-        """Read the folder again; in case of an error, what was read before stays."""
+        """Read the folder again; after an error, the earlier content stays."""
         found = _Found()
         _read(self.path, "", found)
         found.entries = {uri: _entry(uri, found) for uri in sorted(found.frontmatter)}
@@ -79,15 +79,15 @@ class SkillFolder:
 
     @property
     def entries(self) -> Sequence[JSONObject]:
-        """The entry of each skill, by URI, with digests and sizes of all its files."""
+        """The entries of skills by URI, with digest and size of each file."""
         return list(self._found.entries.values())
 
     def entry(self, uri: str) -> JSONObject | None:
-        """Return the entry of the skill whose `SKILL.md` has a URI, if there is one."""
+        """Return the entry of the skill with this `SKILL.md` URI, if any."""
         return self._found.entries.get(uri)
 
     def resource(self, uri: str) -> JSONObject:
-        """Return what a list says of a file or directory; raise `LookupError`."""
+        """Return the list entry of a file or directory; raise `LookupError`."""
         if uri in self._found.children:
             return {"uri": uri, "name": _name(uri), "mimeType": DIRECTORY}
         front = self._found.frontmatter.get(uri, {})
@@ -98,12 +98,12 @@ class SkillFolder:
         return {**listed, "mimeType": _type(uri, data), "size": len(data)}
 
     def children(self, uri: str) -> Sequence[JSONObject] | None:
-        """Return what is directly in a directory, if the URI is that of one."""
+        """Return the content of a directory; None for other URIs."""
         children = self._found.children.get(uri)
-        return None if children is None else [self.resource(one) for one in children]
+        return None if children is None else [self.resource(child) for child in children]
 
     def content(self, uri: str) -> JSONObject | None:
-        """Return the content of a file, if the URI is that of one: text, if its bytes are UTF-8."""
+        """Return the content of a file, as text if it is UTF-8; None for other URIs."""
         data = self._found.files.get(uri)
         if data is None:
             return None
@@ -142,13 +142,13 @@ def _read(folder: Path, path: str, found: _Found) -> None:
         if S_ISDIR(mode):
             _read(place, below, found)
         elif not S_ISREG(mode):
-            raise InvalidSkill(f"{place}: this is a link, or no file")
+            raise InvalidSkill(f"{place}: it must be a file or folder, and not a link")
         elif path:
             found.files[uri] = _bytes(place)
             if name == SKILL_FILE:
                 found.frontmatter[uri] = _frontmatter(place, found.files[uri])
         elif name == SKILL_FILE:
-            raise InvalidSkill(f"{place}: give the folder around that of the skill")
+            raise InvalidSkill(f"{place}: give the parent of the skill's folder")
         else:
             continue
         children.append(uri)
@@ -157,11 +157,11 @@ def _read(folder: Path, path: str, found: _Found) -> None:
 
 
 def _bytes(place: Path) -> bytes:
-    # What has become a link since it was looked at is not opened.
+    # Does not open a file that has become a link since.
     with open(os.open(place, os.O_RDONLY | _NO_LINK | getattr(os, "O_BINARY", 0)), "rb") as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
-        raise InvalidSkill(f"{place}: a skill has at most {MOST_BYTES} bytes")
+        raise InvalidSkill(f"{place}: a skill must not exceed {MOST_BYTES} bytes")
     return data
 
 
@@ -172,23 +172,23 @@ def _frontmatter(place: Path, data: bytes) -> JSONObject:
         raise InvalidSkill(f"{place}: {error}") from None
     name, description = front.get("name"), front.get("description")
     if not isinstance(name, str) or not isinstance(description, str) or not description:
-        raise InvalidSkill(f"{place}: its frontmatter has no name or no description")
+        raise InvalidSkill(f"{place}: its frontmatter must have a name and a description")
     if wrong := wrong_name(name):
         raise InvalidSkill(f"{place}: {wrong}")
     if name != place.parent.name:
-        raise InvalidSkill(f"{place}: its name is {name!r}, but not that of its folder")
+        raise InvalidSkill(f"{place}: its name {name!r} must be that of its folder")
     return front
 
 
 def _entry(uri: str, found: _Found) -> JSONObject:
     files = sorted(_below(uri.removesuffix(f"/{SKILL_FILE}"), found))
-    size = sum(len(found.files[one]) for one in files)
+    size = sum(len(found.files[file]) for file in files)
     if len(files) > MOST_FILES or size > MOST_BYTES:
         most = f"at most {MOST_FILES} files and {MOST_BYTES} bytes"
         raise InvalidSkill(f"{uri}: a skill has {most}, not {len(files)} and {size}")
     resources = [
-        {"uri": one, "digest": digest_of(found.files[one]), "size": len(found.files[one])}
-        for one in files
+        {"uri": file, "digest": digest_of(found.files[file]), "size": len(found.files[file])}
+        for file in files
     ]
     return {"uri": uri, "frontmatter": found.frontmatter[uri], "resources": resources}
 
@@ -204,21 +204,21 @@ def _below(directory: str, found: _Found) -> Iterator[str]:
 class ServesSkills:
     """A server of the skills in a folder: `class Docs(ServesSkills, SkillsServer, mcp.Server)`.
 
-    Each file of a skill is a resource. The list of resources has each `SKILL.md`, after those that
-    the bases have; what is not a skill's is read from the bases.
+    Each file is a resource. The list of resources adds each `SKILL.md` to those of the bases; other
+    resources are read from the bases.
     """
 
     TABLE: ClassVar[MethodTable]
     skills: SkillFolder
-    """The folder, set by the class or its `__init__`."""
+    """The folder, set in the class or in `__init__`."""
     skills_page_size: ClassVar[int] = 50
-    """The number of skills, or of files of a directory, in one page."""
+    """The skills, or files of a directory, per page."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if hasattr(cls, "TABLE") and _LIST not in cls.TABLE.requests:
             name = cls.__name__
-            raise TypeError(f"write class {name}(ServesSkills, SkillsServer, …): see ext.skills")
+            raise TypeError(f"write class {name}(ServesSkills, SkillsServer, …)")
 
     async def on_list_skills(self, session: Any, params: Any) -> Any:
         found, following = page(self.skills.entries, params.cursor, self.skills_page_size)
@@ -227,13 +227,13 @@ class ServesSkills:
     async def on_get_skill(self, session: Any, params: Any) -> Any:
         entry = self.skills.entry(params.uri)
         if entry is None:
-            raise _absent("There is no skill at this URI", params.uri)
+            raise _absent("Skill not found", params.uri)
         return _result(self, _GET, {"skill": entry})
 
     async def on_read_resource_directory(self, session: Any, params: Any) -> Any:
         children = self.skills.children(params.uri)
         if children is None:
-            raise _absent("There is no directory at this URI", params.uri)
+            raise _absent("Directory not found", params.uri)
         found, following = page(children, params.cursor, self.skills_page_size)
         return _result(self, _DIRECTORY, {"resources": found, "nextCursor": following})
 
@@ -262,7 +262,7 @@ class ServesSkills:
 
 def _result(server: ServesSkills, method: str, members: JSONObject) -> Any:
     cls: Any = server.TABLE.requests[method].results[0]
-    given = {key: one for key, one in members.items() if one is not None}
+    given = {key: value for key, value in members.items() if value is not None}
     return cls.from_wire({**_NOT_KEPT, **given})
 
 

@@ -1,7 +1,7 @@
-"""What a `SKILL.md` begins with: YAML between two lines of three hyphens, as a JSON object.
+"""The frontmatter of `SKILL.md`: YAML between two lines of three hyphens, as a JSON object.
 
-It is read by the core schema of YAML 1.2.2 (section 10.3), and refused where it is no JSON: so both
-sides read the same (ext-skills, "Frontmatter Verification").
+It is read by the core schema of YAML 1.2.2 (section 10.3), and must be JSON, so that both sides
+read the same (ext-skills, "Frontmatter Verification").
 """
 
 import re
@@ -13,11 +13,11 @@ from ...core.json import JSONObject, is_array, is_object
 from ...core.libraries import library
 
 _BLOCK: Final = re.compile(r"\ufeff?---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.M)
-# Parsing takes some time for each character.
+# Parsing is slow per character.
 _LARGEST: Final = 64 * 1024
 
 _INT, _FLOAT = "tag:yaml.org,2002:int", "tag:yaml.org,2002:float"
-# YAML 1.2.2, section 10.3.2; with the characters that a scalar may begin with.
+# YAML 1.2.2, section 10.3.2; with the first characters of each scalar.
 _CORE: Final = (
     ("tag:yaml.org,2002:null", r"null|Null|NULL|~|", ["n", "N", "~", ""]),
     ("tag:yaml.org,2002:bool", r"true|True|TRUE|false|False|FALSE", list("tTfF")),
@@ -32,14 +32,14 @@ _CORE: Final = (
 
 
 class InvalidFrontmatter(ValueError):
-    """A `SKILL.md` does not begin with frontmatter that is a JSON object."""
+    """The frontmatter is missing, or not a JSON object."""
 
 
 def frontmatter_of(text: str) -> JSONObject:
     """Return the frontmatter of a `SKILL.md`; raise `InvalidFrontmatter`."""
     block = _BLOCK.match(text)
     if block is None:
-        raise InvalidFrontmatter("it does not begin with YAML between two lines ---")
+        raise InvalidFrontmatter("it must begin with YAML between two lines of ---")
     if len(block[1]) > _LARGEST:
         raise InvalidFrontmatter(f"its frontmatter is longer than {_LARGEST} characters")
     yaml = _yaml()
@@ -51,12 +51,12 @@ def frontmatter_of(text: str) -> JSONObject:
     except RecursionError:
         raise InvalidFrontmatter("its frontmatter is nested too deeply") from None
     if not is_object(found) or not _is_json(found):
-        raise InvalidFrontmatter("its frontmatter is no JSON object")
+        raise InvalidFrontmatter("its frontmatter must be a JSON object")
     return found
 
 
 def same(one: Any, other: Any) -> bool:
-    """Return whether two JSON values are equal; in Python, 1 is also `True`."""
+    """Return whether two JSON values are equal; Python also equates 1 and `True`."""
     if is_object(one) and is_object(other):
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if is_array(one) and is_array(other):
@@ -80,12 +80,12 @@ def _yaml() -> Any:
 
 @cache
 def _loader() -> Any:
-    """Return the loader of the core schema; that of PyYAML reads YAML 1.1."""
+    """Return a loader of the core schema; PyYAML's own reads YAML 1.1."""
     yaml = _yaml()
 
     def compose(self: Any, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
-            raise yaml.composer.ComposerError(None, None, "aliases are not read")
+            raise yaml.composer.ComposerError(None, None, "aliases are not allowed")
         return yaml.SafeLoader.compose_node(self, parent, index)
 
     def mapping(self: Any, node: Any) -> Any:
@@ -93,7 +93,7 @@ def _loader() -> Any:
         for key_node, value in node.value:
             key = self.construct_object(key_node, deep=True)
             if not isinstance(key, str) or key in found:
-                raise ValueError(f"the key {key!r:.100} is no text, or is there twice")
+                raise ValueError(f"the key {key!r:.100} must be a string, and unique")
             found[key] = self.construct_object(value, deep=True)
         return found
 

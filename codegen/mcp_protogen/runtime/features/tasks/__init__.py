@@ -1,1 +1,1 @@
-"""Tasks: requests that are worked on after they are answered."""
+"""Tasks: requests whose work goes on after the answer."""

@@ -1,7 +1,7 @@
-"""The tasks of a server or client: created, found, changed one step at a time, and waited for.
+"""The tasks of a server or client: create, find, change, and wait for them.
 
-Every change reads a task, takes one step, and writes it if nobody else did meanwhile; else it
-begins again. When a task lapses is judged by the clock of the store.
+A change reads a task, applies a step, and writes it if no other writer was faster; otherwise it
+starts again. The clock of the store decides when a task expires.
 """
 
 from asyncio import create_task, sleep, timeout
@@ -22,57 +22,56 @@ from ...core.throttle import Throttle
 from ...rules.task_forms import TaskForm
 from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
 from ...storage.memory_tasks import MemoryTaskStore
-from .holding import Holding, LeaseLost, Leases, Step, Turns, is_turn
-from .lifecycle import TaskEnded, has_ended, held, lapsed
+from .leases import Holding, LeaseLost, Leases, SharedLocks, Step, is_lock
+from .lifecycle import TaskEnded, assign, fail_if_lapsed, has_ended
 from .task import Task, from_record, to_record
 from .watch import Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskOptions:
-    """What keeps the tasks of a server or client, and their limits. Times are in seconds.
+    """The store of tasks, and their limits. Times are in seconds.
 
-    Raise `ValueError` for a limit that lets nothing through, or has no end, and for a `ttl` beyond
-    `max_ttl`.
+    Raise `ValueError` for a limit that is not positive and finite, and for a `ttl` above `max_ttl`.
     """
 
     store: TaskStore | None = None
-    """What keeps them; without one, what workers share, or else the memory of the process."""
+    """The store; None for the one that workers share, or memory if they share none."""
     ttl: float = 3600.0
-    """For how long a task is kept after its creation, if nobody asks for something else."""
+    """How long a task is kept after its creation, by default."""
     max_ttl: float = 86400.0
-    """The longest time that somebody can ask for."""
+    """The longest time that a request may ask for."""
     poll_interval: float = 1.0
-    """How long clients are told to wait before they ask again."""
+    """How long clients should wait before they ask again."""
     max_tasks: int = 1000
-    """Tasks of one principal, or of all who are not known, that are kept at the same time."""
+    """The most tasks at once per principal, or of all unknown callers."""
     lease: float = 10.0
-    """After this time, a worker that is not heard of counts as gone."""
+    """The silence after which a worker counts as gone."""
 
     def __post_init__(self) -> None:
         for name in ("ttl", "max_ttl", "poll_interval", "max_tasks", "lease"):
             if not 0 < getattr(self, name) < inf:
-                raise ValueError(f"{name} has to be more than 0, and finite")
+                raise ValueError(f"{name} must be more than 0, and finite")
         if self.ttl > self.max_ttl:
-            raise ValueError("ttl cannot be more than max_ttl")
+            raise ValueError("ttl must not exceed max_ttl")
 
 
 _log: Final = getLogger(__name__)
 
 _ORPHANS_AT_ONCE: Final = 20
-# So that whoever waits for an end that is near does not look all the time.
+# Prevents busy waiting for a near end.
 _SHORTEST_WAIT: Final = 0.01
 
 
 class UnknownTask(InvalidParams):
-    """There is no such task, it has lapsed, or it is somebody else's: nobody learns which."""
+    """The task is unknown, expired, or another principal's; the error does not tell which."""
 
     def __init__(self) -> None:
         super().__init__("Unknown task", [("/params/taskId", "no such task, or it has expired")])
 
 
 class TooManyTasks(McpError):
-    """The principal has as many tasks as it may have."""
+    """The principal has reached its limit of tasks."""
 
     def __init__(self, most: int) -> None:
         why = f"Too many tasks: {most} are kept at the same time, each for its ttl"
@@ -90,7 +89,7 @@ class _Read(NamedTuple):
 
     @property
     def wait(self) -> float | None:
-        """The seconds until time alone changes it; None for never."""
+        """The seconds until it changes by time alone; None for never."""
         task = self.task
         end = task.kept_until if has_ended(task) else task.ends_at
         return None if end is None else max(end - self.at, _SHORTEST_WAIT)
@@ -101,10 +100,10 @@ def new_task_id() -> str:
 
 
 class TaskBoard:
-    """The tasks in a store, as one worker has them; an application has one board.
+    """The tasks in a store, as one worker sees them; an application has one board.
 
-    What another worker changes is found within `poll` seconds: the longest pause between two looks,
-    which are many at first. `clock` gives seconds since the epoch.
+    Changes by other workers are found within `poll` seconds, the longest pause between looks.
+    `clock` returns seconds since the epoch.
     """
 
     def __init__(
@@ -116,15 +115,15 @@ class TaskBoard:
         poll: float = 0.5,
     ) -> None:
         self.options: Final = options
-        # Where nobody shares the store, no other clock is needed than its own.
-        own = store.clock if isinstance(store, MemoryTaskStore) else time
-        self.clock: Final = own if clock is None else clock
+        # A store in memory has its own clock.
+        default = store.clock if isinstance(store, MemoryTaskStore) else time
+        self.clock: Final = default if clock is None else clock
         self._store = store
         self._poll = poll
         self._watch: Final = Watch(store.versions, poll)
         self._leases: Final = Leases(store.renew, options.lease)
-        self._turns: Final = Turns(store, self._watch, self._leases)
-        self._said: Final = Throttle(_log)
+        self._locks: Final = SharedLocks(store, self._watch, self._leases)
+        self._throttled: Final = Throttle(_log)
 
     def new(self, form: TaskForm, revision: str, method: str, ttl: float, **members: Any) -> Task:
         now, interval = self.clock(), self.options.poll_interval
@@ -140,7 +139,7 @@ class TaskBoard:
         )
 
     async def create(self, task: Task) -> Task:
-        """Keep a new task, which has to be held before a lease is over; raise `TooManyTasks`."""
+        """Store a new task, to be held within one lease; raise `TooManyTasks`."""
         record = to_record(task)
         created = await self._store.create(
             _key(task.id),
@@ -151,19 +150,22 @@ class TaskBoard:
             most=self.options.max_tasks,
         )
         if not created:
-            self._said.warning("%s has as many tasks as it may have", _who(task.principal_id))
+            self._throttled.warning("%s has reached max_tasks", _who(task.principal_id))
             raise TooManyTasks(self.options.max_tasks)
         _log.info("task %.10s of %s was created", _key(task.id), _who(task.principal_id))
         return from_record(record, 1)
 
     async def get(self, id: str, form: TaskForm, principal_id: str | None) -> Task:
-        """Return a task for who asks; raise `UnknownTask`."""
+        """Return a task for its principal; raise `UnknownTask`."""
         task = await self.find(id)
         owner = task.principal_id
         if owner != principal_id:
             asker = _who(principal_id)
-            self._said.warning(
-                "task %.10s of %s was asked for by another: %s", _key(id), _who(owner), asker
+            self._throttled.warning(
+                "task %.10s of %s was requested by another principal: %s",
+                _key(id),
+                _who(owner),
+                asker,
             )
             raise UnknownTask
         if task.form != form:
@@ -171,11 +173,11 @@ class TaskBoard:
         return task
 
     async def find(self, id: str) -> Task:
-        """Return a task, whoever may see it; raise `UnknownTask`."""
+        """Return a task of any principal; raise `UnknownTask`."""
         return (await self._read(id)).task
 
     async def change(self, id: str, step: Step) -> Task:
-        """Take a step of a task; raise `UnknownTask`, and what `step` does."""
+        """Apply a step to a task; raise `UnknownTask`, and the errors of `step`."""
         while True:
             task = await self.find(id)
             changed = step(task)
@@ -184,53 +186,53 @@ class TaskBoard:
             if (written := await self._replace(task, changed)) is not None:
                 return written
 
-    async def changed(self, task: Task) -> Task:
-        """Wait until a task is not as `task` any more, and return it; raise `UnknownTask`.
+    async def wait_for_change(self, task: Task) -> Task:
+        """Wait until a task differs from `task`; return it; raise `UnknownTask`.
 
-        Who runs it, for how long, and what it has done once, is no change.
+        Changes of its worker, lease and done work do not count.
         """
-        before = _shown(task)
-        return await self._until(task.id, lambda found: _shown(found) != before)
+        before = _visible_state(task)
+        return await self._wait_until(task.id, lambda found: _visible_state(found) != before)
 
-    async def ended(self, task: Task) -> Task:
-        """Wait as `changed` does until a task has ended, and return it; raise `UnknownTask`."""
-        return task if has_ended(task) else await self._until(task.id, has_ended)
+    async def wait_for_end(self, task: Task) -> Task:
+        """Wait until a task has ended; return it; raise `UnknownTask`."""
+        return task if has_ended(task) else await self._wait_until(task.id, has_ended)
 
-    def heard(self, id: str) -> None:
-        self._watch.ring(_key(id))
+    def wake_waiters(self, id: str) -> None:
+        self._watch.wake(_key(id))
 
     async def page(self, principal_id: str | None, cursor: str | None, size: int) -> TaskPage:
-        """Return a page of the tasks of a principal, those of the form that can be listed."""
+        """Return a page of a principal's tasks in the form that has lists."""
         if cursor is not None and not _KEY.fullmatch(cursor):
             raise InvalidParams("Unknown cursor")
         after, tasks = cursor or "", dict[str, Task]()
         while len(tasks) <= size:
-            found = await self._store.page(_owner(principal_id), after, size + 1)
-            listed = [(one.key, _task(one)) for one in found]
+            records = await self._store.page(_owner(principal_id), after, size + 1)
+            listed = [(stored.key, _task(stored)) for stored in records]
             tasks |= {key: task for key, task in listed if task and task.form == "core"}
-            if len(found) <= size:
+            if len(records) <= size:
                 break
-            after = found[-1].key
+            after = records[-1].key
         keys = list(tasks)
         more = keys[size - 1] if len(keys) > size else None
         return TaskPage([tasks[key] for key in keys[:size]], more)
 
-    def alone(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
-        """Do something for a task when no other worker does; raise `EngineUnavailable`."""
-        return self._turns.taken(_key(f"{task.id} {what}"), task.kept_until)
+    def exclusive(self, task: Task, what: str) -> AbstractAsyncContextManager[None]:
+        """Exclude other workers while doing something for a task; raise `EngineUnavailable`."""
+        return self._locks.acquire(_key(f"{task.id} {what}"), task.kept_until)
 
     @asynccontextmanager
     async def holding(self, id: str, worker: str) -> "AsyncGenerator[Holding, None]":
-        """Hold a task that `worker` runs, whoever had it before; raise `UnknownTask`, `TaskEnded`.
+        """Hold a task that `worker` runs from now on; raise `UnknownTask`, `TaskEnded`.
 
-        If it has not ended then, it is given back: an orphan at once.
+        If it has not ended afterwards, it becomes an orphan at once.
         """
         due = self.clock() + self.options.lease
-        task = await self.change(id, lambda found: held(found, worker, due))
+        task = await self.change(id, lambda found: assign(found, worker, due))
         holding = Holding(task, worker, self.change)
         key = _key(id)
         self._leases.add(key, holding)
-        watching = create_task(self._watch_over(holding))
+        watching = create_task(self._watch_holding(holding))
         try:
             yield holding
         finally:
@@ -239,52 +241,52 @@ class TaskBoard:
             await self._give_back(holding)
 
     async def orphans(self) -> "AsyncGenerator[Task, None]":
-        """Yield the tasks whose workers are gone, each to one worker, with a lease to hold it."""
-        while found := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
-            for stored in found:
+        """Yield tasks whose workers are gone, each to one worker, with a lease."""
+        while records := await self._store.take_overdue(self.options.lease, _ORPHANS_AT_ONCE):
+            for stored in records:
                 if self._leases.holds(stored.key):
-                    # This process stood still for a lease, and has renewed it by this.
+                    # This process was stopped for a lease, and has just renewed it.
                     continue
-                if is_turn(stored):
+                if is_lock(stored):
                     await self._store.delete(stored.key)
-                    self._watch.ring(stored.key)
+                    self._watch.wake(stored.key)
                     continue
                 if (task := _task(stored)) is None:
                     continue
                 with suppress(UnknownTask):
-                    # It may have lapsed meanwhile, or ended.
+                    # It may have expired or ended.
                     if not has_ended(task := await self.find(task.id)):
                         yield task
 
-    async def _watch_over(self, holding: Holding) -> None:
+    async def _watch_holding(self, holding: Holding) -> None:
         try:
-            holding.see(await self._until(holding.task.id, holding.stops))
+            holding.see(await self._wait_until(holding.task.id, holding.stops))
         except UnknownTask:
             holding.lose()
 
     async def _give_back(self, holding: Holding) -> None:
-        def given(task: Task) -> Task:
+        def release(task: Task) -> Task:
             holding.check(task)
-            return held(task, None, None)
+            return assign(task, None, None)
 
-        # Who is away, or has it, needs nothing of it.
+        # Ignore it if the task has ended, is gone, or has another worker.
         with suppress(TaskEnded, LeaseLost, UnknownTask, EngineUnavailable):
             while True:
                 task = await self.find(holding.task.id)
-                if await self._replace(task, given(task), lease=0.0) is not None:
+                if await self._replace(task, release(task), lease=0.0) is not None:
                     return
 
-    async def _until(self, id: str, true: Callable[[Task], bool]) -> Task:
+    async def _wait_until(self, id: str, condition: Callable[[Task], bool]) -> Task:
         with self._watch.waiting(_key(id)) as waiter:
             while True:
                 waiter.rung.clear()
                 try:
                     read = await self._read(id)
                 except EngineUnavailable:
-                    # Who waits for a change can wait for the store, too.
+                    # Waiting for a change includes waiting for the store.
                     await sleep(self._poll)
                     continue
-                if true(read.task):
+                if condition(read.task):
                     return read.task
                 waiter.version = read.task.version
                 with suppress(TimeoutError):
@@ -297,7 +299,7 @@ class TaskBoard:
             task = None if stored is None else _task(stored)
             if stored is None or task is None:
                 raise UnknownTask
-            now = lapsed(task, stored.at)
+            now = fail_if_lapsed(task, stored.at)
             if now is task:
                 return _Read(task, stored.at)
             if (written := await self._replace(task, now)) is not None:
@@ -306,7 +308,6 @@ class TaskBoard:
     async def _replace(
         self, task: Task, changed: Task, *, lease: float | None = None
     ) -> Task | None:
-        """Write a task in the place of what was read; None if that is not there any more."""
         record = to_record(changed)
         if not await self._store.replace(
             _key(task.id),
@@ -316,7 +317,7 @@ class TaskBoard:
             lease=self._lease(changed) if lease is None else lease,
         ):
             return None
-        self.heard(task.id)
+        self.wake_waiters(task.id)
         if changed.status != task.status:
             _log.info(
                 "task %.10s of %s is %s", _key(task.id), _who(task.principal_id), changed.status
@@ -324,7 +325,7 @@ class TaskBoard:
         return from_record(record, task.version + 1)
 
     def _lease(self, task: Task) -> float | None:
-        # Whoever writes a task that goes on knows of nobody who is gone.
+        # Only workers that are gone may lose a lease.
         return None if has_ended(task) else self.options.lease
 
 
@@ -336,22 +337,22 @@ _KEY: Final = compile(r"[A-Za-z0-9_-]{43}")
 
 
 def _owner(principal_id: str | None) -> str:
-    # Nobody is no principal, whatever principals are called.
+    # "" is not a valid key, so it cannot be a principal's.
     return "" if principal_id is None else _key(principal_id)
 
 
-def _shown(task: Task) -> Task:
+def _visible_state(task: Task) -> Task:
     return replace(task, done={}, worker=None, due=None, version=0)
 
 
 def _who(principal_id: str | None) -> str:
-    return "nobody known" if principal_id is None else f"{principal_id!r:.100}"
+    return "an unknown principal" if principal_id is None else f"{principal_id!r:.100}"
 
 
 def _task(stored: StoredTask) -> Task | None:
     try:
         return from_record(stored.record, stored.version)
     except (ValueError, TypeError, KeyError):
-        # What it holds may be private.
+        # Its content may be private.
         _log.error("the record %s is not a task", stored.key)
         return None

@@ -1,4 +1,4 @@
-"""Tasks as 2025-11-25 has them: how they look on the wire, and what either side answers of them."""
+"""Tasks of 2025-11-25: their form on the wire, and the answers to its methods."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
@@ -25,24 +25,24 @@ _STOPPED: Final = "The task was cancelled by request"
 Answer: TypeAlias = Callable[[TaskBoard, Mapping[str, Any], str | None], Awaitable[JSONObject]]
 
 
-def created(task: Task, immediate_response: str | None = None) -> JSONObject:
-    """Return the result that says which task a request has become; a model may be told a text."""
-    meta = related(task.id)
+def creation_result(task: Task, immediate_response: str | None = None) -> JSONObject:
+    """Return the result that names a request's task, with an optional text for the model."""
+    meta = related_meta(task.id)
     if immediate_response is not None:
         meta[IMMEDIATE_RESPONSE] = immediate_response
     return {"task": wire_task(task), "_meta": meta}
 
 
-def related(id: str) -> JSONObject:
+def related_meta(id: str) -> JSONObject:
     return {RELATED_TASK: {"taskId": id}}
 
 
 def with_related(message: Mapping[str, Any], id: str) -> JSONObject:
-    return {**message, "_meta": {**meta_in(message), **related(id)}}
+    return {**message, "_meta": {**meta_in(message), **related_meta(id)}}
 
 
 def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:
-    """Return for how many seconds a task is kept, so that it can be asked for."""
+    """Return the seconds to keep a task, long enough to ask for it."""
     asked: float | None = metadata.get("ttl")
     if asked is None:
         return options.ttl
@@ -50,7 +50,7 @@ def ttl_asked(metadata: Mapping[str, Any], options: TaskOptions) -> float:
 
 
 def outcome(task: Task) -> JSONObject:
-    """Return exactly what the request of a task would have returned; raise its error."""
+    """Return the result of the task's request; raise its error."""
     if task.error is not None:
         raise error_of(task.error)
     if task.result is None:
@@ -59,7 +59,7 @@ def outcome(task: Task) -> JSONObject:
 
 
 def refusal(error: ProtocolError) -> JSONObject:
-    """Return the answer to a question that stands for an error; no result looks like it."""
+    """Return the stored answer for an error; results never look like it."""
     return {"error": error_object(error)}
 
 
@@ -90,7 +90,7 @@ async def _cancel(
     board: TaskBoard, params: Mapping[str, Any], principal_id: str | None
 ) -> JSONObject:
     task = await board.get(params["taskId"], "core", principal_id)
-    step = partial(lifecycle.cancelled, now=board.clock(), message=_STOPPED)
+    step = partial(lifecycle.cancel, now=board.clock(), message=_STOPPED)
     try:
         return wire_task(await board.change(task.id, step))
     except lifecycle.TaskEnded:
@@ -101,10 +101,10 @@ async def _result(
     board: TaskBoard, params: Mapping[str, Any], principal_id: str | None
 ) -> JSONObject:
     task = await board.get(params["taskId"], "core", principal_id)
-    return outcome(await board.ended(task))
+    return outcome(await board.wait_for_end(task))
 
 
 ANSWERS: Final[Mapping[str, Answer]] = MappingProxyType(
     {GET: _get, LIST: _list, CANCEL: _cancel, RESULT: _result}
 )
-"""`tasks/result` waits for the end, and asks nothing."""
+"""`tasks/result` waits for the end, without asking the client."""

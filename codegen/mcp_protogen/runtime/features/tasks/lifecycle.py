@@ -1,7 +1,7 @@
-"""How tasks change: from which status to which, and what each change writes.
+"""Status transitions of tasks, and what each one writes.
 
-Functions return the changed task, and raise `TaskEnded` for one that has ended: it never changes
-again (2025-11-25, basic/utilities/tasks, "Task Status Lifecycle").
+Functions return the changed task, and raise `TaskEnded` for one that has ended, which is final
+(2025-11-25, basic/utilities/tasks, "Task Status Lifecycle").
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from ...core.json import JSONObject
 from ...core.models.base import has_failed, text_of
 from .task import Status, Task
 
-# How much of a text goes into a status message, in characters.
+# The longest text in a status message, in characters.
 _LONGEST: Final = 500
 
 _ENDS: Final = frozenset({Status.COMPLETED, Status.FAILED, Status.CANCELLED})
@@ -33,9 +33,9 @@ LAPSED: Final = "The task was not done within its ttl"
 
 
 class Outcome(NamedTuple):
-    """The result of a request, as on the wire, or else the error that answers it.
+    """The result of a request, as on the wire, or its error.
 
-    In 2025-11-25 a failure is also the result of a tool that says so ("Task Execution Errors").
+    In 2025-11-25 a tool result with `isError` is a failure, too ("Task Execution Errors").
     """
 
     result: JSONObject | None = None
@@ -48,15 +48,15 @@ class Outcome(NamedTuple):
     def of(self, task: Task, now: float) -> Task:
         if self.error is not None:
             message = str(self.error.get("message", ""))[:_LONGEST]
-            return failed(task, now, error=self.error, message=message)
+            return fail(task, now, error=self.error, message=message)
         result: JSONObject = self.result or {}
         if task.form == "core" and has_failed(result):
-            return failed(task, now, result=result, message=beginning_of(result))
-        return completed(task, result, now)
+            return fail(task, now, result=result, message=beginning_of(result))
+        return complete(task, result, now)
 
 
 def beginning_of(result: JSONObject) -> str | None:
-    """Return the beginning of what the result of a tool says in text."""
+    """Return the beginning of a tool result's text."""
     return text_of(result)[:_LONGEST] or None
 
 
@@ -70,15 +70,15 @@ def error_of(said: JSONObject) -> McpError:
 
 
 class TaskEnded(Exception):
-    """The task has ended, so that it cannot change any more."""
+    """The task has ended, and cannot change."""
 
 
 def has_ended(task: Task) -> bool:
     return not TRANSITIONS[task.status]
 
 
-def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
-    """Return a task that waits for answers, also to `questions`, by key; no key is used again."""
+def add_questions(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
+    """Return a task that also waits for answers to `questions`; keys are never reused."""
     used = questions.keys() & (task.questions.keys() | task.answers.keys())
     if used:
         raise ValueError(f"the key {min(used)!r} was used before")
@@ -86,28 +86,28 @@ def asked(task: Task, questions: Mapping[str, JSONObject], now: float) -> Task:
     return _to(task, Status.INPUT_REQUIRED, now, questions=both)
 
 
-def answered(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
-    """Return a task with answers; those to what is not asked, or was answered, change nothing."""
+def add_answers(task: Task, answers: Mapping[str, JSONObject], now: float) -> Task:
+    """Return a task with answers; ignore answers to unknown or answered questions."""
     new = {key: answer for key, answer in answers.items() if key in task.questions}
     if not new:
         _check(task)
         return task
-    left = {key: one for key, one in task.questions.items() if key not in new}
+    left = {key: question for key, question in task.questions.items() if key not in new}
     status = Status.INPUT_REQUIRED if left else Status.WORKING
     return _to(task, status, now, questions=left, answers={**task.answers, **new})
 
 
-def noted(task: Task, key: str, result: Any) -> Task:
-    """Return a task that knows the result of what is done only once; what it knows stays."""
+def note_result(task: Task, key: str, result: Any) -> Task:
+    """Return a task that records a result to be computed once; the first one stays."""
     _check(task)
     return task if key in task.done else replace(task, done={**task.done, key: result})
 
 
-def completed(task: Task, result: JSONObject, now: float) -> Task:
-    return _ended(task, Status.COMPLETED, now, result=result)
+def complete(task: Task, result: JSONObject, now: float) -> Task:
+    return _end(task, Status.COMPLETED, now, result=result)
 
 
-def failed(
+def fail(
     task: Task,
     now: float,
     *,
@@ -115,12 +115,12 @@ def failed(
     result: JSONObject | None = None,
     message: str | None = None,
 ) -> Task:
-    """Return a task that failed: by a JSON-RPC error, or by a result, in the form that has that."""
-    return _ended(task, Status.FAILED, now, error=error, result=result, status_message=message)
+    """Return a task that failed, by a JSON-RPC error or, in the core form, by a result."""
+    return _end(task, Status.FAILED, now, error=error, result=result, status_message=message)
 
 
-def cancelled(task: Task, now: float, message: str | None = None) -> Task:
-    return _ended(task, Status.CANCELLED, now, status_message=message)
+def cancel(task: Task, now: float, message: str | None = None) -> Task:
+    return _end(task, Status.CANCELLED, now, status_message=message)
 
 
 def cancel_asked(task: Task, now: float) -> Task:
@@ -130,19 +130,19 @@ def cancel_asked(task: Task, now: float) -> Task:
     return _to(task, task.status, now, cancel_asked=True)
 
 
-def lapsed(task: Task, now: float) -> Task:
-    """Return a task that failed if its time was over (tasks page, "Response", on `ttlMs`)."""
+def fail_if_lapsed(task: Task, now: float) -> Task:
+    """Return the task as failed if its time is over (tasks page, "Response", on `ttlMs`)."""
     if task.ends_at is None or now < task.ends_at or has_ended(task):
         return task
-    return failed(task, now, error={"code": INTERNAL_ERROR, "message": LAPSED}, message=LAPSED)
+    return fail(task, now, error={"code": INTERNAL_ERROR, "message": LAPSED}, message=LAPSED)
 
 
-def held(task: Task, worker: str | None, due: float | None) -> Task:
+def assign(task: Task, worker: str | None, due: float | None) -> Task:
     _check(task)
     return replace(task, worker=worker, due=due)
 
 
-def _ended(task: Task, status: Status, now: float, **members: Any) -> Task:
+def _end(task: Task, status: Status, now: float, **members: Any) -> Task:
     return _to(task, status, now, questions={}, worker=None, due=None, **members)
 
 
@@ -150,7 +150,7 @@ def _to(task: Task, status: Status, now: float, **members: Any) -> Task:
     _check(task)
     if status != task.status and status not in TRANSITIONS[task.status]:
         raise ValueError(f"{status} cannot follow {task.status}")
-    # Clocks may be set back; what clients see goes forward.
+    # Clocks may go back; clients must see time go forward.
     return replace(task, status=status, updated_at=max(now, task.updated_at), **members)
 
 

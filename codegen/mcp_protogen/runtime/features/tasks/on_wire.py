@@ -1,4 +1,4 @@
-"""Tasks on the wire: requests and results are translated, tasks are the runtime's at both ends."""
+"""Tasks on the wire: requests and results are translated, tasks themselves are not."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -16,7 +16,7 @@ from .task import Status, Task
 
 _TASK: Final = "task"
 
-# Only the core form has these members: a request for a task, and what a tool says of tasks.
+# Only the core form has these members.
 _OTHERWISE: Final = Untranslated(unlost=frozenset({(CALL, _TASK), (TOOLS, "execution")}))
 
 _DURATIONS: Final[Mapping[TaskForm, tuple[str, str]]] = {
@@ -27,7 +27,7 @@ _SAME: Final = ("taskId", "status", "statusMessage", "createdAt", "lastUpdatedAt
 
 
 class TasksOnWire:
-    """`core` is what 2025-11-25 alone has."""
+    """`core` has the members of 2025-11-25 only."""
 
     extension = "tasks"
     members = TASK_MEMBERS
@@ -39,11 +39,11 @@ class TasksOnWire:
     def without(self, declared: JSONObject, wire: MethodTable) -> JSONObject:
         return declared if task_form(wire) is None else without_tasks(declared, self._role)
 
-    def declared(self, wire: MethodTable) -> JSONObject:
+    def capabilities_on(self, wire: MethodTable) -> JSONObject:
         form = task_form(wire)
         return {} if form is None else tasks_declared(form, self._role)
 
-    def untranslated(self, wire: MethodTable) -> Untranslated:
+    def untranslated_members(self, wire: MethodTable) -> Untranslated:
         form = task_form(wire)
         if form is None:
             return NOTHING
@@ -51,7 +51,7 @@ class TasksOnWire:
 
 
 class ServersTasks(TasksOnWire):
-    """`support` returns how a tool stands to tasks in 2025-11-25; None is for "forbidden"."""
+    """`support` returns a tool's `taskSupport` in 2025-11-25; None for "forbidden"."""
 
     def __init__(self, support: Callable[[str], str | None]) -> None:
         def supporting(tool: JSONObject) -> JSONObject:
@@ -60,14 +60,14 @@ class ServersTasks(TasksOnWire):
                 return tool
             return {**tool, "execution": {**tool.get("execution", {}), "taskSupport": said}}
 
-        def listed(result: JSONObject) -> JSONObject:
+        def add_support(result: JSONObject) -> JSONObject:
             return {**result, "tools": [supporting(tool) for tool in result["tools"]]}
 
-        super().__init__("server", _OTHERWISE._replace(written={TOOLS: listed}))
+        super().__init__("server", _OTHERWISE._replace(written={TOOLS: add_support}))
 
 
 class ClientsTasks(TasksOnWire):
-    """`note_tools` is shown the tools of servers as they came."""
+    """`note_tools` gets the tools of servers as they came."""
 
     def __init__(self, note_tools: Callable[[Sequence[Any]], object]) -> None:
         def read(result: JSONObject) -> object:
@@ -78,7 +78,7 @@ class ClientsTasks(TasksOnWire):
 
 
 def wire_task(task: Task) -> JSONObject:
-    """Return what messages say of a task: times in ISO 8601, durations in milliseconds."""
+    """Return a task for messages: times in ISO 8601, durations in milliseconds."""
     ttl, poll_interval = _DURATIONS[task.form]
     said = {} if task.status_message is None else {"statusMessage": task.status_message}
     return {
@@ -93,11 +93,11 @@ def wire_task(task: Task) -> JSONObject:
 
 
 def to_core(task: Mapping[str, Any]) -> JSONObject:
-    """Return a task of the extension as 2025-11-25 writes it.
+    """Return a task of the extension in the form of 2025-11-25.
 
-    There, a result of a tool that is an error is a failure ("Task Execution Errors").
+    There, a tool result with `isError` is a failure ("Task Execution Errors").
     """
-    core = _translated(task, "extension", "core")
+    core = _translate(task, "extension", "core")
     result, error = task.get("result"), task.get("error")
     said: Any = None
     if is_object(result) and has_failed(result):
@@ -108,10 +108,10 @@ def to_core(task: Mapping[str, Any]) -> JSONObject:
 
 
 def to_extension(task: Mapping[str, Any]) -> JSONObject:
-    return _translated(task, "core", "extension")
+    return _translate(task, "core", "extension")
 
 
-def _translated(task: Mapping[str, Any], of: TaskForm, form: TaskForm) -> JSONObject:
+def _translate(task: Mapping[str, Any], of: TaskForm, form: TaskForm) -> JSONObject:
     names = zip((*_SAME, *_DURATIONS[of]), (*_SAME, *_DURATIONS[form]), strict=True)
     return {theirs: task[ours] for ours, theirs in names if ours in task}
 

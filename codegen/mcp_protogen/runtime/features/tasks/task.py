@@ -1,4 +1,4 @@
-"""One task as a value, and the bytes that it is kept as. Times are seconds since the epoch."""
+"""A task as a value, and as stored bytes. Times are seconds since the epoch."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -12,7 +12,7 @@ from ...core.json import JSONObject, json_text
 from ...rules.task_forms import TaskForm
 
 LAPSED_FOR: Final = 60.0
-"""The seconds for which a task of the extension is kept after it has lapsed."""
+"""The seconds that an expired task of the extension is kept."""
 
 
 class Status(StrEnum):
@@ -25,17 +25,17 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """A request that is worked on, with what it has asked, and what came of it.
+    """A request that is worked on, with its questions and its outcome.
 
-    `params` and `declared`, the capabilities of who asked, are as they came. `principal_id` is who
-    may see it. `questions` wait for an answer, and `answers` are all that came, by key: no key is
-    ever used again. `done` has the results of what is done only once, by key. `result` is in the
-    words of `revision`. `due` is when its worker counts as gone, if it is not heard of.
+    `params` and `declared`, the client's capabilities, are as received. Only `principal_id` may see
+    it. `questions` wait, `answers` have come, both by keys that are never reused. `done` has
+    results computed once, by key. `result` is in the form of `revision`. `due` is when its worker
+    counts as gone.
     """
 
     id: str
     form: TaskForm
-    """Only requests of that form find it."""
+    """Only requests of this form find it."""
     revision: str
     method: str
     params: JSONObject
@@ -47,7 +47,7 @@ class Task:
     created_at: float
     updated_at: float
     ttl: float | None
-    """The seconds after its creation for which it is kept; None for no end."""
+    """The seconds after its creation that it is kept; None for ever."""
     poll_interval: float
     questions: Mapping[str, JSONObject] = field(default_factory=dict[str, Any])
     answers: Mapping[str, JSONObject] = field(default_factory=dict[str, Any])
@@ -55,31 +55,31 @@ class Task:
     result: JSONObject | None = None
     error: JSONObject | None = None
     cancel_asked: bool = False
-    """Whether whoever asked for it wants it to end; the work may still come to another end."""
+    """Whether the client has asked to cancel it; the work may still end otherwise."""
     again: bool = False
-    """Whether the request may be run again if its worker is gone."""
+    """Whether the request may run again if its worker is gone."""
     worker: str | None = None
     due: float | None = None
     version: int = 0
-    """How often it has been written; the store counts."""
+    """How often it was written, counted by the store."""
 
     @property
     def ends_at(self) -> float | None:
-        """Return when it lapses; None for never."""
+        """Return when it expires; None for never."""
         return None if self.ttl is None else self.created_at + self.ttl
 
     @property
     def kept_until(self) -> float | None:
         """Return when it is deleted; None for never.
 
-        What the extension still works on becomes failed when it lapses, which clients see for a
-        while (the extension's tasks page, "Response" of tasks/get, on `ttlMs`).
+        An expired task of the extension becomes failed, which clients can see for a while (the
+        extension's tasks page, "Response" of tasks/get, on `ttlMs`).
         """
         end = self.ends_at
         return end if end is None or self.form == "core" else end + LAPSED_FOR
 
 
-_MEMBERS: Final = [one.name for one in fields(Task) if one.name != "version"]
+_MEMBERS: Final = [member.name for member in fields(Task) if member.name != "version"]
 
 
 def to_record(task: Task) -> bytes:
@@ -87,7 +87,7 @@ def to_record(task: Task) -> bytes:
 
 
 def from_record(record: bytes, version: int) -> Task:
-    """Return the task that was kept; raise `ValueError`."""
+    """Return a stored task; raise `ValueError`."""
     return replace(_reader().validate_json(record, strict=True), version=version)
 
 

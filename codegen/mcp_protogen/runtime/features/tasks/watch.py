@@ -1,8 +1,8 @@
-"""Who waits in one process for tasks to change, and how they hear of it.
+"""Waiting for tasks to change, in one process.
 
-What others change is found by asking the store for versions, one call for all tasks that are due:
-less and less often while nothing happens. Whoever waits marks itself before it reads: so no change
-is missed between both.
+Changes by other processes are found by asking the store for versions, one call for all due tasks,
+less often while nothing happens. A waiter registers before it reads, so it misses no change in
+between.
 """
 
 from asyncio import CancelledError, Event, Task, TimerHandle, create_task, get_running_loop
@@ -20,18 +20,18 @@ _TOGETHER: Final = 500
 _AFTER_FAILURE: Final = 1.0
 
 _FIRST: Final = 0.05
-"""The seconds after which the store is asked for the first time."""
+"""The seconds before the first question to the store."""
 _GROWTH: Final = 1.5
 
 Versions = Callable[[Collection[str]], Awaitable[Mapping[str, int]]]
 
 
 class Timers:
-    """Calls `work` with the keys whose time has come; others wait for the next call."""
+    """Calls `work` with the due keys; others wait for the next call."""
 
     def __init__(self, work: Callable[[Sequence[str]], Awaitable[None]]) -> None:
         self._work = work
-        # None for those that have come up.
+        # None for due keys.
         self._keys: dict[str, TimerHandle | None] = {}
         self._ready: dict[str, None] = {}
         self._running: Task[None] | None = None
@@ -47,7 +47,7 @@ class Timers:
         self._stop(key)
         self._keys.pop(key, None)
         if not self._keys and self._running is not None:
-            # Nobody waits for what its call finds.
+            # Its results are not needed any more.
             running, self._running = self._running, None
             running.cancel()
 
@@ -75,7 +75,7 @@ class Timers:
             except CancelledError:
                 raise
             except Exception:
-                _log.exception("looking after tasks failed")
+                _log.exception("watching tasks failed")
                 for key in keys:
                     if key in self._keys:
                         self.later(key, _AFTER_FAILURE)
@@ -84,7 +84,7 @@ class Timers:
         if self._running is running:
             self._running = None
             if self._ready:
-                # It has come up between the end of the call and this.
+                # It became due after the last round.
                 self._begin()
 
 
@@ -105,7 +105,7 @@ class _Watched:
 
 
 class Watch:
-    """The waiters of one process, by key; `longest` is the most seconds between two looks."""
+    """The waiters of one process, by key; `longest` is the longest interval, in seconds."""
 
     def __init__(self, versions: Versions, longest: float) -> None:
         self._versions = versions
@@ -132,7 +132,7 @@ class Watch:
                 del self._watched[key]
                 self._timers.forget(key)
 
-    def ring(self, key: str) -> None:
+    def wake(self, key: str) -> None:
         if (watched := self._watched.get(key)) is not None:
             for waiter in watched.waiters:
                 waiter.rung.set()
@@ -144,16 +144,18 @@ class Watch:
             versions = None
         for key in keys:
             if (watched := self._watched.get(key)) is not None:
-                changed = versions is not None and _told(watched, versions.get(key))
+                changed = versions is not None and _wake_behind(watched, versions.get(key))
                 watched.interval = _FIRST if changed else watched.interval * _GROWTH
                 watched.interval = min(watched.interval, self._longest)
                 self._timers.later(key, watched.interval)
 
 
-def _told(watched: _Watched, version: int | None) -> bool:
-    """Ring those who have read another version than there is; return whether there are any."""
-    # Who has not read yet will see it.
-    behind = [one for one in watched.waiters if one.version not in (None, version)]
+def _wake_behind(watched: _Watched, version: int | None) -> bool:
+    """Wake waiters that have read another version; return whether there are any."""
+    # Waiters that have not read yet will see it.
+    behind = [
+        candidate for candidate in watched.waiters if candidate.version not in (None, version)
+    ]
     for waiter in behind:
         waiter.rung.set()
     return bool(behind)

@@ -1,1 +1,1 @@
-"""User interfaces of tools: how servers offer them, and how hosts read them (SEP-1865)."""
+"""User interfaces of tools: offered by servers, read by hosts (SEP-1865)."""

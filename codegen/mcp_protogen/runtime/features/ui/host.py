@@ -1,4 +1,4 @@
-"""User interfaces of tools, as a host reads them (extension apps, SEP-1865)."""
+"""User interfaces of tools, read by a host (extension apps, SEP-1865)."""
 
 from base64 import b64decode
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from .constants import KEY, MIME_TYPE, SCHEME
 ToolMetaT = TypeVar("ToolMetaT", bound=WireModel)
 MetaT = TypeVar("MetaT", bound=WireModel)
 
-_FLAT: Final = "ui/resourceUri"  # deprecated, but servers write it for hosts that know no other
+_FLAT: Final = "ui/resourceUri"  # deprecated, but older hosts need it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserInterface(Generic[MetaT]):
-    """A page that a host shows with the results of a tool.
+    """A page that a host shows with a tool's results.
 
-    It comes from the server and is not to be trusted: hosts run it in a sandbox, and allow it no
-    more than `meta` asks for ("Security Implications").
+    It comes from the server and is untrusted: run it in a sandbox, and allow only what `meta` asks
+    for ("Security Implications").
     """
 
     uri: str
@@ -33,15 +33,15 @@ class UserInterface(Generic[MetaT]):
 
 
 class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
-    """A client that shows the user interfaces of tools.
+    """A client that shows user interfaces of tools.
 
-    Its methods raise `InvalidAnswer` for what a server must not say.
+    Its methods raise `InvalidAnswer` for invalid data from the server.
     """
 
     MODELS: ClassVar[ModuleType]
 
     def ui_of(self, tool: WireModel) -> ToolMetaT | None:
-        """Return what a tool says of its user interface; None if it has none."""
+        """Return the metadata of a tool's user interface; None if it has none."""
         meta = _meta_of(tool)
         ui = meta.get(KEY)
         flat = meta.get(_FLAT)
@@ -52,21 +52,21 @@ class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
         read = cast(ToolMetaT, self._read("McpUiToolMeta", ui))
         uri = cast(Any, read).resource_uri
         if uri is not None and not uri.startswith(SCHEME):
-            raise InvalidAnswer(f"the user interface of a tool is no {SCHEME} URI")
+            raise InvalidAnswer(f"the user interface of a tool must have a {SCHEME} URI")
         return read
 
     def is_visible(self, tool: WireModel, to: Literal["model", "app"]) -> bool:
-        """Return whether a tool is for the model, or for the user interfaces of its server.
+        """Return whether a tool is for the model, or for its server's user interfaces.
 
-        A host keeps others from its model, and refuses their calls ("Visibility").
+        A host hides others from its model, and refuses their calls ("Visibility").
         """
         ui: Any = self.ui_of(tool)
         return ui is None or ui.visibility is None or to in ui.visibility
 
     async def read_ui(self, tool: WireModel) -> UserInterface[MetaT] | None:
-        """Return the user interface of a tool, from the server; None if it has none.
+        """Return a tool's user interface from the server; None if it has none.
 
-        What its contents do not say of it, the list of resources does.
+        Metadata missing in the contents comes from the list of resources.
         """
         ui: Any = self.ui_of(tool)
         if ui is None or ui.resource_uri is None:
@@ -89,7 +89,9 @@ class UiHost(ClientBase, Generic[ToolMetaT, MetaT]):
         try:
             read: WireModel = getattr(self.MODELS, name).from_wire(value)
         except ValidationError as error:
-            raise InvalidAnswer(f"what a server says of a user interface is no {name}") from error
+            raise InvalidAnswer(
+                f"the metadata of a user interface is not a valid {name}"
+            ) from error
         return read
 
 
@@ -98,7 +100,7 @@ def _page(result: WireModel) -> JSONObject:
     contents = listed[0] if listed else {}
     if contents.get("mimeType") != MIME_TYPE:
         raise InvalidAnswer(
-            f"a user interface is {MIME_TYPE}, not {contents.get('mimeType')!r:.80}"
+            f"a user interface must be {MIME_TYPE}, got {contents.get('mimeType')!r:.80}"
         )
     return contents
 
@@ -110,7 +112,7 @@ def _html(contents: JSONObject) -> str:
     try:
         return b64decode(contents["blob"], validate=True).decode()
     except ValueError as error:
-        raise InvalidAnswer("a user interface is no text in UTF-8, encoded in base64") from error
+        raise InvalidAnswer("a user interface must be UTF-8 text in base64") from error
 
 
 def _meta(wire: JSONObject) -> JSONObject:

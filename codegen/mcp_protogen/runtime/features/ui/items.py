@@ -1,6 +1,6 @@
-"""User interfaces of tools, as servers offer them (extension apps, SEP-1865).
+"""User interfaces of tools, offered by servers (extension apps, SEP-1865).
 
-To a client that has not declared that it shows them, a tool is one like any other.
+Clients that do not declare them see ordinary tools.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ...core.json import JSONObject, is_array, is_object
-from ...core.models.base import WireModel, declared
+from ...core.models.base import WireModel, declared_member
 from ...messages.method_table import EXTENSIONS
 from ...server.base import SessionBase
-from ...toolkit.completed_items import Resource
 from ...toolkit.decorators import Mark, Marked
-from ...toolkit.functions import named
+from ...toolkit.functions import function_name
 from ...toolkit.items import Item, Tool
+from ...toolkit.prompts_and_resources import Resource
 from ...toolkit.revision_models import RevisionModels
 from .constants import APPS, KEY, MIME_TYPE, SCHEME
 
@@ -25,7 +25,7 @@ def concerns(marked: Marked) -> bool:
 
 
 def is_host(session: SessionBase) -> bool:
-    extensions: object = session.__mcp_runtime__.peer_declared().get(EXTENSIONS)
+    extensions: object = session.__mcp_runtime__.peer_capabilities().get(EXTENSIONS)
     settings: object = extensions.get(APPS) if is_object(extensions) else None
     shown: object = settings.get("mimeTypes") if is_object(settings) else None
     return is_array(shown) and MIME_TYPE in shown
@@ -38,12 +38,14 @@ class UiTool(Tool):
         ui = {"resourceUri": given} if isinstance(given, str) else _members(marked, given)
         self._ui_uri: str | None = ui.get("resourceUri")
         if self._ui_uri is not None and not self._ui_uri.startswith(SCHEME):
-            raise ValueError(f"{named(marked.function)}: ui: {self._ui_uri!r} is no {SCHEME} URI")
+            raise ValueError(
+                f"{function_name(marked.function)}: ui: {self._ui_uri!r} must be a {SCHEME} URI"
+            )
         if "model" not in ui.get("visibility", ("model",)):
             options = {**options, "enabled": _for_hosts(options.get("enabled", True))}
         super().__init__(_with_meta(marked, options, ui), models)
         listed: JSONObject = self.listed.to_wire()
-        meta = {key: one for key, one in listed.pop("_meta").items() if key != KEY}
+        meta = {key: value for key, value in listed.pop("_meta").items() if key != KEY}
         model = models.entry(self.field)
         self._plain: Any = model.from_wire({**listed, "_meta": meta} if meta else listed)
 
@@ -54,19 +56,19 @@ class UiTool(Tool):
         uri = self._ui_uri
         if uri is not None and not owns(uri):
             advice = f'add it with @resource("{uri}")'
-            raise ValueError(f"{self.signature.where}: ui: there is no resource {uri}: {advice}")
+            raise ValueError(f"{self.signature.where}: ui: the resource {uri} is missing: {advice}")
 
 
 class UiResource(Resource):
-    """Its metadata is in the list, and in the contents, which count ("UI Resource Format")."""
+    """Its metadata is in the list, and in the contents, which win ("UI Resource Format")."""
 
     def __init__(self, marked: Marked, models: RevisionModels) -> None:
-        options, where = marked.mark.options, named(marked.function)
+        options, where = marked.mark.options, function_name(marked.function)
         uri: str = options["uri"]
         if not uri.startswith(SCHEME):
-            raise ValueError(f"{where}: ui: {uri!r} is no {SCHEME} URI")
+            raise ValueError(f"{where}: ui: {uri!r} must be a {SCHEME} URI")
         if options.get("mime_type", MIME_TYPE) != MIME_TYPE:
-            raise ValueError(f"{where}: a resource with a {SCHEME} URI is {MIME_TYPE}")
+            raise ValueError(f"{where}: the mime_type of a {SCHEME} resource must be {MIME_TYPE}")
         self._ui = _members(marked, options[KEY]) if KEY in options else {}
         super().__init__(_with_meta(marked, {**options, "mime_type": MIME_TYPE}, self._ui), models)
 
@@ -74,12 +76,12 @@ class UiResource(Resource):
         self, server: object, session: SessionBase, uri: str, given: Mapping[str, Any]
     ) -> Any:
         result = await super().read(server, session, uri, given)
-        contents: list[WireModel] | None = declared(result, "contents")
+        contents: list[WireModel] | None = declared_member(result, "contents")
         if contents is None:  # a question to the client
             return result
-        return result.model_copy(update={"contents": [*map(self._completed, contents)]})
+        return result.model_copy(update={"contents": [*map(self._complete_contents, contents)]})
 
-    def _completed(self, contents: WireModel) -> WireModel:
+    def _complete_contents(self, contents: WireModel) -> WireModel:
         wire: JSONObject = {**contents.to_wire(), "mimeType": MIME_TYPE}
         if self._ui:
             wire["_meta"] = {KEY: self._ui, **wire.get("_meta", {})}
@@ -94,20 +96,20 @@ MAKERS: Final[Mapping[str, Callable[[Marked, RevisionModels], Item]]] = MappingP
 def _members(marked: Marked, given: Any) -> JSONObject:
     if not isinstance(given, WireModel):
         kind = "McpUiToolMeta" if marked.mark.kind == "tools" else "McpUiResourceMeta"
-        raise TypeError(f"{named(marked.function)}: ui is a {kind}, not {given!r:.80}")
+        raise TypeError(f"{function_name(marked.function)}: ui must be a {kind}, got {given!r:.80}")
     return given.to_wire()
 
 
 def _with_meta(marked: Marked, options: Mapping[str, Any], ui: JSONObject) -> Marked:
     meta: Mapping[str, Any] = options.get("meta") or {}
     if KEY in meta:
-        raise ValueError(f"{named(marked.function)}: ui is in meta, too: write it once")
+        raise ValueError(f"{function_name(marked.function)}: ui must not be in meta, too")
     whole = {**options, "meta": {**meta, KEY: ui}} if ui else options
     return marked._replace(mark=Mark(marked.mark.kind, whole))
 
 
 def _for_hosts(enabled: Any) -> Callable[[SessionBase], bool | Awaitable[bool]]:
-    """Return what enables a tool that no model may call: only hosts know to keep it from theirs."""
+    """Return the `enabled` of a tool for apps only: other clients would show it to models."""
 
     def shows(session: SessionBase) -> Any:
         return is_host(session) and (enabled(session) if callable(enabled) else enabled)

@@ -1,1 +1,1 @@
-"""The client of HTTP: a transport that posts each message and reads the answers."""
+"""The HTTP client: a transport that posts messages and reads answers."""

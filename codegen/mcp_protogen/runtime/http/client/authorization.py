@@ -1,4 +1,4 @@
-"""What authorizes the requests of a connection, as far as HTTP sees it."""
+"""The authorization of a connection's requests, at the level of HTTP."""
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from .outgoing import message_of
 _VERSION: Final = PROTOCOL_VERSION.encode()
 
 Hold: TypeAlias = Callable[[RequestId | None, bool], object]
-"""Is told that a request is held, or that it is no more; None stands for one without an id."""
+"""Called when a request is paused, and again when it goes on; None is one without an id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +21,17 @@ class Exchange:
     verb: str
     url: str
     fields: Mapping[str, str] = field(repr=False)
-    """The fields that authorized it, which are secret."""
+    """The authorizing fields, which are secret."""
     status: int
     values: Callable[[str], Sequence[str]] = field(repr=False)
-    """Return the values of all fields of the response that have this name."""
+    """Return the values of all response fields of a name."""
     body: bytes | None = field(default=None, repr=False)
     version: str = ""
-    """The revision in its header field; empty without one."""
+    """The revision in the header; empty without one."""
 
     @property
     def revision(self) -> str:
-        """Return the revision that the request names: the beginning of a handshake has no field."""
+        """Return the revision of the request; `initialize` has it in the body."""
         if self.version or self.body is None:
             return self.version
         asked = message_of(self.body).params.get("protocolVersion")
@@ -39,7 +39,7 @@ class Exchange:
 
     @property
     def operation(self) -> str:
-        """Return what was asked for: the method of the message, and what it is about."""
+        """Return the method of the message and its target."""
         if self.body is None:
             return self.verb
         message = message_of(self.body)
@@ -49,28 +49,25 @@ class Exchange:
 
 class Authorizer(Protocol):
     def headers(self, verb: str, url: str) -> Mapping[str, str] | None:
-        """Return the fields of one request; None if `prepare` has to be awaited first."""
+        """Return the fields of a request; None if `prepare` must be awaited first."""
         ...
 
     async def prepare(self) -> None:
-        """Get what `headers` needs, as long as it takes; an error is what the request ends with."""
+        """Get the state for `headers`, for as long as it takes; an error ends the request."""
         ...
 
     def refuses(self, exchange: Exchange) -> bool:
-        """Take note of a response, and return whether it is for `again` to say what follows."""
+        """Note a response; return whether `again` decides what follows."""
         ...
 
     async def again(self, exchanges: Sequence[Exchange]) -> bool:
-        """Return whether to send a request once more, after all these responses to it.
-
-        An error is what the request ends with.
-        """
+        """Return whether to repeat a request after these responses; an error ends it."""
         ...
 
 
 class HttpAuthorization(Protocol):
     def authorizer(self, url: str) -> Authorizer:
-        """Return what authorizes the requests to a URL; raise `ValueError` if it cannot be."""
+        """Return the authorizer for a URL; raise `ValueError` if there can be none."""
         ...
 
 
@@ -87,7 +84,7 @@ class _Unsent(NamedTuple):
 
 
 class AuthorizingClient:
-    """A client of HTTP whose requests are authorized; `client` sends them."""
+    """An HTTP client with authorized requests; `client` sends them."""
 
     def __init__(self, client: HttpClient, authorizer: Authorizer) -> None:
         self._client = client
@@ -131,21 +128,21 @@ class AuthorizingClient:
     async def _fields(self, unsent: _Unsent) -> Mapping[str, str]:
         fields = self._authorizer.headers(unsent.verb, str(unsent.url))
         if fields is None:
-            with self._held(unsent):
+            with self._pause_timeouts(unsent):
                 await self._authorizer.prepare()
             fields = self._authorizer.headers(unsent.verb, str(unsent.url))
         return fields or {}
 
     async def _again(self, unsent: _Unsent, exchanges: Sequence[Exchange], response: Any) -> bool:
         try:
-            with self._held(unsent):
+            with self._pause_timeouts(unsent):
                 return await self._authorizer.again(exchanges)
         except BaseException:
             await response.aclose()
             raise
 
     @contextmanager
-    def _held(self, unsent: _Unsent) -> Generator[None, None, None]:
+    def _pause_timeouts(self, unsent: _Unsent) -> Generator[None, None, None]:
         id = unsent.id
         self.hold(id, True)
         try:

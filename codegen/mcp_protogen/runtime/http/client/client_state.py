@@ -1,7 +1,7 @@
-"""What the parts of one connection over HTTP share: what has come, and how streams go on.
+"""Shared state of one HTTP connection: incoming messages, and resuming of streams.
 
-Streams of the stateless era cannot be resumed (2026-07-28, basic/transports/streamable-http,
-"Receiving Messages").
+Stateless streams cannot be resumed (2026-07-28, basic/transports/streamable-http, "Receiving
+Messages").
 """
 
 from collections.abc import Callable, Sequence
@@ -24,15 +24,15 @@ from .outgoing import ProtocolState
 
 _log: Final = getLogger(__name__)
 
-# The limits for waiting messages, in number and in bytes; beyond them, reading pauses.
+# Limits for waiting messages, in number and bytes; reading pauses at them.
 _CAPACITY: Final = 1000
 _LARGEST: Final = 64 * 1024 * 1024
 
-# The delay if the server sets none, and the longest delay after repeated failures; in seconds.
+# The default delay, and the longest after repeated failures; in seconds.
 _USUAL_WAIT: Final = 1.0
 _LONGEST_GROWN: Final = 30.0
 
-# A connection that lasted so long counts as a success, even without a message; in seconds.
+# A connection of this length succeeds even without a message; in seconds.
 _LASTING: Final = 10.0
 
 
@@ -44,7 +44,7 @@ class Inbox:
         self._ended = False
         self._take: Callable[[Received], bool] | None = None
         self.broken: Disconnected | None = None
-        """The reason why nothing more will come, if it is an error."""
+        """The error that has ended the connection, if any."""
 
     def put(self, received: Received) -> None:
         if self._ended:
@@ -55,29 +55,29 @@ class Inbox:
             return
         self._messages.append(received)
         self._size += len(received) if isinstance(received, bytes) else 0
-        self._changed.ring()
+        self._changed.notify_all()
 
     def hand_over(self, take: Callable[[Received], bool] | None) -> None:
         self._take = take
 
     async def receive(self) -> Sequence[Received]:
         while not self._messages and not self._ended:
-            await self._changed.heard()
+            await self._changed.wait()
         messages, self._messages, self._size = self._messages, [], 0
-        self._changed.ring()
+        self._changed.notify_all()
         if not messages and self.broken is not None:
             raise self.broken
         return messages
 
     async def room(self) -> None:
         while not self._ended and (len(self._messages) >= _CAPACITY or self._size >= _LARGEST):
-            await self._changed.heard()
+            await self._changed.wait()
 
     def end(self, broken: Disconnected | None = None) -> None:
         if not self._ended:
             self._ended = True
             self.broken = broken
-            self._changed.ring()
+            self._changed.notify_all()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,9 +98,9 @@ class Reconnection:
 
     def __post_init__(self) -> None:
         if not 0 < self.min_wait <= self.max_wait:
-            raise ValueError("min_wait has to be more than 0, and no more than max_wait")
+            raise ValueError("min_wait must be more than 0, and at most max_wait")
         if self.max_attempts < 0:
-            raise ValueError("max_attempts cannot be less than 0")
+            raise ValueError("max_attempts must not be negative")
 
 
 class Cursor:
@@ -115,11 +115,11 @@ class Cursor:
     def opens(self) -> None:
         self._opened = self._clock()
 
-    def passed(self, event: Event) -> bytes | None:
+    def take_event(self, event: Event) -> bytes | None:
         if event.retry is not None:
             self._retry = event.retry / 1000
         if event.id is not None:
-            # An id that does not fit into a header field counts as none.
+            # An id that does not fit into a header field is ignored.
             self.last_id = event.id if event.id and event.id.isprintable() else None
         if not event.data or event.event != "message":
             return None
@@ -127,7 +127,7 @@ class Cursor:
         return event.data.encode()
 
     def broke(self) -> None:
-        """Note that a connection has ended: a failure, unless a message comes on the next one."""
+        """Note the end of a connection, a failure unless the next one brings a message."""
         if self._clock() - self._opened >= _LASTING:
             self._failures = 0
         self._failures += 1
@@ -140,7 +140,7 @@ class Cursor:
     def wait(self) -> float:
         bounds = self._reconnection
         asked = min(max(self._retry, bounds.min_wait), bounds.max_wait)
-        # The exponent is limited, because a float would overflow.
+        # The exponent is limited to avoid an overflow.
         grown = asked * 2.0 ** min(max(self._failures - 1, 0), 16)
         return min(grown, max(asked, _LONGEST_GROWN), bounds.max_wait)
 

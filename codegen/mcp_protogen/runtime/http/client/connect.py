@@ -1,4 +1,4 @@
-"""Connections to a server over HTTP, by its URL."""
+"""Connections to a server by URL."""
 
 from collections.abc import Mapping
 from typing import Final, TypeVar, Unpack, overload
@@ -26,7 +26,7 @@ _LAST_PORT: Final = 65_535
 
 
 class HttpSettings(ConnectOptions, total=False):
-    """Settings of a connection over HTTP, besides its clients; see `ConnectHttp`."""
+    """The settings of an HTTP connection, besides its clients; see `ConnectHttp`."""
 
     http: HttpClient | None
     headers: Mapping[str, str] | None
@@ -43,17 +43,17 @@ def open_http(
     reconnection: Reconnection = _USUAL,
     auth: HttpAuthorization | None = None,
 ) -> Opener:
-    """Return an opener for `connect` of connections to the server at a URL, whatever its revision.
+    """Return an opener for `connect`, for the server at a URL, of any revision.
 
     `http` is the client to use, with its authentication, proxies, pool and timeouts; it is not
-    closed. It should have no read timeout, because a stream may be silent for long. Without it,
-    each connection has a client of its own. `headers` go with every request; no request goes to
-    another origin. `limit` is the size of the largest answer or event, in bytes; `reconnection` is
-    for broken streams. `auth` authorizes the requests, such as `OAuth`; what it raises, a request
-    ends with, and the time that a user takes to log in does not count for timeouts.
+    closed, and should have no read timeout, because streams may be silent for long. By default
+    each connection has its own. `headers` go with every request; no request goes to another origin.
+    `limit` is the largest answer or event, in bytes; `reconnection` is for broken streams. `auth`
+    authorizes requests, such as `OAuth`; its errors end requests, and time for a user's login does
+    not count for timeouts.
 
-    Raises `ImportError` if httpx2 is not installed, and `ValueError` if the URL is not one of HTTP,
-    a header cannot be sent, or both `headers` and `auth` would authorize.
+    Raises `ImportError` if httpx2 is not installed, and `ValueError` for a URL that is not HTTP, an
+    invalid header, or an Authorization in both `headers` and `auth`.
     """
     target = _target(url)
     given = headers or {}
@@ -77,7 +77,7 @@ def open_http(
 def _target(url: str) -> URL:
     package = httpx2()
     if not isinstance(url, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"the URL comes first, as text, then the client; {url!r:.80} is no URL")
+        raise TypeError(f"the URL comes first, as text, then the client; got {url!r:.80}")
     try:
         target = package.URL(url)
     except package.InvalidURL as error:
@@ -91,7 +91,7 @@ def _target(url: str) -> URL:
 
 def _check(headers: Mapping[str, str], auth: HttpAuthorization | None) -> None:
     for name, value in headers.items():
-        # To send it would fail later, with an error that quotes it, and it may be a secret.
+        # Sending it would fail later, with an error that quotes the value, perhaps a secret.
         if value != value.strip() or not value.isprintable():
             raise ValueError(f"the header {name} has spaces around it or control characters")
         if auth is not None and name.lower() == "authorization":
@@ -100,7 +100,7 @@ def _check(headers: Mapping[str, str], auth: HttpAuthorization | None) -> None:
 
 def _client() -> HttpClient:
     package = httpx2()
-    # Each stream takes a connection, so their number is not limited here.
+    # Each stream takes a connection, so their number is not limited.
     limits = package.Limits(max_keepalive_connections=20)
     patience = package.Timeout(None, connect=_CONNECT)
     client: HttpClient = package.AsyncClient(verify=trust(), timeout=patience, limits=limits)
@@ -108,7 +108,7 @@ def _client() -> HttpClient:
 
 
 class ConnectHttp(Connector[Newest]):
-    """Connects to a server over HTTP; `connect_http` of a package."""
+    """Connects to a server over HTTP: `connect_http` of a package."""
 
     @overload
     def __call__(self, url: str, /, **settings: Unpack[HttpSettings]) -> Connecting[Newest]: ...
@@ -144,11 +144,10 @@ class ConnectHttp(Connector[Newest]):
         as_: RevisionModule[ClientBase] | None = None,
         **settings: Unpack[ConnectOptions],
     ) -> Connecting[ClientBase]:
-        """Connect to the server at a URL, with the settings of `connect` and those of `open_http`.
+        """Connect to the server at a URL, with the settings of `connect` and `open_http`.
 
-        The revision of the server is detected, also that of a server of HTTP+SSE. Raises what
-        `connect` raises, what `auth` raises, and `HttpError` if the server answers with nothing but
-        an HTTP status.
+        The revision is detected, also of an HTTP+SSE server. Raises the errors of `connect` and
+        `auth`, and `HttpError` if the server answers only with an HTTP status.
         """
         opener = open_http(url, http=http, headers=headers, reconnection=reconnection, auth=auth)
-        return self.through(opener, clients, as_, **settings)
+        return self.connection_through(opener, clients, as_, **settings)

@@ -1,7 +1,7 @@
-"""HTTP requests and their answers, by an `httpx2.AsyncClient`.
+"""HTTP requests and answers, by an `httpx2.AsyncClient`.
 
-Every failure of the network is a `Disconnected`. Nothing is ever sent to another origin than that
-of the server's URL, because it would reveal a message, a session id or a token.
+Network failures are `Disconnected`. Nothing is sent to another origin than the server's: that would
+reveal messages, session ids or tokens.
 """
 
 from asyncio import sleep
@@ -15,7 +15,7 @@ from .. import headers as fields
 from .. import sse
 from ..httpx2 import HttpClient, httpx2
 
-# These are classes of httpx2.
+# Classes of httpx2.
 URL: TypeAlias = Any
 Response: TypeAlias = Any
 
@@ -23,32 +23,32 @@ Response: TypeAlias = Any
 _REDIRECTS: Final = frozenset({301, 302, 307, 308})
 _MOST_REDIRECTS: Final = 5
 
-# The statuses after which the same request is sent again, if the server says when; the first one is
-# waited out without that, too (RFC 6585, section 4; RFC 9110, section 15.6.4).
+# Statuses after which the request is repeated if the server says when; the first one also without
+# that (RFC 6585, section 4; RFC 9110, section 15.6.4).
 _TOO_MANY_REQUESTS: Final = 429
 _LATER: Final = frozenset({_TOO_MANY_REQUESTS, 503})
 
-# The first wait if the server does not say when, and the least first wait if it does, in seconds;
-# they double. A server that still has no time after the last of them has a reason to report.
+# The default first wait, and the least one, in seconds; waits double. After the last of them, the
+# status is reported.
 _USUAL_WAIT: Final = 1.0
 _LEAST_WAIT: Final = 0.1
 _MOST_WAITS: Final = 3
 
-# How much of the body of an error is read, in bytes.
+# How much of an error's body is read, in bytes.
 _LARGEST_REFUSAL: Final = 1024 * 1024
 
 
 async def parts_of_body(response: Response, what: str) -> AsyncGenerator[bytes, None]:
     """Yield the parts of a body as they come, decompressed.
 
-    Raise `RemoteError`, which begins with `what`, for one that is compressed more than once: each
-    time, it may grow a thousandfold.
+    Raise `RemoteError`, beginning with `what`, for a body compressed more than once: it may grow a
+    thousandfold each time.
     """
     if "," in response.headers.get("content-encoding", ""):
-        raise RemoteError(f"{what}: a body that is compressed more than once")
+        raise RemoteError(f"{what}: the body is compressed more than once")
     async for part in response.aiter_bytes():
         yield part
-        # A few compressed bytes may become comments without end.
+        # A few compressed bytes may become endless comments.
         await sleep(0)
 
 
@@ -81,7 +81,7 @@ class HttpReply:
     async def read_events(
         self, take: Callable[[sse.Event], object], room: Callable[[], Awaitable[None]]
     ) -> None:
-        """Take the events of the body, as fast as there is `room` for what is in them."""
+        """Pass on the body's events, as fast as there is `room`."""
         parser = sse.Parser(self._limit)
         with _disconnecting(self._what):
             async for chunk in parts_of_body(self._response, self._what):
@@ -119,7 +119,7 @@ class HttpWire:
         self._limit = limit
         self._owned = owned
         self.url: Final = url
-        self._named = _named(url)
+        self._named = _redact_url(url)
 
     @asynccontextmanager
     async def open(
@@ -130,15 +130,15 @@ class HttpWire:
         url: URL | None = None,
     ) -> AsyncGenerator[HttpReply, None]:
         target = self.url if url is None else url
-        what = f"{method} {self._named if url is None else _named(target)}"
+        what = f"{method} {self._named if url is None else _redact_url(target)}"
         with _disconnecting(what):
-            response = await self._sent(method, {**self._headers, **headers}, body, target)
+            response = await self._send(method, {**self._headers, **headers}, body, target)
         try:
             yield HttpReply(response, what, self._limit)
         finally:
             await response.aclose()
 
-    async def _sent(
+    async def _send(
         self, method: str, headers: Mapping[str, str], body: bytes | None, url: URL
     ) -> Response:
         # Ids of events may be any text (HTML standard, "Last-Event-ID").
@@ -150,16 +150,16 @@ class HttpWire:
             location, target = response.headers.get("location"), None
             follows = response.status_code in _REDIRECTS and redirects < _MOST_REDIRECTS
             if follows and location is not None:
-                target = self.resolved(location, response.request.url)
+                target = self.resolve(location, response.request.url)
             if target is None:
-                # The caller decides what a redirect means that is not followed.
+                # The caller decides about an unfollowed redirect.
                 return response
             redirects += 1
             await response.aclose()
             url = target
 
-    def resolved(self, reference: str, base: URL | None = None) -> URL | None:
-        """Return the absolute URL of a reference; None if it is invalid or of another origin."""
+    def resolve(self, reference: str, base: URL | None = None) -> URL | None:
+        """Return a reference as absolute URL; None if it is invalid or of another origin."""
         try:
             url = (base or self.url).join(reference)
         except httpx2().InvalidURL:
@@ -172,12 +172,12 @@ class HttpWire:
 
 
 def _origin(url: URL) -> tuple[str, str, int | None]:
-    # The port is None where it is the default of the scheme.
+    # The port is None for the default of the scheme.
     return url.scheme, url.host, url.port
 
 
-def _named(url: URL) -> str:
-    # Without the parts that may be secret.
+def _redact_url(url: URL) -> str:
+    # Without parts that may be secret.
     return str(url.copy_with(query=None, fragment=None, userinfo=b""))
 
 

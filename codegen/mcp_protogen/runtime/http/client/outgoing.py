@@ -1,4 +1,4 @@
-"""Outgoing messages, as far as HTTP needs to know them, and their header fields.
+"""Outgoing messages at the level of HTTP, and their header fields.
 
 2026-07-28, basic/transports/streamable-http, "Request Metadata"; 2025-11-25, basic/transports,
 "Session Management", "Protocol Version Header".
@@ -15,8 +15,8 @@ from ...core.recent_names import RecentNames
 from ...core.throttle import Throttle
 from ...messages.envelope import PROTOCOL_VERSION
 from ...messages.jsonrpc import Call
-from ...messages.reading import answered, read
-from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
+from ...messages.reading import answered_id, read
+from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
 from .. import headers as fields
 
 _log: Final = getLogger(__name__)
@@ -44,9 +44,9 @@ class Message(NamedTuple):
     """Empty for a response."""
     params: Mapping[str, Any]
     id: RequestId = ""
-    """That of a request; empty for other messages."""
+    """The id of a request; else empty."""
     revision: str | None = None
-    """The stateless revision that the message names or inherits; None in the handshake era."""
+    """The stateless revision of the message; None in the handshake era."""
 
     @property
     def name(self) -> str:
@@ -58,7 +58,7 @@ class Message(NamedTuple):
 def message_of(body: bytes) -> Message:
     call = read(body)
     if not isinstance(call, Call):
-        # So is an array, because requests are not sent in batches.
+        # An array is one, too: requests are not sent in batches.
         return Message(body, "response", "", {})
     version = call.meta.get(PROTOCOL_VERSION)
     revision = version if isinstance(version, str) else None
@@ -74,23 +74,23 @@ def request_of(id: str, method: str, params: Mapping[str, Any]) -> Message:
 
 def answer_in(value: object, id: RequestId) -> JSONObject | None:
     if is_array(value):
-        return next((one for one in value if answered(one) == id), None)
-    return value if is_object(value) and answered(value) == id else None
+        return next((message for message in value if answered_id(message) == id), None)
+    return value if is_object(value) and answered_id(value) == id else None
 
 
 class ProtocolState:
     def __init__(self) -> None:
         self.names: Mapping[str, str] = fields.NAMED
-        """The members of params that `Mcp-Name` repeats, by method."""
+        """The members of params repeated in `Mcp-Name`, by method."""
         self.opening: Message | None = None
-        """The `initialize` request, which is sent again if the session is lost."""
+        """The `initialize` request, repeated if the session is lost."""
         self.agreed: str | None = None
-        """The revision that a handshake has negotiated."""
+        """The negotiated revision of a handshake."""
         self.session_id: str | None = None
         self.sessions = 0
         self._log = Throttle(_log)
         self._stateless: str | None = None
-        self._mirrors: RecentNames[tuple[Mirror, ...]] = RecentNames()
+        self._mirrors: RecentNames[tuple[HeaderParam, ...]] = RecentNames()
 
     def outgoing(self, body: bytes) -> Message:
         message = message_of(body)
@@ -104,7 +104,7 @@ class ProtocolState:
 
     def post_headers(self, message: Message) -> dict[str, str]:
         if message.revision is None:
-            # The handshake has neither revision nor session yet.
+            # The handshake has no revision and no session yet.
             own = {} if message.method == INITIALIZE else self.session_headers()
             return {**POSTED, **own}
         headers = {
@@ -115,14 +115,14 @@ class ProtocolState:
         member = self.names.get(message.method)
         name = None if member is None else message.params.get(member)
         if isinstance(name, str):
-            headers[fields.NAME] = fields.encoded(name)
+            headers[fields.NAME] = fields.encode_value(name)
             if message.method == CALL_TOOL:
                 mirrors = self._mirrors.get(name) or ()
                 headers |= fields.headers_for(mirrors, message.params.get("arguments"))
         return headers
 
     def session_headers(self) -> dict[str, str]:
-        # The first revisions do not know the field of the version, and ignore it.
+        # Early revisions ignore the field of the version.
         known = {fields.PROTOCOL_VERSION: self.agreed, fields.SESSION_ID: self.session_id}
         return {name: value for name, value in known.items() if value is not None}
 
@@ -141,11 +141,10 @@ class ProtocolState:
         self.sessions += 1
         self.session_id = session_id
         if session_id is not None and not _SESSION_ID.fullmatch(session_id):
-            self._log.warning("the server's session id is not visible ASCII, and is ignored")
+            self._log.warning("the server's session id was ignored: it is not visible ASCII")
             self.session_id = None
 
     def _learn(self, result: JSONObject) -> bool:
-        """Learn which arguments to repeat; return whether any tool was removed as invalid."""
         tools = result.get("tools")
         if not is_array(tools):
             return False
@@ -155,16 +154,16 @@ class ProtocolState:
     def _is_sound(self, tool: object) -> bool:
         name = tool.get("name") if is_object(tool) else None
         if not is_object(tool) or not isinstance(name, str):
-            # The validation of the result reports what is wrong here.
+            # Validation reports this.
             return True
         self._mirrors.forget(name)
         try:
-            mirrors = mirrors_of(tool.get("inputSchema"))
+            mirrors = header_params(tool.get("inputSchema"))
         except BadAnnotation as error:
             self._log.warning("the tool %.100r is left out: inputSchema%s", name, error)
             return False
         if mirrors:
-            # If an entry is dropped, the server refuses the call, and the tools are listed again.
+            # If an entry is dropped, the server refuses the call, and tools are listed again.
             self._mirrors.learn(name, mirrors, mirrors)
         return True
 

@@ -1,4 +1,4 @@
-"""Messages over HTTP: the POST of each, its answer or refusal, streams, and reconnections."""
+"""Messages over HTTP: POSTs, answers and refusals, streams, and reconnecting."""
 
 from asyncio import get_running_loop, sleep, timeout
 from collections.abc import AsyncGenerator, Callable, Mapping
@@ -32,22 +32,22 @@ from .outgoing import CALL_TOOL, DISCOVER, INITIALIZE, LIST_TOOLS, Message, answ
 
 Deliver: TypeAlias = Callable[[Received], object]
 
-# How long a stream may go on after the answer, in seconds.
+# Seconds that a stream may go on after the answer.
 _LAST_WORDS: Final = 1.0
 
-# How long a server may put off messages that have no timeout of their own, in seconds.
+# Seconds that a server may delay messages without a timeout.
 _LONGEST_DELAY: Final = 10.0
 
-# A transport has no options of its own.
+# Transports have no options.
 _MOST_PAGES: Final = Options().max_pages
 
 _MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 
-# The statuses after which the client tries HTTP+SSE (2025-11-25, "Backwards Compatibility"). Some
-# such servers fail at a POST.
+# Statuses after which HTTP+SSE is tried (2025-11-25, "Backwards Compatibility"). Some such servers
+# fail at a POST.
 _MAYBE_LEGACY: Final = frozenset({400, 404, 405, *range(500, 600)})
 
-# The statuses that count more than the body while the era is not known: they are about the sender.
+# Statuses about the sender, which count more than the body while the era is unknown.
 _ABOUT_SENDER: Final = frozenset({401, 403, 429})
 
 _LONGEST_EXCERPT: Final = 200
@@ -56,7 +56,7 @@ _LONGEST_EXCERPT: Final = 200
 class RefusedPost(NamedTuple):
     received: Received
     repair: Literal["session", "headers", "legacy_sse"] | None = None
-    """What to change before asking again."""
+    """What to change before the next attempt."""
 
 
 def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedPost:
@@ -64,7 +64,7 @@ def refusal_of(message: Message, reply: HttpReply, in_session: bool) -> RefusedP
     code = None if error is None else error["error"]["code"]
     received: Received = Unanswered(message.id, http_error(f"POST {message.name}", reply))
     opening = message.method in (DISCOVER, INITIALIZE)
-    # A server that fails is of the stateless era only if its error is one of that era.
+    # A failing server is stateless only if its error is of that era.
     failed = reply.status >= 500 and code not in _MODERN
     if error is not None and not (opening and (reply.status in _ABOUT_SENDER or failed)):
         received = json_text({**error, "id": message.id})
@@ -89,9 +89,9 @@ def _error_in(reply: HttpReply) -> JSONObject | None:
     try:
         values = read_values(reply.body).values
     except RemoteError:
-        # The body is not a message; the status has to do.
+        # Without a message, the status decides.
         return None
-    # Some servers write ids of their own choice here.
+    # Some servers write their own ids here.
     value = values[0] if len(values) == 1 else None
     found = jsonrpc.message_of({**value, "id": None}) if is_object(value) else None
     return value if isinstance(found, Response) else None
@@ -114,18 +114,18 @@ async def posting(
     for attempts in count():
         async with state.http.open("POST", headers, message.body, url) as reply:
             delay = reply.delay(attempts)
-            # The ids of the transport's own requests are texts.
+            # The transport's own requests have text ids.
             timed = isinstance(message.id, int)
             left = state.time_left(message.id) if timed else _LONGEST_DELAY
             if delay is None or delay >= left or await _is_answer(message, reply):
                 yield reply
                 return
-        state.log.info("HTTP %d: %s is sent again in %g s", reply.status, message.name, delay)
+        state.log.info("HTTP %d: sending %s again in %g s", reply.status, message.name, delay)
         await sleep(delay)
 
 
 async def _is_answer(message: Message, reply: HttpReply) -> bool:
-    """Return whether a refusal is the answer; before the era is known, the status counts more."""
+    """Return whether a refusal is the answer; the status decides while the era is unknown."""
     if message.method in (DISCOVER, INITIALIZE):
         return False
     await reply.read()
@@ -134,7 +134,7 @@ async def _is_answer(message: Message, reply: HttpReply) -> bool:
 
 
 class PostedRequest:
-    """One request and its answer; `deliver` gets every message, the answer included."""
+    """A request and its answer; `deliver` gets all messages, including the answer."""
 
     def __init__(
         self, state: ClientState, message: Message, deliver: Deliver | None = None
@@ -144,7 +144,7 @@ class PostedRequest:
         self.message = message
 
     async def attempt(self) -> RefusedPost | None:
-        """Post the request, and deliver what comes; return a refusal without delivering it."""
+        """Post the request and deliver messages; return a refusal undelivered."""
         headers = self._state.protocol.post_headers(self.message)
         in_session = fields.SESSION_ID in headers
         async with posting(self._state, self.message, headers) as reply:
@@ -181,7 +181,7 @@ class PostedRequest:
         for value in values:
             is_changed = bool(repairs)
             if is_object(value) and "error" in value and value.get("id") is None:
-                # The error can only be about this request.
+                # It can only be about this request.
                 value["id"], is_changed = request.id, True
             text = json_text(value) if is_changed else data
             self._deliver(self._state.protocol.incoming(request, value, text, session_id))
@@ -194,7 +194,7 @@ class PostedRequest:
 
         def take(event: Event) -> None:
             nonlocal answered
-            data = cursor.passed(event)
+            data = cursor.take_event(event)
             if data is None:
                 return
             is_answer = self._take_event(data, reply.session_id)
@@ -203,8 +203,8 @@ class PostedRequest:
                 limit.reschedule(get_running_loop().time() + _LAST_WORDS)
 
         try:
-            # A server ends a stream after the answer, and only then can its connection be used
-            # again. If the server does not end it, the client does.
+            # A server should end the stream after the answer, to free the connection. If it does
+            # not, the client does.
             async with limit:
                 await reply.read_events(take, self._state.inbox.room)
         except Disconnected as error:
@@ -214,7 +214,7 @@ class PostedRequest:
         return answered
 
     def _take_event(self, data: bytes, session_id: str | None) -> bool:
-        """Deliver an event; return whether it answers the request, soundly or not."""
+        """Deliver an event; return whether it answers the request, even malformed."""
         message = self.message
         try:
             return self._messages(data, session_id)
@@ -232,7 +232,7 @@ class PostedRequest:
         cursor.broke()
         while not cursor.is_given_up:
             await sleep(cursor.wait)
-            if await self._continued(cursor):
+            if await self._continue(cursor):
                 return
             cursor.broke()
         raise Disconnected(
@@ -240,14 +240,14 @@ class PostedRequest:
             f"in {self._state.reconnection.max_attempts} more connections"
         )
 
-    async def _continued(self, cursor: Cursor) -> bool:
+    async def _continue(self, cursor: Cursor) -> bool:
         try:
             async with self._state.get(cursor) as reply:
                 if reply.streams:
                     return await self._read(reply, cursor)
                 if reply.status < 500:
                     await reply.read()
-                    raise http_error("GET of the rest of a stream", reply)
+                    raise http_error("GET to resume a stream", reply)
                 self._state.log.info("a stream was not resumed: HTTP %d", reply.status)
         except Disconnected as error:
             self._state.log.info("a stream was not resumed: %s", error)
@@ -255,15 +255,15 @@ class PostedRequest:
 
 
 async def post_unanswered(state: ClientState, message: Message) -> int:
-    """Post a notification or a response; return the status, or 0 if it did not arrive."""
+    """Post a notification or response; return the status, or 0 if it could not be sent."""
     headers = state.protocol.post_headers(message)
     try:
         async with posting(state, message, headers) as reply:
-            # Some servers accept such a message with a body or a stream; neither is read.
+            # The body or stream of some servers' answers is ignored.
             if not reply.succeeded:
                 await reply.read()
     except (Disconnected, RemoteError) as error:
-        state.log.warning("%s did not arrive: %s", message.name, error)
+        state.log.warning("%s could not be sent: %s", message.name, error)
         return 0
     if not reply.succeeded:
         refusal = http_error(f"POST {message.name}", reply)
@@ -272,7 +272,7 @@ async def post_unanswered(state: ClientState, message: Message) -> int:
 
 
 async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any:
-    # The ids of other requests are integers.
+    # Other requests have integer ids.
     message = request_of(f"transport-{next(state.own_requests)}", method, params)
     answers: list[Response] = []
 
@@ -299,21 +299,21 @@ async def ask(state: ClientState, method: str, params: Mapping[str, Any]) -> Any
 
 
 async def relearn(state: ClientState, call: Message) -> bool:
-    """List the tools again; return whether the header fields of a call have changed."""
+    """List the tools again; return whether a call's header fields have changed."""
     before = state.protocol.post_headers(call)
-    # A progress token belongs to one request.
-    meta = {key: one for key, one in call.params["_meta"].items() if key != "progressToken"}
+    # Progress tokens belong to one request.
+    meta = {key: value for key, value in call.params["_meta"].items() if key != "progressToken"}
 
     async def page(cursor: str | None) -> Page[Any]:
         given = {} if cursor is None else {"cursor": cursor}
         result = await ask(state, LIST_TOOLS, {"_meta": meta, **given})
         following = result.get("nextCursor") if is_object(result) else None
-        # The fields were learnt when the page came.
+        # The fields were learnt from the page already.
         return Page([], following if isinstance(following, str) else None)
 
     try:
         async for _ in items(page, lambda page: page.items, lambda: _MOST_PAGES):
             pass
     except (McpError, RemoteError, Disconnected) as error:
-        state.log.warning("the tools could not be listed to correct header fields: %s", error)
+        state.log.warning("header fields could not be corrected: listing tools failed: %s", error)
     return state.protocol.post_headers(call) != before

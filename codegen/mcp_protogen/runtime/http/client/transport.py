@@ -1,4 +1,4 @@
-"""The client's transport over HTTP, for servers of all revisions."""
+"""The client's HTTP transport, for all revisions."""
 
 import asyncio
 from asyncio import Task, sleep
@@ -27,7 +27,7 @@ from .request import (
 
 _log: Final = getLogger(__name__)
 
-# How long to wait for a message without an answer to arrive before the next one; in seconds.
+# Seconds to wait for a message without an answer, before the next one.
 _ARRIVAL: Final = 10.0
 
 _INITIALIZED: Final = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
@@ -35,19 +35,18 @@ _INITIALIZED: Final = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 # Temporary statuses: timeout, too many requests, and any failure of the server.
 _PASSING: Final = frozenset({408, 429, *range(500, 600)})
 
-# How long to wait for the server's own stream, because the next request may make the server use it;
-# in seconds.
+# Seconds to wait for the server's own stream, which the next request may need.
 _LISTENING: Final = 1.0
 
-# The timeout for the event with the endpoint of HTTP+SSE, in seconds.
+# Seconds to wait for the endpoint of HTTP+SSE.
 _ENDPOINT: Final = 5.0
 
-# The timeout for ending a session, in seconds.
+# Seconds to wait for the end of a session.
 _FAREWELL: Final = 2.0
 
 
 class RenewableSession:
-    """A session and its stream, if the server has them; one that has ended is replaced.
+    """A session and its stream, if the server has them; it is replaced when it ends.
 
     The stream is for messages that answer no request (2025-11-25, basic/transports, "Session
     Management", "Listening for Messages from the Server").
@@ -57,7 +56,7 @@ class RenewableSession:
         self._state = state
         self._lock = asyncio.Lock()
         self._task: Task[None] | None = None
-        # Set when it is known whether the server has a stream.
+        # Set once it is known whether the server has a stream.
         self._settled = asyncio.Event()
 
     async def ready(self) -> None:
@@ -66,17 +65,16 @@ class RenewableSession:
                 pass
 
     async def renew(self, lost: int) -> None:
-        """Begin a new session, unless that has happened since there were `lost` sessions.
+        """Begin a new session, unless there is one since `lost` sessions.
 
-        Raise `Disconnected`, also if it is in another revision, since the user of the connection
-        relies on the one that was negotiated.
+        Raise `Disconnected`, also for another revision: the user relies on the negotiated one.
         """
         protocol = self._state.protocol
         async with self._lock:
             if protocol.sessions != lost or protocol.opening is None:
                 return
             agreed = protocol.agreed
-            self._state.log.info("the server has ended the session; beginning a new one")
+            self._state.log.info("the server ended the session; beginning a new one")
             try:
                 await ask(self._state, INITIALIZE, protocol.opening.params)
                 if protocol.sessions == lost:
@@ -86,7 +84,7 @@ class RenewableSession:
                 raise Disconnected(text) from None
             if protocol.agreed != agreed:
                 broken = Disconnected(
-                    f"the session has ended, and the new one is of {protocol.agreed} "
+                    f"the session ended, and the new one has revision {protocol.agreed} "
                     f"instead of {agreed}: connect again"
                 )
                 self._state.inbox.end(broken)
@@ -100,7 +98,7 @@ class RenewableSession:
             async with asyncio.timeout(_LISTENING):
                 await self._settled.wait()
         except TimeoutError:
-            _log.info("it is not known yet whether the server offers a stream")
+            _log.info("the server has not answered the request for its stream yet")
 
     def _open_stream(self) -> None:
         if self._task is not None:
@@ -115,10 +113,10 @@ class RenewableSession:
             status = await self._listen(cursor)
             opened = opened or status == 200
             if status == 404 and opened and self._state.protocol.session_id is not None:
-                # The stream was there before, so 404 means that the session has ended.
-                self._state.tasks.start(self._renewed(sessions))
+                # The stream existed before, so the session has ended.
+                self._state.tasks.start(self._renew_quietly(sessions))
             if status == 400 and cursor.last_id is not None:
-                # The server no longer knows this event; continue with those to come.
+                # The event is unknown by now; continue with later ones.
                 cursor.last_id = None
                 continue
             if status is not None and status != 200 and status not in _PASSING:
@@ -127,8 +125,8 @@ class RenewableSession:
             cursor.broke()
             await sleep(cursor.wait)
 
-    async def _renewed(self, lost: int) -> None:
-        """Begin a new session, in a task of its own: a new session cancels this stream's task."""
+    async def _renew_quietly(self, lost: int) -> None:
+        """Begin a new session in its own task, because that cancels the stream's task."""
         try:
             await self.renew(lost)
         except Disconnected as error:
@@ -137,7 +135,7 @@ class RenewableSession:
     async def _listen(self, cursor: Cursor) -> int | None:
 
         def take(event: Event) -> None:
-            data = cursor.passed(event)
+            data = cursor.take_event(event)
             if data is not None:
                 self._state.inbox.put(data)
 
@@ -147,7 +145,7 @@ class RenewableSession:
                 if reply.streams:
                     await reply.read_events(take, self._state.inbox.room)
                     return 200
-                # A success without a stream means that there is no stream.
+                # A success without a stream means none.
                 return 405 if reply.status < 300 else reply.status
         except (Disconnected, RemoteError) as error:
             self._state.log.info("the server's stream broke: %s", error)
@@ -162,16 +160,16 @@ class RenewableSession:
         asked = self._state.http.open("DELETE", protocol.session_headers())
         try:
             async with asyncio.timeout(_FAREWELL), asked as reply:
-                # The server may refuse this, or may have forgotten the session.
+                # The server may refuse, or not know the session.
                 _log.info("the session was ended: HTTP %d", reply.status)
         except Exception as error:
-            # Also for what the user's own authentication raises: there is nothing left to save, and
-            # the reason for closing may be a worse error.
-            _log.warning("the server was not told of the end of the session: %r", error)
+            # Also for errors of the user's authentication: closing must go on, and its reason may
+            # be a worse error.
+            _log.warning("the session could not be ended at the server: %r", error)
 
 
 class LegacySseTransport:
-    """The transport of the first revision: one stream carries all messages of the server.
+    """The transport of 2024-11-05: one stream carries all messages of the server.
 
     2024-11-05, basic/transports, "HTTP with SSE"; 2025-11-25, basic/transports, "Backwards
     Compatibility".
@@ -183,8 +181,8 @@ class LegacySseTransport:
         self._held = self._was_held = False
         self._task = state.tasks.start(self._run())
 
-    async def found(self) -> None:
-        """Wait until the endpoint is known; raise `Disconnected`, which says why it is not."""
+    async def find_endpoint(self) -> None:
+        """Wait for the endpoint; raise `Disconnected` with the reason if it does not come."""
         while not self._endpoint.done():
             self._was_held = self._held
             await asyncio.wait({self._endpoint}, timeout=_ENDPOINT)
@@ -194,11 +192,11 @@ class LegacySseTransport:
         self._endpoint.result()
 
     def hold(self, held: bool) -> None:
-        """Let the time in which the endpoint has to come stand still, or begin anew."""
+        """Pause the timeout for the endpoint, or start it anew."""
         self._held, self._was_held = held, True
 
     async def _run(self) -> None:
-        gone = Disconnected("the server has ended its stream")
+        gone = Disconnected("the server ended its stream")
         try:
             await self._listen()
         except Exception as error:
@@ -225,7 +223,7 @@ class LegacySseTransport:
             return
         if event.event != "endpoint":
             raise Disconnected(f"the first event is {event.event[:50]!r} instead of 'endpoint'")
-        url = self._state.http.resolved(event.data)
+        url = self._state.http.resolve(event.data)
         if url is None:
             raise Disconnected("the endpoint in the stream is of another origin, and is not used")
         self._endpoint.set_result(url)
@@ -255,7 +253,7 @@ class HttpTransport:
         self._ending: Task[None] | None = None
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        """Send messages; one without an answer arrives before the next one is sent."""
+        """Send messages; one without an answer arrives before the next is sent."""
         for body in messages:
             if self._ending is not None:
                 raise Disconnected("the connection is closed")
@@ -271,17 +269,17 @@ class HttpTransport:
                 await self._post(message)
 
     def repeat(self, names: Mapping[str, str]) -> None:
-        """Repeat further members of params in `Mcp-Name`, by the methods of extensions."""
+        """Repeat more members of params in `Mcp-Name`, by methods of extensions."""
         self._state.protocol.names = {**names, **fields.NAMED}
 
     def wait_within(self, time_left: Callable[[RequestId], float]) -> None:
-        """Wait for a server that has no time now, but not beyond the time that a request has."""
+        """Set the function for the time a request may still wait for a busy server."""
         self._state.time_left = time_left
 
     def hold(self, id: RequestId | None, held: bool) -> None:
-        """Take note that a request is held, or that it is no more; see `Held`."""
+        """Note that a request is paused or goes on; see `Held`."""
         if id is None and self._trying is not None:
-            # The stream of HTTP+SSE, without which the request cannot be sent.
+            # The request waits for the stream of HTTP+SSE.
             legacy, id = self._trying
             legacy.hold(held)
         if id is not None:
@@ -294,7 +292,7 @@ class HttpTransport:
             else:
                 await self._legacy.post(message)
         except Exception as error:
-            # Also for what the user's own authentication raises: the request has to end.
+            # Also for errors of the user's authentication: the request must end.
             self._state.inbox.put(Unanswered(message.id, error))
         finally:
             self._running.pop(message.id, None)
@@ -316,11 +314,11 @@ class HttpTransport:
             self._state.inbox.put(refusal.received)
 
     async def _try_legacy(self, message: Message, refusal: RefusedPost) -> RefusedPost | None:
-        """Change to HTTP+SSE; return what refuses the request if the server does not have it."""
+        """Change to HTTP+SSE; return the refusal if the server does not have it."""
         legacy = LegacySseTransport(self._state)
         self._trying = legacy, message.id
         try:
-            await legacy.found()
+            await legacy.find_endpoint()
         except Disconnected as error:
             received = refusal.received
             if isinstance(received, Unanswered):
@@ -328,7 +326,7 @@ class HttpTransport:
                 both = f"{received.error.message}; HTTP+SSE failed too: {error}"
                 failed = HttpError(received.error.status, both, received.error.retry_after)
                 return RefusedPost(Unanswered(message.id, failed))
-            # An error of the protocol says more than the failed search for an older transport.
+            # A protocol error says more than the failed attempt at an older transport.
             return refusal
         finally:
             self._trying = None
@@ -338,7 +336,7 @@ class HttpTransport:
 
     async def _cancel(self, message: Message) -> None:
         request, task = self._running.get(message.params.get("requestId", ""), (message, None))
-        # In the stateless era closing the stream is enough (2026-07-28,
+        # In the stateless era, closing the stream is enough (2026-07-28,
         # basic/transports/streamable-http, "Cancellation").
         if request.revision is None:
             await self._post(message)
@@ -346,17 +344,17 @@ class HttpTransport:
             task.cancel()
 
     async def _post(self, message: Message) -> None:
-        task = self._state.tasks.start(self._posted(message))
+        task = self._state.tasks.start(self._post_once(message))
         await asyncio.wait({task}, timeout=_ARRIVAL)
 
-    async def _posted(self, message: Message) -> None:
+    async def _post_once(self, message: Message) -> None:
         try:
             if self._legacy is None:
                 await self._post_in_session(message)
             else:
                 await self._legacy.post(message)
         except (Disconnected, RemoteError) as error:
-            self._state.log.warning("%s did not arrive: %s", message.name, error)
+            self._state.log.warning("%s could not be sent: %s", message.name, error)
 
     async def _post_in_session(self, message: Message) -> None:
         await self._session.ready()
@@ -365,18 +363,18 @@ class HttpTransport:
         status = await post_unanswered(self._state, message)
         if status == 404 and had_session:
             await self._session.renew(sessions)
-            # A response would answer a request of the session that has ended, and the new session
-            # has already been confirmed.
+            # A response would be for the old session, and the new one has already been
+            # confirmed.
             if message.kind == "notification" and message.method != INITIALIZED:
                 await post_unanswered(self._state, message)
         elif message.method == INITIALIZED and 200 <= status < 300 and message.revision is None:
             await self._session.listen()
 
     async def close(self) -> None:
-        """Close the connection; end the session too (2025-11-25, "Session Management")."""
+        """Close the connection and end the session (2025-11-25, "Session Management")."""
         if self._ending is None:
             self._ending = asyncio.create_task(self._end())
-        # If the caller is cancelled, the session is still ended.
+        # The session ends even if the caller is cancelled.
         await asyncio.shield(self._ending)
 
     async def _end(self) -> None:

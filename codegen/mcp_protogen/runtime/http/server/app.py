@@ -1,6 +1,6 @@
-"""The ASGI application: the checks that every request has to pass, and the routes.
+"""The ASGI application: the checks of every request, and the routes.
 
-It runs under any ASGI server, by itself or mounted inside another application.
+It runs under any ASGI server, alone or mounted in another application.
 """
 
 from asyncio import Task, create_task, get_running_loop, shield, wait
@@ -21,7 +21,7 @@ from ...messages.method_table import HANDSHAKE_ERA
 from ...messages.reading import Batch
 from ...rules.server_negotiation import Offer
 from ...server.lifespan import LifespanError
-from ...server.serve import ServeOptions, Server, entered, has_lifespan, revisions_spoken
+from ...server.serve import ServeOptions, Server, enter_lifespans, has_lifespan, revisions_spoken
 from .asgi import (
     HttpExchange,
     HttpRefusal,
@@ -70,17 +70,16 @@ def http_app(
     http: HttpOptions = _USUAL_HTTP,
     routes: Iterable[Route] = (),
 ) -> "HttpApp":
-    """Return an ASGI application that serves any number of clients over HTTP.
+    """Return an ASGI application that serves clients over HTTP.
 
-    `servers` and `revisions` are those of `serve`. Where a class is given, each session gets a
-    server of its own; all requests of the stateless era share one. Lifespans are entered with that
-    of the ASGI server, or else with the first request. `routes` are served beside the endpoint.
-    Raise `ValueError` if no server is given, or two of the same revision, for routes that clash,
-    for what wants tokens that nobody checks, and for scopes of a method that there is not.
+    `servers` and `revisions` are those of `serve`. A class gives each session its own server; all
+    stateless requests share one. Lifespans are entered with that of the ASGI server, or else at the
+    first request. `routes` are served beside the endpoint. Raise `ValueError` without a server, for
+    two of one revision, clashing routes, unchecked tokens, and `method_scopes` of unknown methods.
     """
     given = tuple(servers) if isinstance(servers, Iterable) else (servers,)
     if not given or len({server.TABLE.revision for server in given}) < len(given):
-        raise ValueError("http_app needs at least one server, and one for a revision at most")
+        raise ValueError("http_app needs at least one server, and at most one per revision")
     all_spoken = revisions_spoken(given, revisions)
     spoken = None if all_spoken is None else tuple(all_spoken)
     beside = [*routes, *_routes_of(given)]
@@ -92,18 +91,18 @@ def http_app(
 
 
 def _check_no_tokens(servers: Iterable[Server], routes: Iterable[Route]) -> None:
-    advice = "give HttpOptions(authentication=...)"
+    advice = "set HttpOptions(authentication=...)"
     for route in routes:
         if route.authenticated:
-            raise ValueError(f"{route} wants a token: {advice}")
+            raise ValueError(f"{route} requires a token: {advice}")
     for server in servers:
         if isinstance(server, type):
-            # Each session is to get an object of it.
+            # Each session gets an object of it.
             name, wants = server.__name__, server.__mcp_wants_scopes__
         else:
             name, wants = type(server).__name__, server.__mcp_runtime__.wants_scopes
         if wants:
-            raise ValueError(f"{name} has what needs scopes of a token: {advice}")
+            raise ValueError(f"{name} requires scopes of a token: {advice}")
 
 
 def _routes_of(servers: Iterable[Server]) -> Iterator[Route]:
@@ -115,7 +114,7 @@ def _routes_of(servers: Iterable[Server]) -> Iterator[Route]:
 
 
 class HttpApp:
-    """An ASGI 3 application that serves both eras at one endpoint."""
+    """An ASGI 3 application for both eras at one endpoint."""
 
     def __init__(
         self,
@@ -133,7 +132,7 @@ class HttpApp:
         listed_only = http.cors is not None and http.cors.credentials
         self._guard = OriginGuard(http.allowed_hosts, http.allowed_origins, listed_only=listed_only)
         self._unchecked: dict[str, _Handler] = {}
-        """What is said to everybody, by path: where to get a token, and whether this works."""
+        """Handlers without checks, by path: where to get a token, and health."""
         if http.authentication is not None and (resource := http.authentication.resource):
             metadata = partial(tell_anybody, resource.to_json())
             self._unchecked = dict.fromkeys(resource.paths, metadata)
@@ -150,9 +149,9 @@ class HttpApp:
         self._running: Running | None = None
         self._beginning: Task[None] | None = None
         self.on_begun: Callable[[], None] | None = None
-        """Called when it has begun with the lifespan of the ASGI server."""
+        """Called after the start in the lifespan of the ASGI server."""
         self.failure: LifespanError | None = None
-        """What has failed in the lifespan of the ASGI server, which only writes it to its log."""
+        """The error in the lifespan of the ASGI server, which only logs it."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request, or the lifespan of the ASGI server."""
@@ -166,12 +165,12 @@ class HttpApp:
             exchange.read_head(self.http.max_headers)
             await self._unchecked.get(exchange.path, self._serve)(exchange)
         except (HttpRefusal, NoRoom, RemoteError) as error:
-            error.__traceback__ = None  # which holds on to this frame
+            error.__traceback__ = None  # which keeps this frame alive
             refused = refusal_of(error)
             self._log.info("refused a request with %d: %r", refused.status, str(refused))
             await exchange.respond(refused.status, refused.body, refused.fields)
         while exchange.stuck and (await receive())["type"] != "http.disconnect":
-            # A response that was begun and cannot be ended ends with its connection.
+            # A response that cannot be completed ends with its connection.
             pass
 
     async def _serve_other(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -199,11 +198,11 @@ class HttpApp:
 
     @property
     def has_sessions(self) -> bool:
-        """Return whether it keeps sessions, which only the handshake revisions have."""
+        """Return whether it keeps sessions, as only handshake revisions do."""
         spoken = self._revisions or [server.TABLE.rules for server in self._servers]
-        return self.http.sessions and any(one.era == HANDSHAKE_ERA.name for one in spoken)
+        return self.http.sessions and any(revision.era == HANDSHAKE_ERA.name for revision in spoken)
 
-    # How it is, for those who send requests only to what works.
+    # Probes.
 
     async def _health(self, exchange: HttpExchange) -> None:
         await _respond_to_probe(exchange, 200, "ok")
@@ -211,7 +210,7 @@ class HttpApp:
     async def _ready(self, exchange: HttpExchange) -> None:
         running = self._running
         if running is None or running.loop is not get_running_loop():
-            # Whoever is asked has to begin, or nobody would ever send the first request.
+            # Start now: a load balancer may send no request before.
             status = "starting" if self._has_to_begin and not await self._has_begun() else "ready"
         elif running.state.closing:
             status = "closing"
@@ -229,13 +228,13 @@ class HttpApp:
         return error is None
 
     async def close(self) -> None:
-        """End all sessions and streams. ASGI servers that know lifespans do so themselves."""
+        """End all sessions and streams. ASGI servers with lifespans do this themselves."""
         if self._beginning is not None and self._beginning.get_loop() is get_running_loop():
             await wait([self._beginning])
         running = self._running
         if running is None:
             return
-        # Until then, requests are refused because this is the end, and begin nothing new.
+        # Until then, requests are refused and start nothing.
         try:
             await running.state.close()
         finally:
@@ -244,11 +243,11 @@ class HttpApp:
             await running.held.aclose()
 
     async def _begin(self) -> None:
-        """Enter the lifespans of the servers, and run in this event loop; raise `LifespanError`."""
+        """Enter the servers' lifespans in this event loop; raise `LifespanError`."""
         running = self._running
         if running is not None and running.loop is get_running_loop():
             return
-        # Other requests may wait for it as well.
+        # Other requests may wait for it, too.
         await shield(self._beginning_task())
 
     def _beginning_task(self) -> Task[None]:
@@ -268,9 +267,9 @@ class HttpApp:
             try:
                 await state.begin()
             except Exception as error:
-                why = f"what workers share cannot be used: {type(error).__name__}: {error}"
+                why = f"the shared engine cannot be used: {type(error).__name__}: {error}"
                 raise LifespanError(why) from error
-            await running.held.enter_async_context(entered(state.shared_servers))
+            await running.held.enter_async_context(enter_lifespans(state.shared_servers))
         except BaseException:
             await state.close()
             raise
@@ -281,8 +280,7 @@ class HttpApp:
         return Running(state, StatelessHttp(state))
 
     async def _begin_first(self) -> None:
-        # Not before there is a loop: an application is made at import, often, and tests run one in
-        # many.
+        # Only now: applications are often made at import, and tests run one in many loops.
         if not self._has_to_begin:
             self._running = self._new_running()
             return
@@ -292,7 +290,6 @@ class HttpApp:
             raise cannot_begin(error) from None
 
     async def _serve(self, exchange: HttpExchange) -> None:
-        """Answer a request; raise `HttpRefusal`, `NoRoom`, and `RemoteError` for no message."""
         source = exchange.fields.get(b"host"), exchange.fields.get(b"origin")
         if source not in self._guard.passed:
             self._guard.check(*source)
@@ -303,10 +300,10 @@ class HttpApp:
         if running.state.closing:
             raise HttpRefusal.for_now(SHUTTING_DOWN)
         handle = self._handler(exchange, running)
-        # What verifies tokens may need what the lifespans have, and the end may begin meanwhile.
+        # A verifier may need the lifespans; shutdown may begin meanwhile.
         if self.http.authentication is not None and not self._is_open(exchange):
             check = self.http.authentication.authenticate
-            exchange.authenticated(await check(exchange, self.http.path))
+            exchange.set_principal(await check(exchange, self.http.path))
         if running.state.closing:
             raise HttpRefusal.for_now(SHUTTING_DOWN)
         await handle(exchange)
@@ -317,7 +314,7 @@ class HttpApp:
             return self._beside(exchange, running.state)
         is_stateless = exchange.version in running.state.offer.stateless
         if is_stateless and handlers is running.endpoint:
-            # Streams and sessions are in the handshake revisions alone.
+            # Only handshake revisions have streams and sessions.
             handlers = running.posts
         handle = handlers.get(exchange.scope["method"])
         return self._other_method(exchange, handlers) if handle is None else handle
@@ -327,7 +324,7 @@ class HttpApp:
         if route is None:
             methods = self._routes.methods(exchange.path)
             if not methods:
-                raise HttpRefusal(404, "There is nothing here; see HttpOptions.path")
+                raise HttpRefusal(404, "Not found; see HttpOptions.path")
             return self._other_method(exchange, methods)
         asked = self._preflight(exchange)
         if asked is not None:
@@ -335,27 +332,30 @@ class HttpApp:
         return partial(route.serve, state)
 
     def _other_method(self, exchange: HttpExchange, methods: Iterable[str]) -> "_Handler":
-        if self._cross_origin is not None and self._cross_origin.asked(exchange) is not None:
+        if (
+            self._cross_origin is not None
+            and self._cross_origin.preflight_method(exchange) is not None
+        ):
             return partial(self._cross_origin.answer, methods=methods)
         allow = b"allow", ", ".join(methods).encode()
         raise HttpRefusal(405, "Method not allowed", fields=[allow])
 
     def _preflight(self, exchange: HttpExchange) -> str | None:
-        return None if self._cross_origin is None else self._cross_origin.asked(exchange)
+        return None if self._cross_origin is None else self._cross_origin.preflight_method(exchange)
 
     def _is_open(self, exchange: HttpExchange) -> bool:
-        """Return whether no token is wanted: browsers ask without, and for routes it is said."""
+        """Return whether no token is needed: for open routes, and preflights."""
         route = self._routes.find(exchange.path, exchange.scope["method"])
         is_open = route is not None and not route.authenticated
         return is_open or self._preflight(exchange) is not None
 
 
 class OriginGuard:
-    """The check of `Host` and `Origin`; a web page at an allowed host may call as well.
+    """The check of `Host` and `Origin`; pages at an allowed host may call, too.
 
-    A page in a browser can reach a server on its user's machine under a name that its author
-    controls (DNS rebinding). The name stays in `Host`, and the page in `Origin`
-    (2026-07-28, basic/transports/streamable-http, "Security & Endpoint").
+    By DNS rebinding, a page in a browser can reach a server on its user's machine under a name
+    of its author. That name stays in `Host`, and the page in `Origin` (2026-07-28,
+    basic/transports/streamable-http, "Security & Endpoint").
     """
 
     def __init__(
@@ -365,16 +365,16 @@ class OriginGuard:
         self._origins = frozenset(map(_origin, origins))
         self._listed_only = listed_only
         self.passed: set[tuple[bytes, bytes | None]] = set()
-        """What has passed before."""
+        """The pairs that have passed before."""
 
     def check(self, host: bytes | None, origin: bytes | None) -> None:
-        """Raise `HttpRefusal` for a request that is not meant for this server."""
+        """Raise `HttpRefusal` for a request that is not for this server."""
         if host is None:
             raise HttpRefusal(400, "The header field Host is missing")
         if not self._is_allowed(host.decode("latin-1").strip(" \t").lower()):
-            raise HttpRefusal(421, "Not a host of this server; see allowed_hosts")
+            raise HttpRefusal(421, "Host is not allowed; see allowed_hosts")
         if origin is not None and not self.may_call(origin):
-            raise HttpRefusal(403, "Not an origin that may call this server; see allowed_origins")
+            raise HttpRefusal(403, "Origin is not allowed; see allowed_origins")
         if len(host) + len(origin or b"") > _LONGEST:
             return
         if len(self.passed) >= _KNOWN:
@@ -389,15 +389,15 @@ class OriginGuard:
         return is_port and name in self._hosts
 
     def may_call(self, field: bytes) -> bool:
-        """Return whether a page may call whose origin is in the header field."""
+        """Return whether a page of this origin may call."""
         origin = field.decode("latin-1").strip(" \t").lower()
         if _ANY in self._origins or origin in self._origins:
             return True
         scheme, _, host = origin.partition("://")
         if self._listed_only or scheme not in ("http", "https") or _ANY in self._hosts:
-            # A server that answers to any name has to say which pages it trusts.
+            # A server with any name must list the pages it trusts.
             return False
-        # With a path or a user name before it, a host is in no list.
+        # A host with a path or a user name is in no list.
         return self._is_allowed(host)
 
 
@@ -417,21 +417,21 @@ async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> N
     if method not in _PROBING:
         allow = b"allow", ", ".join(_PROBING).encode()
         raise HttpRefusal(405, "Method not allowed", fields=[allow])
-    # Of a moment, which no cache has to remember.
+    # Caches must not keep it.
     response = RouteResponse({"status": said}, status, {"cache-control": "no-store"})
     await exchange.send(*response.messages(method))
 
 
 class Stateless(Protocol):
-    """What serves the revisions without a handshake."""
+    """A handler of the revisions without a handshake."""
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch, /) -> None:
-        """Serve a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
+        """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
         ...
 
 
 class Running:
-    """The application while an event loop runs it: its routes, by path and method."""
+    """The application in an event loop: its handlers, by path and method."""
 
     def __init__(self, state: HttpState, stateless: Stateless) -> None:
         self.state = state
@@ -465,11 +465,11 @@ class Running:
                 await self._stateful.post(exchange, message)
         finally:
             if exchange.taken:
-                bodies.done(exchange)
+                bodies.release(exchange)
 
 
 def _is_stateless(version: str | None, message: Parsed | Batch, offer: Offer) -> bool:
-    """Return whether a POST is of the stateless era; rows DS01 to DS12 of the decision tables."""
+    """Return whether a POST is stateless; rows DS01 to DS12 of the decision tables."""
     if not offer.handshake:
         return True
     if isinstance(message, (Call, Malformed)) and PROTOCOL_VERSION in message.meta:

@@ -36,25 +36,25 @@ _MOST_FIELDS: Final = 200
 LENGTH: Final = b"content-length"
 _DIGITS: Final = 20
 
-# ASGI servers read about as much ahead.
+# ASGI servers read ahead about as much.
 _SMALL: Final = 16 * 1024
 
-# For a body to begin to come, in seconds; before, nobody is behind.
+# Seconds before a body counts as slow.
 _START: Final = 1.0
 
-# For it to go on.
+# Seconds without a piece of it.
 _PAUSE: Final = 1.0
 
-# How long an answer may take before its client is watched, in seconds; most take less.
+# Seconds before the client of an unanswered request is watched.
 _SOON: Final = 0.05
 
-# Where a second value could mean something else to whoever looks at the first.
+# Fields whose second value could be read differently by an intermediary.
 _SINGLE: Final = frozenset(
     (b"authorization", b"content-length", b"content-type", b"host", b"last-event-id", b"origin")
 )
 _OURS: Final = b"mcp-"
 
-# RFC 9110, section 5: what would end the line could begin another field.
+# RFC 9110, section 5: other characters could begin another field.
 _NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VALUE: Final = re.compile(r"[\t -~\x80-\xff]*")
 
@@ -67,12 +67,12 @@ _TOO_MANY: Final = {
     "max_sessions": "sessions",
 }
 
-# The seconds after which a client may come again, where that is not 1.
+# The seconds in Retry-After, where it is not 1.
 _AGAIN_AFTER: Final = {"max_sessions": 10}
 
 
 class HttpRefusal(Exception):
-    """The refusal of an HTTP request: its status, and a JSON-RPC error with the reason."""
+    """The refusal of an HTTP request: a status, and a JSON-RPC error with the reason."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class HttpRefusal(Exception):
 
     @staticmethod
     def for_now(reason: str, seconds: int = 1, *, status: int = 503) -> "HttpRefusal":
-        """Return the refusal of what may be tried again after so many seconds."""
+        """Return a refusal of a request that may be repeated after some seconds."""
         return HttpRefusal(status, reason, fields=[(b"retry-after", b"%d" % seconds)])
 
 
@@ -107,43 +107,42 @@ def refusal_of(error: HttpRefusal | NoRoom | RemoteError) -> HttpRefusal:
     text, seconds = f"Too many {_TOO_MANY[error.quota]}", _AGAIN_AFTER.get(error.quota, 1)
     if error.owner is None:
         return HttpRefusal.for_now(f"{text}; see {error.quota}", seconds)
-    # The owner is the id of a principal: addresses and header fields prove nothing. Others are
-    # served (RFC 6585, section 4).
+    # The owner is a principal: addresses and header fields prove nothing. Others are still served
+    # (RFC 6585, section 4).
     reason = f"{text} of one principal; see {error.quota}_per_principal"
     return HttpRefusal.for_now(reason, seconds, status=429)
 
 
 @dataclass(eq=False, slots=True)
 class HttpExchange:
-    """A request, and the way for its response.
+    """One HTTP request and the channel for its response.
 
-    A client that takes in nothing for `_send_timeout` seconds counts as gone.
+    A client that reads nothing for `_send_timeout` seconds counts as gone.
     """
 
     scope: Scope
     receive: Receive
-    """The `receive` of ASGI: the body, piece by piece, and then the end of the connection."""
+    """The `receive` of ASGI: parts of the body, then the end of the connection."""
     _send: Send
     _send_timeout: float
     _log: Throttle
     path: str = field(init=False)
-    """The path below the place where the application is mounted."""
+    """The path below the application's mount."""
     fields: dict[bytes, bytes] = field(init=False)
-    """The header fields by name, in lower case."""
+    """The header fields by lower-case name."""
     version: str | None = field(init=False)
-    """The revision that the header names, if it does."""
+    """The revision in the header, if any."""
     session_id: str | None = field(init=False)
     principal: Principal | None = None
-    """Who was authenticated."""
     principal_id: str | None = None
     needed: frozenset[str] = NO_SCOPES
-    """The scopes that its calls were found to need."""
+    """The scopes that its calls need."""
     taken: int = 0
-    """The bytes that `Bodies` counts for it."""
+    """The bytes counted by `Bodies`."""
     closed: bool = False
-    """Whether whatever is sent from now on is lost."""
+    """Whether further output is lost."""
     stuck: bool = False
-    """Whether the client is there, and does not read."""
+    """Whether the client is connected but does not read."""
 
     def read_head(self, max_headers: int) -> None:
         """Read all but the body; raise `HttpRefusal` for too many or contradictory fields."""
@@ -151,43 +150,43 @@ class HttpExchange:
         listed: list[Field] = self.scope["headers"]
         fields = self.fields = dict(listed)
         if len(fields) != len(listed):
-            fields = self.fields = _joined(listed)
+            fields = self.fields = _join_fields(listed)
         self.version, self.session_id = self.field(_VERSION), self.field(_SESSION)
         if len(listed) > _MOST_FIELDS or len(b"".join(fields.values())) > max_headers:
             raise HttpRefusal(431, "The header of the request is too large")
 
     @property
     def other_path(self) -> str:
-        """Return the path with a slash at the end or without, if it names the same; else empty."""
-        # An encoded slash belongs to a name, and ends none (RFC 3986, section 2.2).
+        """Return the path with or without a final slash, if it means the same; else empty."""
+        # An encoded slash is part of a name (RFC 3986, section 2.2).
         raw: bytes = self.scope.get("raw_path") or b"/"
         is_name = self.path.endswith("/") and not raw.endswith(b"/")
         return "" if is_name else other_spelling(self.path)
 
     def field(self, name: bytes) -> str | None:
-        """Return the value of a field without the space around it; None if there is none."""
+        """Return the stripped value of a field; None without it."""
         value = self.fields.get(name)
         return None if value is None else value.decode("latin-1").strip(" \t")
 
-    def authenticated(self, principal: Principal | None) -> None:
+    def set_principal(self, principal: Principal | None) -> None:
         self.principal, self.principal_id = principal, id_of(principal)
 
     @property
     def request(self) -> HttpRequest:
         return HttpRequest(self.scope, self.path, self.principal)
 
-    async def gone(self) -> None:
-        """Wait until the client has closed the connection, once the body was read."""
+    async def wait_disconnect(self) -> None:
+        """Wait until the client has disconnected, after the body was read."""
         while (await self.receive())["type"] != "http.disconnect":
             pass
 
     @contextmanager
     def watching(self, gone: Callable[[], None]) -> Generator[None, None, None]:
-        """Call `gone` when the client goes away during the block, or soon after that."""
+        """Call `gone` when the client leaves during the block, or soon after."""
         begun: list[Task[None]] = []
 
         async def watch() -> None:
-            await self.gone()
+            await self.wait_disconnect()
             self._log.info("a client has gone before it was answered")
             gone()
 
@@ -210,7 +209,7 @@ class HttpExchange:
         self._send = sending
 
     def respond(self, status: int, body: bytes = b"", fields: Iterable[Field] = ()) -> Work:
-        """Return what sends a whole response; its body is JSON."""
+        """Return the sending of a whole response; its body is JSON."""
         # RFC 9110, section 8.6: 204 has no length.
         length = [] if status == 204 else [(LENGTH, b"%d" % len(body))]
         listed = [*length, _JSON, *fields] if body else [*length, *fields]
@@ -229,73 +228,72 @@ class HttpExchange:
             self._log.info("a client does not read")
             self.stuck = self.closed = True
         except (OSError, RuntimeError) as error:
-            # uvloop says in a RuntimeError that the connection is closed already.
+            # uvloop raises a RuntimeError for a closed connection.
             self._log.info("a client has gone: %s", error)
             self.closed = True
 
 
 def fields_of(fields: Mapping[str, str]) -> list[Field]:
-    """Return header fields for ASGI; raise `ValueError` for a value with control characters."""
+    """Return header fields for ASGI; raise `ValueError` for control characters."""
     for name, value in fields.items():
         if not (_NAME.fullmatch(name) and _VALUE.fullmatch(value)):
-            raise ValueError(f"{name!r}: {value!r:.100} is no header field")
+            raise ValueError(f"invalid header field {name!r}: {value!r:.100}")
     return [(name.lower().encode(), value.encode("latin-1")) for name, value in fields.items()]
 
 
-def _joined(listed: list[Field]) -> dict[bytes, bytes]:
+def _join_fields(listed: list[Field]) -> dict[bytes, bytes]:
     fields: dict[bytes, bytes] = {}
     for name, value in listed:
         if name not in fields:
             fields[name] = value
         elif name in _SINGLE or name.startswith(_OURS):
-            raise HttpRefusal(400, f"The header field {name.decode('latin-1')} may come once only")
+            raise HttpRefusal(400, f"The header field {name.decode('latin-1')} is repeated")
         else:
-            # RFC 9110, section 5.3: lists may be spread over several fields.
+            # RFC 9110, section 5.3: lists may span several fields.
             fields[name] += b", " + value
     return fields
 
 
 def other_spelling(path: str) -> str:
-    """Return a path with a slash at the end if it has none, and without if it has one."""
+    """Return a path with its final slash added or removed."""
     return path[:-1] if path.endswith("/") else f"{path}/"
 
 
 @lru_cache(maxsize=128)
 def check_post(accept: bytes | None, content_type: bytes) -> None:
-    """Raise `HttpRefusal` for a POST that takes or holds something else than it has to."""
+    """Raise `HttpRefusal` for a POST with an unfit `Accept` or `Content-Type`."""
     check_accept(accept, headers.JSON, headers.EVENTS)
     check_json(content_type)
 
 
 def check_json(content_type: bytes) -> None:
-    """Raise `HttpRefusal` for a `Content-Type` that is not that of a JSON text in UTF-8."""
+    """Raise `HttpRefusal` unless a `Content-Type` is JSON in UTF-8."""
     kind = content_type.decode("latin-1").lower()
     _, _, charset = kind.partition("charset=")
     if headers.media_type(kind) != headers.JSON or charset.strip(' "') not in ("", "utf-8"):
-        raise HttpRefusal(415, f"Content-Type has to be {headers.JSON}")
+        raise HttpRefusal(415, f"Content-Type must be {headers.JSON}")
 
 
 def check_accept(accept: bytes | None, *kinds: str) -> None:
-    """Raise `HttpRefusal` for an `Accept` without all of these, each by name or by a range.
+    """Raise `HttpRefusal` unless an `Accept` has all kinds, by name or range.
 
-    A request without the field takes anything (RFC 9110, section 12.5.1).
+    A missing field accepts anything (RFC 9110, section 12.5.1).
     """
     if accept is None:
         return
     ranges = {
-        headers.media_type(one)
-        for one in accept.decode("latin-1").split(",")
-        # Without those of no weight (RFC 9110, section 12.4.2).
-        if one.replace(" ", "").lower().partition(";q=")[2] not in _NO_WEIGHT
+        headers.media_type(media_range)
+        for media_range in accept.decode("latin-1").split(",")
+        # Without those of weight 0 (RFC 9110, section 12.4.2).
+        if media_range.replace(" ", "").lower().partition(";q=")[2] not in _NO_WEIGHT
     }
     for kind in kinds:
         if ranges.isdisjoint({kind, f"{kind.partition('/')[0]}/*", "*/*"}):
-            raise HttpRefusal(406, f"Accept has to list {' and '.join(kinds)}")
+            raise HttpRefusal(406, f"Accept must list {' and '.join(kinds)}")
 
 
 @dataclass(eq=False, slots=True)
 class _Incoming:
-    """A body that is being read, of at most `expected` bytes."""
 
     exchange: HttpExchange
     expected: int
@@ -306,7 +304,7 @@ class _Incoming:
     refusal: HttpRefusal | NoRoom | None = None
 
     def is_behind(self, now: float, seconds: float) -> bool:
-        """Return whether it comes too slowly to be complete in time, or has stopped coming."""
+        """Return whether it is too slow to be complete in time, or has stopped."""
         passed = now - self.begun
         is_slow = passed > _START and self.received * seconds < self.expected * passed
         return is_slow or now - self.latest > _PAUSE
@@ -318,11 +316,11 @@ class _Incoming:
 
 
 class Bodies:
-    """The reader of all bodies, which counts the memory they take by a quota of bytes.
+    """The reader of bodies; a quota of bytes limits their memory.
 
-    What takes no more than a connection does anyway is not counted, so that nobody is kept from
-    asking something small. Where there is no room for more, those make room who are behind the time
-    that a body has, in seconds: nobody keeps others out by being slow.
+    Small bodies, within the buffer of a connection anyway, do not count, so that they always pass.
+    If there is no room, bodies that are too slow for their time limit are refused: slow clients
+    keep nobody out.
     """
 
     def __init__(self, largest: int, quota: Quota, seconds: float) -> None:
@@ -330,16 +328,16 @@ class Bodies:
         self._seconds = seconds
         self._incoming: dict[_Incoming, None] = {}
         self.quota: Final = quota
-        """The bytes taken for all bodies that count, until their requests are `done`."""
+        """The bytes of counted bodies, until their requests are `done`."""
 
     async def read_message(self, exchange: HttpExchange, log: Throttle) -> Parsed | Batch:
-        """Return the only message in a body, as `read_messages` does.
+        """Return the single message in a body, as by `read_messages`.
 
-        Raise as `read` does, and `ParseError` for a text that cannot be read, except for an answer.
+        Raise the errors of `read`, and `ParseError` for an unreadable text that is not an answer.
         """
         messages = read_messages(await self.read(exchange), log)
         if len(messages) != 1:
-            raise ParseError(f"Parse error: {len(messages)} messages in place of one")
+            raise ParseError(f"Parse error: {len(messages)} messages instead of one")
         (message,) = messages
         unread = message.error if type(message) is Malformed else None
         if isinstance(unread, ParseError) and not unread.is_answer:
@@ -347,10 +345,7 @@ class Bodies:
         return message
 
     async def read(self, exchange: HttpExchange) -> bytes:
-        """Return a whole body.
-
-        Raise `HttpRefusal` if it is too large, too slow or cut off, and `NoRoom`.
-        """
+        """Return a body; raise `HttpRefusal` if it is too large, slow or cut off, or `NoRoom`."""
         expected = length_of(exchange.fields.get(LENGTH, b"0"), self._largest)
         self._take(exchange, expected)
         limit, now = timeout(self._seconds), get_running_loop().time
@@ -360,7 +355,7 @@ class Bodies:
         try:
             async with limit:
                 message = await exchange.receive()
-                # Pieces may be of one byte each, and an object for each would take far more.
+                # One object per piece could take far more: pieces may be one byte.
                 body = bytearray(_piece(message, self._largest))
                 while message.get("more_body"):
                     incoming.received, incoming.latest = len(body), now()
@@ -374,7 +369,7 @@ class Bodies:
             pass
         finally:
             del self._incoming[incoming]
-        late = "The body of the request did not come in time"
+        late = "The body of the request did not arrive in time"
         raise incoming.refusal or HttpRefusal(408, late)
 
     def refuse_incoming(self, reason: str) -> None:
@@ -392,28 +387,28 @@ class Bodies:
         self.quota.take(owner, more)
 
     def _make_room(self, exchange: HttpExchange, owner: str | None, lacking: int) -> bool:
-        """Refuse bodies that come too slowly, those of an owner or all; return if it is enough."""
+        """Refuse slow bodies, of an owner or all; return whether that frees enough."""
         now, seconds = get_running_loop().time(), self._seconds
         behind = [
-            one
-            for one in self._incoming
-            if one.exchange is not exchange
-            and owner in (None, one.exchange.principal_id)
-            and one.exchange.taken
-            and one.is_behind(now, seconds)
+            incoming
+            for incoming in self._incoming
+            if incoming.exchange is not exchange
+            and owner in (None, incoming.exchange.principal_id)
+            and incoming.exchange.taken
+            and incoming.is_behind(now, seconds)
         ]
-        if sum(one.exchange.taken for one in behind) < lacking:
+        if sum(incoming.exchange.taken for incoming in behind) < lacking:
             return False
-        for one in behind:
-            lacking -= one.exchange.taken
-            self.done(one.exchange)
-            one.refuse(NoRoom(self.quota.name, owner), now)
+        for incoming in behind:
+            lacking -= incoming.exchange.taken
+            self.release(incoming.exchange)
+            incoming.refuse(NoRoom(self.quota.name, owner), now)
             if lacking <= 0:
                 break
         return True
 
-    def done(self, exchange: HttpExchange) -> None:
-        """Give back what was taken for a body that is not kept, or has a limit of its own."""
+    def release(self, exchange: HttpExchange) -> None:
+        """Release a body's bytes, if it is not kept or has another limit."""
         self.quota.give_back(exchange.principal_id, exchange.taken)
         exchange.taken = 0
 
@@ -422,7 +417,7 @@ class Bodies:
 def length_of(value: bytes, largest: int) -> int:
     value = value.strip(b" \t")
     if not value.isdigit():
-        raise HttpRefusal(400, "Content-Length has to be a number")
+        raise HttpRefusal(400, "Content-Length must be a number")
     if len(value) > _DIGITS or (length := int(value)) > largest:
         raise too_large(largest)
     return length
@@ -430,7 +425,7 @@ def length_of(value: bytes, largest: int) -> int:
 
 def _piece(message: Mapping[str, Any], limit: int) -> bytes:
     if message["type"] == "http.disconnect":
-        raise HttpRefusal(400, "The request was not sent to its end")
+        raise HttpRefusal(400, "The request ended before its body was complete")
     piece: bytes = message.get("body", b"")
     if len(piece) > limit:
         raise too_large(limit)

@@ -1,8 +1,7 @@
-"""Web pages of other origins: their preflights, and what lets them read the answers.
+"""Cross-origin requests of web pages: preflights, and the fields for reading answers.
 
-Which origins may call, `OriginGuard` decides, for preflights too. A browser asks it for each
-request that is no plain form, as all of the protocol's are
-(https://fetch.spec.whatwg.org/#http-cors-protocol).
+`OriginGuard` decides which origins may call, also for preflights. Browsers send one before any
+request of this protocol (https://fetch.spec.whatwg.org/#http-cors-protocol).
 """
 
 import re
@@ -17,7 +16,7 @@ _SENT: Final = (
     *("accept", "authorization", "content-type", "dpop", headers.LAST_EVENT_ID),
     *(headers.METHOD, headers.NAME, headers.PROTOCOL_VERSION, headers.SESSION_ID),
 )
-"""The fields that a client of any revision sends; `mcp-param-*` come beside them."""
+"""The fields that clients of any revision send, besides `mcp-param-*`."""
 _PARAM: Final = re.compile(r"mcp-param-[!#$%&'*+.^_`|~0-9a-z-]+")
 
 _READ: Final = (
@@ -32,31 +31,31 @@ _METHOD: Final = b"access-control-request-method"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cors:
-    """What web pages of other origins may do, those of `allowed_origins` and at allowed hosts.
+    """The rights of web pages of other origins: `allowed_origins`, and allowed hosts.
 
-    They may use all that the protocol does; what is listed here comes beside it.
+    They may use the whole protocol; the options here add to that.
     """
 
     headers: Collection[str] = ()
-    """More header fields that pages may send."""
+    """More header fields to accept."""
     expose: Collection[str] = ()
-    """More header fields of answers that pages may read."""
+    """More header fields of answers to expose."""
     credentials: bool = False
-    """Whether browsers may send cookies along; tokens in `Authorization` do not need it.
+    """Whether browsers may send cookies; tokens in `Authorization` do not need it.
 
-    Then only pages of `allowed_origins` may call: cookies belong to a host, whatever the port.
+    Then only `allowed_origins` may call, since cookies belong to a host with all its ports.
     """
     max_age: int = 600
-    """The seconds for which a browser need not ask again what is allowed."""
+    """The seconds that browsers may cache a preflight."""
 
     def __post_init__(self) -> None:
         for name in ("headers", "expose"):
             if isinstance(getattr(self, name), str):
-                raise ValueError(f"Cors: {name} has to be a list of names, and not one")
+                raise ValueError(f"Cors: {name} must be a list of names, not a string")
 
 
 class CrossOrigin:
-    """The header fields for pages whose origin `allows`."""
+    """The CORS header fields, for origins that `allows` accepts."""
 
     def __init__(self, cors: Cors, allows: Callable[[bytes], bool]) -> None:
         self._allows = allows
@@ -68,28 +67,28 @@ class CrossOrigin:
             self._usual.append((b"access-control-allow-credentials", b"true"))
 
     def sending(self, scope: Scope, send: Send) -> Send:
-        """Return a `send` that adds to a response what its reader has to know."""
+        """Return a `send` that adds the fields to a response."""
         origin: bytes | None = dict(scope["headers"]).get(_ORIGIN)
 
         def sending(message: Message) -> Awaitable[None]:
             if message["type"] == "http.response.start":
                 listed: list[Field] = list(message.get("headers", ()))
-                message = {**message, "headers": [*listed, *self._added(origin, listed)]}
+                message = {**message, "headers": [*listed, *self._response_fields(origin, listed)]}
             return send(message)
 
         return sending
 
-    def _added(self, origin: bytes | None, listed: list[Field]) -> Iterable[Field]:
+    def _response_fields(self, origin: bytes | None, listed: list[Field]) -> Iterable[Field]:
         if any(name.lower() == _ALLOW_ORIGIN for name, _ in listed):
-            return  # An application beside the endpoint sees to it itself.
+            return  # An application beside the endpoint handles it.
         yield b"vary", _ORIGIN
         if origin is not None and self._allows(origin):
             yield _ALLOW_ORIGIN, origin
             yield from self._usual
 
     @staticmethod
-    def asked(exchange: HttpExchange) -> str | None:
-        """Return the method that a preflight asks for; None for what is none."""
+    def preflight_method(exchange: HttpExchange) -> str | None:
+        """Return the method of a preflight; None for other requests."""
         is_asking = exchange.scope["method"] == "OPTIONS" and _ORIGIN in exchange.fields
         return exchange.field(_METHOD) if is_asking else None
 

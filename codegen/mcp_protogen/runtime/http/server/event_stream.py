@@ -1,4 +1,4 @@
-"""HTTP responses with server-sent events, and the timer that keeps them alive."""
+"""Responses with server-sent events, and their keep-alive timer."""
 
 from asyncio import FIRST_COMPLETED, Future, TimerHandle, create_task, get_running_loop, wait
 from dataclasses import dataclass, field
@@ -10,19 +10,19 @@ from .asgi import Field, HttpExchange
 
 _FIELDS: Final[tuple[Field, ...]] = (
     (b"content-type", headers.EVENTS.encode()),
-    # Neither caches nor proxies may hold events back
-    # (2026-07-28, basic/transports/streamable-http, "Receiving Messages").
+    # Caches and proxies must not hold back events (2026-07-28,
+    # basic/transports/streamable-http, "Receiving Messages").
     (b"cache-control", b"no-cache, no-transform"),
     (b"x-accel-buffering", b"no"),
 )
 
-# A comment, which readers pass over (HTML standard, "Event streams").
+# A comment, which readers ignore (HTML standard, "Event streams").
 _COMMENT: Final = b":\n\n"
 
 
 @dataclass(eq=False, slots=True)
 class EventResponse:
-    """One HTTP response with events; once it is not `open`, nothing more is written."""
+    """One response with events; nothing is written unless it is `open`."""
 
     _exchange: HttpExchange
     _keep_alive: "KeepAlive"
@@ -30,10 +30,10 @@ class EventResponse:
     _writing: bool = False
     open: bool = True
     ended: Future[None] = field(default_factory=lambda: get_running_loop().create_future())
-    """Done once the response is over."""
+    """Done when the response is over."""
 
     async def write(self, data: bytes) -> None:
-        """Write a piece after the header; it is lost if the client is gone."""
+        """Write a piece, after the header; it is lost if the client is gone."""
         if not self.open:
             return
         self._writing = True
@@ -52,7 +52,7 @@ class EventResponse:
             self.abort()
 
     async def close(self) -> None:
-        """Complete the response, which is empty if nothing was written."""
+        """Complete the response, empty if nothing was written."""
         if not self.open:
             return
         await self.write(b"")
@@ -63,12 +63,12 @@ class EventResponse:
             self.abort()
 
     def close_soon(self) -> None:
-        """Complete the response without waiting: its client may take its time, or be gone."""
+        """Complete the response in the background: its client may be slow or gone."""
         if self.open:
             self._keep_alive.tasks.start(self.close())
 
     def abort(self) -> None:
-        """Write nothing more: the client has gone, or the request is not served any more."""
+        """Write nothing more: the client is gone, or the request is abandoned."""
         self._end()
         if not self.ended.done():
             self.ended.set_result(None)
@@ -78,8 +78,8 @@ class EventResponse:
         self._keep_alive.remove(self)
 
     async def until_over(self, *others: Future[None]) -> None:
-        """Wait until the client has gone, the response is over, or one of `others` is done."""
-        gone = create_task(self._exchange.gone())
+        """Wait until the client is gone, the response is over, or a future is done."""
+        gone = create_task(self._exchange.wait_disconnect())
         try:
             await wait([gone, self.ended, *others], return_when=FIRST_COMPLETED)
         finally:
@@ -91,7 +91,7 @@ class EventResponse:
 
 
 class KeepAlive:
-    """A timer that keeps all event responses alive, every `interval` seconds."""
+    """A timer that writes comments to all event responses, every `interval` seconds."""
 
     def __init__(self, interval: float, tasks: Tasks) -> None:
         self._interval = interval
@@ -119,7 +119,7 @@ class KeepAlive:
             self.tasks.start(response.comment())
 
     async def close(self, seconds: float) -> None:
-        """Complete all responses; those that are not read in time are left as they are."""
+        """Complete all responses; leave those that are not read in time."""
         closing = [self.tasks.start(response.close()) for response in list(self._responses)]
         if closing:
             await wait(closing, timeout=seconds)

@@ -1,7 +1,7 @@
-"""What all parts of one application share while an event loop runs it, its sessions above all.
+"""The shared state of an application in an event loop, including its sessions.
 
-`HttpState.close` gives handlers time to end, and answers requests outside of sessions with errors
-if they took too long; then it closes all sessions, and completes the responses that are still open.
+`HttpState.close` lets handlers finish, and answers the remaining requests outside of sessions with
+errors; then it closes all sessions, and completes open responses.
 """
 
 from asyncio import Task, gather, timeout
@@ -29,7 +29,6 @@ SHUTTING_DOWN: Final = "The server is shutting down"
 
 
 class HttpState(HttpServers):
-    """The servers, sessions and streams."""
 
     def __init__(
         self,
@@ -41,7 +40,7 @@ class HttpState(HttpServers):
         super().__init__(servers, revisions, options, http)
         self.keep_alive = KeepAlive(http.keep_alive, self.tasks)
         self.streams = quota_of(http, "max_streams")
-        """The number of open streams, without those of POST requests."""
+        """Open streams, without those of POST requests."""
         of_bodies = quota_of(http, "max_bodies", at_least=http.max_body)
         self.bodies = Bodies(http.max_body, of_bodies, http.body_timeout)
         self.sessions: SessionRegistry[Any] = SessionRegistry(self, HttpSession)
@@ -50,34 +49,34 @@ class HttpState(HttpServers):
         self.tool_headers = ToolHeaders(http.header_lifetime)
         self.scopes = ScopeCheck(http.authentication)
         self.connections: dict[ServerConnection, None] = {}
-        """The connections outside of sessions: of one request, or of all in a revision."""
+        """Connections outside of sessions: of one request, or of a revision."""
         self.requests = quota_of(http, "max_requests")
-        """The number of requests that are being worked on, without listen streams."""
+        """Requests in progress, without listen streams."""
         self.listening = 0
-        """The number of listen streams."""
+        """Open listen streams."""
         self.closing = False
         self.ended = Signal()
-        """Rings for `close` when a request ends."""
+        """Rings when a request ends during `close`."""
 
     @property
     def working(self) -> int:
         return self.requests.used + self.listening
 
-    def go_on(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
-        """Count a request and its body until all of its handlers have ended."""
+    def count_until_done(self, exchange: HttpExchange, handlers: Collection[Task[None]]) -> None:
+        """Count a request and its body until all its handlers have ended."""
         self.requests.take(exchange.principal_id)
         left, held = set(handlers), exchange.taken
         exchange.taken = 0
 
-        def ended(task: Task[None]) -> None:
+        def on_end(task: Task[None]) -> None:
             left.discard(task)
             if not left:
                 self.bodies.quota.give_back(exchange.principal_id, held)
                 self.requests.give_back(exchange.principal_id)
-                self.ended.ring()
+                self.ended.notify_all()
 
         for handler in handlers:
-            handler.add_done_callback(ended)
+            handler.add_done_callback(on_end)
 
     async def begin(self) -> None:
         await self.sessions.connect()
@@ -85,16 +84,16 @@ class HttpState(HttpServers):
             server.__mcp_runtime__.begin(self.shared)
 
     async def close(self) -> None:
-        """End all streams and calls at once, and after `options.drain` seconds everything."""
+        """End streams and calls at once, and everything after `options.drain` seconds."""
         self.closing = True
         self.bodies.refuse_incoming(SHUTTING_DOWN)
         gone = Disconnected("the server is shutting down")
-        for connection in [*self.connections, *(one.connection for one in self.sessions)]:
+        for connection in [*self.connections, *(session.connection for session in self.sessions)]:
             connection.abort(gone)
         with suppress(TimeoutError):
             async with timeout(self.options.drain):
                 while self.working:
-                    await self.ended.heard()
+                    await self.ended.wait()
         await self.shared.host.close(self.options.drain)
         await self.sessions.close()
         await gather(*(connection.endpoint.close(0) for connection in self.connections))
@@ -103,10 +102,10 @@ class HttpState(HttpServers):
         await self.tasks.cancel()
 
 
-# A generator in its place would take three times as long, for each request.
+# A generator would take three times as long per request.
 @dataclass(eq=False, slots=True)
 class RequestPlace:
-    """A place in a quota for the length of a block; one that needs room may raise `NoRoom`."""
+    """A place in a quota during a block; raise `NoRoom` if it needs a free one."""
 
     _state: HttpState
     _quota: Quota
@@ -122,4 +121,4 @@ class RequestPlace:
     def __exit__(self, *_: object) -> None:
         self._quota.give_back(self._exchange.principal_id)
         if self._state.closing:
-            self._state.ended.ring()
+            self._state.ended.notify_all()

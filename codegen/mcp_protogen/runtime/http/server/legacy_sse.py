@@ -1,7 +1,7 @@
-"""HTTP with SSE, which later revisions call deprecated; off unless asked for.
+"""HTTP with SSE, the deprecated transport; off by default.
 
-A GET opens a stream, whose first event names where to post; whatever the server says comes over the
-stream (2024-11-05, basic/transports, "HTTP with SSE").
+A GET opens a stream, whose first event names where to post; all messages of the server come over
+the stream (2024-11-05, basic/transports, "HTTP with SSE").
 """
 
 from asyncio import wait
@@ -22,24 +22,24 @@ from ...server.connection import ServerConnection
 from ...server.serve import Router
 from ...transports.base import Received
 from .. import headers
-from ..sse import written
+from ..sse import write_event
 from .asgi import HttpExchange, HttpRefusal, check_accept, check_json
 from .event_stream import EventResponse
 from .http_state import HttpState, RequestPlace
 from .sessions.registry import new_id
 
 _BEFORE: Final = (server_negotiation.INITIALIZE, INITIALIZED, "ping")
-"""What may come before the handshake is complete."""
+"""The methods allowed before the handshake is complete."""
 
 _QUERY: Final = "session_id"
 
-# Messages that a client has posted and nobody has taken in yet.
+# The limits of posted messages that wait.
 _MOST: Final = 1000
 _LARGEST: Final = 16 * 1024 * 1024
 
 
 class LegacySse:
-    """The old transport, which serves the handshake revisions alone."""
+    """The old transport, for handshake revisions only."""
 
     def __init__(self, state: HttpState) -> None:
         self._state = state
@@ -61,13 +61,13 @@ class LegacySse:
         )
         path = quote(exchange.scope.get("root_path", "") + state.http.old_messages_path)
         try:
-            await response.write(written(f"{path}?{_QUERY}={id}".encode(), event="endpoint"))
+            await response.write(write_event(f"{path}?{_QUERY}={id}".encode(), event="endpoint"))
             serving = state.tasks.start(state.serve_alone(views, transport, transport.begin))
             await response.until_over(serving)
             await transport.close()
             await wait([serving])
         finally:
-            # Whoever has cancelled this does not wait for it; then it ends by itself.
+            # If this was cancelled, nothing waits for the serving task; it ends by itself.
             transport.abort()
             del self._transports[id]
 
@@ -77,20 +77,20 @@ class LegacySse:
         (id,) = parse_qs(query).get(_QUERY, [""])[:1]
         transport = self._transports.get(id)
         if transport is None or transport.principal_id != exchange.principal_id:
-            raise HttpRefusal(404, "There is no such session; open a stream first")
+            raise HttpRefusal(404, "Unknown session: open a stream first")
         bodies = self._state.bodies
         try:
             body = await bodies.read(exchange)
             await self._check_scopes(transport, body, exchange)
             transport.take(body)
         finally:
-            bodies.done(exchange)
+            bodies.release(exchange)
         await exchange.respond(202)
 
     async def _check_scopes(
         self, transport: "_SseTransport", body: bytes, exchange: HttpExchange
     ) -> None:
-        transport.authenticated(exchange.principal)
+        transport.set_principal(exchange.principal)
         scopes, connection = self._state.scopes, transport.handshaken
         if connection is not None and not scopes.asks(connection):
             return
@@ -98,13 +98,13 @@ class LegacySse:
         for message in read_messages(body):
             members += message.members if isinstance(message, Batch) else [message]
         if len(members) > (most := self._state.options.max_waiting):
-            raise InvalidRequest(f"a batch of more than {most}")
-        calls = [one for one in members if isinstance(one, Call)]
+            raise InvalidRequest(f"a batch must have at most {most} messages")
+        calls = [member for member in members if isinstance(member, Call)]
         if connection is None:
-            # Only then it is known what there is for whom.
-            wants = any(one.__mcp_runtime__.wants_scopes for one in transport.servers)
+            # Items are known only after the handshake.
+            wants = any(server.__mcp_runtime__.wants_scopes for server in transport.servers)
             if wants and any(call.method not in _BEFORE for call in calls):
-                raise HttpRefusal(400, "The handshake is not complete; begin with initialize")
+                raise HttpRefusal(400, "The handshake is not complete: send initialize first")
             scopes.check_methods(calls, exchange)
         else:
             await scopes.check(connection, calls, exchange, None)
@@ -135,38 +135,37 @@ class _SseTransport:
 
     def begin(self, router: Router) -> None:
         self._router = router
-        router.authenticated(self._principal)
+        router.set_principal(self._principal)
 
-    def authenticated(self, principal: Principal | None) -> None:
-        """Take note of who has posted, whose token may allow something else by now."""
+    def set_principal(self, principal: Principal | None) -> None:
+        """Note the principal of the latest POST, whose scopes may have changed."""
         self._principal = principal
         if self._router is not None:
-            self._router.authenticated(principal)
+            self._router.set_principal(principal)
 
     def take(self, message: bytes) -> None:
-        """Take in a message that was posted; raise `HttpRefusal` if too much waits already."""
         if len(self._messages) >= _MOST or self._waiting + len(message) > _LARGEST:
             raise HttpRefusal.for_now("Too many messages at once")
         self._messages.append(message)
         self._waiting += len(message)
-        self._changed.ring()
+        self._changed.notify_all()
 
     async def receive(self) -> Sequence[Received]:
         while not self._messages and not self._closed:
-            await self._changed.heard()
+            await self._changed.wait()
         messages, self._messages = self._messages, []
         self._waiting = 0
         return messages
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        await self._response.write(b"".join(written(m, event="message") for m in messages))
+        await self._response.write(b"".join(write_event(m, event="message") for m in messages))
 
     async def close(self) -> None:
         self._closed = True
-        self._changed.ring()
+        self._changed.notify_all()
         await self._response.close()
 
     def abort(self) -> None:
         self._closed = True
-        self._changed.ring()
+        self._changed.notify_all()
         self._response.abort()

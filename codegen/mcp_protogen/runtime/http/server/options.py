@@ -1,4 +1,4 @@
-"""The options of a server over HTTP: where it is, who may call, and its limits."""
+"""The options of a server over HTTP: paths, callers and limits."""
 
 import re
 from collections.abc import Collection
@@ -13,7 +13,7 @@ from .sessions.peers import Sharing
 _MAY_BE_0: Final = ("retry", "header_lifetime")
 
 _UNNAMED: Final = frozenset(("*", "null"))
-# The usual port of a scheme may be left out, as browsers do (RFC 6454, section 6.2).
+# The default port may be left out, as in browsers (RFC 6454, section 6.2).
 _ORIGIN: Final = re.compile(
     r"[a-z][a-z0-9+.-]*://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?/?", re.IGNORECASE | re.ASCII
 )
@@ -23,105 +23,102 @@ _ORIGIN: Final = re.compile(
 class HttpOptions:
     """The options of a server over HTTP. Times are in seconds, sizes in bytes.
 
-    The pages give no numbers. These are meant for a server that strangers can reach. Where
-    `authentication` says who calls, each principal may have a quarter of `max_sessions`,
-    `max_bodies`, `max_requests` and `max_streams`, unless the option `..._per_principal` is given.
+    Defaults suit a server that strangers can reach; the specification gives none. With
+    `authentication`, each principal may have a quarter of `max_sessions`, `max_bodies`,
+    `max_requests` and `max_streams`, unless the option `..._per_principal` is set.
     """
 
     path: str = "/mcp"
-    """The path of the endpoint, below the place where the application is mounted.
-
-    A slash at its end makes no difference, neither here nor in a request.
-    """
+    """The path of the endpoint, below the application's mount; a final slash is ignored."""
     allowed_hosts: Collection[str] = ()
-    """The host names of the server, `*` for any; a port counts only where it is given.
+    """The host names of the server, `*` for any; ports count only if given.
 
-    The default is the names of this machine: localhost, 127.0.0.1 and [::1].
+    The default is this machine: localhost, 127.0.0.1 and [::1].
     """
     allowed_origins: Collection[str] = ()
     """The origins of web pages that may call, such as `https://app.example.com`, `*` for any.
 
-    Pages at an allowed host may always call, unless browsers may send cookies. What browsers want
-    to know first, `cors` says.
+    Pages at an allowed host may call, too, unless cookies are allowed. Browsers also need `cors`.
     """
     cors: Cors | None = None
-    """The answers to browsers that ask for pages of other origins; without it, there are none."""
+    """The answers to cross-origin requests of browsers; None for no answers."""
     authentication: Authentication | None = None
-    """The check of who may call; without it, everyone may who can reach the server."""
+    """The check of callers; without it, anyone who reaches the server may call."""
     sessions: bool = True
     """Whether the handshake revisions have sessions.
 
-    Without them nothing is kept between requests, and a server can neither ask its clients
-    anything nor tell them of changes.
+    Without them no state is kept between requests, and a server cannot ask its clients anything or
+    notify them of changes.
     """
     session_lifetime: float = 1800.0
-    """The time after which a session ends that has no request and no open stream."""
+    """The time after which a session without requests and open streams ends."""
     max_sessions: int = 10_000
-    """The most sessions at a time; a new one then replaces the one that is idle for longest."""
+    """The most sessions; a new one replaces the longest idle."""
     max_sessions_per_principal: int | None = None
-    """The most sessions of a principal; a new one then replaces its own that is longest idle."""
+    """The most sessions of a principal; a new one replaces its longest idle."""
     shared: Sharing | None = None
-    """What this worker shares with the others that serve the endpoint; without it, nothing."""
+    """The sharing with other workers of the endpoint; None for no sharing."""
     resumable: bool = True
-    """Whether clients of the handshake revisions can ask again for what they missed."""
+    """Whether clients of the handshake revisions can get events again that they missed."""
     retry: float = 1.0
-    """The time after which a client should come back to a stream that was closed."""
+    """The time after which a client should reconnect to a closed stream."""
     keep_alive: float = 15.0
     """The longest silence of an open stream."""
     send_timeout: float = 30.0
-    """The time a client has to take in what is written to it; then it counts as gone."""
+    """The time for a client to read what was written; then it counts as gone."""
     head_timeout: float = 10.0
-    """The time the head of a request has to arrive; only `run_http` can enforce it."""
+    """The time for the head of a request to arrive; only `run_http` enforces it."""
     body_timeout: float = 30.0
-    """The time the body of a request has to arrive."""
+    """The time for the body of a request to arrive."""
     max_body: int = 4 * 1024 * 1024
     """The largest body of a request."""
     max_bodies: int = 64 * 1024 * 1024
-    """The most bytes of all bodies that are being read or worked on, of those above 16 KiB.
+    """The most bytes of bodies above 16 KiB that are read or worked on.
 
-    Where there is no room for one more, those that come too slowly are answered with 503, or else
-    the new one is.
+    If there is no room, slow bodies get 503, or else the new one does.
     """
     max_bodies_per_principal: int | None = None
-    """The most bytes of such bodies of a principal, beyond which 429 is said in place of 503."""
+    """The same per principal, with status 429."""
     max_headers: int = 64 * 1024
-    """The largest size of all header fields of a request together."""
+    """The size limit of a request's header fields."""
     max_requests: int = 1000
-    """The most requests and notifications at a time; listen streams do not count."""
+    """The most requests and notifications in progress, without listen streams."""
     max_requests_per_principal: int | None = None
-    """The most requests and notifications of a principal at a time."""
+    """The same per principal."""
     max_streams: int = 10_000
-    """The most open streams of which no request is being worked on."""
+    """The most open streams without a request in progress."""
     max_streams_per_principal: int | None = None
-    """The most such streams of a principal."""
+    """The same per principal."""
     header_lifetime: float = 60.0
-    """The time for which it is known what tools want repeated in header fields.
+    """How long it is remembered which arguments tools want in header fields.
 
     It ends when the server publishes `tools_list_changed`.
     """
     health_path: str | None = "/health"
-    """The path that says that the process lives, to anybody; None for none."""
+    """The public path that says that the process lives; None for none."""
     ready_path: str | None = "/ready"
-    """The path that says whether requests can be served now, with 200 or 503; None for none."""
+    """The public path that says whether requests are served now, by 200 or 503; None for none."""
     old_sse: bool = False
-    """Whether to serve clients of the transport of 2024-11-05, HTTP with SSE, too."""
+    """Whether to serve clients of HTTP with SSE, the transport of 2024-11-05."""
     old_sse_path: str = "/sse"
-    """The path at which those clients open their stream."""
+    """The path of their streams."""
     old_messages_path: str = "/messages"
-    """The path to which those clients post."""
+    """The path of their POSTs."""
 
     def __post_init__(self) -> None:
         for name in ("allowed_hosts", "allowed_origins"):
             if isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} has to be a list of names, and not one")
+                raise ValueError(f"{name} must be a list of names, not a string")
         for host in self.allowed_hosts:
             if "/" in host or (host.count(":") > 1 and not host.startswith("[")):
-                raise ValueError(f"allowed_hosts: {host!r} is no name of a host, as in Host")
+                raise ValueError(f"allowed_hosts: {host!r} must be a host name, as in Host")
         for origin in self.allowed_origins:
             if origin not in _UNNAMED and not _ORIGIN.fullmatch(origin):
-                raise ValueError(f"allowed_origins: {origin!r} is no origin, as https://a.example")
+                raise ValueError(
+                    f"allowed_origins: {origin!r} must be an origin: https://a.example"
+                )
         if self.cors is not None and self.cors.credentials:
-            # Any page can be in a sandbox, whose origin is null.
+            # Any page can have the origin null, in a sandbox.
             unnamed = _UNNAMED.intersection(self.allowed_origins)
             if unnamed or not self.allowed_origins:
                 wrong = f"not {', '.join(sorted(unnamed))}" if unnamed else "and not hosts alone"
@@ -131,19 +128,19 @@ class HttpOptions:
                 )
         asked = self.authentication
         if asked is not None and asked.proofs and not asked.resource and "*" in self.allowed_hosts:
-            # A proof names the URL of its request, and `Host` would say which one that is.
+            # A proof names its URL, and `Host` would decide which one that is.
             raise ValueError('allowed_hosts=["*"] and proofs need Authentication(resource=...)')
         for name in ("path", "old_sse_path", "old_messages_path", "health_path", "ready_path"):
             path = getattr(self, name)
             if path is not None and not path.startswith("/"):
-                raise ValueError(f"{name} has to begin with a slash")
+                raise ValueError(f"{name} must begin with a slash")
         for name in (field.name for field in fields(self) if field.name not in _MAY_BE_0):
             value = getattr(self, name)
             if type(value) in (int, float) and value <= 0:
-                raise ValueError(f"{name} has to be more than 0")
+                raise ValueError(f"{name} must be more than 0")
         for name in ("max_bodies", "max_bodies_per_principal"):
             if (value := getattr(self, name)) is not None and value < self.max_body:
-                raise ValueError(f"{name} has to be max_body at least")
+                raise ValueError(f"{name} must be at least max_body")
 
 
 def quota_of(
@@ -152,6 +149,6 @@ def quota_of(
     *,
     at_least: int = 1,
 ) -> Quota:
-    """Return the quota of an option; a principal may have `at_least` that by default."""
+    """Return the quota of an option; a principal may use at least `at_least`."""
     share = getattr(http, f"{name}_per_principal")
     return Quota(getattr(http, name), share, at_least=at_least, name=name)

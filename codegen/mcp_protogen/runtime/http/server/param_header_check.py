@@ -1,7 +1,7 @@
 """The check of arguments that are repeated in header fields.
 
-Which these are the server's own `tools/list` says. A list is kept until the server publishes a
-change of its tools, or for a time. Lists may differ between principals, and by what clients can do.
+The server's own `tools/list` defines them. A list is kept until the server publishes a change, or
+for a time. Lists may differ by principal and by client capabilities.
 """
 
 from asyncio import Lock, get_running_loop
@@ -20,7 +20,7 @@ from ...core.models.base import WireModel
 from ...core.pagination import Page, items
 from ...messages.envelope import CLIENT_CAPABILITIES
 from ...rpc.jobs import Job, Work
-from ...rules.param_headers import BadAnnotation, Mirror, mirrors_of
+from ...rules.param_headers import BadAnnotation, HeaderParam, header_params
 from ...server.connection import ServerConnection
 from ...server.context import RequestContext
 from ..headers import agrees
@@ -35,8 +35,8 @@ _SHORT: Final = 200
 
 
 class _Listed(NamedTuple):
-    tools: Mapping[str, tuple[Mirror, ...]]
-    """The tools with anything to repeat, by name."""
+    tools: Mapping[str, tuple[HeaderParam, ...]]
+    """The tools with repeated arguments."""
     change: int
     until: float
 
@@ -44,31 +44,31 @@ class _Listed(NamedTuple):
 _NOTHING: Final = _Listed({}, 0, 0.0)
 
 _Key: TypeAlias = tuple[str, str | None, bytes]
-"""For whom a list is good: revision, id of the principal, and what the client can do."""
+"""The validity of a list: revision, principal id, and client capabilities."""
 
 
 class ToolHeaders:
-    """The check of `Mcp-Param-*` against the arguments; a list is good for `lifetime` seconds."""
+    """The check of `Mcp-Param-*` against arguments; lists are kept `lifetime` seconds."""
 
     def __init__(self, lifetime: float) -> None:
         self._lifetime = lifetime
         self._time = get_running_loop().time
         self._listed: OrderedDict[_Key, _Listed] = OrderedDict()
         self._latest: dict[str, _Listed] = {}
-        # By key, so that nobody waits for somebody else's list.
+        # By key, so that callers wait only for their own list.
         self._asking: WeakValueDictionary[_Key, Lock] = WeakValueDictionary()
 
     def check(self, connection: ServerConnection, call: Job, exchange: HttpExchange) -> Work | None:
-        """Return the check that the header fields of a call say what its arguments say.
+        """Return the check of a call's header fields, which raises `HttpRefusal`.
 
-        It raises `HttpRefusal`. None if no tool has anything to repeat, as in most servers
-        (2026-07-28, basic/transports/streamable-http, "Server Behavior for Custom Headers").
+        None if no tool repeats arguments, as in most servers (2026-07-28,
+        basic/transports/streamable-http, "Server Behavior for Custom Headers").
         """
-        # Each request of the stateless era has them, or it was refused before.
+        # Present: stateless requests without it were refused before.
         declared = to_json(call.request.meta[CLIENT_CAPABILITIES])
         digest = declared if len(declared) <= _SHORT else sha256(declared).digest()
         key = connection.endpoint.connection.table.revision, exchange.principal_id, digest
-        listed = self._known(connection, key)
+        listed = self._find_list(connection, key)
         if listed is not None and not listed.tools:
             return None
         return self._check(connection, call, exchange, key)
@@ -77,17 +77,17 @@ class ToolHeaders:
         self, connection: ServerConnection, call: Job, exchange: HttpExchange, key: _Key
     ) -> None:
         async with self._asking.setdefault(key, Lock()):
-            listed = self._known(connection, key) or await self._ask(connection, call, key)
+            listed = self._find_list(connection, key) or await self._ask(connection, call, key)
         id, raw = call.request.id, call.request.raw
         name = raw.get("name")
         for mirror in listed.tools.get(name, ()) if isinstance(name, str) else ():
             value = exchange.field(mirror.header.encode())
             if not agrees(mirror, value, raw.get("arguments")):
-                reason = f"{mirror.header} is not the argument {'.'.join(mirror.path)}"
+                reason = f"{mirror.header} differs from the argument {'.'.join(mirror.path)}"
                 text = f"Header mismatch: {reason}"
                 raise HttpRefusal(400, text, code=HEADER_MISMATCH, id=id)
 
-    def _known(self, connection: ServerConnection, key: _Key) -> _Listed | None:
+    def _find_list(self, connection: ServerConnection, key: _Key) -> _Listed | None:
         listed = self._listed.get(key)
         change = connection.bound_server.changes.get(_CHANGED, 0)
         if listed is None or listed.change != change:
@@ -96,7 +96,7 @@ class ToolHeaders:
 
     async def _ask(self, connection: ServerConnection, call: Job, key: _Key) -> _Listed:
         change = connection.bound_server.changes.get(_CHANGED, 0)
-        tools: dict[str, tuple[Mirror, ...]] = {}
+        tools: dict[str, tuple[HeaderParam, ...]] = {}
 
         async def page(cursor: str | None) -> Page[Any]:
             listed = await _page(connection, cursor, call)
@@ -109,9 +109,9 @@ class ToolHeaders:
                 if is_object(tool) and (mirrors := _mirrors(tool)):
                     tools[str(tool.get("name"))] = mirrors
         except Exception as error:
-            # A fault of the server's own, which calls of tools need not suffer for.
+            # A fault of the server, for which calls must not fail.
             unexpected = not isinstance(error, ProtocolError)
-            text = "tools/list failed, so an earlier list is used: %s"
+            text = "tools/list failed; using an earlier list: %s"
             _log.log(ERROR if unexpected else WARNING, text, error, exc_info=unexpected)
             return self._latest.get(key[0], _NOTHING)
         listed = _Listed(tools, change, self._time() + self._lifetime)
@@ -122,17 +122,16 @@ class ToolHeaders:
         return listed
 
 
-def _mirrors(tool: Mapping[str, Any]) -> tuple[Mirror, ...]:
+def _mirrors(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:
     try:
-        return mirrors_of(tool.get("inputSchema"))
+        return header_params(tool.get("inputSchema"))
     except BadAnnotation as error:
-        # Clients have to leave such a tool out.
-        _log.warning("the tool %.100r cannot be called over HTTP: %s", tool.get("name"), error)
+        # Clients must leave out such a tool.
+        _log.warning("the tool %.100r is unusable over HTTP: %s", tool.get("name"), error)
         return ()
 
 
 async def _page(connection: ServerConnection, cursor: str | None, call: Job) -> Mapping[str, Any]:
-    """Return a page of the tools as the sender of a call sees them, as a JSON object."""
     handler = connection.handlers.get(_LIST)
     if handler is None:
         return {}

@@ -1,4 +1,4 @@
-"""What a client has to know to get a token: the metadata of a protected resource (RFC 9728)."""
+"""The metadata of a protected resource, which clients need to get a token (RFC 9728)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -11,49 +11,51 @@ from ...core.oauth_scopes import checked_scopes
 from .challenge_fields import is_quotable
 
 WELL_KNOWN: Final = "/.well-known/oauth-protected-resource"
-"""The place of metadata, before the path of the resource (RFC 9728, section 3.1)."""
+"""The prefix before the path of the resource (RFC 9728, section 3.1)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProtectedResource:
-    """A resource that wants tokens, and who issues them; see RFC 9728, section 2.
+    """A resource that requires tokens, and their issuers; see RFC 9728, section 2.
 
-    `url` is that of the endpoint, as clients know it, and what tokens have to be issued for. All
-    texts are sent as they are given: clients compare them as strings. Raise `ValueError` for a
-    resource without an authorization server, and for what is no URL.
+    `url` is the endpoint as clients know it, and the audience of tokens. Texts are sent as given:
+    clients compare them as strings. Raise `ValueError` without an authorization server, or for an
+    invalid URL.
     """
 
     url: str
     authorization_servers: Collection[str]
-    """The issuers whose tokens are accepted, at least one."""
+    """The accepted issuers, at least one."""
     scopes: Collection[str] = ()
-    """The scopes to begin with, for clients that no challenge has told of others."""
+    """The initial scopes, for clients without a challenge."""
     name: str | None = None
     documentation: str | None = None
     """The URL of a page for developers."""
     policy: str | None = None
-    """The URL of a page about how data may be used."""
+    """The URL of a page on the use of data."""
     terms: str | None = None
     """The URL of the terms of service."""
     dpop_algorithms: Collection[str] = ()
-    """The algorithms of proofs that are accepted; `Authentication(proofs=...)` fills them in."""
+    """The accepted algorithms of proofs; set by `Authentication(proofs=...)`."""
     dpop_required: bool = False
-    """Whether each token has to be bound to a key."""
+    """Whether tokens must be bound to a key."""
 
     def __post_init__(self) -> None:
         where = f"ProtectedResource({self.url!r:.200})"
         servers, parts = self.authorization_servers, urlsplit(self.url)
         if isinstance(servers, str) or not servers:
-            raise ValueError(f"{where}: authorization_servers is a list of one or more issuers")
+            raise ValueError(
+                f"{where}: authorization_servers must be a list of one or more issuers"
+            )
         for url in (self.url, *servers):
             if not _is_url(url):
-                raise ValueError(f"{where}: {url!r:.200} is no absolute http(s) URL in ASCII")
+                raise ValueError(f"{where}: {url!r:.200} must be an absolute http(s) URL in ASCII")
         if parts.fragment or self.url.endswith("#"):
-            raise ValueError(f"{where}: a resource has no fragment (RFC 8707, section 2)")
+            raise ValueError(f"{where}: url must not have a fragment (RFC 8707, section 2)")
         checked_scopes(self.scopes, where)
 
     def to_json(self) -> bytes:
-        """Return the document, which is JSON."""
+        """Return the document as JSON."""
         members: dict[str, Any] = {
             "resource": self.url,
             "authorization_servers": [*self.authorization_servers],
@@ -66,17 +68,17 @@ class ProtectedResource:
             "dpop_signing_alg_values_supported": [*self.dpop_algorithms],
             "dpop_bound_access_tokens_required": self.dpop_required,
         }
-        # What has no value has no member (RFC 9728, section 3.2).
+        # Empty members are omitted (RFC 9728, section 3.2).
         return to_json({name: value for name, value in members.items() if value})
 
     @property
     def paths(self) -> frozenset[str]:
-        """The paths of the document: for this resource, and for the whole host."""
+        """The paths of the document, for the resource and for the host."""
         return frozenset({urlsplit(self.metadata_url).path, WELL_KNOWN})
 
     @property
     def metadata_url(self) -> str:
-        """The URL of the document, which challenges name."""
+        """The URL of the document, for challenges."""
         parts = urlsplit(self.url)
         path = "" if parts.path == "/" else parts.path
         query = f"?{parts.query}" if parts.query else ""

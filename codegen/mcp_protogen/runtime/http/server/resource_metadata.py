@@ -1,4 +1,4 @@
-"""The metadata of protected resources, served to anybody (RFC 9728, section 3)."""
+"""The public metadata of protected resources (RFC 9728, section 3)."""
 
 from collections.abc import Mapping
 from logging import getLogger
@@ -15,7 +15,7 @@ from .routes import RouteResponse
 _USUAL: Final = HttpOptions()
 _READING: Final = ("GET", "HEAD", "OPTIONS")
 
-# Pages of any origin may read where to get a token.
+# Pages of any origin may read it.
 _FIELDS: Final = {
     "access-control-allow-origin": "*",
     "access-control-allow-methods": ", ".join(_READING),
@@ -25,7 +25,7 @@ _FIELDS: Final = {
 
 
 async def tell_anybody(document: bytes, exchange: HttpExchange) -> None:
-    """Answer with a document that pages of any origin may read; raise `HttpRefusal`."""
+    """Answer with a document for pages of any origin; raise `HttpRefusal`."""
     method: str = exchange.scope["method"]
     if method not in _READING:
         allow = b"allow", ", ".join(_READING).encode()
@@ -35,27 +35,27 @@ async def tell_anybody(document: bytes, exchange: HttpExchange) -> None:
 
 
 class MetadataApp:
-    """An ASGI application that gives the documents of resources to anybody, and nothing else."""
+    """An ASGI application that serves only the metadata of resources."""
 
     def __init__(self, documents: Mapping[str, bytes]) -> None:
         self._documents = documents
         self._log = Throttle(getLogger(__name__))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request; raise `NotImplementedError` for what is no request over HTTP."""
+        """Serve one request; raise `NotImplementedError` for other scopes than HTTP."""
         if scope["type"] != "http":
-            # What ASGI asks of applications that know no lifespan.
+            # As ASGI asks of applications without a lifespan.
             raise NotImplementedError(f"metadata is not served over {scope['type']}")
         exchange = HttpExchange(scope, receive, send, _USUAL.send_timeout, self._log)
         try:
             exchange.read_head(_USUAL.max_headers)
-            # Frameworks differ in whether the path begins with where they mount an application.
+            # Frameworks differ in whether the path includes the mount.
             path: str = scope["path"]
             known = self._documents.get(path)
             if known is None:
                 known = self._documents.get(scope.get("root_path", "") + path)
             if known is None:
-                raise HttpRefusal(404, "There is no metadata of a resource here")
+                raise HttpRefusal(404, "Not found: no resource has its metadata here")
             await tell_anybody(known, exchange)
         except HttpRefusal as refused:
             await exchange.respond(refused.status, refused.body, refused.fields)
@@ -64,15 +64,15 @@ class MetadataApp:
 def metadata_app(*resources: ProtectedResource) -> MetadataApp:
     """Return an ASGI application with the metadata of resources, for the root of their host.
 
-    That is for servers that are mounted below another path of an application, which then serves
-    this below `/.well-known/oauth-protected-resource`. Of a single resource, the document is also
-    that of the whole host. Raise `ValueError` for two resources with one document, and for none.
+    Use it if a server is mounted below another path: serve this below
+    `/.well-known/oauth-protected-resource`. A single resource's document is also that of the host.
+    Raise `ValueError` for two resources with one document, or without resources.
     """
     documents: dict[str, bytes] = {}
     for resource in resources:
         path = urlsplit(resource.metadata_url).path
         if path in documents:
-            raise ValueError(f"{resource.url}: another resource has its metadata at {path}, too")
+            raise ValueError(f"{resource.url}: another resource also has its metadata at {path}")
         documents[path] = resource.to_json()
     if not resources:
         raise ValueError("metadata_app needs at least one resource")

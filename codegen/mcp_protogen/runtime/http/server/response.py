@@ -1,7 +1,7 @@
-"""The response to one POST: an answer as JSON, or a stream of events that ends with it.
+"""The response to a POST: an answer as JSON, or a stream of events that ends with it.
 
-Nothing is decided before it has to be: only when something is said before the answer does the
-response become a stream (2025-11-25, basic/transports, "Sending Messages to the Server").
+It becomes a stream only if a message comes before the answer (2025-11-25, basic/transports,
+"Sending Messages to the Server").
 """
 
 from asyncio import Future
@@ -32,7 +32,7 @@ HANDSHAKE: Final[Mapping[int, int]] = {
     errors.PARSE_ERROR: 400,
     errors.INVALID_REQUEST: 400,
 }
-"""The status of an answer, by the code of its error, where it is not 200."""
+"""The status of an answer by error code, if not 200."""
 
 STATELESS: Final[Mapping[int, int]] = {
     # 2026-07-28, basic/transports/streamable-http, "Protocol Version Header" and "Server
@@ -49,11 +49,11 @@ _ANSWERED: Final = NullSink("the request was answered already")
 
 @dataclass(eq=False, slots=True)
 class HttpResponse(StreamSink):
-    """The response to one POST: takes the answer, and what is said before it.
+    """The response to a POST: the answer, and messages before it.
 
-    `_is_open` returns whether the peer still waits for the answer to a request; without it, the
-    peer does until there is one. In a session, a stream can be resumed, and what is said after the
-    answer goes to the stream that belongs to no request; then `_message` is what the client sent.
+    `_is_open` returns whether the peer still waits for an answer; by default, until there is one.
+    In a session, the stream can be resumed, messages after the answer go to the standalone stream,
+    and `_message` is the client's message.
     """
 
     exchange: HttpExchange
@@ -65,7 +65,7 @@ class HttpResponse(StreamSink):
     _queue: StreamQueue | None = None
     _event_response: EventResponse | None = None
     answered: bool = False
-    """Whether there is an answer, or is to be none."""
+    """Whether the answer was given, or there is to be none."""
 
     @property
     def full(self) -> bool:
@@ -80,9 +80,9 @@ class HttpResponse(StreamSink):
         return self.exchange.request
 
     async def serve(self, work: Work, cancel: Callable[[], None] | None = None) -> None:
-        """Await what answers the request, and complete the response; a failure ends it at once.
+        """Await the handling of the request and complete the response; a failure ends it at once.
 
-        `cancel` is called if the client goes away before.
+        `cancel` is called if the client leaves before.
         """
         try:
             # 2026-07-28, basic/transports/streamable-http, "Cancellation"
@@ -98,10 +98,10 @@ class HttpResponse(StreamSink):
             raise
         finally:
             if self._session is not None and self._queue is not None:
-                self._session.streams.done(self._queue.stream)
+                self._session.streams.remove(self._queue.stream)
 
     async def accept(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
-        """Take in what asks for nothing, and complete the response."""
+        """Handle a message without an answer, and complete the response."""
         await self.attend(endpoint, message)
         if self._queue is None and not self.answered:
             self.answered = True
@@ -110,16 +110,16 @@ class HttpResponse(StreamSink):
             await self.close()
 
     async def attend(self, endpoint: Endpoint, message: Parsed | Batch) -> None:
-        """Have a message or a batch dealt with, part of which may be notifications."""
+        """Handle a message or a batch, including its notifications."""
         before = endpoint.jobs.notification_tasks
         try:
             await endpoint.attend(message, self)
         finally:
-            # Their handlers, which nobody waits for, hold on to what came.
+            # Their handlers keep the body in memory.
             if handlers := endpoint.jobs.notification_tasks - before:
-                self._state.go_on(self.exchange, handlers)
+                self._state.count_until_done(self.exchange, handlers)
 
-    # As the reply to a request.
+    # As the reply of a request.
 
     @property
     def beside(self) -> "HttpResponse":
@@ -148,7 +148,7 @@ class HttpResponse(StreamSink):
 
     async def _answer_later(self, data: bytes, error: errors.ProtocolError | None) -> None:
         if self._session is not None and self._session.unsaved:
-            # What was answered holds wherever the client asks next.
+            # The answered choices must hold at every worker.
             await self._state.sessions.save(self._session)
         if self._queue is not None:
             self._queue.answer(data)
@@ -161,29 +161,29 @@ class HttpResponse(StreamSink):
         """Leave the response to `close` or `accept`."""
 
     async def release(self) -> None:
-        await self._opened().stream.release()
+        await self._open_queue().stream.release()
 
     async def close(self) -> None:
-        """Complete the response; if there is no answer, as a stream without one."""
-        queue = self._queue if self.answered else self._opened()
+        """Complete the response; without an answer, as a stream."""
+        queue = self._queue if self.answered else self._open_queue()
         if queue is not None:
             await queue.close()
         if self._event_response is not None:
-            # Somebody else may be completing it.
+            # Another task may be completing it.
             await self._event_response.ended
         self.answered = True
 
     def abort(self) -> None:
-        """Send nothing more: the code that serves the request has failed, or was cancelled."""
+        """Send nothing more: serving the request failed or was cancelled."""
         self.answered = True
         if self._event_response is not None:
             self._event_response.abort()
         if self._queue is not None:
             self._queue.abort()
 
-    # As a sink for what is said beside it.
+    # As the sink beside the reply.
 
-    def _opened(self) -> StreamQueue:
+    def _open_queue(self) -> StreamQueue:
         if self._queue is None:
             response = EventResponse(self.exchange, self._state.keep_alive)
             self._event_response = response
@@ -195,7 +195,9 @@ class HttpResponse(StreamSink):
         if self._session is None:
             return Stream(response)
         members = self._message.members if isinstance(self._message, Batch) else [self._message]
-        ids = [one.id for one in members if isinstance(one, Call) and one.id is not None]
+        ids = [
+            member.id for member in members if isinstance(member, Call) and member.id is not None
+        ]
         return self._session.streams.open(response, ids)
 
     async def send(self, message: bytes, *, unless: Future[Any] | None = None) -> None:
@@ -206,7 +208,7 @@ class HttpResponse(StreamSink):
 
     def _sink(self) -> MessageSink:
         if not self.answered:
-            return self._opened().queue
+            return self._open_queue().queue
         return _ANSWERED if self._session is None else self._session.streams.standalone
 
 

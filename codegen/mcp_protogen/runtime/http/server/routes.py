@@ -1,4 +1,4 @@
-"""Routes beside the endpoint: functions of a request, and whole ASGI applications."""
+"""Routes beside the endpoint: functions of a request, and ASGI applications."""
 
 from asyncio import to_thread
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
@@ -44,7 +44,7 @@ class RouteRequest(HttpRequest):
         self._server = server
 
     def json(self) -> Any:
-        """Return the JSON value in the body; what is none is answered with 400."""
+        """Return the JSON value in the body; answer an invalid one with 400."""
         try:
             return read_json(self.body)
         except ValueError:
@@ -53,22 +53,22 @@ class RouteRequest(HttpRequest):
 
     @property
     def state(self) -> Any:
-        """The value of the server's `lifespan`; raise `LocalError` if it has none."""
+        """The value of the server's `lifespan`; raise `LocalError` without one."""
         if self._server is None:
-            raise LocalError("request.state: each session has a server, with a state, of its own")
+            raise LocalError("request.state is unavailable: each session has its own server")
         return self._server.__mcp_runtime__.state
 
 
 @dataclass(frozen=True, slots=True)
 class RouteResponse:
-    """The answer of a route; what is no text, bytes or None is written as JSON."""
+    """The answer of a route; other content than text, bytes or None becomes JSON."""
 
     content: Any = None
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def messages(self, method: str) -> tuple[Message, Message]:
-        """Return what ASGI wants to be sent; raise `ValueError` for what is no header field."""
+        """Return the messages for ASGI; raise `ValueError` for an invalid header field."""
         content, kind = self.content, headers.JSON
         if content is None:
             content = b""
@@ -80,7 +80,7 @@ class RouteResponse:
             content = to_json(content)
         given: dict[str, str] = {}
         if self.status in (204, 304):
-            content = b""  # RFC 9110, sections 6.4.1 and 8.6: they have no length, either.
+            content = b""  # RFC 9110, sections 6.4.1 and 8.6: without a length.
         else:
             given["content-length"] = str(len(content))
         if content:
@@ -91,9 +91,9 @@ class RouteResponse:
 
 
 RouteFunction: TypeAlias = Callable[[RouteRequest], object]
-"""A function, plain or async, that gives the answer: a `RouteResponse`, or its content.
+"""A plain or async function that returns a `RouteResponse`, or its content.
 
-Also one that is an ASGI application, as the responses of Starlette are. None is status 204.
+It may also return an ASGI application, such as a Starlette response. None means status 204.
 """
 RouteFunctionT = TypeVar("RouteFunctionT", bound=RouteFunction)
 AsgiApp: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
@@ -106,21 +106,21 @@ class RouteOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A path beside the endpoint, and the function of a `RouteRequest` that answers there.
+    """A path beside the endpoint, answered by a function of a `RouteRequest`.
 
-    An ASGI application in its place answers all methods, also below the path. Raise `ValueError`
-    or `TypeError` for what would answer nobody.
+    An ASGI application in its place answers all methods, also below the path. Raise `ValueError` or
+    `TypeError` for an invalid route.
     """
 
     path: str
     endpoint: RouteFunction | AsgiApp
     _: KW_ONLY
     methods: Collection[str] = ()
-    """The methods that a function answers: GET, and HEAD with it, unless something else is said."""
+    """The methods of a function; by default GET, with HEAD."""
     authenticated: bool = False
-    """Whether the route wants a token, as the endpoint does; without it, everyone may call."""
+    """Whether the route requires a token, as the endpoint does."""
     server: ServerBase[Any] | None = None
-    """The server whose `lifespan` gives the `state` of requests; else the newest that is served."""
+    """The server for the `state` of requests; by default the newest one served."""
 
     is_app: bool = field(init=False, repr=False)
     """Whether the endpoint is an ASGI application."""
@@ -128,19 +128,21 @@ class Route:
     def __post_init__(self) -> None:
         object.__setattr__(self, "is_app", _binds(self.endpoint, 3))
         if not self.path.startswith("/"):
-            raise ValueError(f"{self}: the path has to begin with a slash")
+            raise ValueError(f"{self}: the path must begin with a slash")
         if "{" in self.path:
-            advice = "use the query, or an ASGI application that has routes of its own"
-            raise ValueError(f"{self}: paths have no parameters: {advice}")
+            advice = "use the query, or an ASGI application with routes"
+            raise ValueError(f"{self}: the path must not have parameters: {advice}")
         if isinstance(self.methods, str):
             raise TypeError(f'{self}: write a list: methods=["{self.methods}"]')
-        if unknown := [one for one in self.methods if one not in _METHODS]:
-            raise ValueError(f"{self}: methods are {', '.join(_METHODS)}, and not {unknown[0]!r}")
+        if unknown := [method for method in self.methods if method not in _METHODS]:
+            raise ValueError(
+                f"{self}: expected methods of {', '.join(_METHODS)}, got {unknown[0]!r}"
+            )
         if self.is_app == _binds(self.endpoint, 1):
             what = "a function of one request, or an ASGI application"
-            raise TypeError(f"{self}: {self.endpoint!r} is neither {what}")
+            raise TypeError(f"{self}: expected {what}, got {self.endpoint!r}")
         if self.is_app and self.methods:
-            raise TypeError(f"{self}: an ASGI application answers all methods")
+            raise TypeError(f"{self}: an ASGI application takes no methods")
 
     def __str__(self) -> str:
         name = getattr(self.endpoint, "__name__", type(self.endpoint).__name__)
@@ -152,7 +154,7 @@ class Route:
 
     @property
     def answered(self) -> tuple[str, ...]:
-        """The methods of a function; HEAD is a GET without the content."""
+        """The methods of a function; HEAD is GET without content."""
         methods = tuple(self.methods or ("GET",))
         return methods if "GET" not in methods else tuple(dict.fromkeys([*methods, "HEAD"]))
 
@@ -160,22 +162,22 @@ class Route:
         if self.is_app:
             app: Any = self.endpoint
             root = exchange.scope.get("root_path", "") + self.prefix
-            receive = _limited(exchange, state.http.max_body)
+            receive = _limit_body(exchange, state.http.max_body)
             await _run(app, exchange, {**exchange.scope, "root_path": root}, receive)
             return
         try:
             body = await state.bodies.read(exchange)
-            # Only now: a slow client takes no room from others.
+            # Only now, so that slow clients take no room.
             with RequestPlace(state, state.requests, exchange):
                 await self._answer(state, exchange, body)
         finally:
-            state.bodies.done(exchange)
+            state.bodies.release(exchange)
 
     async def _answer(self, state: HttpState, exchange: HttpExchange, body: bytes) -> None:
         shared = state.shared_servers
         server = self.server or (shared[-1] if shared else None)
         try:
-            result = await _called(self.endpoint, RouteRequest(exchange, body, server))
+            result = await _call_function(self.endpoint, RouteRequest(exchange, body, server))
             if callable(result):
                 response: Any = result
                 await _run(response, exchange, exchange.scope, exchange.receive)
@@ -192,15 +194,15 @@ class Route:
             raise HttpRefusal(500, "Internal error", code=INTERNAL_ERROR) from error
 
     def add_to(self, server: ServerBase[Any]) -> None:
-        """Serve the route with a server; raise `ValueError` where another is already."""
+        """Serve the route with a server; raise `ValueError` if its place is taken."""
         runtime = server.__mcp_runtime__
         if isinstance(runtime.routes, tuple):
-            raise RuntimeError(f"{self}: routes are added before http_app(...), or app.http()")
+            raise RuntimeError(f"{self}: add routes before http_app(...), or app.http()")
         Routes([*runtime.routes, self], ())
         runtime.routes.append(self)
 
 
-async def _called(function: Any, request: RouteRequest) -> Any:
+async def _call_function(function: Any, request: RouteRequest) -> Any:
     def call() -> Any:
         try:
             return function(request)
@@ -225,11 +227,11 @@ async def _run(app: AsgiApp, exchange: HttpExchange, scope: Scope, receive: Rece
         if not exchange.closed:
             raise
     except RemoteError as error:
-        # Which the client would be told, as that of a message.
+        # Otherwise the client would get it as a protocol error.
         raise RuntimeError("a route failed") from error
 
 
-def _limited(exchange: HttpExchange, most: int) -> Receive:
+def _limit_body(exchange: HttpExchange, most: int) -> Receive:
     length_of(exchange.fields.get(LENGTH, b"0"), most)
     left = most
 
@@ -253,7 +255,7 @@ def _binds(endpoint: object, number: int) -> bool:
 
 
 class Routes:
-    """All routes of an application; raise `ValueError` for two at one place, or at one `taken`."""
+    """The routes of an application; raise `ValueError` for a place used twice or `taken`."""
 
     def __init__(self, routes: Iterable[Route], taken: Collection[str]) -> None:
         self._functions: dict[str, dict[str, Route]] = {}
@@ -261,18 +263,18 @@ class Routes:
         self._taken = taken
         for route in routes:
             if not {route.path, route.prefix}.isdisjoint(taken):
-                raise ValueError(f"{route}: the server answers there itself: choose another path")
+                raise ValueError(f"{route}: the server uses this path itself: choose another")
             if route.is_app:
                 found = {route.prefix: self._apps.setdefault(route.prefix, route)}
             else:
                 known = self._functions.setdefault(route.path, {})
                 found = {method: known.setdefault(method, route) for method in route.answered}
-            for other in found.values():
-                if other is not route:
-                    raise ValueError(f"{route}: there is already {other}: choose another path")
+            for existing in found.values():
+                if existing is not route:
+                    raise ValueError(f"{route}: {existing} already uses this path: choose another")
 
     def are_at(self, path: str) -> bool:
-        """Return whether any route is at this very path."""
+        """Return whether a route is at exactly this path."""
         return path in self._functions or path.rstrip("/") in self._apps
 
     def methods(self, path: str) -> Mapping[str, Route]:
@@ -280,10 +282,10 @@ class Routes:
         return self._functions.get(path, {})
 
     def find(self, path: str, method: str) -> Route | None:
-        """Return what answers a request: a function, or the application that is nearest."""
+        """Return the function for a request, or the nearest application."""
         if path in self._taken:
             return None
         if path in self._functions:
             return self._functions[path].get(method)
-        above = [one for one in self._apps if path == one or path.startswith(f"{one}/")]
+        above = [prefix for prefix in self._apps if path == prefix or path.startswith(f"{prefix}/")]
         return self._apps[max(above, key=len)] if above else None

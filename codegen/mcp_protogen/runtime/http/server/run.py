@@ -1,8 +1,8 @@
-"""Serving HTTP from the main of a program, with uvicorn, whose connections get limits.
+"""`run_http` serves HTTP with uvicorn, and limits its connections.
 
-uvicorn waits without a limit for the head of a request, of any size, and for clients that do not
-read before it closes a connection. An application learns of none of this, so `LimitedProtocol`
-stands before uvicorn's own protocol, of which it uses `cycle` and `transport`.
+uvicorn waits without limit for the head of a request, of any size, and, before closing, for clients
+that do not read. Applications cannot see this, so `LimitedProtocol` extends uvicorn's protocol,
+using its `cycle` and `transport`.
 """
 
 import sys
@@ -65,7 +65,7 @@ _USUAL: Final[Mapping[str, object]] = {
     "http": _USUAL_HTTP,
     "routes": (),
 }
-# Those that end uvicorn, of which Windows has one more.
+# The signals that end uvicorn; Windows has one more.
 _SIGNALS: Final = {
     Signals.__members__[name]
     for name in ("SIGINT", "SIGTERM", "SIGBREAK")
@@ -74,7 +74,7 @@ _SIGNALS: Final = {
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
-# How long a worker leaves a new connection to the others, and one that failed, in seconds.
+# Seconds for which a worker leaves a new connection to others, and waits after a failure.
 _TURN: Final = 0.001
 _RETRY: Final = 1.0
 
@@ -100,32 +100,36 @@ def run_http(
     http: HttpOptions = _USUAL_HTTP,
     routes: Iterable[Route] = (),
 ) -> None:
-    """Serve HTTP until the process is told to end; the parameters are those of `http_app`.
+    """Serve HTTP until a signal ends the process; the parameters are those of `http_app`.
 
-    `servers` may also be the name of one, or of what `http_app` returns, which has the other
-    parameters already: `"module:app"`, where `app` may be a function that returns it. Several
-    `workers`, which are processes, need that, or one server that is a global of a module; an
-    application as a value is served by one.
+    `servers` may also be a name, `"module:app"`, of a server, of the result of `http_app`, which
+    already has the other parameters, or of a function that returns this result. Several `workers`
+    (processes) need a name, or one server that is a global of a module.
 
-    Only this machine can reach the server unless `host` says otherwise; then `http` has to name the
+    Only this machine can reach the server unless `host` says otherwise; then `http` must have
     `allowed_hosts`. SIGTERM and Ctrl-C end it: streams are closed, and handlers get
-    `options.drain` seconds to finish. Raise `ValueError` for a server that would answer nobody, or
-    only some requests, `ImportError` where uvicorn is not installed, `LifespanError` for a lifespan
-    that fails, and `RuntimeError` inside a running event loop.
+    `options.drain` seconds to finish. Raise `ValueError` for options that leave requests
+    unanswered, `ImportError` without uvicorn, `LifespanError` for a failing lifespan, and
+    `RuntimeError` inside a running event loop.
     """
     if is_running():
-        advice = "serve what http_app(...) returns, with any ASGI server"
-        raise RuntimeError(f"run_http cannot run inside an event loop that runs: {advice}")
+        advice = "serve what http_app(...) returns with any ASGI server"
+        raise RuntimeError(f"run_http cannot run inside a running event loop: {advice}")
     _check_number(workers)
-    several: dict[str, object] = {
+    parameters: dict[str, object] = {
         "revisions": revisions and tuple(revisions),
         "routes": routes and tuple(routes),
+        "options": options,
+        "http": http,
     }
-    said = several | {"options": options, "http": http}
-    given = cast(AppOptions, {name: one for name, one in said.items() if one is not _USUAL[name]})
+    given = cast(
+        AppOptions, {name: value for name, value in parameters.items() if value is not _USUAL[name]}
+    )
     name, app = _application(servers, given, workers)
     if host not in _LOOPBACK and not app.http.allowed_hosts:
-        raise ValueError(f"a server on {host} needs HttpOptions.allowed_hosts, its public names")
+        raise ValueError(
+            f"a server on {host} needs HttpOptions(allowed_hosts=...), its public names"
+        )
     server, _ = _server(app, host, port)
     if workers == 1:
         _run(server, app)
@@ -133,18 +137,19 @@ def run_http(
     _check_workers(app)
     family = AF_INET6 if ":" in host else AF_INET
     with create_server((host, port), family=family) as listening:
-        work = partial(_work, name, given, listening, token_bytes(32))
-        Workers(work, workers).run(_patience(app) + 1)
+        work = partial(_run_worker, name, given, listening, token_bytes(32))
+        Workers(work, workers).run(_shutdown_seconds(app) + 1)
 
 
 def _application(
     servers: Server | Iterable[Server] | HttpApp | str, given: AppOptions, workers: int
 ) -> tuple[str, HttpApp]:
     if isinstance(servers, str):
-        return servers, _named(servers, given)
+        return servers, _load_app(servers, given)
     if isinstance(servers, HttpApp):
         if workers > 1 or given:
-            raise ValueError(f"an application has its parameters, and one worker: {_BY_NAME}")
+            what = "an HttpApp takes no parameters and one worker: give run_http its server"
+            raise ValueError(f"{what}, {_BY_NAME}")
         return "", servers
     name = "" if workers == 1 else _name_of(servers, given)
     return name, http_app(servers, **given)
@@ -154,77 +159,78 @@ def _run(server: Any, app: HttpApp, sockets: Sequence[socket] | None = None) -> 
     ended: SystemExit | None = None
     try:
         server.run(sockets=sockets)
-    except SystemExit as error:
-        ended = error
-    # Of a lifespan that failed, uvicorn only says so.
-    failed = app.failure or ended
-    if failed is not None:
-        raise failed
+    except SystemExit as exit:
+        ended = exit
+    # uvicorn only logs a failed lifespan.
+    error = app.failure or ended
+    if error is not None:
+        raise error
 
 
-def _patience(app: HttpApp) -> float:
-    # It takes two times to close the application, and one to close what is left.
+def _shutdown_seconds(app: HttpApp) -> float:
+    # Two drains to close the application, and one for the rest.
     return 3 * app.options.drain + 5
 
 
-def _named(name: str, given: AppOptions) -> HttpApp:
-    """Return the application of that name, made of a server and `given` if it names one."""
+def _load_app(name: str, given: AppOptions) -> HttpApp:
     module, _, attribute = name.partition(":")
     if not attribute:
-        raise ValueError(f"{name!r} names no application; write it as 'module:app'")
+        raise ValueError(f"{name!r} must have the form 'module:app'")
     try:
-        found: Any = attrgetter(attribute)(import_module(module))
+        value: Any = attrgetter(attribute)(import_module(module))
     except AttributeError as error:
-        advice = 'an import has to make it, which is not below if __name__ == "__main__":'
+        advice = 'create it at import, not below if __name__ == "__main__":'
         raise AttributeError(f"{name}: {error}: {advice}") from error
-    if _is_server(found):
-        return http_app(found, **given)
-    app = found() if callable(found) and not isinstance(found, HttpApp) else found
+    if _is_server(value):
+        return http_app(value, **given)
+    app = value() if callable(value) and not isinstance(value, HttpApp) else value
     if not isinstance(app, HttpApp):
-        raise TypeError(f"{name} is neither a server nor what http_app returns")
+        raise TypeError(f"{name} must be a server or the result of http_app")
     if given:
-        raise ValueError(f"revisions, options, http and routes are those of {name}; see http_app")
+        raise ValueError(
+            f"{name} has its own revisions, options, http and routes: give them to http_app"
+        )
     return app
 
 
-def _is_server(found: object) -> bool:
-    return isinstance(found, ServerBase) or (
-        isinstance(found, type) and issubclass(found, ServerBase)
+def _is_server(value: object) -> bool:
+    return isinstance(value, ServerBase) or (
+        isinstance(value, type) and issubclass(value, ServerBase)
     )
 
 
 def _check_number(workers: int) -> None:
     if workers < 1:
-        raise ValueError(f"run_http(workers={workers}) would serve nobody: begin at 1")
-    # As multiprocessing itself finds out, but not before the port turns out to be taken.
+        raise ValueError(f"workers must be at least 1, got {workers}")
+    # multiprocessing finds this, too, but only after the port turns out to be taken.
     if workers > 1 and getattr(current_process(), "_inheriting", False):
         advice = 'call run_http, or app.run, below if __name__ == "__main__":'
-        raise RuntimeError(f"each worker imports the program, which would start workers: {advice}")
+        raise RuntimeError(f"each worker imports the program and would start workers: {advice}")
 
 
 _BY_NAME: Final = 'or name an application: run_http("module:app", workers=4)'
 
 
 def _name_of(server: object, given: AppOptions) -> str:
-    """Return the name by which workers import a server; raise `ValueError` if they cannot."""
+    """Return the name for importing a server in workers; raise `ValueError` without one."""
     name = next(_names_of(server), None) if _is_server(server) else None
     if name is None:
-        what = "each of several workers imports its server"
-        raise ValueError(f"{what}: assign one to a global of a file, app = ..., {_BY_NAME}")
+        what = "each worker imports its server"
+        raise ValueError(f"{what}: assign it to a global of a file, app = ..., {_BY_NAME}")
     try:
         dumps(given)
     except Exception as error:
-        what = f"workers cannot be given {', '.join(given)}: {error}"
+        what = f"{', '.join(given)} cannot be sent to workers: {error}"
         raise ValueError(f"{what}: use functions and classes of modules, {_BY_NAME}") from error
     return name
 
 
 def _names_of(server: object) -> Iterator[str]:
-    # What the program has imported can be imported again, whatever the program is.
-    for module, one in sorted(sys.modules.items(), key=lambda item: item[0] == "__main__"):
-        if module != "__main__" or _is_imported(one):
-            known = [*getattr(one, "__dict__", {}).items()]
-            yield from (f"{module}:{name}" for name, value in known if value is server)
+    # A module comes before `__main__`: workers can import it, however the program was started.
+    for module, loaded in sorted(sys.modules.items(), key=lambda item: item[0] == "__main__"):
+        if module != "__main__" or _is_imported(loaded):
+            members = [*getattr(loaded, "__dict__", {}).items()]
+            yield from (f"{module}:{name}" for name, value in members if value is server)
 
 
 def _is_imported(program: ModuleType) -> bool:
@@ -238,13 +244,13 @@ def _check_workers(app: HttpApp) -> None:
     for unfit, need in (
         (http.old_sse, "old_sse=False"),
         (app.has_sessions and shared is None, "shared=Shared(engine=...), or sessions=False"),
-        (in_memory, "an engine that they share: a MemoryEngine is in one process"),
+        (in_memory, "a shared engine: a MemoryEngine is in one process"),
     ):
         if unfit:
-            raise ValueError(f"several workers need HttpOptions with {need}")
+            raise ValueError(f"workers > 1 needs HttpOptions with {need}")
 
 
-def _work(
+def _run_worker(
     name: str,
     given: AppOptions,
     shared: socket,
@@ -253,28 +259,28 @@ def _work(
     numbers: MutableSequence[int],
     place: int,
 ) -> None:
-    app = _named(name, given)
+    app = _load_app(name, given)
     if not app.options.state_keys:
-        # A round that one worker began may go on in another.
+        # Another worker may continue a round.
         app.options = replace(app.options, state_keys=[key])
-    # asyncio turns off delays only where a socket knows its protocol, as one made anew does.
+    # asyncio disables delays only if a socket knows its protocol, as a new one does.
     listening = socket(fileno=shared.detach())
-    # The event loop of Windows cannot watch a socket.
+    # The event loop of Windows cannot watch sockets.
     own: list[socket] = [listening] if sys.platform == "win32" else []
 
     def listen() -> SharedListener | None:
-        # Not pickled: of a parent that has ended, Python 3.13 would complain on standard error.
+        # Not pickled: Python 3.13 would complain if the parent has ended.
         with suppress(BrokenPipeError):
             parent.send_bytes(BEGUN)
         return None if own else SharedListener(listening, numbers, place, server)
 
-    server, ending = _server(app, "", 0, listen)
+    server, shutdown = _server(app, "", 0, listen)
 
     def watch() -> None:
         parent.poll(None)
-        ending.end()
-        # A thread may never return, and no parent be left to end it.
-        dump_traceback_later(_patience(app), exit=True)
+        shutdown.end()
+        # If a thread hangs, no parent may be left to end it.
+        dump_traceback_later(_shutdown_seconds(app), exit=True)
 
     Thread(target=watch, daemon=True).start()
     with suppress(KeyboardInterrupt):
@@ -283,8 +289,8 @@ def _work(
 
 def _server(
     app: HttpApp, host: str, port: int, listen: Callable[[], "SharedListener | None"] = lambda: None
-) -> "tuple[Any, _Ending]":
-    """Return a server that calls `listen` once it has begun, and closes what that returns."""
+) -> "tuple[Any, _Shutdown]":
+    """Return a server that calls `listen` at its start, and closes the result."""
     uvicorn = library("uvicorn", "run_http")
     protocol = library("uvicorn.protocols.http.auto", "run_http").AutoHTTPProtocol
     unread = set[Transport]()
@@ -294,20 +300,20 @@ def _server(
         http=type("LimitedHTTPProtocol", (LimitedProtocol, protocol), members),
         host=host,
         port=port,
-        # A program's standard output is its own.
+        # Programs own their standard output.
         log_config=None,
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=max(1, round(app.options.drain)),
     )
     server = uvicorn.Server(config)
-    ending = _Ending(server, app, unread, listen)
-    app.on_begun = ending.begin
-    return server, ending
+    shutdown = _Shutdown(server, app, unread, listen)
+    app.on_begun = shutdown.begin
+    return server, shutdown
 
 
-class _Ending:
-    """The end of a server, whose application is closed before uvicorn learns of it.
+class _Shutdown:
+    """The shutdown of a server: the application closes before uvicorn does.
 
     uvicorn waits for open responses, and streams do not end by themselves.
     """
@@ -329,18 +335,18 @@ class _Ending:
         self._loop = get_running_loop()
         self._listener = self._listen()
         if current_thread() is main_thread():
-            for ending in _SIGNALS:
-                signal(ending, partial(self._signalled, getsignal(ending)))
+            for number in _SIGNALS:
+                signal(number, partial(self._on_signal, getsignal(number)))
 
-    def _signalled(self, of_uvicorn: Any, *received: Any) -> None:
-        self.end(partial(of_uvicorn, *received))
+    def _on_signal(self, uvicorn_handler: Any, *received: Any) -> None:
+        self.end(partial(uvicorn_handler, *received))
 
     def end(self, pass_on: Callable[[], object] | None = None) -> None:
-        """Close the application, and have uvicorn end, or deal with a signal; from any thread."""
+        """Close the application, then uvicorn, or pass on a signal; from any thread."""
 
         def tell_uvicorn(_: object = None) -> None:
             if pass_on is None or self._app.failure is not None:
-                # It would raise the signal again, which would end the process in place of an error.
+                # It would raise the signal again, and end the process instead of raising the error.
                 self._server.should_exit = True
             else:
                 pass_on()
@@ -362,7 +368,7 @@ class _Ending:
             self._app.failure = error
         finally:
             for transport in list(self._unread):
-                # Nobody takes in what is left, and it would be waited for.
+                # uvicorn would wait until a client reads, and this one does not.
                 transport.abort()
             if self._listener is not None:
                 self._listener.close()
@@ -370,11 +376,11 @@ class _Ending:
 
 
 class SharedListener:
-    """The listening socket of several workers, from which each takes connections in its turn.
+    """The listening socket of several workers, which share connections evenly.
 
-    The system wakes all that are idle, and mostly the same one is first. So whoever has more
-    connections than another leaves a new one to the others for a moment. `numbers` has those of
-    all, its own at `place`.
+    The system wakes all idle workers, and usually the same one is first. So a worker with more
+    connections than another leaves a new one to the others for a moment. `numbers` has the counts
+    of all, its own at `place`.
     """
 
     def __init__(
@@ -424,9 +430,9 @@ class SharedListener:
         try:
             accepted, _ = self._listening.accept()
         except (BlockingIOError, ConnectionAbortedError):
-            return  # Another was quicker, or the client has gone.
+            return  # Another worker was faster, or the client is gone.
         except OSError as error:
-            _log.warning("no connection can be taken: %s", error)
+            _log.warning("accepting a connection failed: %s", error)
             self._take_later(_RETRY)
             return
         accepted.setblocking(False)
@@ -438,12 +444,12 @@ class SharedListener:
 
 
 class LimitedProtocol(Protocol):
-    """A mixin for a protocol class of uvicorn."""
+    """A mixin for uvicorn's protocol classes."""
 
     http: ClassVar[HttpOptions]
     unread: ClassVar[set[Transport]]
 
-    # Of uvicorn's protocol.
+    # Set by uvicorn's protocol.
     transport: Transport
     cycle: Any
 
@@ -460,7 +466,7 @@ class LimitedProtocol(Protocol):
         before = self.cycle
         super().data_received(data)
         if self._is_between_requests() and self.cycle is before:
-            # All of it belonged to a head that is still to be completed.
+            # All data belongs to an incomplete head.
             self._received += len(data)
             self._wait_for_head()
             if self._received > self.http.max_headers:
@@ -470,15 +476,15 @@ class LimitedProtocol(Protocol):
             self._head_came()
 
     def on_headers_complete(self) -> None:
-        # Called by the parser in C.
+        # Called by the C parser.
         waiting = self.cycle
         cast(Any, super()).on_headers_complete()
         if waiting is not None and not waiting.response_complete:
-            earlier = [one for one in self._earlier if not one.response_complete]
+            earlier = [cycle for cycle in self._earlier if not cycle.response_complete]
             self._earlier = [*earlier, waiting]
 
     def connection_lost(self, exc: Exception | None) -> None:
-        # uvicorn tells the last of several requests only that its client has gone.
+        # uvicorn tells only the last of several requests that the client is gone.
         for cycle in self._earlier:
             cycle.disconnected = True
             cycle.message_event.set()
@@ -498,9 +504,9 @@ class LimitedProtocol(Protocol):
         super().resume_writing()
 
     def timeout_keep_alive_handler(self) -> None:
-        """Close a connection that is not used; called by uvicorn."""
+        """Close an idle connection; called by uvicorn."""
         cast(Any, super()).timeout_keep_alive_handler()
-        # It closes once all is written, which may be never.
+        # It closes once all is written, perhaps never.
         self._wait_for_reader()
 
     def _is_between_requests(self) -> bool:
@@ -523,7 +529,7 @@ class LimitedProtocol(Protocol):
     def _refuse(self, answer: bytes) -> None:
         if self.transport.is_closing():
             return
-        # What still comes of a body that was refused is no head, and was answered already.
+        # The rest of a refused body is not a head, and was already answered.
         if self.cycle is None or not self.cycle.more_body:
             self.transport.write(answer)
         self.transport.close()

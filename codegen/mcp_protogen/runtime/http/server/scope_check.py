@@ -1,8 +1,7 @@
-"""What calls need of their tokens beside what every request needs: scopes of methods and of items.
+"""The scopes that calls need beyond those of every request, by method and by item.
 
-All is asked before anything is done, so that the answer can still be a challenge, which names the
-scopes of all calls in a request (2026-07-28, basic/authorization, "Runtime Insufficient Scope
-Errors").
+They are checked before any work, so that the answer can be a challenge that names the scopes of all
+calls in a request (2026-07-28, basic/authorization, "Runtime Insufficient Scope Errors").
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -22,7 +21,7 @@ from .authentication import Authentication
 
 
 class ScopeCheck:
-    """The check of the scopes that calls need; without `authentication` nobody has any."""
+    """The check of calls' scopes; without `authentication`, there are none."""
 
     def __init__(self, authentication: Authentication | None) -> None:
         self._authentication = authentication
@@ -33,7 +32,7 @@ class ScopeCheck:
         self._log = Throttle(getLogger(__name__))
 
     def asks(self, connection: ServerConnection) -> bool:
-        """Return whether anything on a connection may need scopes, as it mostly does not."""
+        """Return whether anything on a connection may need scopes."""
         return connection.bound_server.runtime.wants_scopes or self._has_methods
 
     async def check(
@@ -43,24 +42,24 @@ class ScopeCheck:
         exchange: HttpExchange,
         reply: Reply | None,
     ) -> None:
-        """Raise `HttpRefusal` if the token of a request does not allow all of its calls.
+        """Raise `HttpRefusal` if the request's token does not allow all its calls.
 
-        What a client cannot see needs nothing, so that no answer tells that it is there.
+        Items hidden from the client need no scopes, so that answers do not reveal them.
         """
         calls, runtime = list(calls), connection.bound_server.runtime
-        needed = self._needed_by_methods(calls)
+        needed = self._scopes_of_methods(calls)
         for call in calls if runtime.wants_scopes else ():
             context = RequestContext(connection, None, reply, call.meta)
             needed |= await runtime.scopes_of(call.method, call.params, context.session())
         self._refuse_without(needed, calls, exchange)
 
     def check_methods(self, calls: Iterable[Call], exchange: HttpExchange) -> None:
-        """Do as `check` for calls that are about no item."""
+        """Check calls by method only; see `check`."""
         if self._has_methods:
             calls = list(calls)
-            self._refuse_without(self._needed_by_methods(calls), calls, exchange)
+            self._refuse_without(self._scopes_of_methods(calls), calls, exchange)
 
-    def _needed_by_methods(self, calls: Iterable[Call]) -> frozenset[str]:
+    def _scopes_of_methods(self, calls: Iterable[Call]) -> frozenset[str]:
         return NO_SCOPES.union(*(self._by_method.get(call.method, ()) for call in calls))
 
     def _refuse_without(
@@ -81,14 +80,14 @@ class ScopeCheck:
         return HttpRefusal(error.status, text, code=code, id=id, data=error.data, fields=fields)
 
     def challenge(self, exchange: HttpExchange, error: InsufficientScope) -> tuple[Field, ...]:
-        """Return the challenge that says what a token needs, if there is one to get.
+        """Return the challenge with the required scopes, if tokens are used.
 
-        What handlers ask for by hand is named with what the request was found to need before: some
-        clients get a token for the scopes of the latest challenge, and for no others.
+        Scopes that a handler asks for come with those that the request needs anyway: some clients
+        get a token for the scopes of the latest challenge only.
         """
         if self._authentication is None:
-            advice = "give HttpOptions(authentication=...)"
-            self._log.warning("something needs scopes, and nobody checks tokens: %s", advice)
+            advice = "set HttpOptions(authentication=...)"
+            self._log.warning("scopes are required, but tokens are not checked: %s", advice)
             return ()
         return self._authentication.insufficient(
             exchange, error.scopes | exchange.needed, error.message
@@ -96,13 +95,13 @@ class ScopeCheck:
 
 
 def check_known(methods: Collection[str], servers: Iterable[Server]) -> None:
-    """Raise `ValueError` for a method that is none: what it should guard would be open."""
+    """Raise `ValueError` for an unknown method, whose real name would stay unguarded."""
     if not methods:
         return
     known: set[str] = set()
     for server in servers:
         cls = server if isinstance(server, type) else type(server)
-        tables = [one.load().methods.TABLE for one in package_of(cls).REVISIONS]
+        tables = [revision.load().methods.TABLE for revision in package_of(cls).REVISIONS]
         for table in (cls.REQUESTS, cls.NOTIFICATIONS):
             known.update(table)
         for table in tables:

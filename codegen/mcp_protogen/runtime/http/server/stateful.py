@@ -37,7 +37,7 @@ class StatefulHttp:
         self._state = state
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
-        """Serve one message, or a batch; raise `HttpRefusal`, or `RemoteError` if it is neither."""
+        """Serve a message or a batch; raise `HttpRefusal`, or `RemoteError` for other data."""
         call = message if isinstance(message, Call) and message.id is not None else None
         initialize = call if call and call.method == server_negotiation.INITIALIZE else None
         has_sessions = self._state.http.sessions
@@ -49,7 +49,7 @@ class StatefulHttp:
             return
         session = await self._session(exchange)
         if initialize:
-            raise InvalidRequest("the handshake was made already", id=initialize.id)
+            raise InvalidRequest("the session is already initialized", id=initialize.id)
         session.under_way += 1
         is_open = session.connection.endpoint.connection.is_open
         if call is not None and call.method in CHOICES:
@@ -63,7 +63,7 @@ class StatefulHttp:
             self._state.sessions.note_end(session)
 
     async def get(self, exchange: HttpExchange) -> None:
-        """Open the stream of a session, or go on with one that broke; raise `HttpRefusal`.
+        """Open the stream of a session, or resume one; raise `HttpRefusal`.
 
         2025-11-25, basic/transports, "Listening for Messages from the Server" and "Resumability and
         Redelivery".
@@ -122,22 +122,22 @@ class StatefulHttp:
     async def _session(self, exchange: HttpExchange) -> HttpSession:
         id, sessions = exchange.session_id, self._state.sessions
         if id is None:
-            raise HttpRefusal(400, "Mcp-Session-Id is missing; begin with initialize")
+            raise HttpRefusal(400, "Mcp-Session-Id is missing: send initialize first")
         try:
             session: HttpSession | None = sessions.get(id) or await sessions.open(id)
         except EngineUnavailable as error:
             raise _away(error) from None
-        # Who is somebody else learns no more than who knows no session.
+        # Other principals get the same 404 as for unknown ids, so ids cannot be probed.
         if session is None or session.principal_id != exchange.principal_id:
             raise HttpRefusal(404, NO_SESSION)
-        # Each request has a token, and so scopes, of its own.
+        # The token, and its scopes, may differ per request.
         session.connection.endpoint.principal = exchange.principal
         if exchange.version != session.revision:
             self._check_version(exchange, session.revision)
         return session
 
     def _check_version(self, exchange: HttpExchange, agreed: str | None) -> None:
-        """Raise `HttpRefusal` if the header names another revision than the one agreed on.
+        """Raise `HttpRefusal` if the header has another revision than the agreed one.
 
         Rows VH01 to VH07 of the decision tables.
         """
@@ -148,15 +148,18 @@ class StatefulHttp:
             data = {"supported": list(offer.all), "requested": version}
             raise HttpRefusal(400, "Unsupported protocol version", data=data)
         if agreed is not None:
-            raise HttpRefusal(400, f"MCP-Protocol-Version is not {agreed}, which was agreed on")
+            raise HttpRefusal(400, f"MCP-Protocol-Version must be {agreed}, as agreed")
 
     # Requests.
 
     @cached_property
     def _unnamed(self) -> str | None:
-        """The revision of requests that name none (2025-06-18, "Protocol Version Header")."""
+        """The revision of requests without one (2025-06-18, "Protocol Version Header")."""
         views, offered = self._state.views, self._state.offer.handshake
-        return next((one for one in offered if views[one].table.rules.unnamed_over_http), None)
+        return next(
+            (revision for revision in offered if views[revision].table.rules.unnamed_over_http),
+            None,
+        )
 
     async def _alone(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
         state, revision = self._state, exchange.version or self._unnamed
@@ -193,15 +196,15 @@ class StatefulHttp:
         response: HttpResponse,
         session: HttpSession | None,
     ) -> None:
-        """Deal with what is no single request; raise `RemoteError` for a batch that may not be."""
+        """Handle anything but a single request; raise `RemoteError` for an invalid batch."""
         state, exchange, endpoint = self._state, response.exchange, connection.endpoint
         most = state.options.max_waiting
         if isinstance(message, Batch) and len(message.values) > most:
-            raise InvalidRequest(f"a batch of more than {most}")
+            raise InvalidRequest(f"a batch must have at most {most} messages")
         members = message.members if isinstance(message, Batch) else [message]
-        calls = [one for one in members if isinstance(one, Call)]
+        calls = [member for member in members if isinstance(member, Call)]
         asks = any(call.id is not None for call in calls)
-        # Answers and cancellations take no place: they are what others wait for.
+        # Answers and cancellations take no place, since others wait for them.
         methods = [call.method for call in calls if call.method != CANCELLED]
         takes_place = asks or not connection.handlers.keys().isdisjoint(methods)
         checks_scopes = state.scopes.asks(connection)
@@ -211,7 +214,7 @@ class StatefulHttp:
                 raise HttpRefusal.for_now(_BUSY)
             if checks_scopes:
                 await state.scopes.check(connection, calls, exchange, response)
-            # An engine may be asked before anything is handled.
+            # This may ask the engine before anything is handled.
             if session is not None and await state.sessions.share(session, message):
                 await exchange.respond(202)
             elif asks:
@@ -222,4 +225,4 @@ class StatefulHttp:
 
 def _away(error: EngineUnavailable) -> HttpRefusal:
     _log.info("a request was refused: %s", error)
-    return HttpRefusal.for_now("What the workers share cannot be reached")
+    return HttpRefusal.for_now("The engine shared by the workers is unavailable")

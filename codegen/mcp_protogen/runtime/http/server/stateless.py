@@ -1,7 +1,7 @@
-"""Requests that stand by themselves: each is a POST, and each POST is checked in one order.
+"""Stateless requests: each is a POST, checked in a fixed order.
 
-The order is that of table SS of the decision tables: the most specific fault is named first
-(2026-07-28, basic/transports/streamable-http; basic, "_meta"; basic/versioning).
+The order is table SS of the decision tables: the most specific fault first (2026-07-28,
+basic/transports/streamable-http; basic, "_meta"; basic/versioning).
 """
 
 from copy import copy
@@ -32,36 +32,36 @@ _LISTEN: Final = "subscriptions/listen"
 
 
 @lru_cache(maxsize=128)
-def _decoded(value: bytes) -> str | None:
-    return headers.decoded(value.decode("latin-1").strip(" \t"))
+def _decode(value: bytes) -> str | None:
+    return headers.decode_value(value.decode("latin-1").strip(" \t"))
 
 
 class StatelessHttp:
-    """The server of the revisions without a handshake: that of `servers`, or of the application."""
+    """The handler of stateless revisions, for `servers` or the application."""
 
     def __init__(self, state: HttpState, servers: ServerState | None = None) -> None:
         self._state = state
-        # Requests have nothing in common, so the limit is that of all there are.
+        # Requests share no connection, so the limit is for all.
         self._shared = copy(servers or state.shared)
         self._shared.options = replace(state.options, max_in_flight=state.http.max_requests)
         self._connections: dict[str, ServerConnection] = {}
         self._known: dict[tuple[str, bytes | None, str], ServerConnection] = {}
-        """Connections by version, `Mcp-Method` and method, where the three have passed before."""
+        """Connections by version, `Mcp-Method` and method of earlier valid requests."""
 
     async def post(self, exchange: HttpExchange, message: Parsed | Batch) -> None:
-        """Serve a call; raise `HttpRefusal`, and `RemoteError` for what is none."""
+        """Serve a call; raise `HttpRefusal`, or `RemoteError` for other messages."""
         if isinstance(message, Malformed):
             raise message.error
         if isinstance(message, Batch):
-            raise InvalidRequest("the body has to be one message, and no array")
+            raise InvalidRequest("the body must be one message, not an array")
         if isinstance(message, Response):
-            raise InvalidRequest("a client sends no answers in this revision")
+            raise InvalidRequest("clients must not send answers in this revision")
         if message.id is None and exchange.version is not None:
             server_negotiation.check_offered(exchange.version, self._state.offer, None)
-            self._notified(exchange, message, exchange.version)
+            self._handle_notification(exchange, message, exchange.version)
             await exchange.respond(202)
             return
-        connection = self._checked(exchange, message)
+        connection = self._check_call(exchange, message)
         if message.method == _LISTEN:
             await self._listen(connection.bound_server, exchange, message)
             return
@@ -87,23 +87,23 @@ class StatelessHttp:
     async def _check_scopes(
         self, connection: ServerConnection, call: Call, job: Job, response: HttpResponse
     ) -> None:
-        """Do this before what tells how a tool is called."""
+        """Check scopes first: the header check reveals how a tool is called."""
         await self._state.scopes.check(connection, [call], response.exchange, response)
         if call.method == _CALL:
             check = self._state.tool_headers.check(connection, job, response.exchange)
             if check is not None:
                 await check
 
-    def _checked(self, exchange: HttpExchange, call: Call) -> ServerConnection:
+    def _check_call(self, exchange: HttpExchange, call: Call) -> ServerConnection:
         method, version, id, offer = call.method, exchange.version, call.id, self._state.offer
         if version is None:
             raise self._mismatch("MCP-Protocol-Version is missing", id)
         if method == server_negotiation.INITIALIZE and PROTOCOL_VERSION not in call.meta:
             if version in offer.stateless and offer.handshake:
-                raise self._mismatch(f"{version} has no initialize", id)
+                raise self._mismatch(f"{version} does not have initialize", id)
             raise server_negotiation.no_handshake(call, offer, version)
-        if version != server_negotiation.named(call):
-            raise self._mismatch("MCP-Protocol-Version is not the version in _meta", id)
+        if version != server_negotiation.read_revision(call):
+            raise self._mismatch("MCP-Protocol-Version differs from _meta", id)
         named = version, exchange.fields.get(_METHOD), method
         connection = self._known.get(named)
         if connection is None:
@@ -112,7 +112,7 @@ class StatelessHttp:
                 server_negotiation.check_offered(version, offer, id)
                 connection = self._connections[version] = self._new_connection(version)
             if exchange.field(_METHOD) != method:
-                raise self._mismatch("Mcp-Method is not the method of the message", id)
+                raise self._mismatch("Mcp-Method differs from the method", id)
             if not connection.answers(method):
                 raise HttpRefusal.because(MethodNotFound(method, id=id), 404)
             if named[1] == method.encode():
@@ -122,29 +122,29 @@ class StatelessHttp:
         if member is not None:
             name, value = call.params.get(member), exchange.fields.get(_NAME)
             if value is None:
-                # Extensions oblige only clients, and the official Python SDK sends none there.
+                # Extensions require it of clients only; the official Python SDK sends none.
                 differs = required is not None
             else:
-                differs = isinstance(name, str) and _decoded(value) != name
+                differs = isinstance(name, str) and _decode(value) != name
             if differs:
-                raise self._mismatch("Mcp-Name is not the name in the message", id)
+                raise self._mismatch("Mcp-Name differs from the name in the message", id)
         return connection
 
     def abort(self, error: Disconnected) -> None:
-        """End what is under way: calls and listen streams."""
+        """End all calls and listen streams."""
         for connection in self._connections.values():
             connection.abort(error)
             self._state.connections.pop(connection, None)
 
-    def _notified(self, exchange: HttpExchange, call: Call, revision: str) -> None:
-        """Handle a notification of an extension; the revision itself has none over HTTP.
+    def _handle_notification(self, exchange: HttpExchange, call: Call, revision: str) -> None:
+        """Handle a notification of an extension; the revision has none of its own over HTTP.
 
-        (2026-07-28, basic/transports/streamable-http, "Sending Messages")
+        2026-07-28, basic/transports/streamable-http, "Sending Messages".
         """
         bound_server = self._shared.bound_server(revision)
         extensions = bound_server.server.TABLE.extensions
         if any(call.method in extension.notifications for extension in extensions):
-            # A connection of its own, so that its sender is that of nothing else.
+            # Its own connection, for its own principal.
             own = ServerConnection(
                 bound_server, bound_server.connection(), self._shared, NullSink()
             )
@@ -152,7 +152,7 @@ class StatelessHttp:
             own.endpoint.receive(call)
 
     def _new_connection(self, revision: str) -> ServerConnection:
-        """Return what serves all requests of a revision: nothing is remembered between them."""
+        """Return the connection for all requests of a revision, which keeps no state."""
         bound_server = self._shared.bound_server(revision)
         connection = bound_server.connection()
         connection.shared = True
@@ -167,11 +167,11 @@ class StatelessHttp:
     async def _listen(self, bound_server: BoundServer, exchange: HttpExchange, call: Call) -> None:
         state = self._state
         with RequestPlace(state, state.streams, exchange):
-            # Such a request lasts long, so all that its message says has a limit of its own.
+            # The request lasts long, so its message has its own limit.
             problems = state.options.of_stream.problems("", {"the message": call.message})
             if problems:
                 raise HttpRefusal(413, problems[0].message, id=call.id)
-            state.bodies.done(exchange)
+            state.bodies.release(exchange)
             state.listening += 1
             try:
                 with single_request(exchange, state, bound_server, STATELESS) as (own, response):

@@ -1,4 +1,4 @@
-"""Several processes at the same work: begun together, replaced when they die, ended together.
+"""Several processes with the same work: started, replaced and ended together.
 
 uvicorn has this too, but its interface changes between versions, and its workers may outlive it.
 """
@@ -14,61 +14,65 @@ from typing import Final
 
 _log: Final = getLogger(__name__)
 
-# Seconds between looks at the workers: what one has forked holds on to its sentinel.
+# Seconds between looks at the workers: their forks may hold the sentinel.
 _LOOK: Final = 0.5
-# Seconds that a worker has to live for its death not to be the fault of what it serves.
+# Seconds after which a death is not blamed on the work.
 _STEADY: Final = 10.0
 # The longest pause before such a worker is replaced, in seconds.
 _LONGEST_PAUSE: Final = 30.0
-# What a worker sends once it has begun.
+# A worker's message after its start.
 BEGUN: Final = b"begun"
-# Connections of a worker that has not begun, so that none is left to it.
+# The connections of a worker that has not begun, so that others do not wait for it.
 _NOT_BEGUN: Final = 2**31 - 1
 
 
 class Workers:
-    """Processes that run `work`, each with a pipe to this one, and its place in what they share.
+    """Processes that run `work`, each with a pipe, and its place in shared memory.
 
-    A worker sends `BEGUN` once it has begun, and ends when the pipe does: so none outlives this
-    process, whatever becomes of that.
+    A worker sends `BEGUN` at its start, and ends when the pipe does, so none outlives this process.
     """
 
     def __init__(
         self, work: Callable[[Connection, MutableSequence[int], int], None], number: int
     ) -> None:
         self._work = work
-        # New interpreters, which share no open file, lock or random number with this one.
+        # New interpreters, sharing no file, lock or random state.
         self._spawn = get_context("spawn")
         self._numbers: MutableSequence[int] = self._spawn.RawArray("i", [_NOT_BEGUN] * number)
         self._pipes: dict[SpawnProcess, Connection] = {}
         self._places: dict[SpawnProcess, int] = {}
         self._began: dict[SpawnProcess, float] = {}
-        # By place: how many died one soon after the other, and when the next is due.
+        # By place: consecutive early deaths, and when the next one is due.
         self._soon_dead: dict[int, int] = {}
         self._due: dict[int, float] = {}
 
     def run(self, patience: float) -> None:
-        """Keep them at work until SIGINT or SIGTERM; then they have `patience` seconds to end.
+        """Run until SIGINT or SIGTERM; then workers have `patience` seconds to end.
 
-        Raise `RuntimeError` if one of the first ends before it has begun. Those that die later are
-        replaced: at once, or after a pause if they die again and again.
+        Raise `RuntimeError` if one of the first ends before it has begun. Others are replaced at
+        once, or after a pause if they die repeatedly.
         """
         signals, wake = self._spawn.Pipe(duplex=False)
-        before = {one: signal(one, lambda one, _: wake.send(one)) for one in (SIGINT, SIGTERM)}
+        before = {
+            number: signal(number, lambda number, _: wake.send(number))
+            for number in (SIGINT, SIGTERM)
+        }
         try:
             for place in range(len(self._numbers)):
                 self._start(place)
             while not signals.poll():
                 wait([signals, *(worker.sentinel for worker in self._pipes)], _LOOK)
-                for dead in [one for one in self._pipes if not (signals.poll() or one.is_alive())]:
+                for dead in [
+                    worker for worker in self._pipes if not (signals.poll() or worker.is_alive())
+                ]:
                     self._replace(dead)
-                for place in [one for one, due in self._due.items() if due <= monotonic()]:
+                for place in [place for place, due in self._due.items() if due <= monotonic()]:
                     del self._due[place]
                     self._start(place)
         finally:
             self._end(monotonic() + patience)
-            for one, handler in before.items():
-                signal(one, handler)
+            for signum, handler in before.items():
+                signal(signum, handler)
         raise_signal(signals.recv())
 
     def _start(self, place: int) -> None:
@@ -99,8 +103,10 @@ class Workers:
     def _end(self, latest: float) -> None:
         for pipe in self._pipes.values():
             pipe.close()
-        while (alive := [one for one in self._pipes if one.is_alive()]) and monotonic() < latest:
+        while (
+            alive := [worker for worker in self._pipes if worker.is_alive()]
+        ) and monotonic() < latest:
             wait([worker.sentinel for worker in alive], _LOOK)
         for worker in alive:
-            _log.warning("worker %s does not end, and is killed", worker.pid)
+            _log.warning("killing worker %s, which does not end", worker.pid)
             worker.kill()

@@ -37,11 +37,11 @@ _ERROR_DATA: Final = (
     (UNSUPPORTED_VERSION, "supported", is_array, "unsupported-revision-data"),
     (MISSING_CLIENT_CAPABILITY, "requiredCapabilities", is_object, "missing-capability-data"),
 )
-"""Errors with the member of their data that lists something, its kind, and the rule."""
+"""Errors with a list in their data: its member, its kind, and the rule."""
 
 
 def opening(session: Session) -> Iterator[Fault]:
-    """Yield an agreement to a revision that does not exist, and messages that come too early."""
+    """Yield an agreement to an unknown revision, and messages that come too early."""
     first = session.beginning
     if session.negotiated == UNKNOWN_REVISION:
         message = f"the server agrees to {UNKNOWN_REVISION}, a revision that does not exist"
@@ -49,23 +49,23 @@ def opening(session: Session) -> Iterator[Fault]:
             "unknown-revision-agreed", "protocolVersion", message, first, got=session.opening
         )
     if session.is_spoken and not session.is_stateless:
-        for one in first.received:
-            method = one.get("method")
+        for incoming in first.received:
+            method = incoming.get("method")
             if method is not None and method not in ("ping", "notifications/message"):
                 message = "sent before notifications/initialized"
-                yield fault("sent-too-early", str(method), message, first, got=one)
+                yield fault("sent-too-early", str(method), message, first, got=incoming)
 
 
 def errors(session: Session) -> Iterator[Fault]:
-    """Yield mistakes of the client that are not answered with the error that belongs to them."""
+    """Yield wrong answers to mistakes of the client."""
     stateless = session.is_stateless
     missing = "resource-missing-error" if stateless else "resource-missing-code"
     asked = "unknown-task-code"
     changed = "unknown-task-changed-code" if stateless else asked
     over_http = stateless and session.transport == HTTP
-    # There, the code belongs to the status 404 (basic/transports/streamable-http).
+    # Over HTTP, the code belongs to the status 404 (basic/transports/streamable-http).
     unknown = "error-status" if over_http else "unknown-method-code"
-    # A name that is missing is missing in the header fields, too.
+    # A missing name is missing in the header fields, too.
     wrong = (INVALID_PARAMS, HEADER_MISMATCH) if over_http else (INVALID_PARAMS,)
     rows = (
         ("unknown method", unknown, (METHOD_NOT_FOUND,), NONE),
@@ -77,18 +77,23 @@ def errors(session: Session) -> Iterator[Fault]:
         ("wrong log level", "wrong-log-level-code", (INVALID_PARAMS,), ""),
         ("without clientCapabilities", "meta-missing-code", (INVALID_PARAMS,), "server/discover"),
         ("unknown revision in _meta", "unsupported-revision-code", (UNSUPPORTED_VERSION,), ""),
-        # What is not there at all is judged as a method that is missing.
-        *((f"{one} wrong cursor", "wrong-cursor-code", _OR_NO_METHOD, one) for one in LISTS),
+        # A missing feature counts as a missing method.
+        *(
+            (f"{method} wrong cursor", "wrong-cursor-code", _OR_NO_METHOD, method)
+            for method in LISTS
+        ),
         ("tasks/list wrong cursor", "task-cursor-code", _OR_NO_METHOD, "tasks/list"),
-        *((f"unknown task: {one}", asked, _OR_NO_METHOD, one) for one in _OF_TASKS[:2]),
-        *((f"unknown task: {one}", changed, _OR_NO_METHOD, one) for one in _OF_TASKS[2:]),
+        *((f"unknown task: {method}", asked, _OR_NO_METHOD, method) for method in _OF_TASKS[:2]),
+        *((f"unknown task: {method}", changed, _OR_NO_METHOD, method) for method in _OF_TASKS[2:]),
     )
     for probe, code, wanted, item in rows:
         for exchange in session.all(probe):
-            yield from _expected(exchange, code, wanted, item)
+            yield from _check_error(exchange, code, wanted, item)
 
 
-def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str) -> Iterator[Fault]:
+def _check_error(
+    exchange: Exchange, code: str, wanted: tuple[int, ...], item: str
+) -> Iterator[Fault]:
     found = code_of(exchange)
     if found in wanted or not (exchange.answer or found is not None):
         return
@@ -100,7 +105,7 @@ def _expected(exchange: Exchange, code: str, wanted: tuple[int, ...], item: str)
 
 
 def error_data(session: Session) -> Iterator[Fault]:
-    """Yield errors that do not say which revisions there are, or what the client has to declare."""
+    """Yield errors without a list of the revisions or of the required capabilities."""
     if not session.is_spoken:
         return  # Earlier revisions leave these codes to servers.
     for exchange in session.exchanges:
@@ -112,8 +117,8 @@ def error_data(session: Session) -> Iterator[Fault]:
                 yield fault(code, exchange.rpc_method, message, exchange)
 
 
-def malformed(session: Session) -> Iterator[Fault]:
-    """Yield wrong reactions to what is no message."""
+def bad_messages(session: Session) -> Iterator[Fault]:
+    """Yield wrong reactions to invalid messages."""
     if not session.is_spoken:
         return
     for exchange in session.all("without jsonrpc"):
@@ -132,8 +137,8 @@ def malformed(session: Session) -> Iterator[Fault]:
                 yield fault(code, probe, message, exchange)
 
 
-def declared(session: Session) -> Iterator[Fault]:
-    """Yield methods that are declared and not there, and those that are there undeclared."""
+def declarations(session: Session) -> Iterator[Fault]:
+    """Yield declared methods that are missing, and undeclared methods that exist."""
     for probe in _DECLARED:
         for exchange in session.all(probe):
             if code_of(exchange) == METHOD_NOT_FOUND:
@@ -149,7 +154,7 @@ def declared(session: Session) -> Iterator[Fault]:
 
 
 def reading(session: Session) -> Iterator[Fault]:
-    """Yield what was listed and cannot be had."""
+    """Yield listed items that cannot be read."""
     for probe in ("resources/read", "prompts/get", "skills/get"):
         for exchange in session.all(probe):
             if exchange.answer and exchange.result is None:
@@ -163,7 +168,7 @@ def pages(session: Session) -> Iterator[Fault]:
     """Yield lists that do not end."""
     for method in LISTS:
         found = list(session.all(method))
-        cursors = [(one.result or {}).get("nextCursor") for one in found]
+        cursors = [(page.result or {}).get("nextCursor") for page in found]
         if len(found) >= PAGES and cursors[-1]:
             message = f"there are more than {PAGES} pages"
             yield fault("pages-without-end", method, message, found[-1])
@@ -172,8 +177,8 @@ def pages(session: Session) -> Iterator[Fault]:
             yield fault("pages-without-end", method, message, found[-1])
 
 
-def cancelled(session: Session) -> Iterator[Fault]:
-    """Yield an error in answer to a request that was cancelled."""
+def cancellation(session: Session) -> Iterator[Fault]:
+    """Yield an error in answer to a cancelled request."""
     for exchange in session.all("request cancelled"):
         if is_object(exchange.answer.get("error")):
             message = "a cancelled request is answered with an error"
@@ -181,11 +186,15 @@ def cancelled(session: Session) -> Iterator[Fault]:
 
 
 def batch(session: Session) -> Iterator[Fault]:
-    """Yield a batch that is not served as one."""
+    """Yield a batch that is not served completely."""
     for exchange in session.all("batch"):
-        asked = [one["id"] for one in exchange.calls if "id" in one][:_IN_BATCH]
+        asked = [call["id"] for call in exchange.calls if "id" in call][:_IN_BATCH]
         # Over HTTP the answers may come one by one (2025-03-26, basic/transports).
-        served = [one for one in exchange.received if "result" in one and one.get("id") in asked]
+        served = [
+            answer
+            for answer in exchange.received
+            if "result" in answer and answer.get("id") in asked
+        ]
         if len(served) < _IN_BATCH and exchange.outcome != CLOSED:
             message = "a batch of two requests and a notification does not bring two results"
             got = served or exchange.error or "no answer to any of them"
@@ -202,34 +211,42 @@ def logging(session: Session) -> Iterator[Fault]:
             is_set = exchange.result is not None
             continue
         names_level = LOG_LEVEL in members(exchange.request, "params", "_meta")
-        for one in exchange.notified("notifications/message"):
+        for notification in exchange.notifications("notifications/message"):
             if session.is_stateless and not names_level:
                 message = "the request names no log level"
-                yield fault("log-unasked", "notifications/message", message, exchange, got=one)
-            elif is_set and members(one, "params").get("level") in LEVELS[:-1]:
+                yield fault(
+                    "log-unasked", "notifications/message", message, exchange, got=notification
+                )
+            elif is_set and members(notification, "params").get("level") in LEVELS[:-1]:
                 message = "the level is emergency, and this is below it"
-                yield fault("log-below-level", "notifications/message", message, exchange, got=one)
+                yield fault(
+                    "log-below-level", "notifications/message", message, exchange, got=notification
+                )
 
 
 def progress(session: Session) -> Iterator[Fault]:
-    """Yield reports of progress with a token that nobody gave, or that do not increase."""
+    """Yield reports of progress with an unknown token, or that do not increase."""
     last: dict[str, float] = {}
     for exchange in session.exchanges:
         meta = members(exchange.request, "params", "_meta")
-        for one in exchange.notified("notifications/progress"):
-            params = members(one, "params")
+        for notification in exchange.notifications("notifications/progress"):
+            params = members(notification, "params")
             token, value = params.get("progressToken"), params.get("progress")
             if token != meta.get("progressToken"):
                 message = f"the token {token!r} belongs to no request that is open"
-                yield fault("progress-token-unknown", "progressToken", message, exchange, got=one)
+                yield fault(
+                    "progress-token-unknown", "progressToken", message, exchange, got=notification
+                )
             elif isinstance(value, int | float):
                 if str(token) in last and value <= last[str(token)]:
                     message = f"{value} comes after {last[str(token)]}"
-                    yield fault("progress-not-rising", "progress", message, exchange, got=one)
+                    yield fault(
+                        "progress-not-rising", "progress", message, exchange, got=notification
+                    )
                 last[str(token)] = value
 
 
 CHECKS = (
-    *(opening, errors, error_data, malformed, declared, reading, pages),
-    *(cancelled, batch, logging, progress),
+    *(opening, errors, error_data, bad_messages, declarations, reading, pages),
+    *(cancellation, batch, logging, progress),
 )

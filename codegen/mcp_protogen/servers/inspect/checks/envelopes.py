@@ -1,4 +1,4 @@
-"""Checks of what JSON-RPC and the schema ask of each message, in every session."""
+"""Checks of JSON-RPC and the schema for each message, in every session."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -72,34 +72,34 @@ def _of_text(session: Session, exchange: Exchange, data: bytes, flaw: Repair | P
 
 
 def answers(session: Session) -> Iterator[Fault]:
-    """Yield answers to what nobody asked, or was answered already, and requests without answer."""
+    """Yield answers without an open request, and requests without an answer."""
     asked: list[Any] = []
     answered: list[Any] = []
     for exchange in session.exchanges:
         asked += exchange.asked
-        for one in exchange.received:
-            if "method" in one or one.get("id") is None:
+        for answer in exchange.received:
+            if "method" in answer or answer.get("id") is None:
                 continue
-            if not _among(one["id"], asked):
+            if not _among(answer["id"], asked):
                 message = "an answer has an id that no request had"
                 # A made-up id comes again and again, whatever was asked.
-                yield fault("unknown-id", f"id {one['id']!r:.40}", message, exchange, got=one)
-            elif _among(one["id"], answered) and not exchange.is_resumed:
+                yield fault("unknown-id", f"id {answer['id']!r:.40}", message, exchange, got=answer)
+            elif _among(answer["id"], answered) and not exchange.is_resumed:
                 message = "a request is answered twice"
-                yield fault("answered-twice", exchange.rpc_method, message, exchange, got=one)
-            answered.append(one["id"])
-    yield from _unanswered(session)
+                yield fault("answered-twice", exchange.rpc_method, message, exchange, got=answer)
+            answered.append(answer["id"])
+    yield from _missing_answers(session)
 
 
 def _among(id: object, others: list[Any]) -> bool:
-    return any(same_id(id, other) for other in others)
+    return any(same_id(id, candidate) for candidate in others)
 
 
-def _unanswered(session: Session) -> Iterator[Fault]:
+def _missing_answers(session: Session) -> Iterator[Fault]:
     if not session.is_spoken:
         return
     for exchange in session.exchanges:
-        # After broken JSON, only the ping that is sent with it wants an answer.
+        # After broken JSON, only the ping that is sent with it needs an answer.
         first = next(filter(is_object, exchange.sent[:1]), dict[str, Any]())
         method = first.get("method")
         # A subscription is not answered as long as it is open.
@@ -108,39 +108,41 @@ def _unanswered(session: Session) -> Iterator[Fault]:
             item = exchange.probe if exchange.probe.startswith("id ") else str(method)
             yield fault("no-answer", item, "a request is not answered in time", exchange)
         elif exchange.outcome == CLOSED:
-            message = f"the connection ends: {exchange.detail or 'nobody closed it'}"
+            message = f"the connection ends: {exchange.detail or 'the server closed it'}"
             yield fault("ended-early", exchange.probe, message, exchange)
 
 
 def notifications_answered(session: Session) -> Iterator[Fault]:
-    """Yield answers to notifications: errors without an id, where nothing else explains them."""
+    """Yield answers to notifications: errors without an id and without another cause."""
     for exchange in session.exchanges:
         # A refusal over HTTP may have an error as its body.
         if exchange.probe not in _UNANSWERED or exchange.status >= 400:
             continue
-        for one in exchange.received:
-            if one.get("id") is None and ("error" in one or "result" in one):
+        for answer in exchange.received:
+            if answer.get("id") is None and ("error" in answer or "result" in answer):
                 message = "a notification is answered"
                 item = exchange.rpc_method
-                yield fault("answered-notification", item, message, exchange, got=one)
+                yield fault("answered-notification", item, message, exchange, got=answer)
 
 
 def messages(session: Session) -> Iterator[Fault]:
-    """Yield what does not fit the schema of the revision, and calls that nothing allows."""
+    """Yield messages that break the schema of the revision, and calls that are not allowed."""
     if not session.is_spoken:
         return
     protocol = protocol_of(session.revision)
     for exchange in session.exchanges:
-        for one in exchange.received:
-            if "method" not in one:
-                yield from _of_answer(protocol, exchange, one)
+        for incoming in exchange.received:
+            if "method" not in incoming:
+                yield from _of_answer(protocol, exchange, incoming)
                 continue
-            yield from _of_call(protocol, exchange, one)
-            if "id" in one and session.is_stateless:
+            yield from _of_call(protocol, exchange, incoming)
+            if "id" in incoming and session.is_stateless:
                 message = "the server sends a request"
-                yield fault("request-of-server", str(one["method"]), message, exchange, got=one)
+                yield fault(
+                    "request-of-server", str(incoming["method"]), message, exchange, got=incoming
+                )
             else:
-                yield from _undeclared(session, protocol, exchange, one)
+                yield from _missing_capabilities(session, protocol, exchange, incoming)
 
 
 def _of_answer(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> Iterator[Fault]:
@@ -160,7 +162,7 @@ def _of_answer(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> I
         yield fault(
             "invalid-envelope", found.member, message, exchange, pointer=found.pointer, got=one
         )
-    method = _asked_by(exchange, one.get("id"))
+    method = _asking_method(exchange, one.get("id"))
     result = one.get("result")
     if mistakes or "result" not in one or not (name := protocol.result_of(method, result)):
         return
@@ -194,27 +196,27 @@ def _of_call(protocol: Protocol, exchange: Exchange, one: dict[str, Any]) -> Ite
         yield _misfit(exchange, one, found, "")
 
 
-def _asked_by(exchange: Exchange, id: object) -> str:
-    found = (one for one in exchange.calls if same_id(one.get("id"), id))
-    return next((str(one.get("method", "")) for one in found), "")
+def _asking_method(exchange: Exchange, id: object) -> str:
+    found = (call for call in exchange.calls if same_id(call.get("id"), id))
+    return next((str(call.get("method", "")) for call in found), "")
 
 
-def _undeclared(
-    session: Session, protocol: Protocol, exchange: Exchange, one: dict[str, Any]
+def _missing_capabilities(
+    session: Session, protocol: Protocol, exchange: Exchange, call: dict[str, Any]
 ) -> Iterator[Fault]:
-    """Yield a call that needs a capability of either side that was not declared."""
-    method = str(one["method"])
+    """Yield a call that needs an undeclared capability of either side."""
+    method = str(call["method"])
     for name, about in protocol.needs(method).items():
         role, *path = name.split(".")
         if about.get("when"):
             continue
         if role == "client":
             message = f"the client did not declare {'.'.join(path)}"
-            yield fault("client-capability-assumed", method, message, exchange, got=one)
+            yield fault("client-capability-assumed", method, message, exchange, got=call)
         elif not session.declares(*path):
             message = f"the server did not declare {'.'.join(path)}"
             code = "log-undeclared" if path == ["logging"] else "notification-undeclared"
-            yield fault(code, method, message, exchange, got=one)
+            yield fault(code, method, message, exchange, got=call)
 
 
 CHECKS = (noise, strictness, answers, notifications_answered, messages)

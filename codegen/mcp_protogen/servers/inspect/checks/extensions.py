@@ -1,4 +1,4 @@
-"""Checks of extensions: names, results of a kind of their own, use without a declaration."""
+"""Checks of extensions: names, their kinds of results, use without a declaration."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _KINDS: Final = ("complete", "input_required")
 
 
 def names(session: Session) -> Iterator[Fault]:
-    """Yield extensions whose identifiers are none."""
+    """Yield extensions with an invalid identifier."""
     for name in members(session.capabilities, "extensions"):
         if not _IDENTIFIER.fullmatch(name):
             message = f"{name!r:.80} is not a prefix of labels, a slash and a name"
@@ -26,7 +26,7 @@ def names(session: Session) -> Iterator[Fault]:
 
 
 def kinds(session: Session) -> Iterator[Fault]:
-    """Yield results of a kind that the client did not say it knows."""
+    """Yield results of a kind that the client did not declare."""
     if not session.is_stateless or not session.is_spoken:
         return
     claims = protocol_of(session.revision).claims
@@ -44,7 +44,7 @@ def _declared_by_client(exchange: Exchange) -> Any:
     return members(exchange.request, "params", "_meta", CLIENT_CAPABILITIES, "extensions")
 
 
-def undeclared(session: Session) -> Iterator[Fault]:
+def missing_extension(session: Session) -> Iterator[Fault]:
     """Yield the use of an extension that the client did not declare."""
     for exchange in session.exchanges:
         code = code_of(exchange)
@@ -55,4 +55,4 @@ def undeclared(session: Session) -> Iterator[Fault]:
             yield fault("missing-extension-code", exchange.rpc_method, message, exchange)
 
 
-CHECKS = (names, kinds, undeclared)
+CHECKS = (names, kinds, missing_extension)

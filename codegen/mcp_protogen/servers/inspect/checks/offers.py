@@ -1,4 +1,4 @@
-"""Checks of what a server offers: tools with their schemas and results, resources, templates."""
+"""Checks of a server's offers: tools with their schemas and results, resources, templates."""
 
 import base64
 import binascii
@@ -11,7 +11,7 @@ from mcp_protogen.base.jsonvalue import is_array, is_object
 from mcp_protogen.runtime.core.schema_validation import checker
 from mcp_protogen.servers.inspect.plan import LISTS, listing
 from mcp_protogen.servers.inspect.rule_faults import Fault, fault
-from mcp_protogen.servers.inspect.transcript import Exchange, Session, listed
+from mcp_protogen.servers.inspect.transcript import Exchange, Session, list_items
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
@@ -29,11 +29,11 @@ _DEEP: Final = 60
 
 
 def unique(session: Session) -> Iterator[Fault]:
-    """Yield what is listed twice under one name."""
+    """Yield items that are listed twice under one name."""
     for method, key in _KEYS.items():
         exchange = session.first(method)
         names = Counter(
-            one[key] for one in listing(session, method) if isinstance(one.get(key), str)
+            item[key] for item in listing(session, method) if isinstance(item.get(key), str)
         )
         for name, number in names.items():
             if number > 1 and exchange is not None:
@@ -43,8 +43,8 @@ def unique(session: Session) -> Iterator[Fault]:
 
 
 def tool_names(session: Session) -> Iterator[Fault]:
-    """Yield tools whose names have other characters than are advised, or too many."""
-    for tool, page, place in listed(session, "tools/list", "tools"):
+    """Yield tools whose names have unusual characters, or too many."""
+    for tool, page, place in list_items(session, "tools/list", "tools"):
         name = tool.get("name")
         if isinstance(name, str) and not _NAME.fullmatch(name):
             message = "the name has other characters than A-Z a-z 0-9 _ - ., or not 1 to 128"
@@ -53,8 +53,8 @@ def tool_names(session: Session) -> Iterator[Fault]:
 
 
 def schemas(session: Session) -> Iterator[Fault]:
-    """Yield schemas of tools that are no JSON Schema."""
-    for tool, page, place in listed(session, "tools/list", "tools"):
+    """Yield schemas of tools that are not valid JSON Schema."""
+    for tool, page, place in list_items(session, "tools/list", "tools"):
         for member in ("inputSchema", "outputSchema"):
             schema = tool.get(member)
             wrong = schema_mistake(schema) if is_object(schema) else ""
@@ -65,7 +65,7 @@ def schemas(session: Session) -> Iterator[Fault]:
 
 
 def schema_mistake(schema: dict[str, Any]) -> str:
-    """Return what is wrong with a JSON Schema; empty if it is one, or is of an unknown dialect."""
+    """Return the fault of a JSON Schema; empty if it is valid, or of an unknown dialect."""
     from jsonschema import Draft202012Validator
     from jsonschema.validators import validator_for
 
@@ -74,7 +74,7 @@ def schema_mistake(schema: dict[str, Any]) -> str:
     try:
         dialect = validator_for(schema, default=Draft202012Validator)
     except (AttributeError, TypeError, ValueError):
-        return "$schema: it is no URI"
+        return "$schema is not a URI"
     found = sorted(
         dialect(dialect.META_SCHEMA).iter_errors(schema), key=lambda one: list(map(str, one.path))
     )
@@ -88,14 +88,14 @@ def _depth(value: Any) -> int:
     level, depth = [value], 0
     while level and depth <= _DEEP:
         inner: list[Any] = []
-        for one in level:
-            inner += one.values() if is_object(one) else one if is_array(one) else ()
+        for item in level:
+            inner += item.values() if is_object(item) else item if is_array(item) else ()
         level, depth = inner, depth + 1
     return depth
 
 
 def results(session: Session) -> Iterator[Fault]:
-    """Yield results of tools that do not keep what the tool promises."""
+    """Yield results of tools that break the promises of the tool."""
     tools = {str(tool.get("name")): tool for tool in listing(session, "tools/list")}
     for exchange in session.all("tools/call"):
         result = exchange.result
@@ -104,14 +104,14 @@ def results(session: Session) -> Iterator[Fault]:
         if result is None or result.get("isError") is True:
             continue
         if is_object(schema) and not schema_mistake(schema):
-            yield from _structured(exchange, str(name), schema, result)
+            yield from _check_structured(exchange, str(name), schema, result)
         if "structuredContent" in result and not _has_text(result):
             message = f"{name}: structuredContent without a text block that repeats it"
             item = "CallToolResult.content"
             yield fault("structured-without-text", item, message, exchange)
 
 
-def _structured(
+def _check_structured(
     exchange: Exchange, name: str, schema: dict[str, Any], result: Mapping[str, Any]
 ) -> Iterator[Fault]:
     item = "CallToolResult.structuredContent"
@@ -121,26 +121,26 @@ def _structured(
             yield fault("structured-missing", item, message, exchange)
         return
     try:
-        # A pattern that cannot be matched in linear time is no fault of the result.
+        # A pattern that cannot be matched in linear time is not a fault of the result.
         check = checker(schema, "the outputSchema", of_objects=False, report=lambda why: None)
         found = check(result["structuredContent"])
     except ValueError:
-        return  # such as a reference that leads out of it, which nobody follows for a server
-    for one in found[:1]:
-        pointer = f"/result/structuredContent{one.pointer}"
-        message = f"{name}: {one.message:.160}"
+        return  # such as a reference to another document, which is never followed
+    for misfit in found[:1]:
+        pointer = f"/result/structuredContent{misfit.pointer}"
+        message = f"{name}: {misfit.message:.160}"
         yield fault("structured-misfit", item, message, exchange, pointer=pointer)
 
 
 def _has_text(result: Mapping[str, Any]) -> bool:
     content = result.get("content")
     return is_array(content) and any(
-        is_object(one) and one.get("type") == "text" for one in content
+        is_object(block) and block.get("type") == "text" for block in content
     )
 
 
 def addresses(session: Session) -> Iterator[Fault]:
-    """Yield URIs and templates that are none, and icons that no client may load."""
+    """Yield invalid URIs and templates, and icons that no client may load."""
     rows = (
         ("resources/list", "uri", _URI, "resource-uri", "Resource.uri"),
         (
@@ -149,18 +149,18 @@ def addresses(session: Session) -> Iterator[Fault]:
         ),
     )
     for method, key, pattern, code, item in rows:
-        for one, page, place in listed(session, method, LISTS[method]):
-            value = one.get(key)
+        for entry, page, place in list_items(session, method, LISTS[method]):
+            value = entry.get(key)
             if isinstance(value, str) and not pattern.fullmatch(value):
-                message = f"{value[:80]!r} is none"
+                message = f"{value[:80]!r} is invalid"
                 yield fault(code, item, message, page, pointer=f"{place}/{key}", got=value)
     yield from _icons(session)
 
 
 def _icons(session: Session) -> Iterator[Fault]:
     for method in LISTS:
-        for one, page, place in listed(session, method, LISTS[method]):
-            icons = one.get("icons")
+        for entry, page, place in list_items(session, method, LISTS[method]):
+            icons = entry.get("icons")
             for number, icon in enumerate(icons if is_array(icons) else ()):
                 source = icon.get("src") if is_object(icon) else None
                 fine = isinstance(source, str) and source.startswith(("https:", "data:"))
@@ -171,15 +171,15 @@ def _icons(session: Session) -> Iterator[Fault]:
 
 
 def binary(session: Session) -> Iterator[Fault]:
-    """Yield binary contents that are no Base64."""
+    """Yield binary contents that are not Base64."""
     for exchange in session.exchanges:
         result = exchange.result or {}
         for member, key in (("contents", "blob"), ("content", "data")):
             items = result.get(member)
-            for index, one in enumerate(items if is_array(items) else ()):
-                data = one.get(key) if is_object(one) else None
+            for index, block in enumerate(items if is_array(items) else ()):
+                data = block.get(key) if is_object(block) else None
                 if isinstance(data, str) and not _is_base64(data):
-                    message = f"{key} is no Base64"
+                    message = f"{key} is not Base64"
                     pointer = f"/result/{member}/{index}/{key}"
                     yield fault("binary-not-base64", key, message, exchange, pointer=pointer)
 

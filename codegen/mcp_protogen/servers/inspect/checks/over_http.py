@@ -29,9 +29,9 @@ _STATUSES: Final = (
     ("tasks/get without the extension", 400, "error-status", ""),
     ("subscriptions/listen without the extension", 400, "error-status", ""),
 )
-"""Steps with the status of their answer, the rule that says so, and what it is about.
+"""Steps with the expected status of their answer, the rule, and the item.
 
-The last is the method where it is left out. Rules apply in their own revisions only.
+The item is the method if it is left out. Rules apply in their own revisions only.
 """
 _OF_STATELESS_SERVERS: Final = (
     ("GET", 405, "method-not-allowed-status", "GET"),
@@ -78,7 +78,7 @@ def notifications(session: Session) -> Iterator[Fault]:
 
 
 def statuses(session: Session) -> Iterator[Fault]:
-    """Yield steps with another status than theirs."""
+    """Yield steps with an unexpected status."""
     # A server that speaks earlier revisions, too, may have streams and sessions for those.
     rows = _STATUSES if session.others else (*_STATUSES, *_OF_STATELESS_SERVERS)
     for probe, wanted, code, item in rows:
@@ -89,7 +89,7 @@ def statuses(session: Session) -> Iterator[Fault]:
 
 
 def sessions(session: Session) -> Iterator[Fault]:
-    """Yield ids of sessions that cannot be sent or change, and fields that are not needed."""
+    """Yield session ids that change or cannot be sent, and fields that a server ignores."""
     found = session_id(session)
     if found and not _VISIBLE.fullmatch(found):
         message = "the id has other characters than visible ASCII"
@@ -127,8 +127,8 @@ def listening(session: Session) -> Iterator[Fault]:
             yield fault("get-status", exchange.probe, message, exchange)
 
 
-def accepted(session: Session) -> Iterator[Fault]:
-    """Yield answers of a type that the client does not accept, and refusals of what it accepts."""
+def accept_header(session: Session) -> Iterator[Fault]:
+    """Yield answers of a type that the client does not accept, and refusals of accepted types."""
     for probe, wanted in zip(_ACCEPTING, _MEDIA, strict=True):
         for exchange in session.all(probe):
             if _fine(exchange) and _media(exchange) in _MEDIA and _media(exchange) != wanted:
@@ -141,7 +141,7 @@ def accepted(session: Session) -> Iterator[Fault]:
 
 
 def beginnings(session: Session) -> Iterator[Fault]:
-    """Yield streams that may be held back, and those that cannot be resumed from the beginning."""
+    """Yield streams that proxies may hold back, and those that cannot be resumed from the start."""
     if not session.is_spoken:
         return
     for exchange in session.exchanges:
@@ -157,12 +157,12 @@ def beginnings(session: Session) -> Iterator[Fault]:
 
 
 def streams(session: Session) -> Iterator[Fault]:
-    """Yield ids of events that come twice, and what was replayed from elsewhere."""
+    """Yield ids of events that come twice, and events replayed from another stream."""
     known: dict[str, Exchange] = {}
     for exchange in session.exchanges:
         if exchange.is_resumed:
             resumed = known.get(exchange.headers[LAST_EVENT_ID])
-            yield from _replayed(exchange, resumed, known) if resumed else ()
+            yield from _check_replay(exchange, resumed, known) if resumed else ()
             continue
         for id in exchange.events:
             if id in known:
@@ -171,20 +171,22 @@ def streams(session: Session) -> Iterator[Fault]:
             known.setdefault(id, exchange)
 
 
-def _replayed(
+def _check_replay(
     exchange: Exchange, resumed: Exchange, known: Mapping[str, Exchange]
 ) -> Iterator[Fault]:
-    """Yield what comes on a stream that goes on, and belongs to another one."""
+    """Yield messages on a resumed stream that belong to another one."""
     strange: list[Any] = [id for id in exchange.events if known.get(id, resumed) is not resumed]
-    answers = (one for one in exchange.received if "method" not in one and "id" in one)
-    strange += [one for one in answers if not same_id(one["id"], resumed.request.get("id"))]
+    answers = (answer for answer in exchange.received if "method" not in answer and "id" in answer)
+    strange += [
+        answer for answer in answers if not same_id(answer["id"], resumed.request.get("id"))
+    ]
     for got in strange[:1]:
-        message = "what comes after Last-Event-ID is of another stream"
+        message = "messages after Last-Event-ID belong to another stream"
         yield fault("replayed-elsewhere", "Last-Event-ID", message, exchange, got=got)
 
 
 def fields(session: Session) -> Iterator[Fault]:
-    """Yield header fields of 2026-07-28 that are missing or wrong, and do not matter."""
+    """Yield missing or wrong header fields of 2026-07-28 that a server accepts."""
     named = ("Mcp-Protocol-Version", "Mcp-Method", "Mcp-Name")
     for name in named:
         for kind, code in (("no", "header-missing"), ("other", "header-mismatch")):
@@ -205,16 +207,16 @@ def _with_code(exchange: Exchange) -> str:
     return "" if code is None else f" and the code {code}"
 
 
-def malformed(session: Session) -> Iterator[Fault]:
-    """Yield a body that is no JSON and is accepted."""
+def bad_bodies(session: Session) -> Iterator[Fault]:
+    """Yield an accepted body that is not JSON."""
     for exchange in session.all("no JSON"):
         if _fine(exchange) and code_of(exchange) is None:
-            message = f"a body that is no JSON gets the status {exchange.status}"
+            message = f"a body that is not JSON gets the status {exchange.status}"
             yield fault("body-not-refused", "POST", message, exchange)
 
 
 def authorization(session: Session) -> Iterator[Fault]:
-    """Yield a refusal that does not say how to get in."""
+    """Yield a refusal that does not say how to log in."""
     first = session.beginning
     if first.status != 401:
         return
@@ -235,5 +237,5 @@ def _names_issuers(exchange: Exchange) -> bool:
 
 CHECKS = (
     *(answers, notifications, statuses, sessions, origins, listening),
-    *(accepted, beginnings, streams, fields, malformed, authorization),
+    *(accept_header, beginnings, streams, fields, bad_bodies, authorization),
 )

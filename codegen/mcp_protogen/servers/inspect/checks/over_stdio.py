@@ -15,10 +15,10 @@ def ending(session: Session) -> Iterator[Fault]:
 
 
 def floods(session: Session) -> Iterator[Fault]:
-    """Yield more than can be taken in."""
+    """Yield output beyond the limit of an inspection."""
     for exchange in session.exchanges:
         if exchange.outcome == FLOOD:
-            message = "the server sends more than an inspection takes in"
+            message = "the output of the server exceeds the limit of an inspection"
             yield fault("too-much", exchange.probe, message, exchange)
 
 

@@ -1,4 +1,4 @@
-"""Checks of subscriptions: what comes first, with which id, and whether it was asked for."""
+"""Checks of subscriptions: the order of messages, their ids, and the request for them."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -21,7 +21,7 @@ _MEMBERS: Final = {
 
 
 class _Subscription:
-    """What was asked for with an id, and what became of it."""
+    """A subscription by id, and its state."""
 
     def __init__(self, request: dict[str, Any]) -> None:
         self.id = request.get("id")
@@ -31,49 +31,49 @@ class _Subscription:
 
 
 def subscriptions(session: Session) -> Iterator[Fault]:
-    """Yield what comes on subscriptions and does not belong there, and what comes too early."""
+    """Yield messages that do not belong on a subscription, or that come too early."""
     if not session.is_stateless or not session.is_spoken:
         return
     opened: list[_Subscription] = []
     for exchange in session.exchanges:
-        for one in exchange.calls:
-            found = _of(one.get("id"), opened) or _of(_cancelled(one), opened)
-            if one.get("method") == LISTEN and found is None:
-                opened.append(_Subscription(one))
-            elif one.get("method") == "notifications/cancelled" and found is not None:
+        for call in exchange.calls:
+            found = _of(call.get("id"), opened) or _of(_request_id(call), opened)
+            if call.get("method") == LISTEN and found is None:
+                opened.append(_Subscription(call))
+            elif call.get("method") == "notifications/cancelled" and found is not None:
                 found.cancelled_in = exchange
-        for one in exchange.received:
-            yield from _received(session, exchange, one, opened)
+        for incoming in exchange.received:
+            yield from _check_incoming(session, exchange, incoming, opened)
         yield from _silence(exchange, opened)
 
 
-def _cancelled(message: dict[str, Any]) -> object:
+def _request_id(message: dict[str, Any]) -> object:
     return members(message, "params").get("requestId")
 
 
 def _of(id: object, opened: list[_Subscription]) -> _Subscription | None:
-    return next((one for one in opened if same_id(one.id, id)), None)
+    return next((subscription for subscription in opened if same_id(subscription.id, id)), None)
 
 
-def _received(
-    session: Session, exchange: Exchange, one: dict[str, Any], opened: list[_Subscription]
+def _check_incoming(
+    session: Session, exchange: Exchange, incoming: dict[str, Any], opened: list[_Subscription]
 ) -> Iterator[Fault]:
-    method = str(one.get("method", ""))
+    method = str(incoming.get("method", ""))
     if method == "notifications/cancelled":
-        if _of(_cancelled(one), opened) is None:
-            message = "the server cancels what is no subscription"
-            yield fault("cancelled-by-server", method, message, exchange, got=one)
+        if _of(_request_id(incoming), opened) is None:
+            message = "the server cancels an unknown subscription"
+            yield fault("cancelled-by-server", method, message, exchange, got=incoming)
     elif method in _MEMBERS or method == ACKNOWLEDGED:
-        yield from _notification(session, exchange, one, opened)
-    elif not method and (found := _of(one.get("id"), opened)):
+        yield from _notification(session, exchange, incoming, opened)
+    elif not method and (found := _of(incoming.get("id"), opened)):
         if found.cancelled_in is not None:
             message = "a subscription that was cancelled is answered"
-            yield fault("cancelled-answered", LISTEN, message, exchange, got=one)
-        elif "result" in one and not same_id(
-            members(one, "result", "_meta").get(SUBSCRIPTION_ID), found.id
+            yield fault("cancelled-answered", LISTEN, message, exchange, got=incoming)
+        elif "result" in incoming and not same_id(
+            members(incoming, "result", "_meta").get(SUBSCRIPTION_ID), found.id
         ):
             message = "the result has another subscriptionId than the id of its request, or none"
-            yield fault("subscription-id", f"{LISTEN} result", message, exchange, got=one)
+            yield fault("subscription-id", f"{LISTEN} result", message, exchange, got=incoming)
 
 
 def _notification(
@@ -86,7 +86,7 @@ def _notification(
         message = "nothing was subscribed to"
         yield fault("subscription-unasked", method, message, exchange, got=one)
     elif found is None:
-        wrong = "the subscriptionId is that of no subscription"
+        wrong = "the subscriptionId belongs to no subscription"
         message = "without a subscriptionId" if id is None else wrong
         yield fault("subscription-id", method, message, exchange, got=one)
     elif method == ACKNOWLEDGED:

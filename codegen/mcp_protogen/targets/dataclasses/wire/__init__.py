@@ -1,1 +1,1 @@
-"""What is copied beside generated dataclasses: it reads and writes them, as one module."""
+"""Code that reads and writes generated dataclasses; it is copied beside them as one module."""

@@ -1,4 +1,4 @@
-"""What the annotations of a class say about its members."""
+"""The members of a class, from its annotations."""
 
 from collections.abc import Iterator
 from dataclasses import MISSING, Field, fields
@@ -9,7 +9,7 @@ from .objects import ABSENT, EXTRA, Absent, Limits, Wire, WireObject
 
 
 class WireMember(NamedTuple):
-    """What the annotation of an attribute says; `absent` is its value without the member."""
+    """A member, from the annotation of an attribute; `absent` is its value without the member."""
 
     name: str
     wire: str
@@ -19,7 +19,7 @@ class WireMember(NamedTuple):
 
     @property
     def required(self) -> bool:
-        """Return whether it has to be there."""
+        """Return whether the member is required."""
         return self.absent is MISSING
 
     @property
@@ -34,19 +34,19 @@ def members_of(cls: type[WireObject]) -> Iterator[WireMember]:
     """Yield the members that a class declares."""
     hints = get_type_hints(cls, include_extras=True)
     declared: tuple[Field[Any], ...] = fields(cls)
-    for one in declared:
-        if one.name == EXTRA:
+    for attribute in declared:
+        if attribute.name == EXTRA:
             continue
-        hint = hints[one.name]
+        hint = hints[attribute.name]
         marks: tuple[object, ...] = getattr(hint, "__metadata__", ())
-        absent = one.default if one.default in (None, ABSENT) else MISSING
-        # What says that the member is absent is no value of it.
+        absent = attribute.default if attribute.default in (None, ABSENT) else MISSING
+        # The mark of an absent member is not one of its values.
         unread = NoneType if absent is None else Absent
         found = arms_of(get_args(hint)[0] if marks else hint)
         arms = tuple(arm for arm in found if arm is not unread or absent is MISSING)
-        wire = next((mark.name for mark in marks if isinstance(mark, Wire)), one.name)
+        wire = next((mark.name for mark in marks if isinstance(mark, Wire)), attribute.name)
         limits = next((mark for mark in marks if isinstance(mark, Limits)), None)
-        yield WireMember(one.name, wire, arms, limits, absent)
+        yield WireMember(attribute.name, wire, arms, limits, absent)
 
 
 def arms_of(hint: Any) -> tuple[Any, ...]:

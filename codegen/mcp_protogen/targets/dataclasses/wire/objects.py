@@ -1,4 +1,4 @@
-"""What generated dataclasses are made of: their bases, and marks in the annotations of members."""
+"""Bases of generated dataclasses, and marks in the annotations of their members."""
 
 from dataclasses import dataclass, field
 from enum import Enum
@@ -9,7 +9,7 @@ EXTRA: Final = "extra_members"
 
 
 class Absent(Enum):
-    """Stands for a member that is absent, where None means null."""
+    """The value of an absent member, where None means null."""
 
     ABSENT = "absent"
 
@@ -18,7 +18,7 @@ ABSENT: Final = Absent.ABSENT
 
 
 class Wire(NamedTuple):
-    """The name of a member in JSON, where it is not that of the attribute."""
+    """The name of a member in JSON, if it differs from the attribute."""
 
     name: str
 
@@ -35,10 +35,10 @@ class Limits(NamedTuple):
 
 
 class WireError(ValueError):
-    """Raised for a value that is not what its type says.
+    """Raised for a value that does not match its type.
 
-    `message` says what is expected, never what came. `pointer` is the JSON Pointer (RFC 6901) to
-    the part that is wrong.
+    `message` says what is expected, and never quotes the value. `pointer` is the JSON Pointer
+    (RFC 6901) to the wrong part.
     """
 
     def __init__(self, message: str) -> None:
@@ -48,7 +48,7 @@ class WireError(ValueError):
 
     @property
     def pointer(self) -> str:
-        """The JSON Pointer to the part that is wrong; empty for the whole value."""
+        """The JSON Pointer to the wrong part; empty for the whole value."""
         steps = (str(step).replace("~", "~0").replace("/", "~1") for step in reversed(self.steps))
         return "".join(f"/{step}" for step in steps)
 
@@ -61,12 +61,12 @@ class WireObject:
     """A JSON object of the protocol; members that its type does not declare are dropped."""
 
     ANY_OF_REQUIRED: ClassVar[tuple[str, ...]] = ()
-    """Wire names of which at least one must be present; most classes have none."""
+    """Wire names; at least one of them must be present, unless it is empty."""
 
 
 @dataclass(slots=True, kw_only=True)
 class OpenObject(WireObject):
-    """One whose undeclared members are kept."""
+    """An object that keeps undeclared members."""
 
     extra_members: dict[str, Any] = field(default_factory=dict[str, Any])
     """Members that its type does not declare, by their names in JSON."""
@@ -74,12 +74,12 @@ class OpenObject(WireObject):
 
 @dataclass(slots=True, kw_only=True)
 class ClosedObject(WireObject):
-    """One that may have no undeclared members."""
+    """An object without undeclared members."""
 
 
 @dataclass(slots=True, kw_only=True)
 class UnknownContent(OpenObject):
-    """A block of content of a kind that this revision does not have."""
+    """A block of content of an unknown kind."""
 
     type: str
     """The kind of block."""

@@ -1,4 +1,4 @@
-"""Reading: a function for each type, put together from annotations at its first use."""
+"""Reading: a function for each type, made from annotations at its first use."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from dataclasses import MISSING
@@ -30,11 +30,11 @@ _Read: TypeAlias = Callable[[Any], Any]
 _Object: TypeAlias = dict[str, Any]
 
 _readers: dict[Any, _Read] = {}
-# Classes whose readers are being put together; they may contain themselves.
+# Classes whose readers are being made; they may contain themselves.
 _under_way: set[type] = set()
 _LOCK: Final = RLock()
 
-# Types whose values are read as they are; a float may be no number.
+# Types whose values stay unchanged; a float may be NaN.
 _PLAIN: Final = frozenset({str, bool, int, NoneType})
 
 
@@ -51,23 +51,23 @@ def from_wire(kind: Any, value: Any) -> Any:
 def _reader_of(kind: Any) -> _Read:
     with _LOCK:
         if kind not in _readers:
-            found = _resolved(kind) if isinstance(kind, ForwardRef) else kind
-            _readers[kind] = _compiled(arms_of(found))
+            found = _resolve(kind) if isinstance(kind, ForwardRef) else kind
+            _readers[kind] = _compile(arms_of(found))
         return _readers[kind]
 
 
-def _resolved(reference: ForwardRef) -> Any:
-    """Return what an alias that contains itself stands for."""
+def _resolve(reference: ForwardRef) -> Any:
+    """Return the target of a recursive alias."""
     module: Any = reference.__forward_module__
     return eval(reference.__forward_arg__, vars(modules[module]))
 
 
-def _compiled(arms: tuple[Any, ...]) -> _Read:
-    """Return what reads a value as one of `arms`."""
+def _compile(arms: tuple[Any, ...]) -> _Read:
+    """Return a reader of a value as one of `arms`."""
     if len(arms) == 1:
         return _single(arms[0])
     if float in arms:
-        arms = tuple(arm for arm in arms if arm is not int)  # which every number would pass first
+        arms = tuple(arm for arm in arms if arm is not int)  # it would accept every number first
     classes = [arm for arm in arms if _is_class(arm)]
     readers = [_single(arm) for arm in arms if not _is_class(arm)]
     if classes:
@@ -89,17 +89,17 @@ def _single(hint: Any) -> _Read:
         return _SCALARS[hint]
     match get_origin(hint), get_args(hint):
         case (origin, (item,)) if origin is list:
-            return _list(_compiled(arms_of(item)))
+            return _list(_compile(arms_of(item)))
         case (origin, (_, item)) if origin is dict:
-            return _map(_compiled(arms_of(item)))
+            return _map(_compile(arms_of(item)))
         case (origin, values) if origin is Literal:
             return _literal(values)
         case (origin, arms) if origin in (Union, UnionType):
-            return _compiled(arms)
+            return _compile(arms)
         case _ if isinstance(hint, ForwardRef):
             return lambda value: _reader_of(hint)(value)
         case _:
-            raise TypeError(f"{hint!r} is no type of JSON values")
+            raise TypeError(f"{hint!r} is not a type of JSON values")
 
 
 def _is_class(hint: Any) -> bool:
@@ -120,8 +120,8 @@ def _class(cls: type[WireObject]) -> _Read:
 
 
 def _object(cls: type[WireObject]) -> _Read:
-    members = {one.wire: _entry(one) for one in members_of(cls)}
-    required = frozenset(one.wire for one in members_of(cls) if one.required)
+    members = {member.wire: _entry(member) for member in members_of(cls)}
+    required = frozenset(member.wire for member in members_of(cls) if member.required)
     is_open, complete = issubclass(cls, OpenObject), _complete(cls)
 
     def read(value: Any) -> Any:
@@ -152,16 +152,16 @@ def _object(cls: type[WireObject]) -> _Read:
 
 
 def _entry(member: WireMember) -> tuple[str, Any, _Read]:
-    """Return the attribute of a member, a type whose values need no reading, and what reads it."""
-    read = _compiled(member.arms)
+    """Return the attribute of a member, a type that needs no reading, and a reader."""
+    read = _compile(member.arms)
     if member.limits is not None:
-        return member.name, None, _limited(read, member.limits)
+        return member.name, None, _with_limits(read, member.limits)
     plain = _PLAIN.intersection(member.arms[:1])
     return member.name, next(iter(plain), None), read
 
 
 def _complete(cls: type[WireObject]) -> Callable[[_Object, _Object], None] | None:
-    """Return what checks all members of an object together; None if there is nothing to check."""
+    """Return a check of all members of an object together, or None."""
     any_of, closed = cls.ANY_OF_REQUIRED, issubclass(cls, ClosedObject)
     if not any_of and not closed:
         return None
@@ -176,27 +176,31 @@ def _complete(cls: type[WireObject]) -> Callable[[_Object, _Object], None] | Non
 
 
 def _objects(classes: Sequence[type[WireObject]]) -> _Read:
-    """Return what reads an object as one of some classes: by a constant, or by its members."""
+    """Return a reader of an object as one of some classes: by a constant, or by its members."""
     if len(classes) == 1:
         return _class(classes[0])
     known = [cls for cls in classes if cls is not UnknownContent]
-    for tag in (one.wire for one in members_of(known[0]) if one.constant is not None):
-        tags = [one.constant for cls in known for one in members_of(cls) if one.wire == tag]
-        if all(isinstance(one, str) for one in tags) and len(set(tags)) == len(known):
+    for tag in (member.wire for member in members_of(known[0]) if member.constant is not None):
+        tags = [
+            member.constant for cls in known for member in members_of(cls) if member.wire == tag
+        ]
+        if all(isinstance(value, str) for value in tags) and len(set(tags)) == len(known):
             readers = {value: _class(cls) for value, cls in zip(tags, known, strict=True)}
-            return _tagged(tag, readers, len(known) < len(classes))
-    choices = [(frozenset(one.wire for one in members_of(cls)), _class(cls)) for cls in classes]
+            return _read_by_tag(tag, readers, len(known) < len(classes))
+    choices = [
+        (frozenset(member.wire for member in members_of(cls)), _class(cls)) for cls in classes
+    ]
 
     def read(value: Any) -> Any:
         given = _object_of(value).keys()
-        # The one that declares most of what came: others may accept it as undeclared members.
+        # The class that declares most of the members: others may accept them as undeclared.
         ranked = sorted(choices, key=lambda choice: -len(choice[0] & given))
-        return _first((one for _, one in ranked), value)
+        return _first((reader for _, reader in ranked), value)
 
     return read
 
 
-def _tagged(tag: str, readers: Mapping[object, _Read], is_open: bool) -> _Read:
+def _read_by_tag(tag: str, readers: Mapping[object, _Read], is_open: bool) -> _Read:
     unknown = _class(UnknownContent) if is_open else None
     expected = f"one of {', '.join(map(str, readers))} is expected"
 
@@ -214,7 +218,7 @@ def _tagged(tag: str, readers: Mapping[object, _Read], is_open: bool) -> _Read:
 
 
 def _first(readers: Iterable[_Read], value: Any) -> Any:
-    """Return the first reading that succeeds, or raise the error that came furthest."""
+    """Return the first successful reading, or raise the error at the deepest place."""
     errors: list[WireError] = []
     for read in readers:
         try:
@@ -260,9 +264,9 @@ def _map(read_item: _Read) -> _Read:
 
 def _literal(values: tuple[Any, ...]) -> _Read:
     # In Python, true is 1; in JSON it is not, but 1.0 is.
-    known = {(isinstance(one, bool), one): one for one in values}
-    texts = frozenset(one for one in values if isinstance(one, str))
-    expected = f"{' or '.join(dumps(one) for one in values)} is expected"
+    known = {(isinstance(constant, bool), constant): constant for constant in values}
+    texts = frozenset(constant for constant in values if isinstance(constant, str))
+    expected = f"{' or '.join(dumps(constant) for constant in values)} is expected"
 
     def read(value: Any) -> Any:
         if isinstance(value, str) and value in texts:
@@ -276,7 +280,7 @@ def _literal(values: tuple[Any, ...]) -> _Read:
     return read
 
 
-def _limited(read_value: _Read, limits: Limits) -> _Read:
+def _with_limits(read_value: _Read, limits: Limits) -> _Read:
     def read(value: Any) -> Any:
         found: Any = read_value(value)
         if isinstance(found, int | float) and not isinstance(found, bool):
@@ -321,7 +325,7 @@ def _anything(value: Any) -> Any:
     return value
 
 
-def _nothing(value: Any) -> Any:
+def _refuse(value: Any) -> Any:
     raise WireError("no value is expected")
 
 
@@ -348,5 +352,5 @@ _SCALARS: Final[Mapping[Any, _Read]] = {
     int: _integer,
     float: _number,
     NoneType: _instance(NoneType, "null"),
-    Never: _nothing,
+    Never: _refuse,
 }

@@ -17,30 +17,33 @@ def to_wire(value: WireObject) -> dict[str, Any]: ...
 @overload
 def to_wire(value: Any) -> Any: ...
 def to_wire(value: Any) -> Any:
-    """Return the JSON value to send; raise `TypeError` for what is none.
+    """Return the JSON value to send; raise `TypeError` for a value that is not JSON.
 
-    It is for type checkers to see whether members have the right types.
+    Types of members are not checked: type checkers do that.
     """
     match value:
         case WireObject():
             return _object_to_wire(value)
         case list():
             items = cast(Iterable[Any], value)
-            return [one if type(one) in _UNCHANGED else to_wire(one) for one in items]
+            return [item if type(item) in _UNCHANGED else to_wire(item) for item in items]
         case dict():
             members = cast(dict[str, Any], value).items()
-            return {key: one if type(one) in _UNCHANGED else to_wire(one) for key, one in members}
+            return {
+                key: member if type(member) in _UNCHANGED else to_wire(member)
+                for key, member in members
+            }
         case None | str() | int() | float():
             return value
         case _:
-            raise TypeError(f"{type(value).__qualname__} is no type of JSON values")
+            raise TypeError(f"{type(value).__qualname__} is not a type of JSON values")
 
 
 def _object_to_wire(value: WireObject) -> dict[str, Any]:
     cls = type(value)
     rows = _written_members.get(cls)
     if rows is None:
-        rows = [(one.name, one.wire, one.absent) for one in members_of(cls)]
+        rows = [(member.name, member.wire, member.absent) for member in members_of(cls)]
         _written_members[cls] = rows
     wire: dict[str, Any] = {}
     if isinstance(value, OpenObject) and value.extra_members:

@@ -13,15 +13,15 @@ import { dereference, format, validate } from "@cfworker/json-schema";
 
 /** @import {Definitions, Json, Schema} from "../types.js" */
 
-// In the protocol's schemas, formats are annotations: nobody is refused for one.
+// In the protocol's schemas, formats are annotations: they refuse no value.
 for (const name of Object.keys(format)) delete format[name];
 
 const DIALECT = "2020-12";
 const PREFIX = "#/$defs/";
-// Where a schema is does not matter, as long as it is the same wherever this runs.
+// Any address will do, but it must be the same wherever this runs.
 const BASE = new URL("https://schema.invalid/");
 
-/** Keywords that say something of a value by itself. */
+/** Keywords without schemas in them. */
 const SIMPLE = new Set([
   ...["type", "const", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
   ...["multipleOf", "minLength", "maxLength", "pattern", "minItems", "maxItems", "uniqueItems"],
@@ -33,7 +33,7 @@ WALKED.add("additionalProperties");
 const SAID = new Set(["$schema", "title", "description", "default", "format", "deprecated"]);
 
 /**
- * The simple keywords of a schema, if it has some, and whether it has others than are known here.
+ * The simple keywords of a schema, if any, and whether it has keywords unknown here.
  * @typedef {{simple: Schema | null, foreign: boolean}} Parts
  */
 
@@ -47,7 +47,7 @@ const PARTS = new WeakMap();
 function partsOf(schema) {
   let parts = PARTS.get(schema);
   if (!parts) {
-    // The validator notes in schemas where they are.
+    // The validator writes their places into schemas.
     const names = Object.keys(schema).filter((name) => !name.startsWith("__absolute_"));
     const simple = names.filter((name) => SIMPLE.has(name));
     parts = {
@@ -68,12 +68,12 @@ export class Checker {
     for (const [name, schema] of Object.entries(definitions)) this.lookup[PREFIX + name] = schema;
     /** @type {WeakMap<object, Map<Schema, boolean>>} */
     this.answers = new WeakMap();
-    /** How many steps into a message faults are explained. */
+    /** The depth to which faults are explained. */
     this.deepest = Infinity;
   }
 
   /**
-   * The same, with explanations of so many steps into a message.
+   * The same checker with another depth of explanations.
    * @param {number} deepest
    * @returns {Checker}
    */
@@ -106,7 +106,7 @@ export class Checker {
   }
 
   /**
-   * Whether as many alternatives of a schema as have to accept a value.
+   * Whether the required number of alternatives accepts a value.
    * @param {Schema} schema
    * @param {"anyOf" | "oneOf"} keyword
    * @param {Json} value
@@ -147,7 +147,7 @@ export class Checker {
   }
 
   /**
-   * The name of the definition that a schema refers to, if it does.
+   * The name of the definition that a schema refers to, if any.
    * @param {Schema} schema
    * @returns {string}
    */

@@ -1,8 +1,8 @@
 /**
- * Why a value is refused: the places at fault, with the rule and the type that say so.
+ * Reasons for a refusal: the places at fault, with their rules and types.
  *
- * The validator only decides. This goes into a schema along the parts that refuse, and asks the
- * validator about one keyword at a time.
+ * The validator only decides. This follows the refusing parts of a schema, and calls the validator
+ * for one keyword at a time.
  */
 
 import { step } from "./json.js";
@@ -12,31 +12,31 @@ import { referring } from "./checker.js";
 /** @import {Checker} from "./checker.js" */
 
 /**
- * A schema, and the JSON Pointer that leads to it; empty for one that is in no file.
+ * A schema, and the JSON Pointer that leads to it; empty for a schema outside of the file.
  * @typedef {{schema: Schema, rule: string}} Node
  */
 
 /** @type {Record<string, (bound: any) => string>} */
 const WORDS = {
-  const: (bound) => `has to be ${JSON.stringify(bound)}`,
+  const: (bound) => `must be ${JSON.stringify(bound)}`,
   enum: (bound) =>
-    `has to be one of ${bound.map((/** @type {Json} */ one) => JSON.stringify(one)).join(", ")}`,
-  minimum: (bound) => `has to be at least ${bound}`,
-  maximum: (bound) => `has to be at most ${bound}`,
-  exclusiveMinimum: (bound) => `has to be more than ${bound}`,
-  exclusiveMaximum: (bound) => `has to be less than ${bound}`,
-  multipleOf: (bound) => `has to be a multiple of ${bound}`,
-  minLength: (bound) => `has to have at least ${bound} characters`,
-  maxLength: (bound) => `has to have at most ${bound} characters`,
-  minItems: (bound) => `has to have at least ${bound} items`,
-  maxItems: (bound) => `has to have at most ${bound} items`,
-  minProperties: (bound) => `has to have at least ${bound} members`,
-  maxProperties: (bound) => `has to have at most ${bound} members`,
-  pattern: (bound) => `has to match ${bound}`,
+    `must be one of ${bound.map((/** @type {Json} */ one) => JSON.stringify(one)).join(", ")}`,
+  minimum: (bound) => `must be at least ${bound}`,
+  maximum: (bound) => `must be at most ${bound}`,
+  exclusiveMinimum: (bound) => `must be more than ${bound}`,
+  exclusiveMaximum: (bound) => `must be less than ${bound}`,
+  multipleOf: (bound) => `must be a multiple of ${bound}`,
+  minLength: (bound) => `must have at least ${bound} characters`,
+  maxLength: (bound) => `must have at most ${bound} characters`,
+  minItems: (bound) => `must have at least ${bound} items`,
+  maxItems: (bound) => `must have at most ${bound} items`,
+  minProperties: (bound) => `must have at least ${bound} members`,
+  maxProperties: (bound) => `must have at most ${bound} members`,
+  pattern: (bound) => `must match ${bound}`,
   uniqueItems: () => "has the same item twice",
   not: () => "must not be given like this",
   propertyNames: () => "has a member with a name that is not allowed",
-  contains: () => "lacks an item that has to be in it",
+  contains: () => "lacks a required item",
 };
 
 /** @type {("anyOf" | "oneOf")[]} */
@@ -52,7 +52,7 @@ function kindOf(value) {
 }
 
 /**
- * The faults of a value, the first ones first; none if it is valid.
+ * The faults of a value in their order; none if it is valid.
  * @param {Checker} checker
  * @param {Node} node
  * @param {Json} value
@@ -120,7 +120,7 @@ function* inside(checker, node, value, pointer) {
 }
 
 /**
- * The faults that keywords without schemas in them find.
+ * The faults that simple keywords find.
  * @param {Checker} checker
  * @param {Node} node
  * @param {Json} value
@@ -131,7 +131,7 @@ function* bounds(checker, node, value, pointer) {
   const { schema } = node;
   if (schema["type"] && !checker.keeps({ type: schema["type"] }, value)) {
     const wanted = [schema["type"]].flat().join(" or ");
-    yield fault(node, "type", pointer, `has to be ${wanted}, and is ${kindOf(value)}`);
+    yield fault(node, "type", pointer, `must be ${wanted}, not ${kindOf(value)}`);
     return;
   }
   for (const [keyword, bound] of Object.entries(schema)) {
@@ -182,7 +182,7 @@ function* items(checker, node, value, pointer) {
 }
 
 /**
- * The faults of the alternative that a value is meant for; or one that none of them fits.
+ * The faults of the nearest alternative, or one fault if none is nearest.
  * @param {Checker} checker
  * @param {Node} node
  * @param {string} keyword
@@ -208,8 +208,8 @@ function* alternatives(checker, node, keyword, value, pointer) {
   }
   const names = [...new Set(arms.map((arm) => checker.target(arm.schema) || spelled(arm.schema)))];
   const needed = arms.every((arm) => arm.schema["required"])
-    ? "has to have one of"
-    : "fits none of";
+    ? "must have one of"
+    : "matches none of";
   yield fault(node, keyword, pointer, `${needed} ${names.join(", ")}`);
 }
 
@@ -265,11 +265,11 @@ function tagFault(checker, node, keyword, value, pointer) {
   if (tag === undefined || !Object.hasOwn(value, tag) || known.includes(value[tag]))
     return undefined;
   const words = known.map((one) => JSON.stringify(one)).join(", ");
-  return fault(node, keyword, pointer + step(tag), `has to be one of ${words}`);
+  return fault(node, keyword, pointer + step(tag), `must be one of ${words}`);
 }
 
 /**
- * The members of an object that have to be a constant.
+ * The members of an object that are constants.
  * @param {Checker} checker
  * @param {Schema} schema
  * @returns {Map<string, Json>}
@@ -280,7 +280,7 @@ function constantsOf(checker, schema) {
 }
 
 /**
- * The members that a schema declares, by itself or by what it refers to.
+ * The members that a schema or its references declare.
  * @param {Checker} checker
  * @param {Schema} schema
  * @returns {[string, Schema][]}

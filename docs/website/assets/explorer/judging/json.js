@@ -1,8 +1,7 @@
 /**
  * A reader of JSON (RFC 8259) that knows the line and the column of each value.
  *
- * `JSON.parse` names no place that is the same in all browsers, and takes a member that is given
- * twice without a word.
+ * `JSON.parse` reports places differently in each browser, and accepts repeated members.
  */
 
 /** @import {Json, JsonObject, Place} from "../types.js" */
@@ -20,7 +19,7 @@ const WORDS = [
   ["null", null],
 ];
 
-/** What is no JSON, and where. */
+/** A syntax error, with its place. */
 class JsonFault extends Error {
   /**
    * @param {string} message
@@ -42,7 +41,7 @@ export function step(token) {
 }
 
 /**
- * The value in a text, the place of each part of it by JSON Pointer, and what a reader should know.
+ * The value in a text, the place of each part by JSON Pointer, and notes for the reader.
  * @param {string} text
  * @returns {{value: Json, places: Map<string, Place>, notes: string[]}}
  * @throws {JsonFault}
@@ -71,7 +70,7 @@ class Reader {
   whole() {
     const value = this.value("", 0);
     this.matched(SPACE);
-    if (this.at < this.text.length) throw this.fault("something follows the value");
+    if (this.at < this.text.length) throw this.fault("text follows the value");
     return value;
   }
 
@@ -188,7 +187,7 @@ class Reader {
   }
 
   /**
-   * What a pattern matches here, which is then behind.
+   * The text that a pattern matches here; reading continues after it.
    * @param {RegExp} pattern
    */
   matched(pattern) {

@@ -1,4 +1,4 @@
-/** What each revision says about a message. */
+/** The verdict of each revision on a message. */
 
 import { Checker } from "./checker.js";
 import { faultsOf } from "./explain.js";
@@ -14,7 +14,7 @@ import { undeclared } from "./undeclared.js";
 const CHECKERS = new WeakMap();
 
 /**
- * The checkers of a revision or of an extension in it, by the schema as we mend it, and as it is.
+ * The checkers of a revision or of an extension in it, by the corrected and the published schema.
  * @param {Spoken} spoken
  */
 function checkersOf({ revision, extension }) {
@@ -62,7 +62,7 @@ export function judge(value, revision, extensions, asked) {
 }
 
 /**
- * The verdict on a message that is no batch; an array inside of a batch is no message.
+ * The verdict on a message other than a batch; an array in a batch is not a message.
  * @param {Json} value
  * @param {Revision} revision
  * @param {Extension[]} extensions
@@ -85,7 +85,7 @@ function ofOne(value, revision, extensions, asked) {
  */
 function verdictOf(spoken, value, asked) {
   const { mended } = checkersOf(spoken);
-  // To find what a result is meant for, it is enough which of its members are at fault.
+  // The members at fault are enough to find the method of a result.
   const shallow = mended.upTo(2);
   const count = (/** @type {Subject} */ subject) =>
     membersOf(faultsOf(shallow, schemaOf(spoken, subject, shallow), value));
@@ -110,7 +110,7 @@ function verdictOf(spoken, value, asked) {
 }
 
 /**
- * How many members of a result are at fault or missing, however much is wrong inside of each.
+ * The number of members of a result that are at fault or missing.
  * @param {Fault[]} faults
  */
 function membersOf(faults) {
@@ -118,7 +118,7 @@ function membersOf(faults) {
 }
 
 /**
- * What the schema says as it is published, if that is something else, and by which of our findings.
+ * The verdict of the published schema, if it differs, and the findings that explain it.
  * @param {Spoken} spoken
  * @param {Subject} subject
  * @param {Json} value
@@ -138,7 +138,7 @@ function publishedOf(spoken, subject, value, wrong) {
 }
 
 /**
- * Whether a finding is about the rule of a fault: one of both is inside the other.
+ * Whether a finding is about the rule of a fault: one contains the other.
  * @param {Finding} finding
  * @param {Fault} fault
  */

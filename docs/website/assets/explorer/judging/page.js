@@ -1,4 +1,4 @@
-/** The judge as a script of its own, which the page loads when somebody wants it. */
+/** The judge as a separate script, which the page loads on demand. */
 
 import { accepts, judge } from "./judge.js";
 import { read } from "./json.js";

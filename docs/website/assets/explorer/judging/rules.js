@@ -1,4 +1,4 @@
-/** The rules that no schema has: kinds of messages, directions, batches, and what is needed. */
+/** The rules outside of schemas: kinds of messages, directions, batches, capabilities. */
 
 import { OTHER, formOf, methodOf, objectOf, resultsOf } from "./subjects.js";
 
@@ -7,7 +7,7 @@ import { OTHER, formOf, methodOf, objectOf, resultsOf } from "./subjects.js";
 /** @import {Spoken} from "./subjects.js" */
 
 /**
- * What is known of a message before a schema is asked.
+ * The result of these rules, before a schema is used.
  * @typedef {Pick<Verdict, "subject" | "faults" | "gates" | "notes">} Known
  * @typedef {Known & {status: "unknown" | null}} Found
  */
@@ -22,7 +22,7 @@ import { OTHER, formOf, methodOf, objectOf, resultsOf } from "./subjects.js";
 export function ofForm(spoken, value, asked, count) {
   const form = formOf(value);
   if (form === null) {
-    const message = "is no message: it has none of “method”, “result” and “error”";
+    const message = "is not a message: it has no “method”, “result” or “error”";
     return { ...NOTHING, faults: [ruled("", message)] };
   }
   const message = objectOf(value);
@@ -55,11 +55,11 @@ function ruled(pointer, message) {
 function ofCall(spoken, message, asked) {
   const name = message["method"];
   if (typeof name !== "string") {
-    return { ...NOTHING, faults: [ruled("/method", "has to be the name of a method, a string")] };
+    return { ...NOTHING, faults: [ruled("/method", "must be the name of a method, a string")] };
   }
   const method = methodOf(spoken, name);
   if (!method) {
-    const fault = ruled("/method", `is no method of ${spoken.revision.id}`);
+    const fault = ruled("/method", `is not a method of ${spoken.revision.id}`);
     return { ...NOTHING, status: "unknown", faults: [fault] };
   }
   const params = objectOf(message["params"] ?? null);
@@ -77,12 +77,12 @@ function ofCall(spoken, message, asked) {
 }
 
 /**
- * What a message has of an answer, if it has a method as well.
+ * The members of an answer in a message with a method.
  * @param {JsonObject} message
  */
 function answers(message) {
   const found = ["result", "error"].filter((name) => Object.hasOwn(message, name));
-  return found.map((name) => ruled(`/${name}`, "and a method are never in one message"));
+  return found.map((name) => ruled(`/${name}`, "must not be in a message with a method"));
 }
 
 /**
@@ -92,9 +92,9 @@ function answers(message) {
  */
 function* wrongKind(method, message) {
   if (method.kind === "embedded") {
-    yield ruled("/method", "is no message of its own here: it is sent inside of a result");
+    yield ruled("/method", "is not a message here: it is sent inside a result");
   } else if (method.kind === "notification" && Object.hasOwn(message, "id")) {
-    yield ruled("/id", `is not allowed: ${method.name} is a notification, which nobody answers`);
+    yield ruled("/id", `is not allowed: ${method.name} is a notification, which has no answer`);
   }
 }
 
@@ -139,13 +139,13 @@ function notesOnMethod(method) {
   if (method.deprecated)
     notes.push({ text: `${method.name} is deprecated since ${method.deprecated}.` });
   if (method.phase === "before_ready") {
-    notes.push({ text: "It is sent before the handshake is over, and not afterwards." });
+    notes.push({ text: "It must be sent before the handshake ends." });
   }
   return notes;
 }
 
 /**
- * A message that names the revision it is of, and means another one.
+ * A note on a message whose `_meta` names another revision.
  * @param {Revision} revision
  * @param {JsonObject} params
  */
@@ -153,7 +153,7 @@ function otherRevision(revision, params) {
   const named = objectOf(params["_meta"] ?? null)[VERSION];
   const known = revision.metaKeys.some((one) => one.key === VERSION);
   return known && typeof named === "string" && named !== revision.id
-    ? [{ text: `Its _meta says that it is of ${named}, and not of ${revision.id}.` }]
+    ? [{ text: `Its _meta names ${named}, not ${revision.id}.` }]
     : [];
 }
 
@@ -166,15 +166,15 @@ function notesOnError(spoken, message) {
   const known = spoken.revision.errors.find((one) => one.code === code);
   if (!known) {
     return typeof code === "number"
-      ? [{ text: `${code} is no code of ${spoken.revision.id}.` }]
+      ? [{ text: `${code} is not a code of ${spoken.revision.id}.` }]
       : [];
   }
-  const who = known.emit === "never" ? "nobody sends it any more" : `sent by ${known.emit}`;
+  const who = known.emit === "never" ? "no longer sent" : `sent by ${known.emit}`;
   return [{ text: `${code} is ${known.name}: ${who}.`, ...(known.url ? { url: known.url } : {}) }];
 }
 
 /**
- * A response: the result of the method that was named, or of one that it fits best.
+ * A response: the result of the given method, or of the best match.
  * @param {Spoken} spoken
  * @param {JsonObject} message
  * @param {Asked} asked
@@ -183,16 +183,16 @@ function notesOnError(spoken, message) {
  */
 function ofResult(spoken, message, asked, count) {
   const faults = Object.hasOwn(message, "error")
-    ? [ruled("/error", "and a result are never in one response")]
+    ? [ruled("/error", "must not be in a response with a result")]
     : [];
   if (!asked.method) return { ...guessed(spoken, message, asked, count), faults };
   const method = methodOf(spoken, asked.method);
   if (!method || method.kind !== "request") {
-    const fault = ruled("", `is no request of ${spoken.revision.id}: ${asked.method}`);
+    const fault = ruled("", `is not a request of ${spoken.revision.id}: ${asked.method}`);
     return { ...NOTHING, status: "unknown", faults: [fault, ...faults] };
   }
   if (asked.sender && !method.senders.includes(OTHER[asked.sender])) {
-    faults.push(ruled("", `is not sent by a ${asked.sender}, who is never asked ${method.name}`));
+    faults.push(ruled("", `is not sent by a ${asked.sender}: it never receives ${method.name}`));
   }
   const subject = { kind: /** @type {const} */ ("result"), method: method.name };
   return { ...NOTHING, subject, faults, notes: leniencies(spoken, method, message) };
@@ -221,14 +221,14 @@ function guessed(spoken, message, asked, count) {
   const [first] = equal;
   if (!first) return { ...NOTHING, subject: { kind: "result" } };
   if (!known && wrong) {
-    const text = "Its members tell no method. Choose the one that was called.";
+    const text = "Its members do not tell the method. Choose the method that was called.";
     const notes = [{ text }, ...leniencies(spoken, first.method, message)];
     return { ...NOTHING, subject: { kind: "result" }, notes };
   }
   const names = equal.map((one) => one.method.name).join(", ");
   const text =
     `By its members it is a result of ${names}. ` +
-    "Choose the method that was called, if it is another one.";
+    "If another method was called, choose it.";
   return {
     ...NOTHING,
     subject: { kind: "result", method: first.method.name },
@@ -252,7 +252,7 @@ function declaredOf(spoken, method, given) {
 }
 
 /**
- * What pages tell receivers to tolerate, for the members that a result lacks.
+ * The defaults that receivers must assume for missing members of a result.
  * @param {Spoken} spoken
  * @param {Method} method
  * @param {JsonObject} message
@@ -283,7 +283,7 @@ function isRequired(revision, types, member) {
 }
 
 /**
- * The verdict on a batch: that of each message in it, if the revision has batches.
+ * The verdict on a batch: one for each message, if the revision has batches.
  * @param {Json[]} messages
  * @param {Revision} revision
  * @param {(value: Json) => Verdict} judge
@@ -316,7 +316,7 @@ export function batch(messages, revision, judge) {
 }
 
 /**
- * What is said of several messages, each thing once.
+ * The remarks on several messages, without repetition.
  * @template T
  * @param {T[]} said
  * @returns {T[]}
@@ -333,18 +333,18 @@ function wrongBatch(messages, verdicts) {
   const forms = messages.map(formOf);
   const faults = messages.length ? [] : [ruled("", "is an empty batch")];
   if (forms.includes("call") && (forms.includes("result") || forms.includes("error"))) {
-    faults.push(ruled("", "has requests and answers, which are batches of their own"));
+    faults.push(ruled("", "has requests and answers, which need separate batches"));
   }
   for (const [index, one] of verdicts.entries()) {
     if (one.subject?.method === "initialize") {
-      faults.push(ruled(`/${index}/method`, "is never in a batch: nothing is sent before it"));
+      faults.push(ruled(`/${index}/method`, "must not be in a batch: it is the first message"));
     }
   }
   return faults;
 }
 
 /**
- * What is said of a message, said of its batch.
+ * A remark on a message, with a pointer from its batch.
  * @template {{pointer: string}} Said
  * @param {number} index
  * @param {Said} said

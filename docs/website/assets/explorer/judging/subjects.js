@@ -1,4 +1,4 @@
-/** What a message is, and the schema that says whether it is valid. */
+/** The kind of a message, and the schema for it. */
 
 import { referring } from "./checker.js";
 import { definition } from "./explain.js";
@@ -12,7 +12,7 @@ import { definition } from "./explain.js";
 export const OTHER = { client: "server", server: "client" };
 
 /**
- * A revision, and the extension that is spoken in it, if any.
+ * A revision, with an extension if there is one.
  * @typedef {{revision: Revision, extension?: Extension}} Spoken
  */
 
@@ -27,7 +27,7 @@ export function methodOf({ revision, extension }, name) {
 }
 
 /**
- * The types of the results of a request, those that an extension adds included.
+ * The types of the results of a request, with those of an extension.
  * @param {Spoken} spoken
  * @param {Method} method
  */
@@ -37,7 +37,7 @@ export function resultsOf({ extension }, method) {
 }
 
 /**
- * The schema of a subject: the envelope of JSON-RPC with what is the method's own.
+ * The schema of a subject: the envelope of JSON-RPC with the schema of the method.
  * @param {Spoken} spoken
  * @param {Subject} subject
  * @param {Checker} checker
@@ -66,7 +66,7 @@ function bodyOf(spoken, method) {
 }
 
 /**
- * What a value is by its members; nothing if it is no message.
+ * The form of a message by its members; null for other values.
  * @param {Json} value
  * @returns {"call" | "result" | "error" | null}
  */

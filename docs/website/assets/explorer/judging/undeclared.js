@@ -49,7 +49,7 @@ function* walk(checker, nodes, value, pointer, anySchema) {
 function* members(checker, parts, value, pointer, anySchema) {
   const declaring = parts.filter((one) => Object.keys(one.schema["properties"] ?? {}).length);
   const maps = parts.filter((one) => isMap(one.schema));
-  // An object of which nothing is declared is a map, and keys of metadata are free.
+  // An object without declared members is a map, and keys of metadata are free.
   const free = !declaring.length || maps.length > 0 || pointer.endsWith("/_meta");
   for (const [name, member] of Object.entries(value)) {
     const place = pointer + step(name);

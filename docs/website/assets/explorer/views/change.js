@@ -77,7 +77,7 @@ function typeOf(change) {
 }
 
 /**
- * Both sides of a change, as far as there are two.
+ * The sides of a change: one or two.
  * @param {Change} change
  * @returns {Child[]}
  */

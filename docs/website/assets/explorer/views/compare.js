@@ -10,10 +10,10 @@ import { READERS, SEVERITIES, itemLink, severityOf, severityTag, sides } from ".
 
 /** @type {Record<string, string>} */
 const MEANINGS = {
-  breaking: "What worked before fails, or is refused.",
+  breaking: "What worked before fails or is refused.",
   warning: "What worked before still works, but has another meaning or lacks something.",
   info: "Something to know, or to use.",
-  none: "Of no interest to this reader.",
+  none: "Irrelevant to this reader.",
 };
 
 /** @typedef {{for: string, q: string, only: string}} Chosen */

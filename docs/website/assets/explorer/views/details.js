@@ -1,4 +1,4 @@
-/** What one revision or extension says about an item. */
+/** The details of an item in one revision or extension. */
 
 import { address } from "../address.js";
 import { el, json, named, prose, row, sourceLink, table } from "../dom.js";
@@ -33,7 +33,7 @@ export function details(kind, name, side) {
 }
 
 /**
- * A list of what is known, without what is empty.
+ * A list of facts, without empty ones.
  * @param {[string, Child[]][]} entries
  */
 function facts(entries) {
@@ -171,7 +171,7 @@ function typeDetails(name, side) {
   const one = found(extension?.types, revision.types, (each) => each.name === name);
   const mended = extension?.schemas.mended[name] ?? revision.schemas.mended[name];
   const published = extension?.schemas.published[name] ?? revision.schemas.published[name];
-  const unnamed = "The schema has no name for it: it stands inside of another type.";
+  const unnamed = "It is inside another type and has no name in the schema.";
   return [
     one.doc && el("p", {}, prose(one.doc)),
     ...shapeOf(one, side.name),
@@ -286,7 +286,7 @@ const SENDERS = {
   client: "client",
   server: "server",
   both: "client and server",
-  never: "nobody; it is only understood",
+  never: "no longer sent; receivers understand it",
 };
 
 /**
@@ -319,7 +319,7 @@ function errorDetails(name, side) {
     el("p", {}, el("strong", {}, one.name), ": ", prose(one.doc)),
     facts([
       ["Sent by", [SENDERS[one.emit] ?? one.emit]],
-      ["HTTP status", [one.status === null ? "not laid down" : String(one.status)]],
+      ["HTTP status", [one.status === null ? "not specified" : String(one.status)]],
       ["Data", [one.data && typeLink(one.data, side.name)]],
       ["Page", [sourceLink(one)]],
     ]),

@@ -1,4 +1,4 @@
-/** Messages to begin with; each shows something else. */
+/** Messages as examples. */
 
 export const EXAMPLES = [
   {

@@ -30,7 +30,7 @@ export function expression(one, side) {
 }
 
 /**
- * What is in a list or an object; alternatives stand in brackets there.
+ * The type inside a list or an object, with alternatives in brackets.
  * @param {Expression} one
  * @param {string} side
  * @returns {Child[]}

@@ -8,7 +8,7 @@ import { el, json, named, sourceLink } from "../dom.js";
 const DEFINITIONS = "/$defs/";
 
 /**
- * The address of a finding, by its place in the schema: that stays when others come and go.
+ * The address of a finding, by its place in the schema, which does not depend on other findings.
  * @param {string} of
  * @param {string} pointer
  */
@@ -27,7 +27,7 @@ export function findingOf(all, name) {
 }
 
 /**
- * A finding in a line, with a link to all about it.
+ * A finding in a line, with a link to its details.
  * @param {Finding} finding
  */
 export function findingSummary(finding) {
@@ -41,7 +41,7 @@ export function findingSummary(finding) {
 }
 
 /**
- * The place of a finding, without what every pointer into a schema has.
+ * The place of a finding, shorter than its pointer.
  * @param {Finding} finding
  */
 export function placeOf(finding) {
@@ -54,7 +54,7 @@ export function placeOf(finding) {
 }
 
 /**
- * Everything about a finding.
+ * The details of a finding.
  * @param {Finding} finding
  */
 export function findingDetails(finding) {
@@ -73,8 +73,8 @@ export function findingDetails(finding) {
     el(
       "div.sides",
       {},
-      side("As it is published", "was", finding),
-      side("As we read it", "now", finding),
+      side("As published", "was", finding),
+      side("As corrected", "now", finding),
     ),
     ...probe(finding),
   ];
@@ -86,7 +86,7 @@ export function findingDetails(finding) {
  * @param {Finding} finding
  */
 function side(title, member, finding) {
-  const value = member in finding ? json(finding[member]) : el("p.dim", {}, "Nothing is there.");
+  const value = member in finding ? json(finding[member]) : el("p.dim", {}, "Absent.");
   return el("section.side", {}, el("h2", {}, title), value);
 }
 
@@ -95,10 +95,10 @@ function probe({ probe: shown }) {
   const heading = el("h2", {}, "Probe");
   if (!shown) {
     const none =
-      "No value that we know is accepted by one of both schemas and refused by the other.";
+      "We know no value that one schema accepts and the other refuses.";
     return [heading, el("p.dim", {}, none)];
   }
-  const [accepting, refusing] = ["the schema as it is published", "the one with our correction"];
+  const [accepting, refusing] = ["the published schema", "the one with our correction"];
   const verdicts = shown.published
     ? `It is accepted by ${accepting}, and refused by ${refusing}.`
     : `It is refused by ${accepting}, and accepted by ${refusing}.`;

@@ -1,4 +1,4 @@
-/** What happened to one item, from revision to revision. */
+/** The changes of one item, from revision to revision. */
 
 import { address } from "../address.js";
 import * as data from "../data.js";
@@ -39,7 +39,7 @@ export async function changesOf(index, kind, item) {
 }
 
 /**
- * What happened in one revision; nothing if it left the item alone.
+ * The changes in one revision; nothing if there are none.
  * @param {KindText} kind
  * @param {Item} item
  * @param {Comparison} comparison

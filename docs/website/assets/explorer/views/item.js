@@ -1,4 +1,4 @@
-/** One item: what a revision says about it, beside another one if wanted, and its history. */
+/** One item: its details in a revision, or in two side by side, and its history. */
 
 import { address } from "../address.js";
 import * as data from "../data.js";
@@ -54,7 +54,7 @@ function sidesOf(index, item) {
 }
 
 /**
- * The side to show if the wanted one does not have the item: its revision, or the newest one.
+ * The side to show if the item is not in the wanted one: its revision, or the newest one.
  * @param {string[]} names
  * @param {string} wanted
  */

@@ -1,4 +1,4 @@
-/** A message that somebody pastes, and what every revision says about it. */
+/** A pasted message, and the verdict of each revision. */
 
 import { remember } from "../address.js";
 import * as data from "../data.js";
@@ -10,7 +10,7 @@ import { verdictView } from "./verdict.js";
 /** @import {Asked, Extension, Index, Judge, Revision, Role} from "../types.js" */
 
 const PAUSE = 200;
-/** The length of a message, in characters, from which on it is told how far the judge is. */
+/** Longer messages, in characters, show the progress of the judge. */
 const LONG = 50_000;
 
 /**
@@ -35,7 +35,7 @@ export async function judgeView(index, place) {
     const mine = (latest += 1);
     const given = { judge, revisions, extensions, text: field.value, asked: { ...asked } };
     for await (const shown of judged(given)) {
-      if (mine !== latest) return; // something else has been typed or chosen
+      if (mine !== latest) return; // the reader has typed or chosen again
       summary.textContent = shown.summary;
       verdicts.replaceChildren(...shown.content);
     }
@@ -111,8 +111,8 @@ function choices(revisions, extensions, asked, pick) {
       change: (value) => pick({ sender: /** @type {Role | ""} */ (value) }),
     }),
     select({
-      label: "If it is an answer: to",
-      options: [["", "what it fits best"], ...plainOptions([...new Set(requests)].sort())],
+      label: "If an answer, to",
+      options: [["", "the best match"], ...plainOptions([...new Set(requests)].sort())],
       value: asked.method,
       change: (method) => pick({ method }),
     }),
@@ -168,7 +168,7 @@ function examples(field, update) {
 }
 
 /**
- * What is judged, and by what.
+ * The input of the judge.
  * @typedef {object} Case
  * @property {Judge} judge
  * @property {Revision[]} revisions
@@ -178,8 +178,7 @@ function examples(field, update) {
  */
 
 /**
- * What is shown of a message: of a long one what is done so far, at last all. The page can be used
- * between two revisions.
+ * The progress on a long message, then the verdicts. The page stays usable between revisions.
  * @param {Case} given
  * @returns {AsyncGenerator<{summary: string, content: Node[]}>}
  */

@@ -1,4 +1,4 @@
-/** All items of a kind, with what happened to each in each revision. */
+/** All items of a kind, with their marks in each revision. */
 
 import { address, remember } from "../address.js";
 import { el, filterForm, holds, named, prose, row, searchField, table } from "../dom.js";
@@ -31,7 +31,7 @@ export function listView(index, kind, place) {
 }
 
 /**
- * What narrows a list; the address remembers it.
+ * The filters of a list, which the address remembers.
  * @param {KindText} kind
  * @param {Item[]} items
  * @param {HTMLTableRowElement[]} rows
@@ -116,7 +116,7 @@ function sentBy(item) {
 }
 
 /**
- * What else the page can do, for those who come here first.
+ * Links to other views, for new readers.
  * @param {Index} index
  */
 function tiles(index) {

@@ -1,4 +1,4 @@
-/** The revisions and extensions themselves: their files, and the rules of their messages. */
+/** Revisions and extensions: their files, and the rules of their messages. */
 
 import { address } from "../address.js";
 import { el, prose, row, sourceLink, table } from "../dom.js";
@@ -11,7 +11,7 @@ import { el, prose, row, sourceLink, table } from "../dom.js";
 /** @type {Record<string, string>} */
 const ERAS = {
   handshake: "with `initialize`",
-  stateless: "not at all: every request stands alone",
+  stateless: "never: every request stands alone",
 };
 
 /** @type {Record<string, [string, (rule: Rule) => string]>} */
@@ -20,8 +20,8 @@ const RULES = {
   server_requests: ["Requests of servers", ({ value }) => yes(value)],
   error_id_optional: ["Errors without an id", ({ value }) => yes(value)],
   polling: ["Servers may close a stream early", ({ value }) => yes(value)],
-  bad_arguments: ["Arguments that do not fit a tool", ({ value }) => `an ${value}`],
-  resource_not_found: ["Code of a resource that is not there", ({ value }) => String(value)],
+  bad_arguments: ["Invalid arguments of a tool", ({ value }) => `an ${value}`],
+  resource_not_found: ["Code for an unknown resource", ({ value }) => String(value)],
   result_type: ["Kinds of results", ({ values }) => (values ?? []).join(", ")],
 };
 
@@ -33,7 +33,7 @@ function yes(value) {
 /** @param {Index} index */
 export function revisionsView(index) {
   const { revisions } = index;
-  const lead = "The published files that all of this is made from, and how messages are sent.";
+  const lead = "The published files, and how messages are sent.";
   const heads = ["What", ...revisions.map((one) => one.id)];
   return {
     title: "Revisions",
@@ -56,9 +56,9 @@ function files(revisions) {
       "Published file",
       ...each(({ pin }) => [el("a", { href: pin.url }, "schema.json"), ` of ${pin.date}`]),
     ),
-    row("Its publications", ...each((one) => String(one.pin.publications))),
-    row("Its SHA-256", ...each((one) => el("code", {}, one.pin.sha256))),
-    row("Findings about it", ...each((one) => findingsLink(one))),
+    row("Publications", ...each((one) => String(one.pin.publications))),
+    row("SHA-256", ...each((one) => el("code", {}, one.pin.sha256))),
+    row("Findings", ...each((one) => findingsLink(one))),
   ];
 }
 

@@ -1,8 +1,9 @@
-/** Everything with a name that was searched for. */
+/** The items that match a search. */
 
 import { address } from "../address.js";
 import { el, holds, named, prose } from "../dom.js";
 import { KINDS } from "../kinds.js";
+import { didYouMean } from "../near.js";
 
 /** @import {Address} from "../address.js" */
 /** @import {Index, Item} from "../types.js" */
@@ -19,6 +20,7 @@ export function searchView(index, place) {
     title: `Search: ${text}`,
     content: [
       el("p", { role: "status" }, total === 1 ? "1 item" : `${total} items`),
+      ...(total ? [] : didYouMean(index, text)),
       ...groups
         .filter((group) => group.found.length)
         .map(({ kind, found }) =>
@@ -46,7 +48,7 @@ export function searchView(index, place) {
 }
 
 /**
- * Items with all words in their names, then those with some in their texts.
+ * Items with all words in their names, then those with some words in their texts.
  * @param {Item[]} items
  * @param {string} text
  */

@@ -8,7 +8,7 @@ import { findingAddress, placeOf } from "./finding.js";
 /** @import {Child} from "../dom.js" */
 /** @import {Fault, Place, Verdict} from "../types.js" */
 
-/** How many faults, and how many unknown members, are shown of a message. */
+/** The maximum of shown faults, and of shown unknown members. */
 const MOST = 50;
 /** @type {Record<string, string>} */
 const WORDS = { accepted: "accepted", refused: "refused", unknown: "no such method" };
@@ -125,7 +125,7 @@ function unknown({ unknown: members }) {
     el(
       "p.note",
       {},
-      "Members that it does not know: ",
+      "Unknown members: ",
       members.slice(0, MOST).flatMap((one, at) => [
         at ? ", " : "",
         el("code", {}, one.pointer),
@@ -168,8 +168,8 @@ function published(verdict, places) {
   const other = verdict.published;
   if (!other) return [];
   const text = other.accepted
-    ? "The schema as it is published accepts this; the refusal comes from our corrections: "
-    : "The schema as it is published refuses this; we correct it: ";
+    ? "The published schema accepts this; our corrections refuse it: "
+    : "The published schema refuses this; we correct it: ";
   const links = other.findings.flatMap((one, number) => [
     number ? ", " : "",
     el("a", { href: findingAddress(one.of, one.pointer) }, named(placeOf(one))),

@@ -26,7 +26,7 @@ __all__ = ["AppsClient"]
 
 
 class AppsClient(UiHost["m.McpUiToolMeta", "m.McpUiResourceMeta"]):
-    """What a client with the extension sends and handles: a base of its class, beside `Client`."""
+    """Calls and handlers of a client with the extension: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
     MODELS: ClassVar = m

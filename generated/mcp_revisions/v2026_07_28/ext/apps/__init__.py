@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .server import AppsServer as AppsServer
     from .server import AppsSession as AppsSession
 
-# Only the stubs need asyncio; code that just reads and writes messages does not load it.
+# Only the stubs load asyncio; reading and writing messages does not need it.
 _STUBS = {
     "client": "",
     "AppsClient": "client",
@@ -28,7 +28,7 @@ _STUBS = {
     "AppsSession": "server",
 }
 
-# Type checkers see what is above, and nothing else.
+# Type checkers only see the names above.
 if not TYPE_CHECKING:
     __all__ = ["EXTENSION", "capabilities", "methods", "models", *_STUBS]
 

@@ -46,4 +46,4 @@ EXTENSION: Final = Extension(
     ),
     items=_items,
 )
-"""The extension, for the tables of the classes that have it."""
+"""The extension, for the tables of classes."""

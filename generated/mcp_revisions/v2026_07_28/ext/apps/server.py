@@ -26,11 +26,11 @@ __all__ = ["AppsServer", "AppsSession"]
 
 
 class AppsSession(Session):
-    """The session of a server with the extension: what it may send the client besides."""
+    """The session of a server with the extension: additional messages to the client."""
 
 
 class AppsServer(ServerBase[Session]):
-    """What a server with the extension answers: a base of its class, beside `Server`."""
+    """Handlers of a server with the extension: a base of its class, beside `Server`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
     EXTENDED_SESSION: ClassVar[type[Any]] = AppsSession

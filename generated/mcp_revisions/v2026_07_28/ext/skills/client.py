@@ -29,7 +29,7 @@ __all__ = ["SkillsClient"]
 
 
 class SkillsClient(ClientBase):
-    """What a client with the extension sends and handles: a base of its class, beside `Client`."""
+    """Calls and handlers of a client with the extension: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})
@@ -61,7 +61,7 @@ class SkillsClient(ClientBase):
         meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncIterator[m.Resource]:
-        """Yield the items of `resources/directory/read`, page by page, as one list."""
+        """Yield the items of `resources/directory/read`, over all pages."""
         params = m.ReadResourceDirectoryRequestParams(
             uri=uri, cursor=cursor, meta=SUPPLIED if meta is None else meta
         )
@@ -105,7 +105,7 @@ class SkillsClient(ClientBase):
         meta: m.RequestMetaObject | None = None,
         **options: Unpack[CallOptions],
     ) -> AsyncIterator[m.Skill]:
-        """Yield the items of `skills/list`, page by page, as one list."""
+        """Yield the items of `skills/list`, over all pages."""
         params = None
         if cursor is not None or meta is not None:
             params = m.PaginatedRequestParams(

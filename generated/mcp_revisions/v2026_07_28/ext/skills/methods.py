@@ -106,4 +106,4 @@ EXTENSION: Final = Extension(
     errors=ERRORS,
     settings=MappingProxyType({"server": {}}),
 )
-"""The extension, for the tables of the classes that have it."""
+"""The extension, for the tables of classes."""

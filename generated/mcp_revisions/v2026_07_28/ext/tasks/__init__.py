@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .server import TasksServer as TasksServer
     from .server import TasksSession as TasksSession
 
-# Only the stubs need asyncio; code that just reads and writes messages does not load it.
+# Only the stubs load asyncio; reading and writing messages does not need it.
 _STUBS = {
     "client": "",
     "TasksClient": "client",
@@ -28,7 +28,7 @@ _STUBS = {
     "TasksSession": "server",
 }
 
-# Type checkers see what is above, and nothing else.
+# Type checkers only see the names above.
 if not TYPE_CHECKING:
     __all__ = ["EXTENSION", "capabilities", "methods", "models", *_STUBS]
 

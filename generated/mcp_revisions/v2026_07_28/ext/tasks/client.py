@@ -28,7 +28,7 @@ __all__ = ["TasksClient"]
 
 
 class TasksClient(TaskCalls):
-    """What a client with the extension sends and handles: a base of its class, beside `Client`."""
+    """Calls and handlers of a client with the extension: a base of its class, beside `Client`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
     REQUESTS: ClassVar[Mapping[str, tuple[AnyRequest, str]]] = MappingProxyType({})

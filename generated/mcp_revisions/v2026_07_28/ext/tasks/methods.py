@@ -151,4 +151,4 @@ EXTENSION: Final = Extension(
     ),
     settings=MappingProxyType({"client": {}, "server": {}}),
 )
-"""The extension, for the tables of the classes that have it."""
+"""The extension, for the tables of classes."""

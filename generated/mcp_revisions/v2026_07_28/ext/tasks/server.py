@@ -28,7 +28,7 @@ __all__ = ["TasksServer", "TasksSession"]
 
 
 class TasksSession(Session):
-    """The session of a server with the extension: what it may send the client besides."""
+    """The session of a server with the extension: additional messages to the client."""
 
     async def notify_task_status(
         self,
@@ -59,7 +59,7 @@ class TasksSession(Session):
 
 
 class TasksServer(ServerBase[Session]):
-    """What a server with the extension answers: a base of its class, beside `Server`."""
+    """Handlers of a server with the extension: a base of its class, beside `Server`."""
 
     EXTENSION: ClassVar[Extension | None] = methods.EXTENSION
     EXTENDED_SESSION: ClassVar[type[Any]] = TasksSession

@@ -1,1 +1,1 @@
-"""The client's part: the flow without input or output, and what carries it out."""
+"""The client's part: flows without input or output, and their driver."""

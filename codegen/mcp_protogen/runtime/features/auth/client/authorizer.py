@@ -1,4 +1,4 @@
-"""What authorizes the requests to one server; requests that need a flow meanwhile wait for it."""
+"""The authorization of requests to one server; they wait while a flow runs."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ from ..steps import (
 )
 from ..urls import origin
 from . import stored
-from .documents import shown
+from .documents import redact_url
 from .flow import authorize, forget_step_ups, is_for_scopes, refresh
 from .grants import AuthorizationCode
 from .settings import OAuthSettings
@@ -36,15 +36,15 @@ T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
 
-# A token is replaced before it expires, because clocks differ: that many seconds, and no more than
-# this share of the time that it lasts.
+# Tokens are replaced early, because clocks differ: by these seconds, at most this share of their
+# lifetime.
 _AHEAD: Final = 30.0
 _SHARE: Final = 0.1
 
-# The responses to one request after which it is not sent again, whatever the last one says.
+# The most responses to one request before it is given up.
 _MOST_EXCHANGES: Final = 10
 
-# The tokens that one request may get after the status 401: a refreshed one, and a new one.
+# The tokens tried for one request after status 401: a refreshed one, then a new one.
 _MOST_TOKENS: Final = 2
 
 _MOST_NONCES: Final = 2
@@ -59,7 +59,7 @@ class ResourceAuthorizer:
         self._is_loaded = False
         self._ahead = _AHEAD
         self._refused_refresh: Tokens | None = None
-        self._running: _Shared | None = None
+        self._running: _SharedWork | None = None
 
     def headers(self, verb: str, url: str) -> Mapping[str, str] | None:
         if verb != "DELETE" and (not self._is_loaded or self._is_due()):
@@ -73,19 +73,19 @@ class ResourceAuthorizer:
         return fields
 
     async def prepare(self) -> None:
-        # A refresh token counts once: what it gave would be lost with the request that needed it.
-        await self._alone("prepare", self._prepared, lasts=True)
+        # A refresh token works once: the new tokens must not be lost with a cancelled request.
+        await self._alone("prepare", self._load_and_refresh, lasts=True)
 
     def refuses(self, exchange: Exchange) -> bool:
         if origin(urlsplit(exchange.url)) != self._origin:
-            # Who else answers has no say in where the user logs in.
+            # Other origins must not decide where the user logs in.
             return False
         if self._settings.dpop is not None:
             for nonce in exchange.values("dpop-nonce"):
                 self._settings.dpop.take_nonce(exchange.url, {"dpop-nonce": nonce})
         if self._known.step_ups and exchange.status not in (401, 403):
             self._known = forget_step_ups(self._known, exchange.operation)
-        # The end of a session is no reason to have a user log in.
+        # Ending a session must not make the user log in.
         if exchange.verb == "DELETE" or exchange.status not in (401, 403):
             return False
         return exchange.status == 401 or is_for_scopes(_refusal(exchange))
@@ -97,12 +97,12 @@ class ResourceAuthorizer:
         if _wants_nonce(last):
             return sum(map(_wants_nonce, exchanges)) <= _MOST_NONCES
         sent = last.fields.get("authorization")
-        # Where there was no token at first, the one that is refused is new already.
+        # If the first attempt had no token, the refused one is already new.
         most = _MOST_TOKENS if "authorization" in exchanges[0].fields else 1
         if last.status == 401 and sum(map(_is_unauthorized, exchanges)) > most:
             return False
 
-        async def authorized() -> None:
+        async def get_tokens() -> None:
             # Another request may have got other tokens meanwhile.
             tokens = self._known.tokens
             if (None if tokens is None else tokens.authorization) == sent:
@@ -110,14 +110,14 @@ class ResourceAuthorizer:
                 refusal = _refusal(last, last.revision)
                 await self._authorize(refusal, last.operation, may_refresh=first)
 
-        # A login that fails fails for all who wait for it; more scopes are for one operation.
+        # A failed login fails all waiting requests; more scopes are for one operation.
         purpose = "log in" if last.status == 401 else f"scopes for {last.operation}"
-        await self._alone(purpose, authorized)
+        await self._alone(purpose, get_tokens)
         return True
 
     @property
     def _url(self) -> str:
-        return shown(self._known.url)
+        return redact_url(self._known.url)
 
     def _is_due(self) -> bool:
         tokens = self._known.tokens
@@ -128,9 +128,9 @@ class ResourceAuthorizer:
         )
         return renewable and self._settings.clock() > tokens.expires_at - self._ahead
 
-    async def _prepared(self) -> None:
+    async def _load_and_refresh(self) -> None:
         if not self._is_loaded or self._is_due():
-            # Another process may have replaced them, and refresh tokens count once.
+            # Another process may have replaced the tokens, and refresh tokens work once.
             await self._load()
         if self._is_due():
             try:
@@ -138,12 +138,12 @@ class ResourceAuthorizer:
             except AuthorizationError as error:
                 _log.info("the token for %s could not be refreshed: %s", self._url, error)
         if self._is_due():
-            # Also where tokens last a few seconds only: they would never be sent.
+            # Tokens that last only a few seconds must be sent, too.
             self._refused_refresh = self._known.tokens
 
     async def _load(self) -> None:
         found = await stored.load(self._settings, self._known.url)
-        # What is stored may be older, if storing failed.
+        # The stored state may be older, if storing failed.
         if not self._is_loaded or _expires(found) > _expires(self._known):
             self._known = replace(found, step_ups=self._known.step_ups)
         self._is_loaded = True
@@ -151,7 +151,7 @@ class ResourceAuthorizer:
     async def _authorize(self, refusal: Refusal, operation: str, *, may_refresh: bool) -> None:
         known = self._known
         if not may_refresh and refusal.status == 401:
-            # What a refresh token gives is refused, too.
+            # Refreshed tokens were refused, too.
             known = replace(known, tokens=None)
         async with AsyncExitStack() as stack:
             place: Redirection | None = None
@@ -177,7 +177,7 @@ class ResourceAuthorizer:
         self._known = known
 
     async def _carry_out(self, flow: Flow[Authorization], place: Redirection | None = None) -> None:
-        self._known = await carried_out(flow, self._fetch, place)
+        self._known = await run_flow(flow, self._fetch, place)
         self._refused_refresh = None
         tokens = self._known.tokens
         if tokens is not None and tokens.expires_at is not None:
@@ -194,13 +194,13 @@ class ResourceAuthorizer:
                     return
             await stored.save(self._settings, self._known)
         except Exception:
-            # The tokens are there, and the user should not have to log in for nothing.
-            _log.exception("what is known of %s could not be stored", self._url)
+            # The tokens are valid: do not waste the login.
+            _log.exception("the authorization for %s could not be stored", self._url)
 
     async def forget(self) -> None:
-        await self._alone("forget", self._forgotten)
+        await self._alone("forget", self._delete_stored)
 
-    async def _forgotten(self) -> None:
+    async def _delete_stored(self) -> None:
         await self._load()
         await stored.forget(self._settings.storage, self._known)
         self._known = Authorization(url=self._known.url)
@@ -208,21 +208,21 @@ class ResourceAuthorizer:
     async def _alone(
         self, purpose: str, work: Callable[[], Awaitable[None]], *, lasts: bool = False
     ) -> None:
-        """Do some work when no other goes on; what is done already for the same is done for all."""
+        """Run work exclusively; callers with the same purpose share one run."""
         while (running := self._running) is not None and running.is_open:
             if running.purpose == purpose:
-                return await running.ended()
+                return await running.wait()
             try:
-                await running.ended()
+                await running.wait()
             except Exception as error:
-                # Whoever it was for is told.
+                # Its own caller gets the error.
                 _log.info("another request was not authorized: %s", type(error).__name__)
-        self._running = _Shared(purpose, work, lasts)
-        await self._running.ended()
+        self._running = _SharedWork(purpose, work, lasts)
+        await self._running.wait()
 
 
-class _Shared:
-    """Work that several wait for; if nobody does any more, it is cancelled unless it `lasts`."""
+class _SharedWork:
+    """Work that several callers await; without callers it is cancelled, unless it `lasts`."""
 
     def __init__(self, purpose: str, work: Callable[[], Awaitable[None]], lasts: bool) -> None:
         self.purpose: Final = purpose
@@ -233,11 +233,11 @@ class _Shared:
 
     @property
     def is_open(self) -> bool:
-        # The task may be `cancelling` for a while and go on: timeouts inside of it cancel it.
+        # A timeout inside the task makes it `cancelling` for a while, too.
         ended = self._task.done() or self._is_given_up
         return not ended and self._task.get_loop() is asyncio.get_running_loop()
 
-    async def ended(self) -> None:
+    async def wait(self) -> None:
         self._waiting += 1
         try:
             await asyncio.shield(self._task)
@@ -248,8 +248,8 @@ class _Shared:
                 self._task.cancel()
 
 
-async def carried_out(flow: Flow[T], fetch: Fetching, place: Redirection | None = None) -> T:
-    """Do what a flow asks for; `place` is where users are redirected to, None without a user."""
+async def run_flow(flow: Flow[T], fetch: Fetching, place: Redirection | None = None) -> T:
+    """Run a flow; `place` receives the redirect of the user, None without a user."""
     try:
         step = next(flow)
         while True:
@@ -290,7 +290,7 @@ def _refusal(exchange: Exchange, revision: str = "") -> Refusal:
 
 
 def _wants_nonce(exchange: Exchange) -> bool:
-    """Return whether only a nonce was missing (RFC 9449, section 9)."""
+    """RFC 9449, section 9."""
     if exchange.status != 401 or "dpop" not in exchange.fields:
         return False
     error = token_param(exchange.values("www-authenticate"), "error")

@@ -1,4 +1,4 @@
-"""How a client shows at a token endpoint who it is (RFC 6749, section 2.3; RFC 7523)."""
+"""Client authentication at a token endpoint (RFC 6749, section 2.3; RFC 7523)."""
 
 from base64 import b64encode
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ class Credentials:
 
 
 def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod:
-    """Return how a client authenticates at a server: as it says, or else by what it has.
+    """Return the authentication method: the client's own, or the one its credentials fit.
 
-    Basic counts where nothing else is known: all servers have it (RFC 6749, section 2.3.1).
+    Basic is the fallback: all servers have it (RFC 6749, section 2.3.1).
     """
     if client.token_endpoint_auth_method is not None:
         return client.token_endpoint_auth_method
@@ -40,7 +40,7 @@ def auth_method(client: ClientInformation, server: ServerMetadata) -> AuthMethod
 
 
 def credentials(client: ClientInformation, server: ServerMetadata, now: float) -> Credentials:
-    """Return what shows who a client is, for one request; `now` is in seconds of the epoch."""
+    """Return the credentials for one request; `now` is in seconds since the epoch."""
     form = {"client_id": client.client_id}
     match auth_method(client, server):
         case "none":
@@ -49,7 +49,7 @@ def credentials(client: ClientInformation, server: ServerMetadata, now: float) -
             # Both are encoded as in a form, so that an id may have a colon (RFC 6749, 2.3.1).
             pair = f"{quote_plus(client.client_id)}:{quote_plus(_secret(client))}"
             basic = f"Basic {b64encode(pair.encode()).decode()}"
-            # The id may be in the form as well (3.2.1), and some servers look for it only there.
+            # The id may be in the form as well (3.2.1); some servers look for it only there.
             return Credentials(headers={"authorization": basic}, form=form)
         case "client_secret_post":
             return Credentials(form={**form, "client_secret": _secret(client)})
@@ -66,7 +66,7 @@ def form_post(
     form: Mapping[str, str],
     **headers: str,
 ) -> Fetch:
-    """Return a request to the token endpoint of a server; `now` is in seconds of the epoch."""
+    """Return a request to the token endpoint; `now` is in seconds since the epoch."""
     shown = Credentials() if client is None else credentials(client, server, now)
     of_form = {
         "accept": "application/json",
@@ -87,10 +87,10 @@ def _secret(client: ClientInformation) -> str:
 
 
 def _assertion(client: ClientInformation, server: ServerMetadata, now: float) -> str:
-    """Return an assertion, which has the id of the client.
+    """Return an assertion of the client's id.
 
-    Its audience is the issuer, not the endpoint: an assertion for an endpoint could be shown
-    elsewhere by a server that lies about its endpoint (draft-ietf-oauth-rfc7523bis, section 4).
+    Its audience is the issuer, not the endpoint: a server that lies about its endpoint could use it
+    elsewhere (draft-ietf-oauth-rfc7523bis, section 4).
     """
     key = _key(client, server)
     claims = {
@@ -111,11 +111,13 @@ def _key(client: ClientInformation, server: ServerMetadata) -> PrivateKey:
     try:
         key = PrivateKey(client.private_key, client.signing_algorithm)
     except InvalidKey as invalid:
-        raise AuthorizationError(f"The private key of the client: {invalid}") from None
+        raise AuthorizationError(f"The client's private_key is invalid: {invalid}") from None
     accepted = server.token_endpoint_auth_signing_alg_values_supported
     if client.signing_algorithm is None and accepted is not None:
-        algorithm = next((one for one in key.public.algorithms if one in accepted), None)
+        algorithm = next(
+            (candidate for candidate in key.public.algorithms if candidate in accepted), None
+        )
         if algorithm is None:
-            raise AuthorizationError("The server accepts no signature that the key can make")
+            raise AuthorizationError("The server accepts no algorithm of the client's private_key")
         return PrivateKey(client.private_key, algorithm)
     return key

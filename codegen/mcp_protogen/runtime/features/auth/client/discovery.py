@@ -1,4 +1,4 @@
-"""Where tokens for an MCP server come from: the metadata of the resource, then of its server.
+"""Discovery: the metadata of the resource, then of its authorization server.
 
 basic/authorization/authorization-server-discovery; RFC 9728; RFC 8414.
 """
@@ -12,7 +12,7 @@ from ..challenge import token_param
 from ..errors import InvalidMetadata, Unreachable
 from ..steps import Fetch, Flow, fetch
 from ..urls import SERVER_METADATA, covers, same_identifier, server_metadata_urls, split_url
-from .documents import resource_metadata, server_metadata, shown
+from .documents import redact_url, resource_metadata, server_metadata
 from .values import Refusal, ResourceMetadata, ServerMetadata
 
 T = TypeVar("T")
@@ -23,7 +23,7 @@ _HEADERS: Final = {"accept": "application/json"}
 
 
 def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMetadata | None]:
-    """Return the metadata of the MCP server at `url`; None if it names none, and has none."""
+    """Return the metadata of the MCP server at `url`; None if it has none and names none."""
     root, path = _split(url, "URL of the server")
     named = token_param(refusal.www_authenticate, "resource_metadata") if refusal else None
     places = [f"{root}{_RESOURCE}{path}", f"{root}{_RESOURCE}"]
@@ -34,37 +34,39 @@ def find_resource(url: str, refusal: Refusal | None = None) -> Flow[ResourceMeta
     if isinstance(found, _Missing):
         if named is None and found.everywhere:
             return None
-        raise Unreachable(f"There is no metadata of the server: {found}")
+        raise Unreachable(f"The server's metadata was not found: {found}")
     if not covers(found.resource, url):
         # RFC 9728, section 3.3, with the parents that MCP allows.
-        other = shown(found.resource)
-        raise InvalidMetadata(f"The metadata of {shown(url)} is that of another resource, {other}")
+        other = redact_url(found.resource)
+        raise InvalidMetadata(
+            f"The metadata of {redact_url(url)} belongs to another resource, {other}"
+        )
     return found
 
 
 def find_server(issuer: str, *, trailing_slash: bool = False) -> Flow[ServerMetadata]:
     """Return the metadata of an authorization server.
 
-    A document of another issuer must not be used (RFC 8414, section 3.3; OpenID Connect Discovery,
-    section 4.3).
+    Reject a document of another issuer (RFC 8414, section 3.3; OpenID Connect Discovery, section
+    4.3).
     """
     _split(issuer, "issuer")
     places = server_metadata_urls(issuer)
     if not places:
-        raise InvalidMetadata("An issuer has no query and no fragment")
+        raise InvalidMetadata("An issuer must not have a query or a fragment")
     found = yield from _first(places, server_metadata)
     if isinstance(found, _Missing):
-        raise Unreachable(f"There is no metadata of the authorization server: {found}")
+        raise Unreachable(f"The authorization server's metadata was not found: {found}")
     return _of_issuer(found, issuer, trailing_slash)
 
 
 def default_server(
     url: str, revision: str = "", *, trailing_slash: bool = False
 ) -> Flow[ServerMetadata]:
-    """Return the metadata of an MCP server that issues its tokens itself, as in 2025-03-26.
+    """Return the metadata of an MCP server that issues its own tokens, as in 2025-03-26.
 
-    That is its document, or the endpoints that it has without one (basic/authorization, "Server
-    Metadata Discovery"), for the `revision` of the client.
+    Without a document, these are the default endpoints (basic/authorization, "Server Metadata
+    Discovery"). `revision` is that of the client.
     """
     root, _ = _split(url, "URL of the server")
     headers = {**_HEADERS, **({PROTOCOL_VERSION: revision} if revision else {})}
@@ -72,13 +74,13 @@ def default_server(
     if not isinstance(found, _Missing):
         return _of_issuer(found, root, trailing_slash)
     if not found.everywhere:
-        raise Unreachable(f"There is no metadata of the authorization server: {found}")
+        raise Unreachable(f"The authorization server's metadata was not found: {found}")
     return ServerMetadata(
         issuer=root,
         authorization_endpoint=f"{root}/authorize",
         token_endpoint=f"{root}/token",
         registration_endpoint=f"{root}/register",
-        # The revision has all clients use it.
+        # The revision requires it of all clients.
         code_challenge_methods_supported=("S256",),
         is_document=False,
     )
@@ -98,8 +100,8 @@ def choose_issuer(
 
 def _of_issuer(found: ServerMetadata, issuer: str, trailing_slash: bool) -> ServerMetadata:
     if not same_identifier(found.issuer, issuer, trailing_slash=trailing_slash):
-        other = shown(found.issuer)
-        raise InvalidMetadata(f"The metadata of the issuer {issuer} is that of another, {other}")
+        other = redact_url(found.issuer)
+        raise InvalidMetadata(f"The metadata of the issuer {issuer} belongs to another, {other}")
     return found
 
 
@@ -112,7 +114,9 @@ class _Missing:
         return all(status == 404 for status in self.answers.values())
 
     def __str__(self) -> str:
-        return ", ".join(f"{shown(url)} answered {one}" for url, one in self.answers.items())
+        return ", ".join(
+            f"{redact_url(url)} answered {status}" for url, status in self.answers.items()
+        )
 
 
 def _first(
@@ -125,15 +129,14 @@ def _first(
             try:
                 return read(answer.body)
             except InvalidMetadata as error:
-                raise InvalidMetadata(f"{error} ({shown(place)})") from None
+                raise InvalidMetadata(f"{error} ({redact_url(place)})") from None
         answers[place] = answer.status
     return _Missing(answers)
 
 
 def _split(url: str, what: str) -> tuple[str, str]:
-    """Return the origin of a URL as it is written, and its path with the query."""
     parts = split_url(url)
     if parts is None:
-        raise InvalidMetadata(f"The {what} is no URL of HTTP: {shown(url)}")
+        raise InvalidMetadata(f"The {what} is not an http(s) URL: {redact_url(url)}")
     path = "" if parts.path == "/" else parts.path
     return f"{parts.scheme}://{parts.netloc}", f"{path}?{parts.query}" if parts.query else path

@@ -1,4 +1,4 @@
-"""Documents of resources and authorization servers: read strictly; null stands for no member."""
+"""Documents of resources and authorization servers: read strictly; null counts as missing."""
 
 import re
 from dataclasses import fields
@@ -20,18 +20,18 @@ _ERROR: Final = re.compile(r"[ !#-\[\]-~]{1,100}")
 def resource_metadata(body: bytes) -> ResourceMetadata:
     """Read the metadata of a protected resource (RFC 9728, section 2); raise `InvalidMetadata`."""
     document = _Document(body, "metadata of a resource")
-    servers = document.needed("authorization_servers", document.texts("authorization_servers"))
+    servers = document.require("authorization_servers", document.texts("authorization_servers"))
     if not servers:
-        raise document.invalid("authorization_servers", "names no server")
+        raise document.invalid("authorization_servers", "must not be empty")
     return ResourceMetadata(
-        resource=document.needed("resource", document.text("resource")),
+        resource=document.require("resource", document.text("resource")),
         authorization_servers=servers,
         scopes_supported=document.texts("scopes_supported"),
     )
 
 
 def server_metadata(body: bytes) -> ServerMetadata:
-    """Read the metadata of an authorization server (RFC 8414, section 2), whoever's they are."""
+    """Read authorization server metadata (RFC 8414, section 2); the issuer is not checked."""
     document = _Document(body, "metadata of an authorization server")
     rest: dict[str, Any] = {
         member.name: (document.flag if member.type is bool else document.texts)(member.name)
@@ -39,31 +39,33 @@ def server_metadata(body: bytes) -> ServerMetadata:
         if member.name.endswith("_supported")
     }
     return ServerMetadata(
-        issuer=document.needed("issuer", document.text("issuer")),
+        issuer=document.require("issuer", document.text("issuer")),
         authorization_endpoint=document.url("authorization_endpoint"),
-        token_endpoint=document.needed("token_endpoint", document.url("token_endpoint")),
+        token_endpoint=document.require("token_endpoint", document.url("token_endpoint")),
         registration_endpoint=document.url("registration_endpoint"),
         **rest,
     )
 
 
-def registered_client(body: bytes, issuer: str) -> ClientInformation:
+def read_registration(body: bytes, issuer: str) -> ClientInformation:
     """Read the answer to a registration (RFC 7591, section 3.2.1); raise `InvalidMetadata`."""
     document = _Document(body, "answer to a registration")
     method = document.text("token_endpoint_auth_method")
     # 0 stands for a secret that does not expire.
     expires_at = document.number("client_secret_expires_at") or None
     return ClientInformation(
-        client_id=document.needed("client_id", document.text("client_id")),
+        client_id=document.require("client_id", document.text("client_id")),
         client_secret=document.text("client_secret"),
         client_secret_expires_at=expires_at,
         issuer=issuer,
-        token_endpoint_auth_method=next((one for one in AUTH_METHODS if one == method), None),
+        token_endpoint_auth_method=next(
+            (candidate for candidate in AUTH_METHODS if candidate == method), None
+        ),
     )
 
 
 def error_in(body: bytes) -> OAuthError | None:
-    """Return the error that a body describes, if it does (RFC 6749, section 5.2)."""
+    """Return the error that a body describes, if any (RFC 6749, section 5.2)."""
     try:
         document = _Document(body, "error")
         error = document.text("error")
@@ -71,17 +73,17 @@ def error_in(body: bytes) -> OAuthError | None:
         return None
     if error is None or not _ERROR.fullmatch(error):
         return None
-    return OAuthError(error, document.shown("error_description"))
+    return OAuthError(error, document.printable_text("error_description"))
 
 
 def printable(text: str) -> str:
-    """Return a text of a server, bounded and on one line, for a message to people."""
+    """Return a server's text, shortened and on one line, for a message."""
     shown = "".join(character if character.isprintable() else " " for character in text[:_LONGEST])
     return " ".join(shown.split())
 
 
-def shown(url: str) -> str:
-    """Return a URL for a message, without its query, which may be secret."""
+def redact_url(url: str) -> str:
+    """Return a URL without its query, which may be secret, for a message."""
     return printable(re.split(r"[?#]", url, maxsplit=1)[0])
 
 
@@ -93,13 +95,13 @@ class _Document:
         except ValueError:
             raise InvalidMetadata(f"The {of} is not JSON") from None
         if not is_object(members):
-            raise InvalidMetadata(f"The {of} is no JSON object")
+            raise InvalidMetadata(f"The {of} is not a JSON object")
         self._members: Final = members
 
     def invalid(self, name: str, why: str) -> InvalidMetadata:
         return InvalidMetadata(f"The {self._of}: {name} {why}")
 
-    def needed(self, name: str, value: T | None) -> T:
+    def require(self, name: str, value: T | None) -> T:
         if value is None:
             raise self.invalid(name, "is missing")
         return value
@@ -107,36 +109,36 @@ class _Document:
     def text(self, name: str) -> str | None:
         value = self._members.get(name)
         if value is not None and (type(value) is not str or not value):
-            raise self.invalid(name, "is no text")
+            raise self.invalid(name, "must be a non-empty string")
         return value
 
-    def shown(self, name: str) -> str | None:
+    def printable_text(self, name: str) -> str | None:
         value = self._members.get(name)
         return (printable(value) or None) if isinstance(value, str) else None
 
     def url(self, name: str) -> str | None:
-        """Return the URL of an endpoint, which has no fragment (RFC 6749, sections 3.1, 3.2)."""
+        """Return the URL of an endpoint, without a fragment (RFC 6749, sections 3.1 and 3.2)."""
         value = self.text(name)
         if value is not None and (split_url(value) is None or "#" in value):
-            raise self.invalid(name, "is no URL of an endpoint")
+            raise self.invalid(name, "must be an http(s) URL without a fragment")
         return value
 
     def texts(self, name: str) -> tuple[str, ...] | None:
         value = self._members.get(name)
         if value is None:
             return None
-        if not is_array(value) or any(type(one) is not str or not one for one in value):
-            raise self.invalid(name, "is no list of texts")
+        if not is_array(value) or any(type(item) is not str or not item for item in value):
+            raise self.invalid(name, "must be a list of non-empty strings")
         return tuple(value)
 
     def flag(self, name: str) -> bool:
         value = self._members.get(name)
         if value is not None and type(value) is not bool:
-            raise self.invalid(name, "is neither true nor false")
+            raise self.invalid(name, "must be true or false")
         return bool(value)
 
     def number(self, name: str) -> float | None:
         value = self._members.get(name)
         if value is not None and type(value) not in (int, float):
-            raise self.invalid(name, "is no number")
+            raise self.invalid(name, "must be a number")
         return value

@@ -1,8 +1,8 @@
-"""The whole way to a token, without input or output.
+"""The flow that obtains a token, without input or output.
 
-A response with the status 401 has everything looked at anew: a server may have changed its
-authorization server, and then nothing that belongs to the old one is shown to the new one
-(2026-07-28, basic/authorization/client-registration, "Authorization Server Binding").
+Status 401 restarts discovery: the MCP server may have changed its authorization server, and the new
+one must see nothing of the old one (2026-07-28, basic/authorization/client-registration,
+"Authorization Server Binding").
 """
 
 import re
@@ -19,13 +19,13 @@ from .discovery import choose_issuer, default_server, find_resource, find_server
 from .grants import AuthorizationCode, WorkloadIdentity, require_code_grant
 from .registration import identify
 from .settings import OAuthSettings
-from .token_endpoint import TokenRequest, refreshed
+from .token_endpoint import TokenRequest, refresh_tokens
 from .values import Authorization, Refusal, ServerMetadata, Tokens
 
 OFFLINE_ACCESS: Final = "offline_access"
 
 _SCOPE: Final = re.compile(r"[!#-\[\]-~]+")
-"""RFC 6749, section 3.3; no server could grant others."""
+"""RFC 6749, section 3.3; servers cannot grant others."""
 
 _MOST_SCOPES: Final = 1000
 
@@ -46,11 +46,11 @@ def is_for_scopes(refusal: Refusal) -> bool:
 def scopes_to_ask_for(
     settings: OAuthSettings, known: Authorization, refusal: Refusal | None
 ) -> frozenset[str]:
-    """Return the scopes of the next request for a token; none to leave the parameter out.
+    """Return the scopes of the next token request; empty to omit the parameter.
 
-    They are those of the challenge, beside all that were asked for or granted before. What the
-    resource supports counts only where neither says anything (2025-11-25 and 2026-07-28,
-    basic/authorization, "Scope Selection Strategy").
+    They are those of the challenge, and all requested or granted before. Without any, they are
+    those that the resource supports (2025-11-25 and 2026-07-28, basic/authorization, "Scope
+    Selection Strategy").
     """
     challenged = challenged_scopes(refusal)
     scopes = _before(known) | challenged
@@ -60,7 +60,7 @@ def scopes_to_ask_for(
         sound = frozenset(filter(_SCOPE.fullmatch, supported or ()))
         scopes |= sound if settings.scopes is None else settings.scopes
     if len(scopes) > _MOST_SCOPES:
-        raise AuthorizationError("The server wants more scopes than anybody could grant")
+        raise AuthorizationError("The server asks for more than 1000 scopes")
     return _with_offline_access(scopes, settings, known)
 
 
@@ -72,9 +72,9 @@ def _before(known: Authorization) -> frozenset[str]:
 def _with_offline_access(
     scopes: frozenset[str], settings: OAuthSettings, known: Authorization
 ) -> frozenset[str]:
-    """Return scopes with the one for a refresh token, where the server or the settings have it.
+    """Add the scope for a refresh token, if the server or the settings list it.
 
-    Without any other scope, the authorization server chooses.
+    Without other scopes, the authorization server chooses.
     """
     others = scopes - {OFFLINE_ACCESS}
     listed = known.server.scopes_supported if known.server else None
@@ -87,10 +87,10 @@ def _with_offline_access(
 def count_step_up(
     settings: OAuthSettings, known: Authorization, refusal: Refusal, operation: str
 ) -> Authorization:
-    """Return what is known, with one more time that an operation needed more scopes.
+    """Count one more step-up of an operation.
 
-    Raise `AuthorizationError` after `max_step_ups` times, and already the second time if all of the
-    scopes have been asked for before.
+    Raise `AuthorizationError` after `max_step_ups`, or at the second one if all scopes were
+    requested before.
     """
     times = known.step_ups.get(operation, 0)
     challenged = challenged_scopes(refusal)
@@ -98,7 +98,7 @@ def count_step_up(
     if times >= (settings.max_step_ups if adds else min(1, settings.max_step_ups)):
         wanted = f", which needs the scopes {' '.join(sorted(challenged))}" if challenged else ""
         what = f"{operation or 'a request'}{wanted}"
-        raise AuthorizationError(f"The scopes that were granted are not enough for {what}")
+        raise AuthorizationError(f"The granted scopes are not enough for {what}")
     others = forget_step_ups(known, operation).step_ups.items()
     kept = dict(list(others)[-_MOST_OPERATIONS + 1 :])
     return replace(known, step_ups={**kept, operation: times + 1})
@@ -112,7 +112,7 @@ def forget_step_ups(known: Authorization, operation: str) -> Authorization:
 
 
 Keep: TypeAlias = Callable[[Authorization], object]
-"""Takes what has to stay known even if the flow fails afterwards."""
+"""Takes the state that must survive a later failure of the flow."""
 
 
 def authorize(
@@ -126,19 +126,18 @@ def authorize(
 ) -> Flow[Authorization]:
     """Return an authorization with new tokens; raise `AuthorizationError`.
 
-    `refusal` is why they are needed; None before the first request. `operation` is what was
-    refused. `keep` gets what a user who refuses must not undo: that they were asked, and how the
-    client was registered.
+    `refusal` is the reason; None before the first request. `operation` is the refused one. `keep`
+    gets the state that a refusal by the user must not undo: the step-ups, and the registration.
     """
     if refusal is not None and refusal.status == 403:
         if not is_for_scopes(refusal):
-            raise AuthorizationError("The server refuses the request, whatever its scopes")
+            raise AuthorizationError("The server refuses the request, and not for its scopes")
         known = count_step_up(settings, known, refusal, operation)
         keep(known)
         if known.server is None:
-            known = yield from _discovered(settings, known, refusal)
-        return (yield from _granted(settings, known, refusal, redirect_uri, keep))
-    known = yield from _discovered(settings, known, refusal)
+            known = yield from _discover(settings, known, refusal)
+        return (yield from _get_tokens(settings, known, refusal, redirect_uri, keep))
+    known = yield from _discover(settings, known, refusal)
     tokens = known.tokens
     granted = known.requested_scopes if tokens is None else tokens.scopes or known.requested_scopes
     if tokens and tokens.refresh_token is not None and challenged_scopes(refusal) <= granted:
@@ -149,7 +148,7 @@ def authorize(
         except AuthorizationError as failure:
             client = None if _is_of_unknown_client(failure) else known.client
             known = replace(known, tokens=None, client=client)
-    return (yield from _granted(settings, known, refusal, redirect_uri, keep))
+    return (yield from _get_tokens(settings, known, refusal, redirect_uri, keep))
 
 
 def refresh(
@@ -157,10 +156,10 @@ def refresh(
 ) -> Flow[Authorization]:
     """Return an authorization with new tokens, without the user; `refusal` is as in `authorize`."""
     if known.tokens is None:
-        raise AuthorizationError("There is nothing to be refreshed")
+        raise AuthorizationError("There are no tokens to refresh")
     request = _token_request(settings, known, refusal)
     if known.tokens.refresh_token is not None:
-        tokens = yield from refreshed(request, known.tokens)
+        tokens = yield from refresh_tokens(request, known.tokens)
     elif isinstance(settings.grant, AuthorizationCode):
         raise AuthorizationError("There is no refresh token")
     else:
@@ -168,7 +167,7 @@ def refresh(
     return replace(known, tokens=_bound(settings, tokens))
 
 
-def _discovered(
+def _discover(
     settings: OAuthSettings, known: Authorization, refusal: Refusal | None
 ) -> Flow[Authorization]:
     slash = settings.trailing_slash
@@ -177,12 +176,16 @@ def _discovered(
         spoken = refusal.revision if refusal is not None else ""
         server = yield from default_server(known.url, spoken, trailing_slash=slash)
     else:
-        ours = [one.issuer for one in (settings, settings.client, known.server) if one is not None]
+        ours = [
+            source.issuer
+            for source in (settings, settings.client, known.server)
+            if source is not None
+        ]
         issuer = choose_issuer(resource.authorization_servers, ours, trailing_slash=slash)
         server = yield from find_server(issuer, trailing_slash=slash)
     before = known.server
     if before and not same_identifier(before.issuer, server.issuer, trailing_slash=slash):
-        # Tokens are for nobody else than who gave them. So is a client, which has its issuer.
+        # Tokens belong to their issuer. A client names its own issuer.
         known = Authorization(url=known.url, client=known.client, step_ups=known.step_ups)
     return replace(
         known,
@@ -197,7 +200,7 @@ def _is_of_unknown_client(failure: AuthorizationError) -> bool:
     return isinstance(failure, OAuthError) and failure.error == "invalid_client"
 
 
-def _granted(
+def _get_tokens(
     settings: OAuthSettings,
     known: Authorization,
     refusal: Refusal | None,
@@ -206,7 +209,7 @@ def _granted(
 ) -> Flow[Authorization]:
     scopes = scopes_to_ask_for(settings, known, refusal)
     before = known.client
-    known = yield from _identified(settings, known, redirect_uri)
+    known = yield from _identify_client(settings, known, redirect_uri)
     keep(known)
     request = replace(
         _token_request(settings, known, refusal), scopes=scopes, redirect_uri=redirect_uri
@@ -214,12 +217,12 @@ def _granted(
     try:
         tokens = yield from settings.grant.tokens(request)
     except OAuthError as failure:
-        # A registration of an earlier time may be gone; one that was made just now is not.
+        # An earlier registration may be gone; one from this flow is not.
         if before is None or before != known.client or settings.client is not None:
             raise
         if before.client_id == settings.client_metadata_url or not _is_of_unknown_client(failure):
             raise
-        known = yield from _identified(settings, replace(known, client=None), redirect_uri)
+        known = yield from _identify_client(settings, replace(known, client=None), redirect_uri)
         keep(known)
         tokens = yield from settings.grant.tokens(replace(request, client=known.client))
     return replace(
@@ -229,7 +232,7 @@ def _granted(
     )
 
 
-def _identified(
+def _identify_client(
     settings: OAuthSettings, known: Authorization, redirect_uri: str | None
 ) -> Flow[Authorization]:
     if isinstance(settings.grant, WorkloadIdentity) and settings.client is None:
@@ -237,7 +240,7 @@ def _identified(
         return replace(known, client=None)
     redirect_uris: tuple[str, ...] = ()
     if isinstance(settings.grant, AuthorizationCode):
-        # Nobody is registered where users cannot be asked, nor without a user.
+        # Do not register where the server cannot ask users, or without a redirect URI.
         require_code_grant(_server(settings, known))
         redirect_uris = () if redirect_uri is None else (redirect_uri,)
     client = yield from identify(settings, _server(settings, known), redirect_uris, known.client)
@@ -252,7 +255,7 @@ def _server(settings: OAuthSettings, known: Authorization) -> ServerMetadata:
     if wanted and not same_identifier(
         wanted, server.issuer, trailing_slash=settings.trailing_slash
     ):
-        raise AuthorizationError(f"Tokens are issued by {server.issuer}, and not by {wanted}")
+        raise AuthorizationError(f"Tokens are issued by {server.issuer}, not by {wanted}")
     return server
 
 
@@ -271,17 +274,17 @@ def _token_request(
 
 
 def _proofs(settings: OAuthSettings, known: Authorization, refusal: Refusal | None) -> DPoP | None:
-    """Return what binds tokens to a key, if it is needed or can be used.
+    """Return the DPoP key, if it is required or supported.
 
-    It is needed where the MCP server takes no others, or the tokens before were bound (RFC 9449,
-    sections 5 and 7.1).
+    It is required if the MCP server takes only bound tokens, or the earlier ones were bound (RFC
+    9449, sections 5 and 7.1).
     """
     values = refusal.www_authenticate if refusal is not None else ()
     schemes = {challenge.scheme for challenge in challenges_in(values)}
     is_needed = "dpop" in schemes and "bearer" not in schemes
     if settings.dpop is None:
         if is_needed:
-            raise AuthorizationError("The server takes tokens only that are bound to a key by DPoP")
+            raise AuthorizationError("The server requires DPoP: set dpop=DPoP()")
         return None
     was_bound = known.tokens is not None and known.tokens.token_type == "DPoP"
     supported = _server(settings, known).dpop_signing_alg_values_supported or ()

@@ -1,4 +1,4 @@
-"""How a client gets tokens: the four grants."""
+"""The four grants by which a client gets tokens."""
 
 import re
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _LONGEST_RESPONSE: Final = 64 * 1024
 """In characters."""
 _MOST_PARAMETERS: Final = 100
 _CHARACTERS: Final = re.compile("[!-~]*")
-"""Those of a URL: `urlsplit` would leave line breaks out."""
+"""The characters of a URL: `urlsplit` would drop line breaks."""
 
 _JWT_BEARER: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 _TOKEN_EXCHANGE: Final = "urn:ietf:params:oauth:grant-type:token-exchange"
@@ -48,13 +48,13 @@ _SET_BY_FLOW: Final = frozenset(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentRequest:
-    """An authorization request, and what its response has to match."""
+    """An authorization request, and the values that its response must match."""
 
     request: AuthorizationRequest
     verifier: str = field(repr=False)
     issuer: str
     iss_is_sent: bool
-    """Whether its responses name it (RFC 9207, section 3)."""
+    """Whether its responses have the parameter `iss` (RFC 9207, section 3)."""
     trailing_slash: bool = False
     """As in `OAuthSettings`."""
 
@@ -75,7 +75,7 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
     server, client, redirect_uri = request.server, request.client, request.redirect_uri
     endpoint = require_code_grant(server)
     if client is None or redirect_uri is None:
-        raise AuthorizationError("To ask a user takes a client and a redirect URI")
+        raise AuthorizationError("The authorization code grant needs a client and a redirect URI")
     state, verifier = token_urlsafe(32), token_urlsafe(64)
     # Without a prompt the scope is ignored (OpenID Connect Core, section 11).
     prompt = {"prompt": "consent"} if "offline_access" in request.scopes else {}
@@ -88,11 +88,11 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
         "state": state,
         "code_challenge": challenge(verifier),
         "code_challenge_method": _S256,
-        **_asked(request),
+        **_request_parameters(request),
     }
     return SentRequest(
         request=AuthorizationRequest(
-            # The endpoint may have a query of its own, which is kept (RFC 6749, section 3.1).
+            # The endpoint may have a query, which is kept (RFC 6749, section 3.1).
             url=f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(query)}",
             redirect_uri=redirect_uri,
             state=state,
@@ -104,14 +104,14 @@ def authorization_request(request: TokenRequest, parameters: Mapping[str, str]) 
     )
 
 
-def _asked(request: TokenRequest) -> dict[str, str]:
+def _request_parameters(request: TokenRequest) -> dict[str, str]:
     asked: dict[str, str] = {}
     if request.resource is not None:
         asked["resource"] = request.resource
     if request.scopes:
         asked["scope"] = " ".join(sorted(request.scopes))
     if request.dpop is not None:
-        # A stolen code is of no use then (RFC 9449, section 10).
+        # Makes a stolen code useless (RFC 9449, section 10).
         asked["dpop_jkt"] = request.dpop.thumbprint
     return asked
 
@@ -122,19 +122,19 @@ def challenge(verifier: str) -> str:
 
 
 def require_code_grant(server: ServerMetadata) -> str:
-    """Return where a server asks users; raise `AuthorizationError` if not, or without PKCE."""
+    """Return the authorization endpoint; raise `AuthorizationError` without it, or PKCE."""
     if server.authorization_endpoint is None:
-        raise AuthorizationError(f"{server.issuer} has no place where users are asked")
-    # What has no document cannot say so (2025-03-26, basic/authorization).
+        raise AuthorizationError(f"{server.issuer} has no authorization_endpoint")
+    # Default endpoints have no document that could say so (2025-03-26, basic/authorization).
     if server.is_document and _S256 not in (server.code_challenge_methods_supported or ()):
-        raise AuthorizationError(f"{server.issuer} does not say that it supports PKCE with S256")
+        raise AuthorizationError(f"{server.issuer} must support PKCE with S256 to ask a user")
     return server.authorization_endpoint
 
 
 def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
-    """Return the code of a response to an authorization request; raise `AuthorizationError`.
+    """Return the code of an authorization response; raise `AuthorizationError`.
 
-    Nothing that it says is in the message if it is of another request or server (2026-07-28,
+    The message quotes nothing from a response to another request or of another server (2026-07-28,
     basic/authorization, "Authorization Response Validation"; RFC 9207, section 2.4).
     """
     params = _params(response.url)
@@ -156,7 +156,7 @@ def check_response(sent: SentRequest, response: AuthorizationResponse) -> str:
 
 def _params(url: str) -> dict[str, str]:
     if len(url) > _LONGEST_RESPONSE or not _CHARACTERS.fullmatch(url):
-        raise AuthorizationError("The response to the authorization request is no URL")
+        raise AuthorizationError("The response to the authorization request is invalid")
     try:
         pairs = parse_qsl(
             urlsplit(url).query,
@@ -165,27 +165,27 @@ def _params(url: str) -> dict[str, str]:
             max_num_fields=_MOST_PARAMETERS,
         )
     except ValueError:
-        raise AuthorizationError("The response to the authorization request is no URL") from None
+        raise AuthorizationError("The response to the authorization request is invalid") from None
     params = dict(pairs)
     if len(params) < len(pairs):
-        # RFC 6749, section 3.1: which of the two would count?
+        # RFC 6749, section 3.1: repeated parameters are ambiguous.
         raise AuthorizationError("The response to the authorization request repeats a parameter")
     return params
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuthorizationCode:
-    """The user allows it, in a browser (RFC 6749, section 4.1, with PKCE: RFC 7636).
+    """The user allows access in a browser (RFC 6749, section 4.1, with PKCE: RFC 7636).
 
-    `parameters` are further ones of the authorization request, such as `login_hint`. Raise
-    `ValueError` for those that the flow sets.
+    `parameters` are added to the authorization request, such as `login_hint`. Raise `ValueError`
+    for those that the flow sets.
     """
 
     parameters: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def __post_init__(self) -> None:
         if taken := sorted(_SET_BY_FLOW & self.parameters.keys()):
-            raise ValueError(f"the flow sets {', '.join(taken)}")
+            raise ValueError(f"parameters must not contain {', '.join(taken)}")
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
         return code_tokens(request, self.parameters)
@@ -193,24 +193,24 @@ class AuthorizationCode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientCredentials:
-    """A program acts for itself, with its secret or its private key (RFC 6749, section 4.4).
+    """A program acts for itself, with a secret or a private key (RFC 6749, section 4.4).
 
-    `OAuthSettings.client` is needed: nothing is registered dynamically.
+    It needs `OAuthSettings.client`: clients are not registered dynamically here.
     """
 
     extension: ClassVar = "io.modelcontextprotocol/oauth-client-credentials"
-    """What clients may declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
+    """The extension to declare (2026-07-28, basic/versioning, "Extension Negotiation")."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
-        return request_tokens(request, _scoped(request, {"grant_type": "client_credentials"}))
+        return request_tokens(request, _with_scope(request, {"grant_type": "client_credentials"}))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkloadIdentity:
-    """A program shows the JWT that its platform gives it (RFC 7523, section 2.1; SEP-1933).
+    """A program shows the JWT of its platform (RFC 7523, section 2.1; SEP-1933).
 
-    `assertion` is that JWT, or what is called for a new one each time. What audience it has to have
-    is agreed on with the authorization server.
+    `assertion` is the JWT, or a function that returns a new one. Its audience is agreed on with the
+    authorization server.
     """
 
     extension: ClassVar = "io.modelcontextprotocol/auth/wif"
@@ -224,10 +224,9 @@ class WorkloadIdentity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnterpriseManaged:
-    """The identity provider of an enterprise allows it, with an ID-JAG.
+    """The identity provider of an enterprise allows access, with an ID-JAG.
 
-    `subject_token` is what the identity provider said when the user logged in, or what is called
-    for it each time.
+    `subject_token` is the provider's token of the user's login, or a function that returns it.
     """
 
     extension: ClassVar = "io.modelcontextprotocol/enterprise-managed-authorization"
@@ -239,9 +238,9 @@ class EnterpriseManaged:
         "urn:ietf:params:oauth:token-type:id_token", "urn:ietf:params:oauth:token-type:saml2"
     ] = "urn:ietf:params:oauth:token-type:id_token"
     client: ClientInformation | None = None
-    """The client as the identity provider knows it."""
+    """The client at the identity provider."""
     token_endpoint: str | None = None
-    """That of the identity provider; None to find it by its issuer."""
+    """The provider's endpoint; None to discover it."""
 
     def tokens(self, request: TokenRequest) -> Flow[Tokens]:
         profiles = request.server.authorization_grant_profiles_supported
@@ -251,7 +250,7 @@ class EnterpriseManaged:
         return (yield from _jwt_bearer(request, id_jag))
 
     def _id_jag(self, request: TokenRequest) -> Flow[str]:
-        """Exchange the login of the user (RFC 8693)."""
+        """RFC 8693."""
         provider = yield from self._provider(request.trailing_slash)
         form = {
             "grant_type": _TOKEN_EXCHANGE,
@@ -263,7 +262,7 @@ class EnterpriseManaged:
         if request.resource is not None:
             form["resource"] = request.resource
         asked = replace(request, server=provider, client=self.client, dpop=None)
-        answer = yield from post_form(asked, _scoped(request, form))
+        answer = yield from post_form(asked, _with_scope(request, form))
         if answer.get("issued_token_type") != _ID_JAG:
             raise AuthorizationError("The identity provider did not answer with an ID-JAG")
         return token_in(answer, "access_token")
@@ -281,10 +280,10 @@ class EnterpriseManaged:
 def _jwt_bearer(request: TokenRequest, shown: str) -> Flow[Tokens]:
     """RFC 7523, section 2.1."""
     form = {"grant_type": _JWT_BEARER, "assertion": shown}
-    return request_tokens(request, _scoped(request, form))
+    return request_tokens(request, _with_scope(request, form))
 
 
-def _scoped(request: TokenRequest, form: Mapping[str, str]) -> dict[str, str]:
+def _with_scope(request: TokenRequest, form: Mapping[str, str]) -> dict[str, str]:
     scope = " ".join(sorted(request.scopes))
     return {**form, "scope": scope} if scope else {**form}
 

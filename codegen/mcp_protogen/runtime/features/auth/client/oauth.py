@@ -1,4 +1,4 @@
-"""OAuth for a client: what users of a package write."""
+"""OAuth for a client: the class that users configure."""
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass, field
@@ -18,43 +18,43 @@ from .settings import OAuthSettings
 from .user_agent import WebRedirect
 
 _NOT_HTTPS: Final = (
-    "tokens are sent over HTTPS only, or to this machine; to send them to {host} without it, say"
+    "tokens are sent over HTTPS only, or to this machine; to send them to {host} without it, set"
     " OAuth(fetch_policy=FetchPolicy(trusted_hosts=...))"
 )
 _SEVERAL: Final = (
-    "this OAuth has a secret and is used for several servers: say who may see it, with"
+    "this OAuth has a secret and is used for several servers: name the issuer that may see it, with"
     " OAuth(issuer=...), or make one OAuth for each server"
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OAuth(OAuthSettings):
-    """Authorizes the requests of a client: `connect_http(url, auth=OAuth())`.
+    """The authorization of a client's requests: `connect_http(url, auth=OAuth())`.
 
-    By default the user logs in with the browser of this machine when a server asks for it, and
-    tokens are kept until the process ends. One object may be used for several servers and
-    connections; each server has tokens of its own.
+    By default the user logs in with a browser on this machine when a server requires it, and tokens
+    are kept until the process ends. One object may serve several servers and connections; each
+    server has its own tokens.
 
-    Requests end with `AuthorizationError` where no token can be had.
+    Requests fail with `AuthorizationError` if no token can be obtained.
     """
 
     fetch_policy: FetchPolicy | None = None
-    """Which URLs may be fetched; None for those of HTTPS with public addresses, and those of this
-    machine if the server is there, too."""
+    """The URLs that may be fetched; None for HTTPS at public addresses, and for this machine if the
+    server is on it."""
     http: HttpClient | None = field(default=None, repr=False)
-    """A client for these requests, with proxies and certificates; see `Fetcher`."""
+    """An HTTP client for these requests, with proxies and certificates; see `Fetcher`."""
     _authorizers: dict[str, ResourceAuthorizer] = field(
         default_factory=dict[str, ResourceAuthorizer], init=False, repr=False
     )
 
     def authorizer(self, url: str) -> ResourceAuthorizer:
-        """Return what authorizes the requests to a server.
+        """Return the authorizer for a server.
 
-        Raise `ValueError` for a URL to which no token may be sent, because it is not of HTTPS, and
-        for a second server where no `issuer` says who may see the secret of the client.
+        Raise `ValueError` for a URL without HTTPS, and for a second server if no `issuer` says who
+        may see the client's secret.
         """
-        found = self._authorizers.get(url)
-        if found is None:
+        authorizer = self._authorizers.get(url)
+        if authorizer is None:
             parsed = httpx2().URL(url)
             on_this_machine = is_loopback(host_of(parsed))
             policy = self.fetch_policy or FetchPolicy(loopback=on_this_machine)
@@ -63,39 +63,41 @@ class OAuth(OAuthSettings):
                 raise ValueError(_NOT_HTTPS.format(host=host_of(parsed)))
             self._check_secrets(url)
             fetcher = Fetcher(policy, self.http)
-            found = self._authorizers[url] = ResourceAuthorizer(self, fetcher, url)
-        return found
+            authorizer = self._authorizers[url] = ResourceAuthorizer(self, fetcher, url)
+        return authorizer
 
     def _check_secrets(self, url: str) -> None:
-        """Raise `ValueError` where a second MCP server could name who sees the secret of a client.
+        """Raise `ValueError` if a second MCP server could choose who sees the client's secret.
 
-        Servers of one origin trust each other. An assertion that is made for its audience, and one
-        that is signed here, is of no use elsewhere.
+        Servers of one origin trust each other. An assertion signed here, or made for its audience,
+        is useless elsewhere.
         """
         client, grant = self.client, self.grant
-        static = isinstance(grant, WorkloadIdentity) and isinstance(grant.assertion, str)
+        is_fixed = isinstance(grant, WorkloadIdentity) and isinstance(grant.assertion, str)
         has_secret = client is not None and client.client_secret is not None
-        if self.issuer or (client is not None and client.issuer) or not (static or has_secret):
+        if self.issuer or (client is not None and client.issuer) or not (is_fixed or has_secret):
             return
-        if {origin(urlsplit(one)) for one in (url, *self._authorizers)} != {origin(urlsplit(url))}:
+        if {origin(urlsplit(server_url)) for server_url in (url, *self._authorizers)} != {
+            origin(urlsplit(url))
+        }:
             raise ValueError(_SEVERAL)
 
-    def redirected(self, url: str) -> bool:
-        """Take the URL that a browser was redirected to, with a `WebRedirect` as `user_agent`.
+    def take_redirect(self, url: str) -> bool:
+        """Take the URL of a redirect, with a `WebRedirect` as `user_agent`.
 
-        Return whether it was waited for; if not, the browser should get an error.
+        Return whether a login waits for it; if not, show the browser an error.
         """
         agent = self.user_agent
         if not isinstance(agent, WebRedirect):
-            raise TypeError("only a WebRedirect is told of redirects")
-        return agent.redirected(url)
+            raise TypeError("take_redirect needs OAuth(user_agent=WebRedirect(...))")
+        return agent.take_redirect(url)
 
     async def forget(self, url: str) -> None:
-        """Forget the tokens for a server: the next request needs new ones."""
+        """Forget the tokens for a server; the next request gets new ones."""
         await self.authorizer(url).forget()
 
     def httpx_auth(self, url: str) -> Any:
-        """Return an `httpx2.Auth` for requests of an `httpx2.AsyncClient` to a server at a URL."""
+        """Return an `httpx2.Auth` for an `httpx2.AsyncClient`'s requests to a server."""
         return _httpx_auth(self.authorizer(url))
 
 
@@ -104,7 +106,7 @@ def _httpx_auth(authorizer: ResourceAuthorizer) -> Any:
 
     class Auth(package.Auth):  # type: ignore[misc, name-defined]
         def sync_auth_flow(self, request: Any) -> Any:
-            raise AuthorizationError("OAuth needs an AsyncClient")
+            raise AuthorizationError("OAuth needs an httpx2.AsyncClient, not a Client")
 
         async def async_auth_flow(self, request: Any) -> AsyncGenerator[Any, Any]:
             exchanges: list[Exchange] = []
@@ -117,11 +119,11 @@ def _httpx_auth(authorizer: ResourceAuthorizer) -> Any:
                 request.headers.update(fields)
                 response = yield request
                 values = response.headers.get_list
-                # A client may follow redirects on its own, to another origin, too.
-                answered = str(response.url)
+                # A client may follow redirects on its own, also to another origin.
+                final_url = str(response.url)
                 version = request.headers.get(PROTOCOL_VERSION, "")
                 exchange = Exchange(
-                    verb, answered, fields, response.status_code, values, version=version
+                    verb, final_url, fields, response.status_code, values, version=version
                 )
                 exchanges.append(exchange)
                 if not authorizer.refuses(exchange) or not await authorizer.again(exchanges):

@@ -1,4 +1,4 @@
-"""Who a client is to an authorization server: known there, described by a document, or registered.
+"""The client's identity at an authorization server: known, described by a document, or registered.
 
 basic/authorization/client-registration; RFC 7591.
 """
@@ -14,7 +14,7 @@ from ..fetch_policy import is_loopback
 from ..steps import Fetch, Fetched, Flow, fetch
 from ..urls import is_metadata_document, same_identifier, split_url
 from .client_authentication import auth_method
-from .documents import error_in, registered_client
+from .documents import error_in, read_registration
 from .settings import OAuthSettings
 from .values import ApplicationType, AuthMethod, ClientInformation, ClientMetadata, ServerMetadata
 
@@ -22,7 +22,7 @@ _PREFERRED: Final[Mapping[ApplicationType, tuple[AuthMethod, ...]]] = {
     "native": ("none", "client_secret_basic", "client_secret_post"),
     "web": ("client_secret_basic", "client_secret_post", "none"),
 }
-"""Programs of users can keep no secret (RFC 8252, 8.5)."""
+"""Programs on users' machines cannot keep a secret (RFC 8252, 8.5)."""
 
 _GRANT_TYPES: Final = ("authorization_code", "refresh_token")
 _OPTIONAL: Final = ("client_uri", "logo_uri", "contacts", "software_id", "software_version")
@@ -34,13 +34,13 @@ def identify(
     redirect_uris: Sequence[str],
     known: ClientInformation | None,
 ) -> Flow[ClientInformation]:
-    """Return the client as an authorization server knows it; raise `AuthorizationError` for none.
+    """Return the client at an authorization server; raise `AuthorizationError` if there is none.
 
-    It is that of the settings, else its metadata document, else `known`, which an earlier flow
-    found, or one that is registered now, for which there have to be `redirect_uris`.
+    It is that of the settings, else its metadata document, else `known` from an earlier flow, else
+    a new registration, which needs `redirect_uris`.
     """
     if settings.client is not None:
-        return _given(settings.client, settings, server, known)
+        return _configured_client(settings.client, settings, server, known)
     if settings.client_metadata_url and server.client_id_metadata_document_supported:
         return ClientInformation(
             client_id=settings.client_metadata_url,
@@ -54,12 +54,12 @@ def identify(
         endpoint = server.registration_endpoint
         return (yield from _register(endpoint, settings.client_metadata, server, redirect_uris))
     raise AuthorizationError(
-        f"{server.issuer} does not register clients by itself: register one there, and name it"
+        f"{server.issuer} does not register clients by itself: register one there, and pass it"
         " as client=ClientInformation(client_id=…, issuer=…)"
     )
 
 
-def _given(
+def _configured_client(
     client: ClientInformation,
     settings: OAuthSettings,
     server: ServerMetadata,
@@ -67,8 +67,8 @@ def _given(
 ) -> ClientInformation:
     """Return the client of the settings.
 
-    Without an issuer, it belongs to the server to which it was shown first. A client that is a
-    document belongs to none.
+    Without an issuer, it belongs to the first server that saw it. A metadata document belongs to
+    none.
     """
     issuer = client.issuer
     if issuer is None and known is not None and known.client_id == client.client_id:
@@ -103,7 +103,7 @@ def application_type(metadata: ClientMetadata, redirect_uris: Iterable[str]) -> 
     if metadata.application_type is not None:
         return metadata.application_type
     parts = [split_url(uri) for uri in redirect_uris]
-    remote = [one for one in parts if one is not None and not is_loopback(one.hostname or "")]
+    remote = [part for part in parts if part is not None and not is_loopback(part.hostname or "")]
     return "web" if remote else "native"
 
 
@@ -114,21 +114,23 @@ def client_metadata_document(
     *,
     token_endpoint_auth_method: AuthMethod = "none",
 ) -> dict[str, Any]:
-    """Return the document to serve as JSON at `url`, which is the id of the client then.
+    """Return the document to serve as JSON at `url`, which becomes the client id.
 
     Draft "OAuth Client ID Metadata Document"; 2026-07-28, basic/authorization/client-registration.
-    With `private_key_jwt`, `metadata.extra` needs `jwks` or `jwks_uri`. Raises `ValueError` for a
-    URL that is not https or has no path, and if there are no redirect URIs.
+    With `private_key_jwt`, `metadata.extra` needs `jwks` or `jwks_uri`. Raises `ValueError` unless
+    `url` is https with a path, and without redirect URIs.
     """
     if not is_metadata_document(url):
-        raise ValueError("a client id metadata document has an https URL with a path")
+        raise ValueError("url must be https, with a path")
     if not redirect_uris:
-        raise ValueError("a client id metadata document needs redirect URIs")
-    described = _described(metadata or ClientMetadata(), redirect_uris, token_endpoint_auth_method)
+        raise ValueError("redirect_uris must not be empty")
+    described = _describe_client(
+        metadata or ClientMetadata(), redirect_uris, token_endpoint_auth_method
+    )
     return {**described, "client_id": url}
 
 
-def _described(
+def _describe_client(
     metadata: ClientMetadata,
     redirect_uris: Sequence[str],
     method: AuthMethod,
@@ -153,29 +155,31 @@ def _register(
     """RFC 7591, section 3."""
     method = _method_to_register(application_type(metadata, redirect_uris), server)
     supported = server.grant_types_supported
-    grant_types = [one for one in _GRANT_TYPES if supported is None or one in supported]
-    request = _described(metadata, redirect_uris, method, grant_types or _GRANT_TYPES[:1])
+    grant_types = [
+        grant_type for grant_type in _GRANT_TYPES if supported is None or grant_type in supported
+    ]
+    request = _describe_client(metadata, redirect_uris, method, grant_types or _GRANT_TYPES[:1])
     headers = {"accept": "application/json", "content-type": "application/json"}
     answer = yield from fetch(
         Fetch(method="POST", url=endpoint, headers=headers, body=to_json(request))
     )
     if answer.status not in (200, 201):
-        raise _refused(answer, server.issuer, request)
-    client = registered_client(answer.body, server.issuer)
+        raise _registration_error(answer, server.issuer, request)
+    client = read_registration(answer.body, server.issuer)
     if client.client_secret is None or client.token_endpoint_auth_method == "private_key_jwt":
-        # Some servers repeat a method for which they give nothing.
+        # Some servers repeat a method without giving its credentials.
         client = replace(client, token_endpoint_auth_method=None)
     elif client.token_endpoint_auth_method is None:
         methods = server.token_endpoint_auth_methods_supported
         if methods is not None and {*_PREFERRED["web"][:2]}.isdisjoint(methods):
-            # Others give a secret, and take none.
+            # Some give a secret, but do not accept one.
             client = replace(client, token_endpoint_auth_method="none")
     method = auth_method(client, server)
     return replace(client, token_endpoint_auth_method=method, redirect_uris=tuple(redirect_uris))
 
 
 def _method_to_register(application: ApplicationType, server: ServerMetadata) -> AuthMethod:
-    """Without a list, a document stands for Basic (RFC 8414, section 2)."""
+    """Without a list, a document means Basic (RFC 8414, section 2)."""
     preferred = _PREFERRED[application]
     supported = server.token_endpoint_auth_methods_supported
     if supported is None:
@@ -183,13 +187,15 @@ def _method_to_register(application: ApplicationType, server: ServerMetadata) ->
     for method in preferred:
         if method in supported:
             return method
-    raise AuthorizationError(f"{server.issuer} takes no client that registers by itself")
+    raise AuthorizationError(f"{server.issuer} supports no method for registered clients")
 
 
-def _refused(answer: Fetched, issuer: str, request: Mapping[str, Any]) -> AuthorizationError:
+def _registration_error(
+    answer: Fetched, issuer: str, request: Mapping[str, Any]
+) -> AuthorizationError:
     error = error_in(answer.body)
     if error is None:
         return AuthorizationError(f"{issuer} answered {answer.status} to a registration")
-    asked = f"asked for were the redirect URIs {', '.join(request['redirect_uris'])}"
-    asked += f" of an application that is {request['application_type']}"
-    return OAuthError(error.error, f"{error.description or 'no reason is given'}; {asked}")
+    asked = f"the request had the redirect URIs {', '.join(request['redirect_uris'])}"
+    asked += f" and the application type {request['application_type']}"
+    return OAuthError(error.error, f"{error.description or 'no reason given'}; {asked}")

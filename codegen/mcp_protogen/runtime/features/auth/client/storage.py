@@ -1,4 +1,4 @@
-"""Where tokens and registrations are kept, which are secrets at rest, too."""
+"""Stores of tokens and registrations, which are secret."""
 
 import asyncio
 import os
@@ -7,7 +7,7 @@ from logging import getLogger
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from ....core.files import FILE_MODE, FOLDER_MODE, locked, replace_file
+from ....core.files import FILE_MODE, FOLDER_MODE, hold_lock, replace_file
 from ....core.json import is_object
 from ....core.libraries import library
 
@@ -15,23 +15,23 @@ _log: Final = getLogger(__name__)
 
 
 class TokenStorage(Protocol):
-    """Keeps texts by key. All of the texts are secret; keys have no secret in them."""
+    """A store of texts by key. Texts are secret, keys are not."""
 
     async def get(self, key: str) -> str | None:
-        """Return what is kept; None if nothing is."""
+        """Return the text; None if there is none."""
         ...
 
     async def set(self, key: str, value: str) -> None:
-        """Keep a text in place of what was kept."""
+        """Store a text, in place of an earlier one."""
         ...
 
     async def delete(self, key: str) -> None:
-        """Forget a text; do nothing if there is none."""
+        """Delete a text, if it exists."""
         ...
 
 
 class MemoryStorage:
-    """Keeps everything until the process ends."""
+    """A store in memory, until the process ends."""
 
     def __init__(self) -> None:
         self._kept: dict[str, str] = {}
@@ -47,10 +47,10 @@ class MemoryStorage:
 
 
 class FileStorage:
-    """Keeps everything in one file, which only its user can read.
+    """A store in one file that only its user can read.
 
-    Several processes may share the file: it is replaced as a whole, by one of them at a time.
-    Methods raise `OSError`, and `ValueError` for a file that something else has written.
+    Processes may share the file: each change replaces it as a whole, under a lock. Methods raise
+    `OSError`, and `ValueError` for a file of another kind.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -70,7 +70,7 @@ class FileStorage:
 
     def _change(self, key: str, value: str | None) -> None:
         self._path.parent.mkdir(mode=FOLDER_MODE, parents=True, exist_ok=True)
-        with locked(self._path.with_name(f"{self._path.name}.lock")):
+        with hold_lock(self._path.with_name(f"{self._path.name}.lock")):
             kept = self._read()
             if kept.get(key) == value:
                 return
@@ -83,7 +83,7 @@ class FileStorage:
         try:
             with self._path.open(encoding="utf-8") as file:
                 if os.name == "posix" and os.fstat(file.fileno()).st_mode & 0o077:
-                    _log.warning("others could read %s; that is changed now", self._path)
+                    _log.warning("others could read %s: its mode is now 600", self._path)
                     os.fchmod(file.fileno(), FILE_MODE)
                 text = file.read()
         except FileNotFoundError:
@@ -93,15 +93,15 @@ class FileStorage:
         except JSONDecodeError:
             kept = None
         if not is_object(kept) or not all(isinstance(value, str) for value in kept.values()):
-            # Whatever it is, it is not ours to replace.
-            raise ValueError(f"{self._path} is not a file of tokens")
+            # Do not replace a file of another kind.
+            raise ValueError(f"{self._path} is not a token file: choose another path")
         return kept
 
 
 class KeyringStorage:
-    """Keeps everything in the keyring of the system, by the package keyring.
+    """A store in the system's keyring, by the package keyring.
 
-    Methods raise what that raises, such as `keyring.errors.NoKeyringError`.
+    Methods raise its errors, such as `keyring.errors.NoKeyringError`.
     """
 
     def __init__(self, service: str = "mcp") -> None:

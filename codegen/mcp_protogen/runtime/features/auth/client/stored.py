@@ -1,6 +1,6 @@
-"""What a storage keeps of an authorization.
+"""The stored form of an authorization.
 
-The issuer of what it gave is in the keys, so that none is ever found for another one (2026-07-28,
+Keys contain the issuer, so that its tokens are never found for another one (2026-07-28,
 basic/authorization/client-registration, "Authorization Server Binding").
 """
 
@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from ..urls import same_identifier
-from .documents import shown
+from .documents import redact_url
 from .settings import OAuthSettings
 from .storage import TokenStorage
 from .values import Authorization, ClientInformation, ResourceMetadata, ServerMetadata, Tokens
@@ -24,13 +24,13 @@ _log: Final = getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Place:
-    """What is known about a URL, without secrets; it leads to the client and to the tokens."""
+    """The known facts about a URL, without secrets; they lead to the client and the tokens."""
 
     resource: str | None
     resource_metadata: ResourceMetadata | None
     server: ServerMetadata
     client_id: str | None
-    """None for a workload, which is none."""
+    """None for a workload."""
     requested_scopes: frozenset[str]
 
 
@@ -78,7 +78,7 @@ async def save(settings: OAuthSettings, known: Authorization) -> None:
     )
     if client is not None:
         if settings.client is not None:
-            # The secrets of such a client are kept elsewhere.
+            # The secrets of a configured client are not stored.
             client = replace(client, client_secret=None, private_key=None)
         await _set(storage, _key("client", server.issuer, client.client_id), client)
     if tokens is not None:
@@ -89,7 +89,7 @@ async def save(settings: OAuthSettings, known: Authorization) -> None:
 
 
 async def forget(storage: TokenStorage, known: Authorization) -> None:
-    """Delete the tokens, and what leads to them; a registration may be used for other servers."""
+    """Delete the tokens and the facts; other servers may use the registration."""
     await storage.delete(_tokens_key(known))
     await storage.delete(_key("server", known.url))
 
@@ -102,7 +102,7 @@ def _usable(kept: ClientInformation | None, settings: OAuthSettings) -> ClientIn
     if kept.client_id != given.client_id or issuer is None or kept.issuer is None:
         return None
     if not same_identifier(issuer, kept.issuer, trailing_slash=settings.trailing_slash):
-        # Its secret is for the server that is named now (2026-07-28, "Authorization Server
+        # Its secret is for the issuer that is named now (2026-07-28, "Authorization Server
         # Binding").
         return None
     method = given.token_endpoint_auth_method or kept.token_endpoint_auth_method
@@ -130,9 +130,9 @@ async def _get(storage: TokenStorage, key: str, type: type[T]) -> T | None:
     try:
         found: T = TypeAdapter(type).validate_json(text)
     except ValidationError as error:
-        # Its text would show what is wrong, and that may be a secret.
+        # The text of the error may contain a secret.
         count = error.error_count()
-        _log.warning("what is kept under %s is not usable: %d problems", shown(key), count)
+        _log.warning("the stored value of %s is not usable: %d problems", redact_url(key), count)
         return None
     return found
 

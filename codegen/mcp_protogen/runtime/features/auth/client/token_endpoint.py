@@ -1,4 +1,4 @@
-"""Requests to token endpoints, and what they answer (RFC 6749, sections 3.2 and 5)."""
+"""Requests to token endpoints, and their answers (RFC 6749, sections 3.2 and 5)."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,13 +17,13 @@ from .values import ClientInformation, ServerMetadata, Tokens
 _LARGEST: Final = 1024 * 1024
 """In bytes."""
 _LONGEST_LIFETIME: Final = 10**9
-"""In seconds; what is more is for ever, too."""
+"""In seconds; longer counts as this."""
 
-# What of a form is shown to nobody else.
+# Members of a form that no message may quote.
 _SECRETS: Final = ("assertion", "code", "code_verifier", "refresh_token", "subject_token")
 _TELLING: Final = 20
 
-# RFC 6749, appendix A.12 and A.17, without spaces: a token ends in a header field.
+# RFC 6749, appendix A.12 and A.17, without spaces, because tokens go into a header field.
 _TOKEN: Final = re.compile(r"[!-~]+")
 
 _TYPES: Final[Mapping[str, Literal["Bearer", "DPoP"]]] = {"bearer": "Bearer", "dpop": "DPoP"}
@@ -35,7 +35,7 @@ Object: TypeAlias = Mapping[str, Any]
 class TokenRequest:
     server: ServerMetadata
     client: ClientInformation | None = None
-    """None for one that is known by its assertion alone."""
+    """None for a client known by its assertion alone."""
     resource: str | None = None
     scopes: frozenset[str] = frozenset()
     redirect_uri: str | None = None
@@ -45,7 +45,7 @@ class TokenRequest:
 
 
 def request_tokens(request: TokenRequest, form: Mapping[str, str]) -> Flow[Tokens]:
-    """Return the tokens that a server gives for a grant, `form`; raise `AuthorizationError`."""
+    """Return the tokens for a grant, `form`; raise `AuthorizationError`."""
     if request.resource is not None:
         # RFC 8707, section 2.2
         form = {**form, "resource": request.resource}
@@ -53,27 +53,27 @@ def request_tokens(request: TokenRequest, form: Mapping[str, str]) -> Flow[Token
     return _tokens(request, answer)
 
 
-def refreshed(request: TokenRequest, tokens: Tokens) -> Flow[Tokens]:
-    """Return new tokens; an old refresh token stays without a new one (RFC 6749, section 6)."""
+def refresh_tokens(request: TokenRequest, tokens: Tokens) -> Flow[Tokens]:
+    """Return new tokens; without a new refresh token, keep the old one (RFC 6749, section 6)."""
     if tokens.refresh_token is None:
         raise AuthorizationError("There is no refresh token")
     form = {"grant_type": "refresh_token", "refresh_token": tokens.refresh_token}
-    # The scopes stay what they were, unless the answer says otherwise.
+    # The scopes stay the same, unless the answer changes them.
     request = replace(request, scopes=tokens.scopes or frozenset())
     new = yield from request_tokens(request, form)
     return replace(new, refresh_token=new.refresh_token or tokens.refresh_token)
 
 
 def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
-    """Return the JSON object that a token endpoint answers.
+    """Return the JSON object from a token endpoint.
 
-    The request is made once more where a nonce is asked for (RFC 9449, section 8).
+    Repeat the request once if the server requires a nonce (RFC 9449, section 8).
     """
-    answer, has_nonce = yield from _posted(request, form)
+    answer, has_nonce = yield from _post(request, form)
     if has_nonce and answer.status != 200:
         refusal = _refusal(answer)
         if isinstance(refusal, OAuthError) and refusal.error == "use_dpop_nonce":
-            answer, _ = yield from _posted(request, form)
+            answer, _ = yield from _post(request, form)
     members: Object = _object(answer) if answer.status == 200 else {}
     # Some servers answer 200 with an error.
     if "access_token" not in members:
@@ -81,7 +81,7 @@ def post_form(request: TokenRequest, form: Mapping[str, str]) -> Flow[Object]:
     return members
 
 
-def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched, bool]]:
+def _post(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetched, bool]]:
     url, dpop = request.server.token_endpoint, request.dpop
     proof = {} if dpop is None else {"dpop": dpop.proof("POST", url)}
     post = form_post(request.client, request.server, request.clock(), form, **proof)
@@ -90,7 +90,7 @@ def _posted(request: TokenRequest, form: Mapping[str, str]) -> Flow[tuple[Fetche
 
 
 def _refusal(answer: Fetched) -> AuthorizationError:
-    # Where the server is busy or out of order, it has not judged the grant.
+    # A busy or broken server has not judged the grant.
     if answer.status == 429 or answer.status >= 500:
         return Unreachable(f"The token endpoint answered with the status {answer.status}")
     known = error_in(answer.body[:_LARGEST])
@@ -106,7 +106,7 @@ def _without_secrets(
     sent.append(request.client.client_secret if request.client is not None else None)
     if not isinstance(error, OAuthError) or error.description is None:
         return error
-    # What a server says is shortened, and may end within a secret.
+    # The description is shortened, and may end within a secret.
     tells = any(secret and secret[:_TELLING] in error.description for secret in sent)
     return OAuthError(error.error) if tells else error
 
@@ -125,9 +125,9 @@ def _tokens(request: TokenRequest, answer: Object) -> Tokens:
     kind = answer.get("token_type")
     token_type = _TYPES.get(kind.lower()) if isinstance(kind, str) else None
     if token_type is None or (token_type == "DPoP" and request.dpop is None):
-        raise AuthorizationError("The token is of a type that was not asked for")
+        raise AuthorizationError("token_type must be Bearer, or DPoP if requested")
     scopes = answer.get("scope")
-    # Without an answer they are what was asked for (RFC 6749, section 5.1).
+    # A missing scope means the requested ones (RFC 6749, section 5.1).
     granted = frozenset(scopes.split()) if isinstance(scopes, str) else request.scopes or None
     lifetime = _lifetime(answer.get("expires_in"))
     return Tokens(
@@ -147,7 +147,7 @@ def token_in(answer: Object, name: str) -> str:
 
 
 def _lifetime(seconds: object) -> float | None:
-    """Return how long a token is valid, in seconds; some servers say so as text."""
+    """Return the lifetime of a token in seconds; some servers write it as text."""
     if isinstance(seconds, str) and seconds.isdecimal() and len(seconds) < 20:
         seconds = int(seconds)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):

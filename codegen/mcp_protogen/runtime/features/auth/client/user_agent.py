@@ -1,4 +1,4 @@
-"""Who has a user log in."""
+"""Browsers in which a user logs in."""
 
 import asyncio
 import hmac
@@ -18,10 +18,10 @@ from ..urls import split_url
 
 _log: Final = getLogger(__name__)
 
-# The port is open while somebody is waited for, and here alone (RFC 8252, sections 7.3 and 8.3).
+# The port is open during a login only, on the loopback interface (RFC 8252, sections 7.3 and 8.3).
 _ADDRESS: Final = "127.0.0.1"
 
-# What is read of one request, in bytes, and how long that may take, in seconds.
+# The limits for reading one request, in bytes and in seconds.
 _LONGEST_HEAD: Final = 16 * 1024
 _LONGEST_READ: Final = 10.0
 
@@ -45,25 +45,25 @@ class Redirection(Protocol):
     def redirect_uri(self) -> str: ...
 
     async def response(self, request: AuthorizationRequest) -> AuthorizationResponse:
-        """Have the user open the page, and return where that ended; raise `AuthorizationError`."""
+        """Have the user open the page; return the final URL; raise `AuthorizationError`."""
         ...
 
 
 class UserAgent(Protocol):
     def redirection(self, registered: Sequence[str]) -> AbstractAsyncContextManager[Redirection]:
-        """Open a place for a redirect; `registered` are the redirect URIs of an earlier one."""
+        """Open a place for a redirect; `registered` are the redirect URIs from before."""
         ...
 
 
 def check_page(url: str) -> None:
-    """Raise `UnsafeUrl` for a URL that no browser may be given (Security Best Practices)."""
+    """Raise `UnsafeUrl` unless a browser may open the URL (Security Best Practices)."""
     if not _is_safe(url):
-        raise UnsafeUrl("the page to log in is not a URL of HTTPS")
+        raise UnsafeUrl("the login page must be an https URL")
 
 
 def check_redirect_uri(uri: str) -> None:
     if not _is_safe(uri) or "#" in uri:
-        raise ValueError(f"{uri!r} is no redirect URI: https, or http on this machine")
+        raise ValueError(f"{uri!r} must be a redirect URI: https, or http on this machine")
 
 
 def _is_safe(url: str) -> bool:
@@ -80,17 +80,17 @@ def states_in(url: str) -> list[str]:
         return []
 
 
-def answers(url: str, request: AuthorizationRequest) -> bool:
+def matches_request(url: str, request: AuthorizationRequest) -> bool:
     states = states_in(url)
     wanted = request.state.encode()
     return len(states) == 1 and hmac.compare_digest(states[0].encode(), wanted)
 
 
 class WebRedirect:
-    """Has the users of a web application log in, who are in a browser already.
+    """The login of a web application's users, who already have a browser.
 
     `show` gets the URL to redirect the browser to. When the browser comes to `redirect_uri`, the
-    application calls `redirected` with the whole URL.
+    application calls `take_redirect` with the whole URL.
     """
 
     def __init__(
@@ -120,13 +120,13 @@ class WebRedirect:
         future = asyncio.get_running_loop().create_future()
         self._waiting[request.state] = future
         try:
-            await called(self._show, request.url)
-            return await within(self._timeout, future)
+            await call_function(self._show, request.url)
+            return await wait_for_response(self._timeout, future)
         finally:
             del self._waiting[request.state]
 
-    def redirected(self, url: str) -> bool:
-        """Take the URL that a browser was redirected to; return whether it was waited for."""
+    def take_redirect(self, url: str) -> bool:
+        """Take the URL of a redirect; return whether a login waits for it."""
         states = states_in(url)
         future = self._waiting.get(states[0]) if len(states) == 1 else None
         if future is None or future.done():
@@ -135,12 +135,12 @@ class WebRedirect:
         return True
 
 
-async def called(function: Callable[[str], Awaitable[object] | object], url: str) -> object:
+async def call_function(function: Callable[[str], Awaitable[object] | object], url: str) -> object:
     returned = function(url)
     return await returned if isawaitable(returned) else returned
 
 
-async def within(
+async def wait_for_response(
     seconds: float, response: Awaitable[AuthorizationResponse]
 ) -> AuthorizationResponse:
     try:
@@ -155,10 +155,10 @@ async def open_browser(url: str) -> bool:
 
 
 class LoopbackReceiver:
-    """Has the user of this machine log in with a browser.
+    """The login of this machine's user, with a browser.
 
-    `open` opens a page, and may return an awaitable; False says that it could not. `port` 0 takes
-    that of an earlier registration if it is free, or else any.
+    `open` opens a page; it may return an awaitable, and False if it failed. `port` 0 means the port
+    of an earlier registration if it is free, else any.
     """
 
     def __init__(
@@ -172,14 +172,14 @@ class LoopbackReceiver:
     ) -> None:
         """Wait `timeout` seconds for the user.
 
-        `host` is for authorization servers that know `localhost` alone. Raise `ValueError` if the
+        Set `host` for authorization servers that accept only `localhost`. Raise `ValueError` if the
         redirect URI would not be on this machine.
         """
         uri = f"http://{host}:{port or 1}{path}"
         check_redirect_uri(uri)
         parts = split_url(uri)
         if parts is None or not path.startswith("/") or parts.query or parts.hostname != host:
-            raise ValueError(f"{uri!r} is no redirect URI on this machine")
+            raise ValueError(f"{uri!r} must be a redirect URI on this machine")
         self._port = port
         self._host = host
         self._path = path
@@ -188,8 +188,8 @@ class LoopbackReceiver:
 
     @asynccontextmanager
     async def redirection(self, registered: Sequence[str]) -> AsyncGenerator[Redirection, None]:
-        """Listen until the end of the block; raise `AuthorizationError` if no port is free."""
-        waiting = _Waiting(self._open, self._timeout)
+        """Listen until the block ends; raise `AuthorizationError` if no port is free."""
+        waiting = _RedirectServer(self._open, self._timeout)
         ports = [self._port] if self._port else [*self._ports(registered), 0]
         server = await _listen(waiting, ports)
         (socket,) = server.sockets
@@ -197,7 +197,7 @@ class LoopbackReceiver:
         waiting.redirect_uri = f"http://{self._host}:{port}{self._path}"
         try:
             yield waiting
-            await waiting.answered()
+            await waiting.wait_for_answers()
         finally:
             server.close()
             await waiting.close()
@@ -211,7 +211,7 @@ class LoopbackReceiver:
         ]
 
 
-async def _listen(waiting: "_Waiting", ports: Sequence[int]) -> asyncio.Server:
+async def _listen(waiting: "_RedirectServer", ports: Sequence[int]) -> asyncio.Server:
     for port in ports:
         try:
             return await asyncio.start_server(waiting.serve, _ADDRESS, port, limit=_LONGEST_HEAD)
@@ -220,8 +220,8 @@ async def _listen(waiting: "_Waiting", ports: Sequence[int]) -> asyncio.Server:
     raise AuthorizationError(f"no port is free to log in: {', '.join(map(str, ports))}")
 
 
-class _Waiting:
-    """One user is waited for, who comes by one request; all others are turned away."""
+class _RedirectServer:
+    """A server that takes one redirect, and turns away all other requests."""
 
     def __init__(self, open: Callable[[str], Awaitable[object] | object], timeout: float) -> None:
         self.redirect_uri = ""
@@ -236,15 +236,17 @@ class _Waiting:
         check_page(request.url)
         self._request = request
         self._response = asyncio.get_running_loop().create_future()
-        # Some browsers of terminals return when they are closed.
-        opening = asyncio.ensure_future(called(self._open, request.url))
+        # Some terminal browsers return only when they are closed.
+        opening = asyncio.ensure_future(call_function(self._open, request.url))
         try:
-            return await within(self._timeout, self._opened(opening, self._response))
+            return await wait_for_response(
+                self._timeout, self._open_and_wait(opening, self._response)
+            )
         finally:
             opening.cancel()
             await asyncio.gather(opening, return_exceptions=True)
 
-    async def _opened(
+    async def _open_and_wait(
         self,
         opening: asyncio.Future[object],
         response: asyncio.Future[AuthorizationResponse],
@@ -255,12 +257,12 @@ class _Waiting:
             raise AuthorizationError(text)
         return await response
 
-    async def answered(self) -> None:
+    async def wait_for_answers(self) -> None:
         if self._answering:
             await asyncio.wait(self._answering)
 
     async def close(self) -> None:
-        """Turn away all others: browsers open more connections than they use."""
+        """Close the other connections: browsers open more than they use."""
         serving = list(self._serving)
         for task in serving:
             task.cancel()
@@ -277,9 +279,9 @@ class _Waiting:
                 writer.write(self._answer(head))
                 await writer.drain()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-            _log.info("a request to the port for logging in is none: %s", type(error).__name__)
+            _log.info("an invalid request came to the login port: %s", type(error).__name__)
         except ConnectionError as error:
-            _log.info("a browser was gone before its answer: %s", error)
+            _log.info("a browser closed its connection before the answer: %s", error)
         finally:
             self._serving.discard(task)
             self._answering.discard(task)
@@ -290,11 +292,11 @@ class _Waiting:
         target = rest.partition(" ")[0]
         origin, _, path = self.redirect_uri.removeprefix("http://").partition("/")
         if verb != "GET" or target.partition("?")[0] != f"/{path}":
-            return _page(404, "Not found", "Nobody waits for this page.")
+            return _page(404, "Not found", "This page does not exist.")
         request, future = self._request, self._response
-        if request is None or future is None or not answers(target, request):
-            # It may be of an earlier try, or of somebody who wants to be mistaken for the server.
-            return _page(400, "Not expected", "Nobody waits for this response.")
+        if request is None or future is None or not matches_request(target, request):
+            # It may be of an earlier login, or from an attacker.
+            return _page(400, "Not expected", "No login is waiting for this response.")
         if not future.done():
             future.set_result(AuthorizationResponse(url=f"http://{origin}{target}"))
         text = "You can close this page and go back to the program."

@@ -1,6 +1,6 @@
-"""What a flow needs to know, and what it finds out.
+"""The values that a flow needs and finds.
 
-URLs are compared character by character: issuers and resources are identifiers (2026-07-28,
+URLs are compared as text: issuers and resources are identifiers (2026-07-28,
 basic/authorization, "Authorization Response Validation").
 """
 
@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 AuthMethod: TypeAlias = Literal[
     "none", "client_secret_basic", "client_secret_post", "private_key_jwt"
 ]
-"""How a client shows at the token endpoint who it is (RFC 7591, section 2; RFC 7523)."""
+"""A method of client authentication at the token endpoint (RFC 7591, section 2; RFC 7523)."""
 
 ApplicationType: TypeAlias = Literal["native", "web"]
 """Where an application runs: on its user's machine, or on the web."""
@@ -21,32 +21,32 @@ AUTH_METHODS: Final[tuple[AuthMethod, ...]] = get_args(AuthMethod)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientInformation:
-    """A client as an authorization server knows it (RFC 7591, section 3.2.1).
+    """A client at an authorization server (RFC 7591, section 3.2.1).
 
-    `issuer` is the authorization server that knows it; None for one that the user names without it.
-    `private_key` is a key in PEM or a JWK as JSON, with which assertions are signed.
+    `issuer` is that server; None if the user does not name it. `private_key`, as PEM or JWK, signs
+    assertions.
     """
 
     client_id: str
     client_secret: str | None = field(default=None, repr=False)
     client_secret_expires_at: float | None = None
-    """When the secret ends, in seconds of the epoch; None where it does not."""
+    """When the secret expires, in seconds since the epoch; None for never."""
     issuer: str | None = None
     token_endpoint_auth_method: AuthMethod | None = None
     private_key: str | None = field(default=None, repr=False)
     signing_algorithm: str | None = None
     assertion_audience: str | None = None
-    """Whom assertions are for; None for the issuer, as the standards have it by now."""
+    """The audience of assertions; None for the issuer, as current standards require."""
     redirect_uris: tuple[str, ...] = ()
-    """Those that were registered; empty where that is not known."""
+    """The registered ones; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientMetadata:
-    """What a client says about itself when it registers (RFC 7591, section 2).
+    """A client's description of itself when it registers (RFC 7591, section 2).
 
-    `application_type` is `native` for a program of its user's machine, `web` for one on the web
-    (2026-07-28, basic/authorization/client-registration); None for what its redirect URIs show.
+    `application_type` is `native` on the user's machine, `web` for a web application (2026-07-28,
+    basic/authorization/client-registration); None to derive it from the redirect URIs.
     """
 
     client_name: str = "MCP client"
@@ -87,12 +87,12 @@ class ServerMetadata:
     dpop_signing_alg_values_supported: tuple[str, ...] | None = None
     authorization_grant_profiles_supported: tuple[str, ...] | None = None
     is_document: bool = True
-    """False for the default endpoints of 2025-03-26, which no document names."""
+    """False for the default endpoints of 2025-03-26."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tokens:
-    """The answer of a token endpoint (RFC 6749, section 5.1); times are in seconds of the epoch."""
+    """The answer of a token endpoint (RFC 6749, section 5.1); times in seconds since the epoch."""
 
     access_token: str = field(repr=False)
     token_type: Literal["Bearer", "DPoP"] = "Bearer"
@@ -102,7 +102,7 @@ class Tokens:
 
     @property
     def authorization(self) -> str:
-        """The value of the header field, which is secret."""
+        """The value of the header field; secret."""
         return f"{self.token_type} {self.access_token}"
 
 
@@ -110,19 +110,19 @@ class Tokens:
 class Authorization:
     url: str
     resource: str | None = None
-    """Its identifier, as its document says; None for 2025-03-26."""
+    """The resource identifier in its document; None for 2025-03-26."""
     resource_metadata: ResourceMetadata | None = None
     server: ServerMetadata | None = None
     client: ClientInformation | None = None
     tokens: Tokens | None = None
     requested_scopes: frozenset[str] = frozenset()
     step_ups: Mapping[str, int] = field(default_factory=dict[str, int])
-    """How often more scopes were asked for, by operation, since it last succeeded; not stored."""
+    """Step-ups by operation since it last succeeded; not stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refusal:
-    """A response of the MCP server that refuses a request: 401, or 403 for its scopes."""
+    """A refusal by the MCP server: 401, or 403 for scopes."""
 
     status: int
     www_authenticate: tuple[str, ...] = ()

@@ -1,1 +1,1 @@
-"""The server's part: what verifies tokens and proofs."""
+"""The server's part: verifiers of tokens and proofs."""

@@ -1,4 +1,4 @@
-"""The outcome of verifying tokens, by a digest: so memory has no token that somebody could use."""
+"""Outcomes of token verification, by digest: memory holds no usable token."""
 
 from collections.abc import Callable
 from hashlib import sha256
@@ -11,7 +11,7 @@ from ....http.server.authentication import TokenRefused, Verify
 from .claims import LONGEST_LEEWAY, unverified_part
 from .expiring import ExpiringCache
 
-# For how long a token is refused that was revoked, if nobody says when it ends.
+# How long a revoked token without a known end is refused.
 _DAY: Final = 24 * 3600.0
 
 
@@ -21,23 +21,21 @@ class _Key(NamedTuple):
 
 
 class _Refusal(NamedTuple):
-    # An exception that is raised again and again would collect tracebacks.
+    # Raising one exception again and again would collect tracebacks.
     error: str
     description: str
 
 
 class TokenCache:
-    """What was found out about the tokens that were verified last. Times are in seconds.
+    """The outcomes of the latest verifications. Times are in seconds.
 
-    A token is verified again after `lifetime`, at the latest when it ends: for so long one goes on
-    that was revoked elsewhere, or whose key was withdrawn. One that was refused is refused for
-    `refused_lifetime`. With 0 nothing is kept. Of both there are at most `max_tokens`, apart from
-    each other, so that wrong tokens do not make good ones be verified anew.
+    A token is verified again after `lifetime`, or when it expires; until then, a token that was
+    revoked elsewhere is still accepted. A refusal is kept for `refused_lifetime`. With 0, nothing
+    is kept. `max_tokens` counts for both, separately, so that wrong tokens do not displace good
+    ones.
 
-    Several verifiers may share a cache. Each has outcomes of its own, and what is revoked is so
-    for all of them.
-
-    `clock` gives the seconds of the epoch.
+    Verifiers may share a cache: outcomes are kept for each, revocations count for all. `clock`
+    returns seconds since the epoch.
     """
 
     def __init__(
@@ -49,7 +47,7 @@ class TokenCache:
         clock: Callable[[], float] = time,
     ) -> None:
         if min(lifetime, refused_lifetime) < 0:
-            raise ValueError("the lifetimes of a cache cannot be less than 0")
+            raise ValueError("lifetime and refused_lifetime must not be negative")
         self._verified = ExpiringCache[Principal](max_tokens)
         self._refused = ExpiringCache[_Refusal](max_tokens)
         self._revoked = ExpiringCache[bool](max_tokens)
@@ -57,11 +55,11 @@ class TokenCache:
         self._refused_lifetime = refused_lifetime
         self._clock = clock
 
-    async def verified(self, token: str, verify: Verify) -> Principal:
-        """Return whose a token is, as was found out lately, or as `verify` says; raise the same."""
+    async def verify(self, token: str, verify: Verify) -> Principal:
+        """Return the principal of a token, cached or from `verify`; raise what `verify` raises."""
         key, now = _Key(verify, _digest(token)), self._clock()
         self._check_revoked(token, now)
-        found = self._found(key, now)
+        found = self._find(key, now)
         if found is not None:
             return found
         try:
@@ -72,28 +70,28 @@ class TokenCache:
             self._refuse(key, refusal)
             raise
         now = self._clock()
-        # It may have been revoked while it was verified.
+        # It may have been revoked meanwhile.
         self._check_revoked(token, now)
         ends = inf if principal.expires_at is None else principal.expires_at
         self._verified.put(key, principal, min(now + self._lifetime, ends), now)
         return principal
 
     def revoke(self, token: str, until: float | None = None) -> None:
-        """Refuse a token from now on, in this process, also if nothing else is wrong with it.
+        """Refuse a token from now on, in this process, even if it is otherwise valid.
 
-        `until` is when it ends, in seconds of the epoch; by default that is in a day.
+        `until` is its end, in seconds since the epoch; by default in a day.
         """
         now = self._clock()
-        # Verifiers let it go on for as long as clocks may differ.
+        # Verifiers accept it for longer, because clocks differ.
         ends = (now + _DAY if until is None else until) + LONGEST_LEEWAY
         self._revoked.put(_signed_digest(token), True, ends, now)
 
     def clear(self) -> None:
-        """Have all tokens verified again that were not revoked."""
+        """Forget all outcomes, but not the revocations."""
         self._verified.clear()
         self._refused.clear()
 
-    def _found(self, key: _Key, now: float) -> Principal | None:
+    def _find(self, key: _Key, now: float) -> Principal | None:
         principal = self._verified.get(key, now)
         if principal is None and (refusal := self._refused.get(key, now)) is not None:
             raise TokenRefused(*refusal)
@@ -114,5 +112,5 @@ def _digest(token: str) -> bytes:
 
 
 def _signed_digest(token: str) -> bytes:
-    """Return the digest of a token without its signature: ECDSA lets anybody make a second one."""
+    """Return the digest without the signature: anyone can make a second ECDSA signature."""
     return _digest(token if unverified_part(token, 0) is None else token.rpartition(".")[0])

@@ -1,4 +1,4 @@
-"""What the claims of a token have to say, and whose it then is (RFC 7519, 4.1; RFC 9068, 4)."""
+"""The checks of a token's claims, and its principal (RFC 7519, 4.1; RFC 9068, 4)."""
 
 from base64 import urlsafe_b64decode
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -13,34 +13,34 @@ from ....http.server.authentication import TokenRefused
 
 LONGEST_LEEWAY: Final = 300.0
 _LATEST: Final = 2**53
-# In characters; no verifier reads more.
+# In characters; verifiers read no more.
 _LONGEST_PART: Final = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClaimRules:
     issuer: str
-    """The authorization server, as `iss` has it, character by character."""
+    """The authorization server, exactly as in `iss`."""
     scope_claims: Collection[str] = ("scope", "scp")
-    """The claims with scopes: a text with spaces between them, or an array."""
+    """The claims with scopes: text separated by spaces, or an array."""
     leeway: float = 60.0
-    """By how many seconds the clock of the issuer may differ; 300 at most."""
+    """The allowed clock difference in seconds; at most 300."""
     clock: Callable[[], float] = field(default=time, repr=False)
-    """The seconds of the epoch."""
+    """Seconds since the epoch."""
     _audiences: frozenset[str] = field(init=False, repr=False)
-    """One of these has to be in `aud`, unless there are none."""
+    """One of these must be in `aud`, unless empty."""
 
     def _check_rules(self) -> None:
-        # An issuer has no fragment (RFC 8414, section 2), and a URL no vertical bar (RFC 3986).
+        # Issuers have no fragment (RFC 8414, section 2), and URLs no vertical bar (RFC 3986).
         if not self.issuer or set("|#") & set(self.issuer):
-            raise ValueError(f"{self.issuer!r:.100} is no issuer")
+            raise ValueError(f"{self.issuer!r:.100} is not a valid issuer")
         if not 0 <= self.leeway <= LONGEST_LEEWAY:
-            raise ValueError(f"leeway has to be between 0 and {LONGEST_LEEWAY:.0f} seconds")
-        # What is changed in a list later grants nothing.
+            raise ValueError(f"leeway must be between 0 and {LONGEST_LEEWAY:.0f} seconds")
+        # Copied, so that later changes of a list grant nothing.
         object.__setattr__(self, "scope_claims", tuple(self.scope_claims))
 
     def _check_times(self, claims: Mapping[str, Any]) -> float | None:
-        """Return until when a token counts, if it ends; raise `TokenRefused` if it does not now."""
+        """Return the end of a token, if it has one; raise `TokenRefused` outside its validity."""
         now = self.clock()
         expires, begins, issued = (_time(claims, name) for name in ("exp", "nbf", "iat"))
         until = None if expires is None else expires + self.leeway
@@ -57,8 +57,8 @@ class ClaimRules:
     def _principal(self, claims: Mapping[str, Any], until: float | None) -> Principal:
         subject, client = (_text(claims, name) for name in ("sub", "client_id"))
         if not (subject or client):
-            refuse("The token does not say whose it is")
-        # No two of these are the same: neither sign is in an issuer.
+            refuse("The token has neither sub nor client_id")
+        # Ids are unique: issuers contain neither sign.
         id = f"{self.issuer}|{subject}" if subject else f"{self.issuer}#{client}"
         scopes = frozenset(self._scopes(claims))
         return Principal(id, scopes, MappingProxyType({**claims}), until)
@@ -71,7 +71,7 @@ class ClaimRules:
 
 
 def unverified_part(token: str, number: int) -> JSONObject | None:
-    """Return the header (0) or the claims (1) of a JWT, unverified; None if it is none."""
+    """Return the unverified header (0) or claims (1) of a JWT; None if it is not a JWT."""
     parts = token.split(".", 3)
     if len(parts) != 3 or len(parts[number]) > _LONGEST_PART:
         return None

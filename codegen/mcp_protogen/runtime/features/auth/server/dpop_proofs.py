@@ -1,4 +1,4 @@
-"""Proofs that a client has the key that its token is bound to (RFC 9449, section 4.3)."""
+"""The check of DPoP proofs (RFC 9449, section 4.3)."""
 
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -29,7 +29,7 @@ _LONGEST_PROOF: Final = 8 * 1024
 _LONGEST_ID: Final = 256
 
 _BOUND: Final = b"dpop-nonce"
-"""No other sealed value passes for a nonce."""
+"""The binding, so that no other sealed value passes as a nonce."""
 
 _ESCAPE: Final = re.compile("%[0-9A-Fa-f]{2}")
 # RFC 3986, section 2.3
@@ -39,12 +39,12 @@ _UNRESERVED: Final = re.compile(r"[A-Za-z0-9\-._~]")
 class DPoPProofs:
     """The `proofs` of an `Authentication`: checks the header field `DPoP`. Times are in seconds.
 
-    A proof may be `max_age` old, and as far in the future. Until then, whoever gets hold of it and
-    of the token can send it again to the same URL, unless `replays` remembers it, or it has to have
-    a nonce of the server, no older than `nonce_lifetime`. All workers of a server need the same
-    `nonce_keys`, of 16 bytes at least: the first one seals, and all of them open.
+    A proof may be `max_age` old, and as far in the future. Until then, an attacker who has it and
+    the token can send both again to the same URL, unless `replays` remembers it, or proofs need a
+    nonce of this server, not older than `nonce_lifetime`. All workers need the same `nonce_keys`,
+    of at least 16 bytes: the first one seals, all open.
 
-    Raise `ValueError` for options that are not safe, and `ImportError` if joserfc is not installed.
+    Raise `ValueError` for unsafe options, and `ImportError` if joserfc is not installed.
     """
 
     def __init__(
@@ -59,11 +59,11 @@ class DPoPProofs:
     ) -> None:
         check_installed()
         if isinstance(algorithms, str) or not algorithms or not ALGORITHMS.issuperset(algorithms):
-            raise ValueError(f"algorithms have to be some of {', '.join(sorted(ALGORITHMS))}")
+            raise ValueError(f"algorithms must be a list of {', '.join(sorted(ALGORITHMS))}")
         if max_age <= 0 or (nonce_lifetime is not None and nonce_lifetime < 1):
-            raise ValueError("max_age has to be more than 0, and nonce_lifetime 1 at least")
+            raise ValueError("max_age must be more than 0, and nonce_lifetime at least 1")
         if nonce_keys and nonce_lifetime is None:
-            raise ValueError("nonce_keys are of no use without nonce_lifetime")
+            raise ValueError("nonce_keys need nonce_lifetime")
         self.algorithms: Final = tuple(algorithms)
         self._max_age = max_age
         self._replays = replays
@@ -73,24 +73,24 @@ class DPoPProofs:
             self._seal = StateSeal(nonce_keys, lifetime=nonce_lifetime, clock=clock)
 
     def nonce(self) -> str | None:
-        """Return a nonce for the next proof of a client; None if none is needed."""
+        """Return a nonce for the client's next proof; None if none is needed."""
         return None if self._seal is None else self._seal.seal(None, _BOUND)
 
     async def check(self, request: ProofRequest) -> None:
-        """Raise `TokenRefused` for a request without a proof that fits it and its token.
+        """Raise `TokenRefused` unless the request has a proof that fits it and its token.
 
-        Raise `VerifierUnavailable` while it is not known whether the proof was seen before.
+        Raise `VerifierUnavailable` if it is unknown whether the proof was used before.
         """
         thumbprint = _bound_to(request.principal.claims)
-        claims = self._signed(request.proofs, thumbprint)
+        claims = self._verify_signature(request.proofs, thumbprint)
         id = self._check_claims(claims, request)
         if self._replays is not None:
             seen = sha256(f"{thumbprint} {id}".encode()).digest()
-            # No proof is valid for longer: from `max_age` before its time until as long after it.
+            # A proof is valid from `max_age` before its time until `max_age` after it.
             if not await self._replays.first(seen, 2 * self._max_age):
                 _refuse("The proof was used before")
 
-    def _signed(self, proofs: Sequence[str], thumbprint: str) -> Mapping[str, Any]:
+    def _verify_signature(self, proofs: Sequence[str], thumbprint: str) -> Mapping[str, Any]:
         if len(proofs) != 1:
             _refuse("A request needs one header field DPoP")
         if len(proofs[0]) > _LONGEST_PROOF:
@@ -103,7 +103,7 @@ class DPoPProofs:
             if header["alg"] not in self.algorithms:
                 _refuse("The algorithm of the proof is not accepted")
             key = public_key(jwk)
-            # Only then the signature: to check one may be costly with a key that somebody chose.
+            # The signature comes last: a client's key can make it costly to check.
             if key.thumbprint != thumbprint:
                 raise TokenRefused("invalid_token", "The token is bound to another key")
             return key.verify(proofs[0], self.algorithms).claims
@@ -112,21 +112,21 @@ class DPoPProofs:
 
     def _check_claims(self, claims: Mapping[str, Any], request: ProofRequest) -> str:
         id, issued, ath = claims.get("jti"), numeric_date(claims.get("iat")), claims.get("ath")
-        wanted = target(request.url)
+        wanted = comparable_url(request.url)
         if not isinstance(id, str) or not 0 < len(id) <= _LONGEST_ID:
-            _refuse("The proof has no id")
+            _refuse("The proof has no valid jti")
         if issued is None:
-            _refuse("The proof has no time")
+            _refuse("The proof has no valid iat")
         if claims.get("htm") != request.method:
             _refuse("The proof is for another method")
-        if wanted is None or target(claims.get("htu")) != wanted:
+        if wanted is None or comparable_url(claims.get("htu")) != wanted:
             _refuse("The proof is for another URL")
         if ath != token_hash(request.token):
             _refuse("The proof is for another token")
         if self._seal is not None and not self._is_ours(claims.get("nonce")):
             raise TokenRefused("use_dpop_nonce", "The proof needs a nonce of this server")
         if not -self._max_age <= self._clock() - issued <= self._max_age:
-            _refuse("The time of the proof is too far from that of the server")
+            _refuse("The time of the proof is too far from the server's")
         return id
 
     def _is_ours(self, nonce: object) -> bool:
@@ -144,19 +144,18 @@ def token_hash(token: str) -> str:
     return base64url(sha256(token.encode()).digest())
 
 
-def target(url: object) -> tuple[str, str, int, str] | None:
-    """Return what two URLs have in common that count as the same (RFC 9449, section 4.3).
+def comparable_url(url: object) -> tuple[str, str, int, str] | None:
+    """Return the part of a URL that must match (RFC 9449, section 4.3).
 
-    That leaves out the query, the fragment, and how the same thing is written (RFC 3986, sections
-    6.2.2 and 6.2.3).
+    Query, fragment and variants of spelling do not count (RFC 3986, sections 6.2.2 and 6.2.3).
     """
     parts = split_url(url) if isinstance(url, str) else None
     if parts is None:
         return None
-    return *origin(parts), _ESCAPE.sub(_unescaped, parts.path) or "/"
+    return *origin(parts), _ESCAPE.sub(_unescape, parts.path) or "/"
 
 
-def _unescaped(escape: re.Match[str]) -> str:
+def _unescape(escape: re.Match[str]) -> str:
     character = chr(int(escape[0][1:], 16))
     return character if _UNRESERVED.match(character) else escape[0].upper()
 

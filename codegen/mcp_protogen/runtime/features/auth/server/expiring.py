@@ -1,4 +1,4 @@
-"""Values that are kept for a while, in memory that is bounded."""
+"""Values that expire, in bounded memory."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -8,11 +8,11 @@ V = TypeVar("V")
 
 
 class ExpiringCache(Generic[V]):
-    """At most `max_entries` values by key; those that were not used for longest make room."""
+    """At most `max_entries` values by key; the least recently used ones make room."""
 
     def __init__(self, max_entries: int) -> None:
         if max_entries <= 0:
-            raise ValueError("a cache needs room for one entry at least")
+            raise ValueError("max_entries must be at least 1")
         self.max_entries: Final = max_entries
         self._entries: OrderedDict[Hashable, tuple[V, float]] = OrderedDict()
 
@@ -31,7 +31,7 @@ class ExpiringCache(Generic[V]):
         return value
 
     def put(self, key: Hashable, value: V, until: float, now: float) -> bool:
-        """Keep a value; return whether one that has not expired had to make room for it."""
+        """Store a value; return whether an unexpired one had to make room."""
         if until <= now:
             self._entries.pop(key, None)
             return False

@@ -1,4 +1,4 @@
-"""Access tokens about which the authorization server is asked (RFC 7662)."""
+"""Access tokens that the authorization server is asked about (RFC 7662)."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -25,14 +25,14 @@ from .single_flight import SingleFlight
 
 _log: Final = Throttle(getLogger(__name__))
 
-# The name of the member of the metadata, and for how many seconds its value is used.
+# The member of the metadata, and the seconds for which its value is used.
 _ENDPOINT: Final = b"introspection_endpoint"
 _FOUND_FOR: Final = 3600.0
 
-# That many tokens wait for each that is being asked about.
+# Waiting tokens per token that is being asked about.
 _WAITING: Final = 20
 
-# In characters. An authorization server need not see more.
+# In characters, so that the authorization server need not see more.
 _LONGEST: Final = 16 * 1024
 
 
@@ -40,30 +40,29 @@ _LONGEST: Final = 16 * 1024
 class Introspection(ClaimRules):
     """The `verify` of an `Authentication` for tokens that only their issuer can read.
 
-    The server asks as `client`. What it learns about a token is kept in `cache`, by default for a
-    minute: a token that is revoked may be accepted for so long. About a token that several requests
-    have, it asks once. Verifying raises `TokenRefused` and `VerifierUnavailable`, and needs httpx2.
+    The server asks as `client`, once for all requests with the same token. Answers are kept in
+    `cache`, by default for a minute: for so long a revoked token may be accepted. Verifying raises
+    `TokenRefused` and `VerifierUnavailable`, and needs httpx2.
 
-    Raise `ValueError` for options that do not go together.
+    Raise `ValueError` for invalid options.
     """
 
     audience: str | Collection[str] | None
-    """What `aud` of the answer has to have: the URL of the endpoint, as clients know it; of several
-    one. None where the authorization server calls a token active only if it is for `client`
-    (RFC 7662, section 4)."""
+    """Values of which `aud` must have one: the URL of the endpoint, as clients know it. None if the
+    authorization server calls a token active only for `client` (RFC 7662, section 4)."""
     client: ClientInformation
-    """What this server is to the authorization server, with a secret or a private key."""
+    """This server at the authorization server, with a secret or a private key."""
     endpoint: str | None = None
-    """The URL to ask at; by default the one that the metadata of the issuer names."""
+    """The URL to ask; by default the one in the issuer's metadata."""
     max_requests: int = 32
-    """How many tokens are asked about at a time. Some more wait; others get 503."""
+    """The most tokens to ask about at once. Some more wait; others get 503."""
     timeout: float = 10.0
-    """The seconds after which a token counts as one that cannot be verified for now."""
-    # Whoever asks wants to know of tokens that are revoked.
+    """The seconds after which verification fails for now."""
+    # Introspection is chosen to learn of revocations.
     cache: TokenCache = field(default_factory=partial(TokenCache, lifetime=60.0), repr=False)
-    """What remembers the answers."""
+    """The memory of answers."""
     fetch: Fetching | None = field(default=None, repr=False)
-    """What makes the requests; it decides which hosts are allowed."""
+    """The HTTP client; it decides which hosts are allowed."""
     _fetch: Fetching = field(init=False, repr=False)
     _requests: SingleFlight[Mapping[str, Any]] = field(init=False, repr=False)
     _discoveries: SingleFlight[ServerMetadata] = field(init=False, repr=False)
@@ -72,13 +71,13 @@ class Introspection(ClaimRules):
     def __post_init__(self) -> None:
         given = [self.audience] if isinstance(self.audience, str) else self.audience
         if given is not None and (not given or "" in given):
-            raise ValueError("audience has to be that of this server, or None")
+            raise ValueError("audience must be that of this server, or None")
         if self.client.client_secret is None and self.client.private_key is None:
-            raise ValueError("the client needs a secret or a private key to ask about tokens")
+            raise ValueError("client needs a secret or a private key")
         if self.max_requests <= 0 or self.timeout <= 0:
-            raise ValueError("max_requests and timeout have to be more than 0")
+            raise ValueError("max_requests and timeout must be more than 0")
         if self.endpoint is None and not server_metadata_urls(self.issuer):
-            raise ValueError(f"the metadata of {self.issuer!r:.100} cannot be found: say endpoint")
+            raise ValueError(f"the metadata of {self.issuer!r:.100} cannot be found: set endpoint")
         self._check_rules()
         waiting = self.max_requests * _WAITING
         derived: dict[str, object] = {
@@ -92,7 +91,7 @@ class Introspection(ClaimRules):
             object.__setattr__(self, name, value)
 
     async def __call__(self, token: str) -> Principal:
-        return await self.cache.verified(token, self._verify)
+        return await self.cache.verify(token, self._verify)
 
     async def _verify(self, token: str) -> Principal:
         if len(token) > _LONGEST:
@@ -102,9 +101,9 @@ class Introspection(ClaimRules):
             answer = await self._requests.join(key, lambda: self._ask(token))
         except (AuthorizationError, TimeoutError) as error:
             why = f"{type(error).__name__}: {error}"
-            _log.warning("an authorization server cannot be asked about a token: %s", why)
+            _log.warning("an authorization server did not answer about a token: %s", why)
             raise VerifierUnavailable("tokens cannot be verified for now") from None
-        return self._judged(answer)
+        return self._read_answer(answer)
 
     async def _ask(self, token: str) -> Mapping[str, Any]:
         form = {"token": token, "token_type_hint": "access_token"}
@@ -112,9 +111,8 @@ class Introspection(ClaimRules):
         return read_object(await self._fetch(form_post(self.client, server, now, form)))
 
     async def _server(self) -> ServerMetadata:
-        """Return how to ask: what is said of the token endpoint is that of this endpoint."""
         if self.endpoint is not None:
-            return _asked_at(self.issuer, self.endpoint)
+            return _endpoint_metadata(self.issuer, self.endpoint)
         found = self._found.get(_ENDPOINT, self.clock())
         return found or await self._discoveries.join(_ENDPOINT, self._discover)
 
@@ -122,12 +120,12 @@ class Introspection(ClaimRules):
         document = await server_metadata(self.issuer, self._fetch)
         methods = document.get("introspection_endpoint_auth_methods_supported")
         supported = tuple(methods) if is_array(methods) else None
-        found = _asked_at(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
+        found = _endpoint_metadata(self.issuer, endpoint(document, _ENDPOINT.decode()), supported)
         now = self.clock()
         self._found.put(_ENDPOINT, found, now + _FOUND_FOR, now)
         return found
 
-    def _judged(self, answer: Mapping[str, Any]) -> Principal:
+    def _read_answer(self, answer: Mapping[str, Any]) -> Principal:
         if answer.get("active") is not True:
             refuse("The token is not active")
         if answer.get("iss", self.issuer) != self.issuer:
@@ -136,7 +134,9 @@ class Introspection(ClaimRules):
         return self._principal(answer, self._check_times(answer))
 
 
-def _asked_at(issuer: str, endpoint: str, methods: tuple[str, ...] | None = None) -> ServerMetadata:
+def _endpoint_metadata(
+    issuer: str, endpoint: str, methods: tuple[str, ...] | None = None
+) -> ServerMetadata:
     return ServerMetadata(
         issuer=issuer,
         authorization_endpoint=None,

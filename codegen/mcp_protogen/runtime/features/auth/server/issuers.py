@@ -19,15 +19,17 @@ class Verifier(Protocol):
 class Issuers:
     """The `verify` of an `Authentication` for tokens of several issuers.
 
-    A token is given to the verifier of the issuer that it names, and to no other. One that is no
-    JWT is given to `opaque`, if there is one.
+    A token goes only to the verifier of the issuer that it names, and to `opaque` if it is not a
+    JWT.
 
-    The id of a principal begins with its issuer, so nobody of one issuer is somebody of another.
-    Raise `ValueError` for two verifiers of one issuer.
+    Ids of principals begin with the issuer, so those of two issuers never match. Raise `ValueError`
+    for two verifiers of one issuer.
     """
 
     def __init__(self, *verifiers: Verifier, opaque: Verifier | None = None) -> None:
-        self._verifiers: Mapping[str, Verifier] = {one.issuer: one for one in verifiers}
+        self._verifiers: Mapping[str, Verifier] = {
+            verifier.issuer: verifier for verifier in verifiers
+        }
         self._opaque = opaque
         if len(self._verifiers) < len(verifiers):
             raise ValueError("two verifiers are for the same issuer")
@@ -42,7 +44,7 @@ class Issuers:
         if verifier is None:
             raise TokenRefused("invalid_token", "The token is of an issuer that is not accepted")
         principal, issuer = await verifier(token), verifier.issuer
-        # How the ids of users and of clients begin, see `ClaimRules`.
+        # The prefixes of users and of clients, see `ClaimRules`.
         if principal is None or principal.id.startswith((f"{issuer}|", f"{issuer}#")):
             return principal
         return replace(principal, id=f"{issuer}|{principal.id}")

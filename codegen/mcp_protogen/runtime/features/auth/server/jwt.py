@@ -1,4 +1,4 @@
-"""Access tokens that are signed by an authorization server (RFC 9068)."""
+"""Access tokens signed by an authorization server (RFC 9068)."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -18,47 +18,44 @@ _TYPE: Final = "application/"
 class JwtVerifier(ClaimRules):
     """The `verify` of an `Authentication` for JWTs of one issuer.
 
-    A token is accepted that is signed with a key of the issuer by one of `algorithms`, is meant for
-    `audience`, has not ended, and says whose it is. The id of its principal is that of the issuer
-    and its `sub`, or else its `client_id`. Verifying raises `TokenRefused` and
-    `VerifierUnavailable`.
+    A token must be signed with a key of the issuer by one of `algorithms`, be for `audience`, be
+    unexpired, and have a `sub` or a `client_id`. The id of its principal is made of the issuer and
+    `sub`, or else `client_id`. Verifying raises `TokenRefused` and `VerifierUnavailable`.
 
-    Raise `ValueError` for options that do not go together or are not safe, and `ImportError` if
-    joserfc is not installed, or httpx2 where it reads the keys by itself.
+    Raise `ValueError` for invalid or unsafe options, and `ImportError` if joserfc is not installed,
+    or httpx2 without `keys`.
     """
 
     audience: str | Collection[str]
-    """What `aud` has to have: the URL of the endpoint as clients know it, the `resource` of its
-    metadata. Of several, one is enough."""
+    """Values of which `aud` must have one: the URL of the endpoint as clients know it, the
+    `resource` of its metadata."""
     keys: Keys | None = None
-    """The keys of the issuer; by default the set that its metadata names."""
+    """The keys of the issuer; by default the set in its metadata."""
     algorithms: Collection[str] = ("RS256", "PS256", "ES256", "ES384", "EdDSA", "Ed25519")
-    """The algorithms of signatures that are accepted, whatever a token says. None has a secret."""
+    """The accepted signature algorithms. None of them has a shared secret."""
     types: Collection[str] = ("at+jwt", "jwt")
-    """What `typ` may be; one that is missing counts as `jwt`. With `("at+jwt",)`, tokens for other
-    purposes cannot be taken for access tokens (RFC 9068, section 2.1)."""
+    """The accepted `typ`; a missing one counts as `jwt`. With `("at+jwt",)`, tokens for other
+    purposes cannot pass as access tokens (RFC 9068, section 2.1)."""
     cache: TokenCache = field(default_factory=TokenCache, repr=False)
-    """What remembers the tokens that were verified."""
+    """The memory of verified tokens."""
     fetch: Fetching | None = field(default=None, repr=False)
-    """What reads metadata and keys, where `keys` is not given."""
+    """The HTTP client for metadata and keys, without `keys`."""
     _keys: Keys = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        # Said when the server starts, and not when the first token comes.
+        # Fail when the server starts, not at the first token.
         check_installed()
         audiences = {self.audience} if isinstance(self.audience, str) else {*self.audience}
         if not audiences or "" in audiences:
-            raise ValueError("a verifier needs the audience that tokens have to be for")
+            raise ValueError("audience must not be empty")
         for name in ("algorithms", "scope_claims", "types"):
             if isinstance(getattr(self, name), str):
-                raise ValueError(f"{name} has to be a list of names, and not one")
+                raise ValueError(f"{name} must be a list of names, not a string")
         if not self.algorithms or not ALGORITHMS.issuperset(self.algorithms):
-            raise ValueError(f"algorithms have to be some of {', '.join(sorted(ALGORITHMS))}")
+            raise ValueError(f"algorithms must be a list of {', '.join(sorted(ALGORITHMS))}")
         self._check_rules()
         if self.keys is not None and self.fetch is not None:
-            raise ValueError(
-                "fetch is for the keys of the issuer: give it to keys, or leave it out"
-            )
+            raise ValueError("fetch and keys exclude each other: give fetch to keys")
         object.__setattr__(self, "_audiences", frozenset(audiences))
         keys = self.keys
         if keys is None:
@@ -66,7 +63,7 @@ class JwtVerifier(ClaimRules):
         object.__setattr__(self, "_keys", keys)
 
     async def __call__(self, token: str) -> Principal:
-        return await self.cache.verified(token, self._verify)
+        return await self.cache.verify(token, self._verify)
 
     async def _verify(self, token: str) -> Principal:
         try:
@@ -78,7 +75,7 @@ class JwtVerifier(ClaimRules):
                 refuse("The token is not an access token")
             if kid is not None and not isinstance(kid, str):
                 refuse("The token is malformed")
-            claims = (await self._signed(token, kid, algorithm)).claims
+            claims = (await self._verify_signature(token, kid, algorithm)).claims
         except InvalidJwt:
             refuse("The token is malformed")
         if claims.get("iss") != self.issuer:
@@ -86,10 +83,10 @@ class JwtVerifier(ClaimRules):
         self._check_audience(claims)
         until = self._check_times(claims)
         if until is None:
-            refuse("The token has no end")
+            refuse("The token has no exp")
         return self._principal(claims, until)
 
-    async def _signed(self, token: str, kid: str | None, algorithm: str) -> Jwt:
+    async def _verify_signature(self, token: str, kid: str | None, algorithm: str) -> Jwt:
         for key in await self._keys.find(kid, algorithm):
             try:
                 return key.verify(token, [algorithm])

@@ -1,6 +1,6 @@
-"""The keys that an authorization server signs its tokens with: a JWK set (RFC 7517, section 5).
+"""The signing keys of an authorization server: a JWK set (RFC 7517, section 5).
 
-Nothing in a token says where keys are: `jku`, `x5u` and `jwk` of its header are not read.
+Tokens cannot choose the place of keys: `jku`, `x5u` and `jwk` in their headers are ignored.
 """
 
 from asyncio import timeout
@@ -24,11 +24,11 @@ _JSON: Final = {"accept": "application/json"}
 
 _log: Final = Throttle(getLogger(__name__))
 
-# Of a set, that many keys are read; and for one token, that many are tried.
+# The most keys read from a set, and the most tried for one token.
 _MOST_KEYS: Final = 100
 _MOST_TRIED: Final = 4
 
-# The seconds that an attempt may take, and those until the next one, if it has failed.
+# The timeout of an attempt, and the pause after a failed one, in seconds.
 _PATIENCE: Final = 20.0
 _PAUSE: Final = 5.0
 
@@ -41,11 +41,11 @@ async def server_metadata(issuer: str, fetch: Fetching) -> Mapping[str, Any]:
         answer = await fetch(Fetch(url=url, headers=_JSON))
         if answer.is_document:
             document = read_object(answer)
-            # Without normalising (RFC 8414, section 3.3).
+            # Not normalised (RFC 8414, section 3.3).
             if document.get("issuer") != issuer:
-                raise InvalidMetadata(f"the metadata at {url} is that of another issuer")
+                raise InvalidMetadata(f"the metadata at {url} belongs to another issuer")
             return document
-    raise InvalidMetadata(f"there is no metadata of {issuer}")
+    raise InvalidMetadata(f"the metadata of {issuer} was not found")
 
 
 def endpoint(document: Mapping[str, Any], name: str) -> str:
@@ -61,27 +61,27 @@ def read_object(answer: Fetched) -> dict[str, Any]:
     except ValueError:
         value = None
     if answer.status != 200:
-        raise InvalidMetadata(f"the answer has the status {answer.status}, and not 200")
+        raise InvalidMetadata(f"expected status 200, got {answer.status}")
     if not is_object(value):
-        raise InvalidMetadata("the answer is no JSON object")
+        raise InvalidMetadata("the answer is not a JSON object")
     return value
 
 
 class Keys(Protocol):
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
-        """Return those that may have signed a token; raise `VerifierUnavailable`."""
+        """Return keys that may have signed a token; raise `VerifierUnavailable`."""
         ...
 
 
 class StaticKeys:
-    """Keys that are known beforehand and do not change: JWKs, text in PEM, or both.
+    """Fixed keys: JWKs, PEM texts, or both.
 
-    Raise `ValueError` for no key, and for one that is private, weak, or cannot be read.
+    Raise `ValueError` without a key, and for one that is private, weak or unreadable.
     """
 
     def __init__(self, *keys: Mapping[str, Any] | str) -> None:
         if not keys:
-            raise ValueError("what is needed is a key")
+            raise ValueError("expected at least one public key")
         self._keys = tuple(map(public_key, keys))
 
     async def find(self, kid: str | None, algorithm: str) -> Sequence[PublicKey]:
@@ -89,13 +89,13 @@ class StaticKeys:
 
 
 class JwksUri:
-    """The JWK set at a URL, which is read when it is first needed. Times are in seconds.
+    """The JWK set at a URL, read at the first use. Times are in seconds.
 
-    After `lifetime` it is read again, and used as it is meanwhile; if that fails, for `max_stale`
-    in all. It is also read for a token with the id of a key that is not there, since keys change,
-    but not within `min_interval`: whoever makes up ids causes no more requests than that.
+    After `lifetime` it is read again, in the background; the old set is used for up to `max_stale`.
+    It is also read for a token with an unknown key id, since keys change, but at most once in
+    `min_interval`: made-up ids cause no more requests.
 
-    `fetch` makes the requests; it decides which hosts are allowed. `clock` never goes back.
+    `fetch` makes the requests; it decides which hosts are allowed. `clock` must be monotonic.
     """
 
     def __init__(
@@ -109,7 +109,7 @@ class JwksUri:
         clock: Callable[[], float] = monotonic,
     ) -> None:
         if not 0 < min_interval <= lifetime <= max_stale:
-            raise ValueError("what is needed is 0 < min_interval <= lifetime <= max_stale")
+            raise ValueError("expected 0 < min_interval <= lifetime <= max_stale")
         self._url = url
         self._fetch: Fetching = fetch or Fetcher()
         self._lifetime, self._max_stale = lifetime, max_stale
@@ -123,13 +123,13 @@ class JwksUri:
 
     @classmethod
     def of_issuer(cls, issuer: str, *, fetch: Fetching | None = None, **options: Any) -> "JwksUri":
-        """Return the set that the metadata of an issuer names; the options are the same.
+        """Return the set in the metadata of an issuer; `options` are those of the class.
 
-        Raise `ValueError` for an issuer whose metadata could be nowhere.
+        Raise `ValueError` for an issuer that can have no metadata.
         """
         fetching: Fetching = fetch or Fetcher()
         if not server_metadata_urls(issuer):
-            raise ValueError(f"the metadata of {issuer!r:.100} cannot be found: say keys")
+            raise ValueError(f"the metadata of {issuer!r:.100} cannot be found: set keys")
 
         async def locate() -> str:
             return endpoint(await server_metadata(issuer, fetching), "jwks_uri")
@@ -143,7 +143,7 @@ class JwksUri:
             if self._clock() - self._read_at >= self._max_stale:
                 raise VerifierUnavailable("the keys of the authorization server are not known")
         elif age >= self._lifetime and self._may_ask():
-            # Nobody has to wait for it.
+            # In the background.
             self._requests.begin(_SET, self._read)
         found = matching(self._keys, kid, algorithm)
         if not found and kid is not None:
@@ -165,7 +165,7 @@ class JwksUri:
                 document = read_object(await self._fetch(Fetch(url=url)))
             keys = keys_of(document)
         except Exception as error:
-            # Whatever it is, not each token may cause another attempt.
+            # For any error, so that not each token causes another attempt.
             why = f"{type(error).__name__}: {error}"
             self._log.warning("the keys of an authorization server cannot be read: %s", why)
             self._next_attempt = self._clock() + _PAUSE
@@ -175,10 +175,10 @@ class JwksUri:
 
 
 def keys_of(document: Mapping[str, Any]) -> Sequence[PublicKey]:
-    """Return the keys of a JWK set that are understood; raise `InvalidMetadata` if it is none."""
+    """Return the supported keys of a JWK set; raise `InvalidMetadata` if it is not one."""
     listed = document.get("keys")
     if not is_array(listed):
-        raise InvalidMetadata("the document is no JWK set")
+        raise InvalidMetadata("the document is not a JWK set")
     return tuple(_usable(listed[:_MOST_KEYS]))
 
 
@@ -195,9 +195,9 @@ def _usable(listed: Iterable[Any]) -> Iterable[PublicKey]:
 
 
 def matching(keys: Iterable[PublicKey], kid: str | None, algorithm: str) -> Sequence[PublicKey]:
-    """Return the keys that may have signed a token with this header, only a few of them.
+    """Return a few keys that may have signed a token with this header.
 
-    Where an id is given, those without one count only if no key has it.
+    With a key id, keys without an id count only if none has it.
     """
     fit = [key for key in keys if algorithm in key.algorithms]
     if kid is not None:

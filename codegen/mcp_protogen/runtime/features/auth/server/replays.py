@@ -1,4 +1,4 @@
-"""Proofs that were seen, so that none is accepted twice (RFC 9449, section 11.1)."""
+"""Used proofs, so that none is accepted twice (RFC 9449, section 11.1)."""
 
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -18,18 +18,18 @@ _log: Final = Throttle(getLogger(__name__))
 
 class Replays(Protocol):
     async def first(self, key: bytes, lifetime: float) -> bool:
-        """Return whether a key is seen for the first time in `lifetime` seconds, and remember it.
+        """Return whether a key is new in the last `lifetime` seconds, and remember it.
 
-        Raise `VerifierUnavailable` if that cannot be found out for now.
+        Raise `VerifierUnavailable` if that is unknown for now.
         """
         ...
 
 
 class MemoryReplays:
-    """What one process has seen: at most `max_proofs`, of which the oldest make room.
+    """The memory of one process: at most `max_proofs`; the oldest make room.
 
-    That a proof makes room for others before it has expired is logged: then it could be used once
-    more. `clock` gives seconds.
+    It is logged if a proof makes room before it expires, and could be used again. `clock` returns
+    seconds.
     """
 
     def __init__(self, max_proofs: int = 100_000, *, clock: Callable[[], float] = time) -> None:
@@ -41,14 +41,14 @@ class MemoryReplays:
         if self._seen.get(key, now):
             return False
         if self._seen.put(key, True, now + lifetime, now):
-            _log.warning("more proofs are valid at a time than are remembered")
+            _log.warning("too many valid proofs to remember: raise max_proofs")
         return True
 
 
 class SharedReplays:
-    """What all workers have seen that share an engine, which may be that of their sessions.
+    """The memory of all workers that share an engine, such as that of their sessions.
 
-    It is connected inside of `async with`, for instance in the lifespan of the server.
+    It connects in `async with`, for instance in the server's lifespan.
     """
 
     def __init__(self, engine: Engine, lease: float = 10.0) -> None:
@@ -59,7 +59,7 @@ class SharedReplays:
         self._connection: EngineConnection | None = None
 
     async def __aenter__(self) -> Self:
-        # Changes are for those who have sessions.
+        # Changes concern sessions only.
         connecting = self._engine.connect(self._worker, self._lease, lambda delivery: None)
         self._connection = await self._stack.enter_async_context(connecting)
         return self
@@ -70,13 +70,13 @@ class SharedReplays:
 
     async def first(self, key: bytes, lifetime: float) -> bool:
         if self._connection is None:
-            raise VerifierUnavailable("the memory of proofs is not connected")
-        # A record that nobody had made is one that nobody can make once more before it lapses.
+            raise VerifierUnavailable("SharedReplays is not connected: use async with")
+        # A new record can be created once, until it expires.
         name = f"dpop-{base64url(key)}"
         try:
             saved = await self._connection.sessions.save(
                 name, self._worker, b"", version=0, lifetime=lifetime
             )
         except EngineUnavailable:
-            raise VerifierUnavailable("the memory of proofs is away") from None
+            raise VerifierUnavailable("the memory of proofs is unavailable") from None
         return saved is not None

@@ -1,4 +1,4 @@
-"""Requests to others that several wait for: each is made once, and only so many at a time."""
+"""Requests that several callers share: one per key, and few at once."""
 
 from asyncio import AbstractEventLoop, Semaphore, Task, get_running_loop, shield, timeout
 from collections.abc import Callable, Coroutine
@@ -10,10 +10,10 @@ T = TypeVar("T")
 
 
 class SingleFlight(Generic[T]):
-    """Work by key, of which `most` run and `waiting` more wait to be run.
+    """Work by key: `most` run at once, `waiting` more wait.
 
-    It goes on when those are cancelled that wait for it, but for no more than `patience` seconds,
-    waiting included; then it raises `TimeoutError`.
+    It continues if its callers are cancelled, for up to `patience` seconds with waiting; then it
+    raises `TimeoutError`.
     """
 
     def __init__(self, most: int, waiting: int = 0, *, patience: float) -> None:
@@ -25,17 +25,17 @@ class SingleFlight(Generic[T]):
         self._running: dict[bytes, Task[T]] = {}
 
     def begin(self, key: bytes, work: Callable[[], Coroutine[Any, Any, T]]) -> Task[T]:
-        """Have work done once for a key; raise `VerifierUnavailable` if too much waits."""
+        """Start work unless it runs; raise `VerifierUnavailable` if too much waits."""
         loop = get_running_loop()
         if self._loop is not loop:
-            # Tasks of a loop that has ended would never be done.
+            # Tasks of a closed loop would never finish.
             self._loop, self._room, self._running = loop, Semaphore(self._most), {}
         task = self._running.get(key)
         if task is None:
             if len(self._running) >= self._most + self._waiting:
                 raise VerifierUnavailable("too many tokens are being verified")
             task = self._running[key] = loop.create_task(self._run(self._running, key, work))
-            # Those who waited may be gone when it fails, and then nobody else asks why.
+            # If all callers are gone, nothing else retrieves the exception.
             task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return task
 

@@ -1,7 +1,7 @@
-"""An engine in a PostgreSQL database, of version 12 or later, reached with psycopg.
+"""An engine in a PostgreSQL database, version 12 or later, by psycopg.
 
-Each call is one statement, and so one transaction and one packet: a worker that is stopped at any
-point holds no lock. Sessions, streams and events are ordinary tables. Leases, letters and changes
-are unlogged ones: writing them costs no flush, and a database that has crashed, or is a copy of the
-one before, has lost them. Then the lease of each worker is gone, too, and it gets a `GAP`.
+Each call is one statement, so one transaction and one packet: a stopped worker holds no lock.
+Sessions, streams, events and tasks are ordinary tables. Leases, messages and changes are unlogged:
+writing them needs no flush, and a crash or a failover loses them. That also loses the lease of each
+worker, which then gets a `GAP`.
 """

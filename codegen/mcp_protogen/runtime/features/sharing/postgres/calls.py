@@ -1,4 +1,4 @@
-"""Calls to the database on a few connections, and batches of what several callers send."""
+"""Calls to the database on a few connections, and batching of calls."""
 
 import asyncio
 from asyncio import Future, get_running_loop
@@ -10,7 +10,7 @@ from ....storage.engine import EngineUnavailable
 from ..lease import now
 from .database import Database, Row, is_open
 
-# Seconds in which calls do not try again to connect.
+# Seconds without a new attempt to connect.
 _PAUSE: Final = 0.2
 _LATE: Final = "PostgreSQL did not answer within {:g} seconds"
 _CLOSED: Final = "this connection is closed"
@@ -23,16 +23,16 @@ class _Call(NamedTuple):
 
 
 class Calls:
-    """Calls, which tasks make on up to `most` connections of their own.
+    """Calls on up to `most` connections, each in its own task.
 
-    So a call that is cancelled disturbs none of them.
+    So cancelling a call disturbs no connection.
     """
 
     def __init__(self, database: Database, most: int) -> None:
         self._database = database
         self._most = most
         self._tasks: Final = list[asyncio.Task[None]]()
-        # Those that wait for the next call, and calls that wait for one of them.
+        # Tasks that wait for a call, and calls that wait for a task.
         self._idle: Final = list[Future[_Call | None]]()
         self._calls: Final = deque[_Call]()
         self._refused_until = 0.0
@@ -40,7 +40,7 @@ class Calls:
     async def run(self, statement: str, **values: object) -> list[Row]:
         """Return the rows of a statement.
 
-        Raise `EngineUnavailable`, or `ValueError` for values that no database can have.
+        Raise `EngineUnavailable`, or `ValueError` for values that a database cannot store.
         """
         if self._database.away is not None or not self._most:
             raise EngineUnavailable(self._database.away or _CLOSED)
@@ -54,7 +54,7 @@ class Calls:
 
     def _start(self, call: _Call) -> None:
         if self._idle:
-            # The one that was used last has a connection that is good, and its plans.
+            # The latest used task has a good connection, with prepared plans.
             self._idle.pop().set_result(call)
         elif len(self._tasks) < self._most:
             self._tasks.append(asyncio.create_task(self._serve(call)))
@@ -64,7 +64,7 @@ class Calls:
     async def _serve(self, call: _Call | None) -> None:
         connection: Any = None
         while call is not None:
-            # Nobody waits for those any more that were cancelled, or have waited for too long.
+            # Skip calls that were cancelled or timed out.
             if not call.rows.done():
                 connection = await self._make(call, connection)
             call = self._calls.popleft() if self._calls else await self._next()
@@ -77,10 +77,9 @@ class Calls:
         return await turn
 
     async def _make(self, call: _Call, connection: Any) -> Any:
-        """Make a call on a connection, or on a new one; return it if it is good."""
         try:
             if connection is None or not is_open(connection):
-                connection = await self._connected(connection)
+                connection = await self._connect(connection)
             rows = await self._database.ask(connection, call.statement, call.values)
         except (ValueError, self._database.errors.DataError) as error:
             _set_error(call.rows, ValueError(self._database.harmless(error)))
@@ -96,20 +95,17 @@ class Calls:
                 call.rows.set_result(rows)
         return connection
 
-    async def _connected(self, earlier: Any) -> Any:
+    async def _connect(self, earlier: Any) -> Any:
         if now() < self._refused_until:
-            raise EngineUnavailable("it has just refused a connection")
+            raise EngineUnavailable("the last attempt to connect has just failed")
         try:
-            return await self._database.connected(earlier)
+            return await self._database.connect(earlier)
         except Exception:
             self._refused_until = now() + _PAUSE
             raise
 
     async def close(self) -> None:
-        """Make no more calls, and end the tasks; their connections stay open.
-
-        Calls that have not been answered fail.
-        """
+        """Fail unanswered calls and end the tasks; their connections stay open."""
         self._most = 0
         while self._idle:
             self._idle.pop().set_result(None)
@@ -123,9 +119,9 @@ _Outcome = TypeVar("_Outcome")
 
 
 class BatchSender(Generic[_Item, _Outcome]):
-    """Sends what is added in its order, though calls have several connections.
+    """Sends items in order, though calls have several connections.
 
-    What is added while something is on its way goes out next, in one call.
+    Items added during a call go out together in the next one.
     """
 
     def __init__(
@@ -137,7 +133,7 @@ class BatchSender(Generic[_Item, _Outcome]):
         self.sending: asyncio.Task[None] | None = None
 
     async def add(self, items: Sequence[_Item]) -> _Outcome:
-        """Return the outcome of the call that has sent them."""
+        """Return the outcome of the call that sends the items."""
         outcome: Future[_Outcome] = get_running_loop().create_future()
         self._added.append((items, outcome))
         if self.sending is None:
@@ -151,7 +147,7 @@ class BatchSender(Generic[_Item, _Outcome]):
     async def _send_all(self) -> None:
         added = self._added
         try:
-            while added := [one for one in self._added if not one[1].done()]:
+            while added := [entry for entry in self._added if not entry[1].done()]:
                 self._added = []
                 try:
                     sent = await self._send([item for items, _ in added for item in items])
@@ -163,7 +159,7 @@ class BatchSender(Generic[_Item, _Outcome]):
                         if not outcome.done():
                             outcome.set_result(sent)
         finally:
-            # Whoever ends this task leaves nobody waiting.
+            # Leave no caller waiting when this task ends.
             left, self._added, self.sending = [*added, *self._added], [], None
             for _, outcome in left:
                 _set_error(outcome, EngineUnavailable(_CLOSED))
@@ -175,7 +171,7 @@ def _set_error(outcome: "Future[_Outcome]", error: Exception) -> None:
 
 
 async def end_tasks(tasks: Sequence["asyncio.Task[None]"]) -> None:
-    """Wait for tasks, most of which end by themselves; cancel those that try to connect."""
+    """Wait briefly for tasks, then cancel those that still try to connect."""
     try:
         if tasks:
             await asyncio.wait(tasks, timeout=0.2)

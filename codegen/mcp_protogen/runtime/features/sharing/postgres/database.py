@@ -1,4 +1,4 @@
-"""How connections are made, used and closed."""
+"""Opening, using and closing connections."""
 
 import asyncio
 from asyncio import get_running_loop
@@ -23,16 +23,16 @@ class Database:
         self._psycopg = psycopg
         self.errors: Final = psycopg
         self.away: str | None = None
-        """Why it cannot be reached, while that is known."""
+        """Why the database is unreachable, while that is known."""
         self.ended: Final = asyncio.Event()
 
     def channel(self, worker: str) -> str:
-        """Return the name of the channel of a worker, or that of the bus for the empty name."""
+        """Return a worker's channel name; the empty name is the bus."""
         name = f"{self._schema.name}\0{worker}".encode()
         return f"mcp_{sha256(name).hexdigest()[:40]}"
 
-    async def connected(self, earlier: Any = None) -> Any:
-        """Return a new connection to a database that has the tables, in place of one before."""
+    async def connect(self, earlier: Any = None) -> Any:
+        """Return a new connection with the tables ready, in place of an earlier one."""
         await self.close(earlier)
         options = {"autocommit": True, "fallback_application_name": "mcp"}
         try:
@@ -55,13 +55,13 @@ class Database:
         try:
             rows = await self.ask(connection, PREPARE, values)
             *_, has_tasks, layout = rows[0]
-            # Tables of before there were tasks lack nothing else.
+            # Tables without tasks lack nothing else.
             if layout is None or (layout == LAYOUT and not has_tasks):
                 await self._make_tables(connection)
         except self._psycopg.errors.InsufficientPrivilege:
             raise EngineUnavailable(
-                f"this role may not use, or not make, the tables in the schema {schema}: "
-                "run what PostgresEngine.schema_sql() returns as one that may"
+                f"this role may not use or create the tables in the schema {schema}: "
+                "run PostgresEngine.schema_sql() as a role that may"
             ) from None
         if layout not in (LAYOUT, None):
             message = f"the tables in the schema {schema} are of another version"
@@ -70,19 +70,19 @@ class Database:
     async def _make_tables(self, connection: Any) -> None:
         values = {"schema": self._schema.quoted}
         there = await self.ask(connection, "select to_regnamespace(%(schema)s) is not null", values)
-        # A role that may make tables in a schema need not be one that may make schemas.
+        # The role may create tables here, but perhaps no schemas.
         script = self._schema.script_of_tables if there[0][0] else self._schema.script
-        await self._bounded(connection, script, None)
+        await self._execute(connection, script, None)
 
     async def ask(self, connection: Any, statement: str, values: Mapping[str, object]) -> list[Row]:
-        """Return the rows of a statement, which has an end: the connection is cut if it takes long.
+        """Return the rows of a statement; cut the connection if it takes too long.
 
-        To cancel it would wait for the answer of a server that may be silent.
+        Cancelling would wait for a server that may be silent.
         """
-        cursor = await self._bounded(connection, statement, values)
+        cursor = await self._execute(connection, statement, values)
         return [] if cursor.description is None else await cursor.fetchall()
 
-    async def _bounded(
+    async def _execute(
         self, connection: Any, statement: str, values: Mapping[str, object] | None
     ) -> Any:
         timer = get_running_loop().call_later(self.timeout, abort_connection, connection)
@@ -105,7 +105,7 @@ class Database:
             abort_connection(connection)
 
     def harmless(self, error: BaseException) -> str:
-        """Return what an error says, without the password."""
+        """Return the text of an error, without passwords."""
         given = self._psycopg.conninfo.conninfo_to_dict(self._url)
         text = " ".join(str(error).split()) or type(error).__name__
         for secret in filter(None, (given.get("password"), given.get("sslpassword"))):
@@ -123,7 +123,7 @@ def _socket_of(connection: Any) -> Generator[socket, None, None]:
 
 
 def is_open(connection: Any) -> bool:
-    """Return whether nothing came on an idle connection: that would be its end."""
+    """Return whether an idle connection is silent: data would mean its end."""
     if connection.closed:
         return False
     try:
@@ -138,15 +138,15 @@ def is_open(connection: Any) -> bool:
 
 
 def abort_connection(connection: Any) -> None:
-    """End a connection so that whoever waits for it learns it at once."""
+    """End a connection so that its waiters notice at once."""
     if not connection.closed:
-        # The other end may have done so already.
+        # The other end may have closed it.
         with suppress(OSError), _socket_of(connection) as end:
             end.shutdown(SHUT_RDWR)
 
 
 def is_text(name: str) -> bool:
-    """Return whether a database can have a name, which may be what somebody made up."""
+    """Return whether a database can store a name, which a client may have made up."""
     try:
         return b"\0" not in name.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""The engine, and the connections of a worker to it."""
+"""The engine, and a worker's connections to it."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Collection, Sequence
@@ -20,20 +20,20 @@ from .postgres_tasks import PostgresTasks
 from .statements import Schema
 
 _CLEANED_AT_ONCE: Final = 100
-"""The number of sessions, of streams, and of changes that are deleted at once."""
+"""The number of sessions, streams and changes to delete at once."""
 _MAX_CHANGES: Final = 10_000
 _CLEAN_EVERY: Final = 60.0
-# What of a URL is no secret.
+# The parts of a URL that are not secret.
 _PLACE: Final = "host", "port", "dbname"
 
 
 @dataclass(frozen=True, repr=False)
 class PostgresEngine:
-    """An engine in the tables of one `schema`, which are made when they are not there.
+    """An engine in the tables of one `schema`, created if missing.
 
-    `url` is what libpq takes, with `sslmode` and all else. A call that takes longer than `timeout`
-    seconds has failed. Each worker has one connection on which it listens, and up to `connections`
-    for calls. Of each stream the last `max_events` are kept.
+    `url` is a libpq URL, with `sslmode` and other options. A call fails after `timeout` seconds.
+    Each worker has one connection for listening, and up to `connections` for calls. The last
+    `max_events` of each stream are kept.
     """
 
     url: str
@@ -46,19 +46,19 @@ class PostgresEngine:
         psycopg = psycopg_module()
         try:
             given = psycopg.conninfo.conninfo_to_dict(self.url)
-            # Else a part of a password has become that of a place.
+            # Otherwise a part of a password was taken for a host.
             if "://" in self.url and "@" in urlsplit(self.url).path:
                 raise ValueError
             if not set(str(given.get("port", ""))) <= {*"0123456789,"}:
                 raise ValueError
         except (ValueError, psycopg.ProgrammingError):
-            # What was wrong may be a part of the password.
-            message = "url is no postgresql:// that libpq can read"
+            # The faulty part may belong to the password.
+            message = "url must be a postgresql:// URL that libpq can read"
             raise ValueError(message) from None
         if not self.schema or "\0" in self.schema:
-            raise ValueError("schema has to be the name of one")
+            raise ValueError("schema must not be empty")
         if self.timeout <= 0 or self.connections < 1 or self.max_events < 1:
-            raise ValueError("timeout, connections and max_events have to be more than 0")
+            raise ValueError("timeout, connections and max_events must be more than 0")
 
     def __repr__(self) -> str:
         given = psycopg_module().conninfo.conninfo_to_dict(self.url)
@@ -66,9 +66,9 @@ class PostgresEngine:
         return f"PostgresEngine({place!r}, schema={self.schema!r})"
 
     def schema_sql(self) -> str:
-        """Return what makes the tables, for workers whose role may not do so.
+        """Return SQL that creates the tables, for workers whose role may not.
 
-        Such a role needs USAGE of the schema, and SELECT, INSERT, UPDATE and DELETE of its tables.
+        Such a role needs USAGE of the schema, and SELECT, INSERT, UPDATE and DELETE on its tables.
         """
         return Schema(self.schema).script
 
@@ -83,7 +83,7 @@ def psycopg_module() -> Any:
 
 
 class PostgresConnection:
-    """The connections of a worker, which call, listen and clean in tasks of their own."""
+    """A worker's connections; calling, listening and cleaning have their own tasks."""
 
     def __init__(self, engine: PostgresEngine, worker: str, lease: Lease, receive: Receive) -> None:
         schema = Schema(engine.schema)
@@ -106,7 +106,7 @@ class PostgresConnection:
 
     @asynccontextmanager
     async def running(self) -> "AsyncGenerator[PostgresConnection, None]":
-        """Return when it is connected, or the engine has turned out to be away."""
+        """Enter when connected, or when the engine has proved unavailable."""
         listening = asyncio.create_task(self._listener.run())
         cleaning = asyncio.create_task(self._clean())
         try:
@@ -116,7 +116,7 @@ class PostgresConnection:
             self._database.ended.set()
             cleaning.cancel()
             try:
-                # Nobody may renew the lease that is given back here.
+                # Do not renew the lease that is given back here.
                 self._database.abort()
                 sending = (self._letters.sending, self._changes.sending)
                 await end_tasks([listening, cleaning, *filter(None, sending)])
@@ -127,7 +127,7 @@ class PostgresConnection:
                 await self._database.close_all()
 
     async def _clean(self) -> None:
-        """Delete what has lapsed, now and then, and little at a time."""
+        """Delete expired rows from time to time, a few at a time."""
         limit = _CLEANED_AT_ONCE
         while True:
             await asyncio.sleep(_CLEAN_EVERY * uniform(0.5, 1.5))
@@ -136,11 +136,11 @@ class PostgresConnection:
                     await asyncio.sleep(0.1)
                 limit = min(2 * limit, _CLEANED_AT_ONCE)
             except EngineUnavailable:
-                # It may have been too much.
+                # The batch may have been too large.
                 limit = max(limit // 2, 1)
 
     async def clean(self, limit: int = _CLEANED_AT_ONCE) -> bool:
-        """Delete some of what has lapsed; return whether there may be more."""
+        """Delete some expired rows; return whether there may be more."""
         rows = await self._calls.run(statements.CLEAN, limit=limit, max_changes=_MAX_CHANGES)
         return bool(rows[0][0] == limit)
 

@@ -1,4 +1,4 @@
-"""What a worker hears, and its lease: on a connection of their own."""
+"""A worker's incoming messages and its lease, on one connection."""
 
 import asyncio
 from collections.abc import Sequence
@@ -15,13 +15,13 @@ from .database import Database, Row
 _log: Final = getLogger(__name__)
 
 _CHUNK: Final = 1000
-"""The number of letters, and of changes, that are read at once."""
+"""The number of messages and changes to read at once."""
 _MAX_NUMBER: Final = 1 << 62
 _FIRST_DELAY, _LAST_DELAY = 0.05, 1.0
 
 
 class PostgresListener:
-    """Holds the lease of a worker and takes in what comes for it, on a connection of its own."""
+    """Keeps a worker's lease and receives its messages and changes, on its own connection."""
 
     def __init__(self, database: Database, worker: str, lease: Lease, receive: Receive) -> None:
         self.tried: Final = asyncio.Event()
@@ -29,7 +29,7 @@ class PostgresListener:
         self._worker = worker
         self._lease = lease
         self._receive = receive
-        # Letters that were received but not deleted yet, and the last change that was received.
+        # Messages received but not deleted, and the last change received.
         self._read: list[int] = []
         self._seen: int | None = None
 
@@ -38,7 +38,7 @@ class PostgresListener:
         while not self._database.ended.is_set():
             connection: Any = None
             try:
-                connection = await self._connected()
+                connection = await self._connect()
                 delay = _FIRST_DELAY
                 while True:
                     if not await self._renew_and_read(connection):
@@ -55,13 +55,13 @@ class PostgresListener:
                     await self._database.ended.wait()
             delay = min(2 * delay, _LAST_DELAY)
 
-    async def _connected(self) -> Any:
-        connection = await self._database.connected()
+    async def _connect(self) -> Any:
+        connection = await self._database.connect()
         for name in (self._worker, ""):
-            # The names of channels are made of hexadecimal digits.
+            # Channel names have only hexadecimal digits.
             await self._database.ask(connection, f"listen {self._database.channel(name)}", {})
         if self._database.away is not None:
-            _log.info("PostgreSQL is back")
+            _log.info("PostgreSQL is available again")
         self._database.away = None
         return connection
 
@@ -69,37 +69,36 @@ class PostgresListener:
         reason = self._database.harmless(error)
         if not connected:
             if self._database.away is None:
-                _log.warning("PostgreSQL is away: %s", reason)
+                _log.warning("PostgreSQL is unavailable: %s", reason)
             self._database.away = reason
         else:
-            _log.info("lost the connection that listens: %s", reason)
+            _log.info("the listening connection was lost: %s", reason)
 
     async def _wait(self, connection: Any) -> None:
         async for _ in connection.notifies(timeout=self._lease.seconds / 3, stop_after=1):
             pass
 
     async def _renew_and_read(self, connection: Any) -> bool:
-        """Renew the lease and take in what has come; return whether there is more."""
         began = now()
-        rows = await self._asked(connection)
+        rows = await self._query(connection)
         if not rows or rows[0][0] != 0:
-            # It has lapsed, or the row is gone, and with it what there was to read.
+            # The lease has expired, or its row is gone with all messages.
             values = {"worker": self._worker, "lease": self._lease.seconds}
             await self._database.ask(connection, statements.INSERT_WORKER, values)
             self._seen = None
             began = now()
-            rows = await self._asked(connection)
+            rows = await self._query(connection)
         letters = [row for row in rows if row[0] == 2]
         changes = [row for row in rows if row[0] == 3]
         last = next((row[1] for row in rows if row[0] == 1), 0)
         if self._has_gap(last, changes):
-            # Entered for the first time, it has missed nothing.
+            # A new worker has missed nothing.
             if self.tried.is_set():
                 self._receive(GAP)
             self._seen = last
             changes = []
         self._read = [number for _, number, _ in letters]
-        # A letter may end what was to take in a change that was published before it.
+        # Changes first: a message may end the session that they are for.
         for _, number, content in changes:
             self._seen = number
             self._receive(Change(content))
@@ -110,12 +109,11 @@ class PostgresListener:
         return max(len(letters), len(changes)) == _CHUNK
 
     def _has_gap(self, last: int, changes: Sequence[Row]) -> bool:
-        """Return whether the changes are not those that follow what was seen."""
         if self._seen is None or last < self._seen:
             return True
         return last > self._seen and (not changes or changes[0][1] != self._seen + 1)
 
-    async def _asked(self, connection: Any) -> list[Row]:
+    async def _query(self, connection: Any) -> list[Row]:
         seen = _MAX_NUMBER if self._seen is None else self._seen
         values = {
             "worker": self._worker,

@@ -1,4 +1,4 @@
-"""What is kept: sessions, and streams of events."""
+"""The stores of sessions and of event streams."""
 
 from collections.abc import Collection, Sequence
 from typing import Final, Protocol
@@ -8,16 +8,16 @@ from . import statements
 from .database import Row, is_text
 
 MAX_LIFETIME: Final = 1e9
-"""The most seconds that anything is kept, or that a lease is good."""
+"""The longest lifetime or lease, in seconds."""
 _MAX_NUMBER: Final = 1 << 62
-# Streams may be written and followed before their session is known.
+# Streams may exist before their session is known.
 _STUB_LIFETIME: Final = 3600.0
 _ATTEMPTS: Final = 10
-_CHANGING: Final = "others change the same stream all the time, or its lifetime is too short"
+_CHANGING: Final = "other workers keep changing the stream, or its lifetime is too short"
 
 
 class Call(Protocol):
-    """Makes a statement with values; see `Calls.run`."""
+    """Runs a statement; see `Calls.run`."""
 
     async def __call__(self, statement: str, **values: object) -> list[Row]: ...
 
@@ -95,7 +95,7 @@ class PostgresEvents:
                 continue
             session_ended, last_stored, stream_ended, followers = found[0]
             ended = session_ended or stream_ended
-            # What another one did in between may have made it right.
+            # Another change may have made it acceptable.
             if ended or not (last_stored + 1 == number or (last_stored < 0 and number == 1)):
                 last_stored = 0 if session_ended else max(last_stored, 0)
                 return Appended(False, last_stored, ended, frozenset(followers or ()))

@@ -1,4 +1,4 @@
-"""The table of tasks."""
+"""The store of tasks."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
@@ -7,7 +7,7 @@ from ....storage.engine import StoredTask
 from . import statements
 from .postgres_stores import MAX_LIFETIME, Call
 
-# The last time that is far enough for anybody, and that a database can have.
+# Far in the future, but valid in a database.
 _MAX_TIME: Final = 1e12
 
 

@@ -1,10 +1,10 @@
-"""The tables, and the statements that calls are."""
+"""The tables and statements."""
 
 from dataclasses import dataclass
 from typing import Final
 
 LAYOUT: Final = "mcp tables, layout 1"
-"""The comment on the first of these tables, which changes with them."""
+"""The comment on the first table; it changes with the tables."""
 
 _TABLES: Final = """\
 create table if not exists {schema}.sessions (
@@ -70,13 +70,13 @@ create index if not exists tasks_due on {schema}.tasks (due) where due is not nu
 create index if not exists tasks_ends_at on {schema}.tasks (ends_at) where ends_at is not null;
 comment on table {schema}.sessions is '{layout}';
 """
-# Of several that begin at once, the others wait here, and then find it all made.
+# Workers that start at once wait here for the first one.
 _ONE_AT_A_TIME: Final = "select pg_advisory_xact_lock(7168880);\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """The schema of a database that has the tables."""
+    """A database schema with the tables."""
 
     name: str
 
@@ -86,12 +86,12 @@ class Schema:
 
     @property
     def script(self) -> str:
-        """The statements that make the schema and its tables."""
+        """The statements that create the schema and its tables."""
         return self._script(f"create schema if not exists {self.quoted};\n")
 
     @property
     def script_of_tables(self) -> str:
-        """Those that make the tables in a schema that is there."""
+        """The statements that create the tables in an existing schema."""
         return self._script("")
 
     def _script(self, before: str) -> str:
@@ -106,12 +106,12 @@ select set_config('search_path', %(path)s, false),
     to_regclass(%(path)s || '.tasks') is not null,
     obj_description(to_regclass(%(path)s || '.sessions'), 'pg_class')"""
 
-# Sessions. One that has lapsed is as good as gone, whether or not it was deleted already.
+# Sessions. An expired one counts as deleted.
 
 _LIVE: Final = "key = %(key)s and sessions.lapses_at > clock_timestamp()"
 _GOOD: Final = f"{_LIVE} and version > 0 and not ended"
 _LATER: Final = "clock_timestamp() + %(lifetime)s::float8 * interval '1 second'"
-# When there are many, those are left out that are gone: who has come back opens it again.
+# If there are many, drop workers that are gone: one that is back opens the session again.
 _COPIES: Final = """array_append(array_remove(
     case when cardinality(copies) < 8 then copies
     else array(select name from workers where name = any(copies)) end,
@@ -136,7 +136,7 @@ SAVE: Final = f"""
 update sessions set record = %(record)s::bytea, version = version + 1, copies = {_COPIES},
     lapses_at = {_LATER}
 where {_GOOD} and version = %(version)s::bigint returning version, copies"""
-# Locked in one order, so that no two workers wait for each other.
+# Locked in one order, to avoid deadlocks.
 REFRESH: Final = f"""
 update sessions set lapses_at = {_LATER} where key in (
     select key from sessions where key = any(%(keys)s::text[]) and lapses_at > clock_timestamp()
@@ -161,7 +161,7 @@ DELIVER: Final = f"""
 update sessions set delivered = greatest(delivered, %(delivered)s::bigint)
 where {_GOOD} and owner = %(worker)s and epoch = %(epoch)s::bigint returning true"""
 
-# Events. The row of a stream is what its writers wait for.
+# Events. Writers of a stream wait for its row.
 
 APPEND: Final = f"""
 with written as (
@@ -209,7 +209,7 @@ with unused as (
 update streams set followers = array_remove(followers, %(worker)s::text)
 where session = %(key)s and name = %(stream)s and not exists (select from unused)"""
 
-# Letters and changes. Notifications only wake: nothing is lost with one.
+# Messages and changes. Notifications only wake the listener: losing one loses no data.
 
 SEND: Final = """
 with boxes as materialized (
@@ -225,8 +225,8 @@ with boxes as materialized (
 select name from boxes, pg_notify(channel, '')"""
 ALIVE: Final = """
 select name from workers where name = any(%(names)s::text[]) and lapses_at > clock_timestamp()"""
-# Who publishes holds the row of the bus until it has committed, so numbers are visible in their
-# order, and none is left out: a reader that has seen one has seen all before it.
+# A publisher holds the row of the bus until its commit, so numbers become visible in order and
+# without gaps.
 PUBLISH: Final = """
 with tail as (
     insert into bus as b values (true, %(number)s::bigint)
@@ -245,7 +245,7 @@ _ENDS: Final = "to_timestamp(%(ends_at)s::float8)"
 _DUE: Final = "clock_timestamp() + %(lease)s::float8 * interval '1 second'"
 _TASK: Final = "t.key, t.record, t.version, extract(epoch from clock_timestamp())::float8"
 
-# Of some that are created at the same moment, a few may be more than the most.
+# Concurrent creations may exceed the limit a little.
 CREATE_TASK: Final = f"""
 with known as (
     select version = 1 and record = %(record)s::bytea from tasks as t
@@ -268,7 +268,7 @@ REPLACE_TASK: Final = f"""
 update tasks as t set record = %(record)s::bytea, version = version + 1, ends_at = {_ENDS},
     due = {_DUE}
 where key = %(key)s and version = %(version)s::bigint and {_KEPT} returning true"""
-# Locked in one order, so that no two workers wait for each other.
+# Locked in one order, to avoid deadlocks.
 RENEW_TASKS: Final = f"""
 update tasks set due = {_DUE} where key in (
     select key from tasks where key = any(%(keys)s::text[]) and due is not null
@@ -290,7 +290,7 @@ INSERT_WORKER: Final = f"""
 insert into workers values (%(worker)s, {_LEASED})
 on conflict (name) do update set lapses_at = excluded.lapses_at"""
 DELETE_WORKER: Final = "delete from workers where name = %(worker)s"
-# Renews the lease, deletes the letters that were read the last time, and reads what came since.
+# Renews the lease, deletes the messages read last time, and reads new ones.
 RENEW_AND_READ: Final = f"""
 with renewed as (
     update workers set lapses_at = {_LEASED}

@@ -1,4 +1,4 @@
-"""Connections to the server, and calls that go out together on one."""
+"""Connections to the server, and batching of calls."""
 
 import asyncio
 from asyncio import Future, Task, create_task, get_running_loop
@@ -18,19 +18,19 @@ RawConnection: TypeAlias = Any
 """A `redis.asyncio.connection.Connection`."""
 
 LONGEST_PAUSE: Final = 1.0
-"""The longest pause between attempts to connect, in seconds."""
+"""In seconds."""
 _FIRST_PAUSE: Final = 0.05
-# The most calls that go out together: if a server is busy with more, it may seem to be away.
+# The most calls sent together: a server busy with more may seem unavailable.
 _TOGETHER: Final = 200
 
 
 def redis_module(module: str) -> Any:
-    """Return a module of redis-py; raise `ImportError`, which says what to do, without it."""
+    """Return a module of redis-py; raise `ImportError`, with advice, without it."""
     return library(module, "RedisEngine")
 
 
 class Command(NamedTuple):
-    """A command, or a script with the number of its keys, its keys and arguments."""
+    """A command, or a script with its number of keys, keys and arguments."""
 
     script: RedisScript | None
     arguments: tuple[Argument, ...]
@@ -42,7 +42,7 @@ class Command(NamedTuple):
 
 
 class CommandConnection:
-    """A connection to the server that is opened when it is used, and again after it has failed."""
+    """A connection that opens at its first use, and again after a failure."""
 
     def __init__(self, make: Callable[[], RawConnection], timeout: float) -> None:
         self._make = make
@@ -51,9 +51,9 @@ class CommandConnection:
         self._errors: Final = redis_module("redis.exceptions")
         self._closed_until = 0.0
         self.pause = 0.0
-        """The seconds after a failure in which nobody tries to connect again."""
+        """The seconds after a failure without a new attempt."""
         self.run_id: bytes | None = None
-        """What the process of the server calls itself to which this was connected last."""
+        """The id of the server process connected last."""
 
     @property
     def is_open(self) -> bool:
@@ -62,25 +62,25 @@ class CommandConnection:
     async def run(
         self, commands: Sequence[Command], *, patience: float = 0.0, opening: bool = True
     ) -> list[Any]:
-        """Send commands together; return a reply to each, which may be an `EngineUnavailable`.
+        """Send commands together; return their replies, which may be `EngineUnavailable`.
 
-        Raise `EngineUnavailable` if they are not answered in `patience` seconds and the timeout.
+        Raise `EngineUnavailable` if they take longer than `patience` and the timeout.
         """
         if now() < self._closed_until or not (opening or self.is_open):
-            raise EngineUnavailable("Redis is away")
+            raise EngineUnavailable("Redis is unavailable")
         try:
             async with asyncio.timeout(self._timeout + patience):
                 await self._open()
                 replies = await self._run(commands)
         except Exception as error:
-            # redis-py raises other errors than its own where a connection ends under it.
+            # redis-py raises other errors, too, if a connection ends under it.
             await self.close()
             self.pause = min(2 * self.pause, LONGEST_PAUSE) or _FIRST_PAUSE
             self._closed_until = max(self._closed_until, now() + self.pause)
             raise EngineUnavailable(self._reason(error)) from None
         self.pause = 0.0
         if any(self._is(reply, "ReadOnlyError") for reply in replies):
-            # It has become a replica.
+            # The server has become a replica.
             await self.close()
         return [
             EngineUnavailable(self._reason(reply)) if isinstance(reply, Exception) else reply
@@ -95,7 +95,7 @@ class CommandConnection:
         if connection is not self._connection:
             # It was closed meanwhile.
             await connection.disconnect(nowait=True)
-        # Scripts that are known do not change the order of calls.
+        # Loading scripts first keeps calls in order.
         about, role, *_ = await self._exchange([("INFO", "server"), ("INFO", "replication"), *LOAD])
         if isinstance(role, bytes) and b"role:slave" in role:
             raise self._errors.ReadOnlyError
@@ -114,10 +114,10 @@ class CommandConnection:
 
     async def _exchange(self, commands: Sequence[tuple[Argument, ...]]) -> list[Any]:
         if not self.is_open:
-            # Others may close it, and redis-py would open it again without looking where.
+            # redis-py would reopen it without checking the server.
             raise self._errors.ConnectionError("the connection was closed")
         connection = self._connection
-        await connection.send_packed_command(b"".join(map(_packed, commands)))
+        await connection.send_packed_command(b"".join(map(_pack, commands)))
         replies: list[Any] = []
         for _ in commands:
             try:
@@ -132,16 +132,16 @@ class CommandConnection:
     def _reason(self, error: Exception) -> str:
         if isinstance(error, TimeoutError) or self._is(error, "TimeoutError"):
             return "Redis does not answer in time"
-        # What a server says may repeat what it was sent, such as a password.
+        # A server's text may repeat a command, with a password.
         plain = type(error) is self._errors.ConnectionError or isinstance(error, OSError)
-        return f"Redis is away: {error if plain else type(error).__name__}"
+        return f"Redis is unavailable: {error if plain else type(error).__name__}"
 
     def reopen(self) -> None:
-        """Have the next call connect at once: the server is back."""
+        """Let the next call connect at once."""
         self.pause = self._closed_until = 0.0
 
     async def close(self, *, for_good: bool = False) -> None:
-        """Close it; `for_good` if it must not be opened again."""
+        """Close it; `for_good` forbids opening it again."""
         if for_good:
             self._closed_until = inf
         connection, self._connection = self._connection, None
@@ -150,11 +150,11 @@ class CommandConnection:
                 await connection.disconnect(nowait=True)
 
 
-def _packed(command: tuple[Argument, ...]) -> bytes:
-    """Return a command as it is sent, which redis-py packs more slowly, for more types."""
+def _pack(command: tuple[Argument, ...]) -> bytes:
+    """Return the bytes of a command; redis-py does this more slowly."""
     values = [
-        one if isinstance(one, bytes) else str(one).encode(errors="surrogatepass")
-        for one in command
+        argument if isinstance(argument, bytes) else str(argument).encode(errors="surrogatepass")
+        for argument in command
     ]
     return b"*%d\r\n%b" % (
         len(values),
@@ -163,10 +163,9 @@ def _packed(command: tuple[Argument, ...]) -> bytes:
 
 
 class RedisCalls:
-    """Calls to the server: those of one turn of the event loop go out together, but not too many.
+    """Calls to the server: those of one turn of the event loop are sent together, up to a limit.
 
-    Others go out when these have been answered, or fail with them: what waits behind calls that are
-    answered in time is not late.
+    Other calls wait for the answers of these, or fail with them; waiting does not count as late.
     """
 
     def __init__(
@@ -182,7 +181,7 @@ class RedisCalls:
         return await self.put(script, *arguments)
 
     def put(self, script: RedisScript | None, *arguments: Argument) -> Future[Any]:
-        """Make a call in this turn; return its reply to come."""
+        """Add a call to this turn; return its future reply."""
         reply = get_running_loop().create_future()
         self._waiting.append((Command(script, arguments), reply))
         if self._task is None:
@@ -194,14 +193,14 @@ class RedisCalls:
         try:
             while self._waiting:
                 some = [self._waiting.popleft() for _ in range(min(len(self._waiting), _TOGETHER))]
-                # Nobody waits any more for those that are done.
+                # Skip cancelled calls.
                 if calls := [call for call in some if not call[1].done()]:
-                    self._settle(calls, await self._replies([command for command, _ in calls]))
+                    self._set_replies(calls, await self._replies([command for command, _ in calls]))
         finally:
-            # When an event loop ends, it cancels this task, too, which others may still count on.
+            # An ending event loop also cancels this task: fail what is left.
             self._task, left = None, [*calls, *self._waiting]
             self._waiting.clear()
-            self._settle(left, [EngineUnavailable("calls to Redis have ended") for _ in left])
+            self._set_replies(left, [EngineUnavailable("calls to Redis have ended") for _ in left])
 
     async def _replies(self, commands: Sequence[Command]) -> Sequence[Any]:
         try:
@@ -211,7 +210,9 @@ class RedisCalls:
             return [EngineUnavailable(*error.args) for _ in commands]
         return replies
 
-    def _settle(self, calls: Iterable[tuple[Command, Future[Any]]], replies: Sequence[Any]) -> None:
+    def _set_replies(
+        self, calls: Iterable[tuple[Command, Future[Any]]], replies: Sequence[Any]
+    ) -> None:
         for (_, waiter), reply in zip(calls, replies, strict=True):
             if waiter.done():
                 continue
@@ -225,7 +226,7 @@ class RedisCalls:
         return self._task is not None
 
     async def close(self) -> None:
-        """Close the connection; calls that have not been answered fail."""
+        """Close the connection and fail unanswered calls."""
         await self.connection.close(for_good=True)
         if self._task is not None:
             await self._task

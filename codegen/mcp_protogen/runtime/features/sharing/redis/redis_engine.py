@@ -1,4 +1,4 @@
-"""The engine, and the connection of a worker to it."""
+"""The engine, and a worker's connection to it."""
 
 import asyncio
 from asyncio import create_task
@@ -16,22 +16,22 @@ from .redis_tasks import RedisTasks
 
 
 class RedisEngine:
-    """An engine in Redis or Valkey, at a URL as redis-py has it: redis, rediss (TLS) or unix.
+    """An engine in Redis or Valkey, at a redis, rediss (TLS) or unix URL of redis-py.
 
-    All keys begin with `namespace`: endpoints of different servers have different ones. A call
-    that takes longer than `timeout` seconds fails. Of each stream about `max_events` are kept.
+    All keys begin with `namespace`, which differs between endpoints of different servers. A call
+    fails after `timeout` seconds. About `max_events` of each stream are kept.
     """
 
     def __init__(
         self, url: str, *, namespace: str = "mcp", timeout: float = 2.0, max_events: int = 1000
     ) -> None:
         if not namespace or not {"{", "}"}.isdisjoint(namespace):
-            raise ValueError("namespace has to be some text without braces")
+            raise ValueError("namespace must be non-empty, without braces")
         if timeout <= 0 or max_events < 1:
-            raise ValueError("timeout and max_events have to be more than 0")
+            raise ValueError("timeout and max_events must be more than 0")
         parts = urlsplit(url)
         if parts.fragment or "@" in parts.path:
-            raise ValueError("a password in url has to be percent-encoded")
+            raise ValueError("a password in url must be percent-encoded")
         self._url = url
         self.namespace: Final = namespace
         self.timeout: Final = timeout
@@ -39,7 +39,7 @@ class RedisEngine:
         self.make_connection()
 
     def __repr__(self) -> str:
-        # Neither a password nor options, among which there may be one.
+        # Leave out the password, and options that may contain one.
         parts = urlsplit(self._url)
         place = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
         return f"RedisEngine({place!r}, namespace={self.namespace!r})"
@@ -47,22 +47,22 @@ class RedisEngine:
     def connect(
         self, worker: str, lease: float, receive: Receive
     ) -> "AbstractAsyncContextManager[RedisConnection]":
-        return RedisConnection(self, worker, Lease(lease), receive).entered()
+        return RedisConnection(self, worker, Lease(lease), receive).open()
 
     def make_connection(self) -> RawConnection:
         """Return a connection of redis-py that is not open yet."""
         module = redis_module("redis.asyncio.connection")
-        # What fails is said, and not done again unseen; replies are raw, and of one form.
+        # Failures are reported, not retried; replies are raw, of protocol 2.
         ours: dict[str, Any] = {"retry_on_timeout": False, "socket_timeout": None}
         ours |= {"health_check_interval": 0, "decode_responses": False, "protocol": 2}
-        # A name that somebody made up may be no text.
+        # Names that clients made up may be invalid Unicode.
         ours |= {"socket_connect_timeout": self.timeout, "encoding_errors": "surrogatepass"}
         try:
             options = module.parse_url(self._url) | ours
             return options.pop("connection_class", module.Connection)(**options)
         except (TypeError, ValueError):
-            # What was wrong may be a part of the password.
-            message = "url is none of redis://, rediss:// or unix:// with options that redis-py has"
+            # The faulty part may belong to the password.
+            message = "url must be redis://, rediss:// or unix://, with options of redis-py"
             raise ValueError(message) from None
 
 
@@ -85,8 +85,8 @@ class RedisConnection:
         return self._lease.current
 
     @asynccontextmanager
-    async def entered(self) -> "AsyncGenerator[RedisConnection, None]":
-        """Be there for others; wait for the server at first, but only so long as for a call."""
+    async def open(self) -> "AsyncGenerator[RedisConnection, None]":
+        """Connect; wait for the server only as long as for a call."""
         listener = self._listener
         task = create_task(listener.listen(self._calls))
         try:

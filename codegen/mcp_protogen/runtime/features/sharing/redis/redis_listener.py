@@ -1,4 +1,4 @@
-"""What a worker hears, and its lease: on a connection of their own."""
+"""A worker's incoming messages and its lease, on one connection."""
 
 import asyncio
 from logging import getLogger
@@ -12,12 +12,12 @@ from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, milliseconds
 
 _log: Final = getLogger(__name__)
 
-# The last part of the last id of an entry with a number.
+# The largest second part of an entry id.
 _LAST: Final = 2**64 - 1
 
 
 class RedisListener:
-    """What hears letters and changes, and holds the lease, on a connection of its own."""
+    """Receives messages and changes and keeps the lease, on its own connection."""
 
     def __init__(
         self,
@@ -35,10 +35,10 @@ class RedisListener:
         self._receive = receive
         self.connection: Final = connection
         self.tried: Final = asyncio.Event()
-        """The server has been reached, or has not."""
+        """Set after the first attempt to reach the server."""
         self.entered = False
-        """From now on something may be missed."""
-        # The numbers of the last entries that were read, and of which process of the server.
+        """Whether messages can be missed from now on."""
+        # The numbers of the last entries read, and the server process they are from.
         self._read: dict[bytes, int] = {}
         self._run_id: bytes | None = None
         self._at_once = MOST_AT_ONCE
@@ -56,7 +56,6 @@ class RedisListener:
             self.tried.set()
 
     async def _listen(self, calls: RedisCalls) -> None:
-        """Connect and hear until that fails; return when it may be tried again."""
         try:
             await self._renew(calls, connecting=True)
             while True:
@@ -68,15 +67,15 @@ class RedisListener:
             if not self._away:
                 self._away = True
                 _log.warning("%s", error)
-        # What was too much is read in smaller pieces.
+        # Read smaller pieces after a failure.
         self._at_once = max(self._at_once // 8, 1)
         if not calls.busy:
-            # It was to the same server; a call should not be the first to find out.
+            # It led to the same server; calls should not find that out.
             await calls.connection.close()
         await asyncio.sleep(self.connection.pause or LONGEST_PAUSE)
 
     async def compare(self, connection: CommandConnection) -> None:
-        """Connect anew if calls go to another process of a server than this listens to."""
+        """Reconnect if calls go to another server process."""
         if None not in (connection.run_id, self._run_id) and connection.run_id != self._run_id:
             await self.connection.close()
 
@@ -87,7 +86,7 @@ class RedisListener:
         reply = await self._run(Command(scripts.RENEW, arguments), opening=connecting)
         had, *newest = map(int, reply)
         process, before = self.connection.run_id, self._run_id
-        # Another process may not have all that this one had.
+        # Another process may lack data of this one.
         missed = connecting and (process is None or process != before)
         missed |= not had or not self._lease.current
         for box, number in zip(boxes, newest, strict=True):
@@ -100,17 +99,16 @@ class RedisListener:
         self.tried.set()
         if self._away:
             self._away = False
-            _log.warning("Redis is back")
+            _log.warning("Redis is available again")
         if connecting and calls.connection.run_id != process:
             await calls.connection.close()
         calls.connection.reopen()
-        # So that a connection that is seldom used stays open, and is to the same server.
-        # Nobody has to know how that ends.
+        # Keeps an idle connection open and to the same server; the outcome does not matter.
         calls.put(None, "PING").add_done_callback(lambda one: one.cancelled() or one.exception())
 
     async def _hear(self, wait: float) -> None:
         keys = self._bus, self._box
-        # Whatever has the same number was put there by somebody else.
+        # Entries of the same number are not from workers.
         places = (f"{self._read[key]}-{_LAST}" for key in keys)
         options = "COUNT", self._at_once, "BLOCK", milliseconds(wait), "STREAMS"
         command = Command(None, ("XREAD", *options, *keys, *places))

@@ -1,4 +1,4 @@
-"""What is kept: letters and changes, sessions, and streams of events."""
+"""The stores of messages and changes, sessions, and event streams."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Sequence
@@ -9,16 +9,16 @@ from . import scripts
 from .connection import Argument, RedisCalls
 from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, RedisScript, milliseconds
 
-# About the most bytes of events that are read in one go, for which the calls of others wait.
+# About the most bytes of events in one read, which delays other calls.
 _MOST_BYTES: Final = 1024 * 1024
-# When so many workers more have a copy of a session, it is seen which of them are gone.
+# After this many new copies, workers that are gone are removed.
 _COPIES: Final = 8
-# Sessions that are refreshed in one call.
+# Sessions per refresh call.
 _REFRESHED: Final = 500
 
 
 class RedisWorkers:
-    """Letters to workers, and changes for all of them."""
+    """Messages to workers, and changes for all workers."""
 
     def __init__(self, calls: RedisCalls, namespace: str) -> None:
         self._calls = calls
@@ -30,12 +30,14 @@ class RedisWorkers:
         keys = [
             f"{self._prefix}:{what}:{worker}" for worker, _ in letters for what in ("lease", "box")
         ]
-        limits, contents = (MOST_LETTERS, milliseconds(BOX_LIFETIME)), (one for _, one in letters)
+        limits, contents = (MOST_LETTERS, milliseconds(BOX_LIFETIME)), (
+            content for _, content in letters
+        )
         gone: list[int] = await self._calls.run(scripts.SEND, len(keys), *keys, *limits, *contents)
         return frozenset(letters[i][0] for i in gone)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
-        # Of some it may be heard meanwhile, of which it need not be asked then.
+        # Copied: the caller's set may change meanwhile.
         names = tuple(workers)
         if not names:
             return frozenset()
@@ -50,7 +52,7 @@ class RedisWorkers:
 
 
 class RedisSessions:
-    """Sessions, each of which is one value."""
+    """Sessions, one value each."""
 
     def __init__(self, calls: RedisCalls, workers: RedisWorkers, namespace: str) -> None:
         self._calls = calls
@@ -63,11 +65,11 @@ class RedisSessions:
             return None
         *known, copies, opened = found
         if copies:
-            # Workers that end in order leave; there are others.
+            # Workers leave when they end in order; others may be gone.
             names = _names(copies)
             gone = names - await self._workers.alive(names)
             await self._run(scripts.GONE, key, opened, *gone - {worker})
-        return _stored(known)
+        return _read_session(known)
 
     async def save(
         self, key: str, worker: str, record: bytes, *, version: int, lifetime: float
@@ -92,7 +94,7 @@ class RedisSessions:
 
     async def claim(self, key: str, worker: str) -> StoredSession | None:
         found = await self._run(scripts.CLAIM, key, worker)
-        return None if found is None else _stored(found)
+        return None if found is None else _read_session(found)
 
     async def deliver(self, key: str, worker: str, epoch: int, delivered: int) -> bool:
         return bool(await self._run(scripts.DELIVER, key, worker, epoch, delivered))
@@ -101,17 +103,19 @@ class RedisSessions:
         return await self._calls.run(script, 1, f"{self._namespace}:{{{key}}}", *arguments)
 
 
-def _stored(found: Sequence[Any]) -> StoredSession:
+def _read_session(found: Sequence[Any]) -> StoredSession:
     record, version, owner, epoch, delivered = found
     return StoredSession(record, version, owner.decode(errors="replace") or None, epoch, delivered)
 
 
 def _names(workers: Iterable[Any]) -> frozenset[str]:
-    return frozenset(one.decode(errors="replace") for one in workers if isinstance(one, bytes))
+    return frozenset(
+        worker.decode(errors="replace") for worker in workers if isinstance(worker, bytes)
+    )
 
 
 class RedisEvents:
-    """Streams of events, each of which is one list."""
+    """Event streams, one list each."""
 
     def __init__(self, calls: RedisCalls, namespace: str, most: int) -> None:
         self._calls = calls
@@ -140,7 +144,7 @@ class RedisEvents:
             if found is None:
                 return None
             ended, first, messages, last = found
-            events += [Event(first + i, one) for i, one in enumerate(messages)]
+            events += [Event(first + i, message) for i, message in enumerate(messages)]
             if not messages or events[-1].number >= last:
                 return Events(events, bool(ended))
             after = events[-1].number

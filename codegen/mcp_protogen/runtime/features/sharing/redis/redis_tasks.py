@@ -1,4 +1,4 @@
-"""Tasks, each of which is one hash."""
+"""Tasks, one hash each."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import ceil
@@ -11,7 +11,7 @@ from .scripts import RedisScript
 
 
 class RedisTasks:
-    """The store of tasks; all of them have one hash tag."""
+    """The store of tasks; all share one hash tag."""
 
     def __init__(self, calls: RedisCalls, namespace: str) -> None:
         self._calls = calls
@@ -32,13 +32,13 @@ class RedisTasks:
 
     async def get(self, key: str) -> StoredTask | None:
         found = await self._run(scripts.GET_TASK, key)
-        return _stored([found])[0] if found else None
+        return _read_tasks([found])[0] if found else None
 
     async def versions(self, keys: Collection[str]) -> Mapping[str, int]:
-        # Some may not be asked for any more when the answer comes.
+        # Copied: the caller's set may change meanwhile.
         names = tuple(keys)
         found = await self._run(scripts.VERSIONS, *names) if names else ()
-        return {key: int(one) for key, one in zip(names, found, strict=True) if one}
+        return {key: int(version) for key, version in zip(names, found, strict=True) if version}
 
     async def replace(
         self, key: str, record: bytes, *, version: int, ends_at: float | None, lease: float | None
@@ -54,10 +54,10 @@ class RedisTasks:
         await self._run(scripts.DELETE_TASK, key)
 
     async def page(self, owner: str, after: str, size: int) -> Sequence[StoredTask]:
-        return _stored(await self._run(scripts.TASKS_OF, owner, after, size))
+        return _read_tasks(await self._run(scripts.TASKS_OF, owner, after, size))
 
     async def take_overdue(self, lease: float, most: int) -> Sequence[StoredTask]:
-        return _stored(await self._run(scripts.TAKE_OVERDUE, _milliseconds(lease), most))
+        return _read_tasks(await self._run(scripts.TAKE_OVERDUE, _milliseconds(lease), most))
 
     async def _run(self, script: RedisScript, *arguments: Argument) -> Any:
         return await self._calls.run(script, 1, self._prefix, *arguments)
@@ -67,7 +67,7 @@ def _milliseconds(seconds: float | None) -> Argument:
     return "" if seconds is None else ceil(seconds * 1000)
 
 
-def _stored(found: Iterable[Any]) -> list[StoredTask]:
+def _read_tasks(found: Iterable[Any]) -> list[StoredTask]:
     return [
         StoredTask(key.decode(errors="replace"), record, int(version), float(at))
         for key, record, version, at in found

@@ -1,19 +1,19 @@
-"""The Lua scripts, each of which is one call, and the limits of what they keep."""
+"""The Lua scripts, one per call, and their limits."""
 
 from hashlib import sha1
 from math import ceil
 from typing import Final, NamedTuple
 
 MOST_LETTERS: Final = 10_000
-"""The most entries of a box and of the bus: who is further behind has missed some."""
+"""The most entries of a box and of the bus; slower readers miss some."""
 MOST_AT_ONCE: Final = 200
-"""The most entries that are read in one go."""
+"""The most entries per read."""
 BOX_LIFETIME: Final = 3600.0
-"""The seconds that boxes and the bus stay when nobody renews a lease, at least."""
+"""The least seconds that boxes and the bus stay without a renewed lease."""
 
 
 class RedisScript(NamedTuple):
-    """A script, and the SHA-1 digest that a server knows it by."""
+    """A script, and its SHA-1 digest for the server."""
 
     text: bytes
     digest: str
@@ -22,7 +22,7 @@ class RedisScript(NamedTuple):
 _scripts: Final = list[RedisScript]()
 
 
-# What every script may call. The first key is the session, or the first box.
+# Common functions. The first key is the session, or the first box.
 _COMMON: Final = """
 local function place(list, one)
   for i, other in ipairs(list) do if other == one then return i end end
@@ -32,7 +32,7 @@ local function add(list, one)
   table.insert(list, one)
   return true
 end
--- What cannot be read is as good as gone: nothing would mend it, and its client can begin anew.
+-- Unreadable values count as gone: the client can begin anew.
 local function sound(key, kind)
   local found = redis.call('TYPE', key).ok
   if found ~= kind and found ~= 'none' then redis.call('UNLINK', key) end
@@ -96,7 +96,7 @@ def _script(body: str) -> RedisScript:
     return script
 
 
-# ARGV: worker, after how many new copies all of them are returned
+# ARGV: worker, number of new copies after which all copies are returned
 OPEN: Final = _script("""
 local s = session()
 if not s then return false end
@@ -149,10 +149,10 @@ keep(s)
 return true
 """)
 
-# ARGV: after how many times that it was opened, workers that were gone then
+# ARGV: number of openings, workers that were gone then
 GONE: Final = _script("""
 local s = session()
--- One that was gone may have come back and opened it.
+-- A worker may have come back and opened it.
 if not s or s.opened ~= tonumber(ARGV[1]) then return false end
 for i = 2, #ARGV do
   local at = place(s.copies, ARGV[i])
@@ -202,7 +202,7 @@ end
 return 1
 """)
 
-# What is known of a stream is the first entry of its list; `last` is -1 before the first event.
+# The state of a stream is the first entry of its list; `last` is -1 before the first event.
 _EVENTS: Final = """
 local ended = redis.pcall('GETRANGE', KEYS[1], 0, 0) == '-'
 local kept = not ended and redis.pcall('LINDEX', KEYS[2], 0)
@@ -227,7 +227,7 @@ if accepted then
   if not kept then redis.call('RPUSH', KEYS[2], '') end
   for i = 6, #ARGV do redis.call('RPUSH', KEYS[2], ARGV[i]) end
   local most = tonumber(ARGV[5])
-  -- What takes the place of an event is what is known.
+  -- The trimmed place of an event becomes the state.
   redis.call('LTRIM', KEYS[2], math.max(redis.call('LLEN', KEYS[2]) - 1 - most, 0), -1)
   redis.call('LSET', KEYS[2], 0, cmsgpack.pack(known))
   redis.call('PEXPIRE', KEYS[2], ARGV[3])
@@ -235,7 +235,7 @@ if accepted then
   lists(ARGV[1], ended and time + tonumber(ARGV[3]) or '+inf', ARGV[3])
   if ended then redis.call('ZREMRANGEBYSCORE', list_of_streams(), 0, time) end
 end
--- One value is read much faster than a list.
+-- One value is much faster to read than a list.
 local flags = {accepted and 1 or 0, math.max(known.last, 0), ended and 1 or 0}
 return table.concat(flags, '\\0') .. '\\0' .. table.concat(known.followers, '\\0')
 """)
@@ -265,7 +265,7 @@ return {at_end, from, found, known.last}
 FOLLOW: Final = _script(_EVENTS + """
 if ended then return false end
 add(known.followers, ARGV[3])
--- Those of workers that are gone; one that is not looks by itself, too.
+-- Drops workers that are gone; live ones also look by themselves.
 if #known.followers > 16 then table.remove(known.followers, 1) end
 if kept then
   redis.call('LSET', KEYS[2], 0, cmsgpack.pack(known))
@@ -318,7 +318,7 @@ local had = redis.call('EXISTS', KEYS[1])
 redis.call('SET', KEYS[1], '1', 'PX', ARGV[1])
 local read = {had}
 for i = 2, 3 do
-  -- There is always an entry, so that the next number is known.
+  -- Keep one entry, so that the next number is known.
   if not last(KEYS[i]) then put(KEYS[i], 'n', '', ARGV[3], ARGV[2]) end
   redis.call('PEXPIRE', KEYS[i], ARGV[2])
   read[i] = string.format('%.0f', last(KEYS[i]))
@@ -327,7 +327,7 @@ redis.call('XTRIM', KEYS[2], 'MINID', ARGV[4])
 return read
 """)
 
-# Tasks: the first key is the set of those with a lease, and the others begin with its name.
+# Tasks: the first key is the set of leased tasks, and the prefix of the others.
 _TASKS: Final = """
 local function task(key) return KEYS[1] .. ':' .. key end
 local function owned(owner) return sound(KEYS[1] .. ':of:' .. owner, 'zset') end
@@ -337,7 +337,7 @@ local function lapses(name, ends)
   if ends == '' then redis.call('PERSIST', name) else redis.call('PEXPIREAT', name, ends) end
 end
 sound(KEYS[1], 'zset')
--- A set is kept as long as the last one in it.
+-- A set lives as long as its last member.
 local function put_into(set, score, key, ends)
   redis.call('ZADD', set, score, key)
   local left = redis.call('PTTL', set)
@@ -447,9 +447,9 @@ return found
 
 
 LOAD: Final = [("SCRIPT", "LOAD", script.text) for script in _scripts]
-"""The commands that make all scripts known to a server."""
+"""The commands that load all scripts."""
 
 
 def milliseconds(seconds: float) -> int:
-    """Return a time as scripts and commands take it, which is never 0."""
+    """Return a time for scripts and commands, at least 1."""
     return max(ceil(seconds * 1000), 1)

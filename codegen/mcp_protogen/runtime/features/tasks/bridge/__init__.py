@@ -1,1 +1,1 @@
-"""Calls of tools that are tasks, between a client and a server of different forms of them."""
+"""Task calls between a client and a server with different forms of tasks."""

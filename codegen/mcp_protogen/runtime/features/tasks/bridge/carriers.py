@@ -1,4 +1,4 @@
-"""What carries tasks between a client and a server, by the forms of them that both have."""
+"""The choice of a task carrier, by the forms of client and server."""
 
 from ....rules.task_forms import task_form
 from ..client.calls import TaskCaller

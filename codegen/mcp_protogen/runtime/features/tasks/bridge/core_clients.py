@@ -1,7 +1,7 @@
-"""Clients of 2025-11-25, whose server has tasks of the extension.
+"""Clients of 2025-11-25 whose server has tasks of the extension.
 
-The id of a task is that of its server. What is kept here are the tasks that a server has answered
-at once, and which ones the client has cancelled: in its revision, such a task stays so.
+Tasks keep their server's ids. Kept here are tasks that the server answered at once, and those that
+the client has cancelled: in its revision they stay cancelled.
 """
 
 from collections import OrderedDict
@@ -15,7 +15,7 @@ from ....client.base import Work
 from ....core.errors import INVALID_PARAMS, McpError
 from ....core.forms import ELICIT
 from ....core.json import JSONObject
-from ....core.models.base import WireModel, declared, validator_of
+from ....core.models.base import WireModel, declared_member, validator_of
 from ....core.options import CallOptions
 from ....core.spec import AnyRequest
 from ....rules import task_methods as methods
@@ -24,15 +24,15 @@ from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form
-from ..at_peer import TaskCancelled, state_of
 from ..board import TaskBoard, TaskOptions, UnknownTask
 from ..client.handle import TaskHandle
 from ..lifecycle import Outcome
 from ..on_wire import to_core, wire_task
+from ..remote_tasks import TaskCancelled, state_of
 from ..task import Task
 from .plain_clients import EXTENSION, ClientWithTasks, PlainClients, ServerWithTasks
 
-# For how many tasks it is known that the client has cancelled them.
+# The most cancelled tasks to remember.
 _MOST: Final = 1000
 
 
@@ -43,48 +43,48 @@ class CoreClients(PlainClients):
         options = options if isinstance(options, TaskOptions) else TaskOptions()
         self._answered_at_once = TaskBoard(MemoryTaskStore(), options)
         self._cancelled: OrderedDict[str, None] = OrderedDict()
-        if EXTENSION.declared_in(client.peer_declared()):
+        if EXTENSION.declared_in(client.peer_capabilities()):
             self.handlers = {
                 methods.GET: self._get,
                 methods.CANCEL: self._cancel,
                 methods.RESULT: self._result,
             }
 
-    def offered(self, server: Any) -> JSONObject:
+    def task_capabilities(self, server: Any) -> JSONObject:
         return tasks_declared("core", "server") if EXTENSION.declared_in(server) else {}
 
-    def listed(self, result: Any) -> Any:
+    def add_task_support(self, result: Any) -> Any:
         if not self.handlers:
             return result
-        # Any call may become a task: the server decides ("Tool-Level Negotiation").
+        # Any call may become a task, as the server decides ("Tool-Level Negotiation").
         wire = result.to_wire()
-        tools = [{**one, "execution": {"taskSupport": "optional"}} for one in wire["tools"]]
+        tools = [{**tool, "execution": {"taskSupport": "optional"}} for tool in wire["tools"]]
         return self.answer(methods.TOOLS, {**wire, "tools": tools})
 
     async def call(
         self, context: RequestContext, spec: AnyRequest, params: Any, options: CallOptions
     ) -> Any:
-        metadata = declared(params, "task")
+        metadata = declared_member(params, "task")
         if metadata is None or not self.handlers:
             return await super().call(context, spec, params, options)
-        if declared(metadata, "ttl") is not None:
-            why = "in the extension the server alone decides for how long it keeps a task"
+        if declared_member(metadata, "ttl") is not None:
+            why = "in the extension, the server decides how long it keeps a task"
             self.client.lose(methods.CALL, "/params/task/ttl", why)
-        # In the extension, a request says only that it may become a task.
-        plain = {name: one for name, one in params.to_wire().items() if name != "task"}
-        extensions = self.client.declaring({TASKS_EXTENSION: {}})
+        # In the extension, a request only allows a task.
+        plain = {name: value for name, value in params.to_wire().items() if name != "task"}
+        extensions = self.client.extension_members({TASKS_EXTENSION: {}})
         result = await self.client.call(spec, spec.params.from_wire(plain), options, extensions)
         if isinstance(result, self.client.spoken.claims(methods.CALL)):
             task = to_core(result.to_wire())
         else:
-            task = await self._kept(metadata, result)
+            task = await self._keep_result(metadata, result)
         created: type[WireModel] = spec.results[1]
-        return created.from_wire({"task": task, "_meta": core_form.related(task["taskId"])})
+        return created.from_wire({"task": task, "_meta": core_form.related_meta(task["taskId"])})
 
-    async def _kept(self, metadata: WireModel, result: WireModel) -> JSONObject:
-        """Return a new task that has ended with a result, which came although a task was asked for.
+    async def _keep_result(self, metadata: WireModel, result: WireModel) -> JSONObject:
+        """Return a new task that has ended with a result, for a call that asked for a task.
 
-        What is told of it first is that it works ("Task Status Lifecycle").
+        It is first reported as working ("Task Status Lifecycle").
         """
         board, revision = self._answered_at_once, self.server.owner.TABLE.revision
         ttl = core_form.ttl_asked(metadata.to_wire(), board.options)
@@ -93,27 +93,27 @@ class CoreClients(PlainClients):
         await board.change(task.id, ended)
         return wire_task(task)
 
-    async def _found(self, id: str) -> Task | None:
+    async def _find(self, id: str) -> Task | None:
         try:
             return await self._answered_at_once.get(id, "core", None)
         except UnknownTask:
             return None
 
     async def _state(self, id: str) -> JSONObject:
-        task = to_core(await self.asked(methods.GET, taskId=id))
+        task = to_core(await self.ask_server(methods.GET, taskId=id))
         return {**task, "status": "cancelled"} if id in self._cancelled else task
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
-        kept = await self._found(params.task_id)
+        kept = await self._find(params.task_id)
         task = await self._state(params.task_id) if kept is None else wire_task(kept)
         return self.answer(methods.GET, task)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         id = params.task_id
-        if await self._found(id) is not None or state_of(await self._state(id)).has_ended:
+        if await self._find(id) is not None or state_of(await self._state(id)).has_ended:
             raise core_form.already_ended()
-        await self.asked(methods.CANCEL, taskId=id)
-        # The work may still come to another end, which the client does not see any more.
+        await self.ask_server(methods.CANCEL, taskId=id)
+        # The work may still end otherwise, but the client does not see that.
         self._cancelled[id] = None
         while len(self._cancelled) > _MOST:
             self._cancelled.popitem(last=False)
@@ -121,7 +121,7 @@ class CoreClients(PlainClients):
 
     async def _result(self, session: SessionBase, params: Any) -> Any:
         id = params.task_id
-        kept = await self._found(id)
+        kept = await self._find(id)
         if kept is not None:
             return self.answer(methods.RESULT, core_form.outcome(kept))
         handle = self.wire.handles.get(id)
@@ -133,7 +133,7 @@ class CoreClients(PlainClients):
         with suppress(TaskCancelled):
             result = await self.client.awaited(handle.outcome(inf, inf))
         if result is None or id in self._cancelled:
-            raise McpError(INVALID_PARAMS, "The task has no result: it is cancelled")
+            raise McpError(INVALID_PARAMS, "The task has no result: it was cancelled")
         return self.answer(methods.RESULT, core_form.with_related(result.to_wire(), id))
 
     async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
@@ -145,15 +145,15 @@ class CoreClients(PlainClients):
 class _CarriedTask(TaskHandle):
     relating: Callable[[str | None], AbstractContextManager[None]]
 
-    def _prepared(self, key: str, asked: JSONObject) -> Work:
-        work = super()._prepared(key, asked)
+    def _prepare_question(self, key: str, asked: JSONObject) -> Work:
+        work = super()._prepare_question(key, asked)
 
         async def ask() -> Any:
             try:
                 with self.relating(self.id):
                     return await work()
             except McpError:
-                # Only a form has an answer that says "no".
+                # Only a form has an answer for "no".
                 if asked["method"] != ELICIT:
                     raise
                 table = self._wire.table.wire

@@ -1,7 +1,7 @@
-"""Clients of 2026-07-28 with the extension, whose server has tasks as 2025-11-25 has them.
+"""Clients of 2026-07-28 with the extension, whose server has tasks of 2025-11-25.
 
-The id of a task is that of its server. The request for the result of a task that asks something
-stays open, since questions come beside it.
+Tasks keep their server's ids. The request for the result stays open if a task asks something, since
+questions come beside it.
 """
 
 from asyncio import Future, get_running_loop, timeout
@@ -14,9 +14,9 @@ from secrets import token_hex
 from typing import Any, Final, NamedTuple
 
 from ....core.connection_errors import Disconnected
-from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, RequestId, escaped
+from ....core.errors import INVALID_PARAMS, McpError, ProtocolError, RequestId, escape_step
 from ....core.json import JSONObject, is_object
-from ....core.models.base import declared, validator_of
+from ....core.models.base import declared_member, validator_of
 from ....core.options import NO_END, CallOptions
 from ....core.spec import AnyRequest, Capability
 from ....core.tasks import Signal
@@ -29,22 +29,21 @@ from ....server.base import SessionBase
 from ....server.context import RequestContext
 from ....server.layers import Follow, Following
 from .. import core_form
-from ..at_peer import state_of
 from ..client.calls import CORE_CALLS, as_task
-from ..client.handle import heard_within
+from ..client.handle import wait_within
 from ..lifecycle import error_object
 from ..on_wire import to_extension
+from ..remote_tasks import state_of
 from ..server.extension_form import read_answers
 from ..task import Status
 from .plain_clients import ClientWithTasks, PlainClients, ServerWithTasks
 
-# Between two looks, where the server does not say how long to wait, in seconds.
+# Seconds between looks, if the server gives no interval.
 _INTERVAL: Final = 1.0
 
 _CANCELS: Final = Capability("server", ("tasks", "cancel"))
 
-# Where the server says nothing, and at most, in seconds: how long a look at a task waits for the
-# questions of it to come.
+# The seconds that a look waits for the questions of a task: the default, and at most.
 _PATIENCE: Final = 1.0
 
 
@@ -55,25 +54,25 @@ async def follow(
     look: Callable[[str], Awaitable[JSONObject]],
     news: Signal,
 ) -> None:
-    """Send where a task stands, and again whenever that changes, to its end.
+    """Send the state of a task, and each change of it, until its end.
 
-    Its server notifies of it as it likes: it is looked at, and when `news` rings.
+    It is polled, and looked at when `news` rings, because servers notify as they like.
     """
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: stream})
     table = endpoint.connection.table
     spec, told = table.notifications[CHANGED], None
-    with suppress(McpError):  # it has lapsed
+    with suppress(McpError):  # it has expired
         while True:
             state = state_of(task)
             if task != told:
-                # By its status, a task is of one class or another. That the client declares the
-                # extension, its request has said, and no connection.
+                # Its class depends on its status. The request has declared the extension, not the
+                # connection.
                 params = validator_of(spec.params)(task)
                 await endpoint.sink.send(table.serialise_notification(spec, params, meta=meta))
                 told = task
             if state.has_ended:
                 return
-            await heard_within(news.heard(), state.poll_interval or _INTERVAL)
+            await wait_within(news.wait(), state.poll_interval or _INTERVAL)
             task = await look(task["taskId"])
 
 
@@ -95,14 +94,14 @@ class ExtensionClients(PlainClients):
         super().__init__(client, server)
         self._waiting: dict[str, _WaitingTask] = {}
         self._news = Signal()
-        if CORE_CALLS.declared_in(client.peer_declared()):
+        if CORE_CALLS.declared_in(client.peer_capabilities()):
             self.handlers = {
                 methods.GET: self._get,
                 methods.CANCEL: self._cancel,
                 methods.UPDATE: self._update,
             }
 
-    def offered(self, server: Mapping[str, Any]) -> JSONObject:
+    def task_capabilities(self, server: Mapping[str, Any]) -> JSONObject:
         tasks = server.get("tasks")
         if is_object(tasks) and "list" in tasks:
             why = "the extension has no list of tasks"
@@ -116,42 +115,42 @@ class ExtensionClients(PlainClients):
         if not wants or not await self.caller.may_be_task(params.name):
             return await super().call(context, spec, params, options)
         result = await self.client.call(spec, as_task(spec, params, None), options)
-        task = declared(result, "task")
+        task = declared_member(result, "task")
         if task is None:
             return result
         if core_form.IMMEDIATE_RESPONSE in result.to_wire().get("_meta", {}):
-            at = f"/result/_meta/{escaped(core_form.IMMEDIATE_RESPONSE)}"
-            why = "the extension has nothing for a model to be told meanwhile"
+            at = f"/result/_meta/{escape_step(core_form.IMMEDIATE_RESPONSE)}"
+            why = "the extension has no immediate response for the model"
             self.client.lose(methods.CALL, at, why)
         return self.answer(methods.CALL, {"resultType": "task", **to_extension(task.to_wire())})
 
     async def state(self, id: str) -> JSONObject:
-        core = await self.asked(methods.GET, taskId=id)
+        core = await self.ask_server(methods.GET, taskId=id)
         task = to_extension(core)
         status = Status(core["status"])
         if status in (Status.COMPLETED, Status.FAILED):
-            return await self._ended(id, status, task)
+            return await self._read_outcome(id, status, task)
         if status is not Status.INPUT_REQUIRED:
             return task
         questions = await self._questions(id, state_of(core).poll_interval or _PATIENCE)
         if not questions:
-            # They have not come yet, or are answered by now.
+            # They have not come yet, or are already answered.
             return {**task, "status": Status.WORKING.value}
         return {**task, "inputRequests": questions}
 
-    async def _ended(self, id: str, status: Status, task: JSONObject) -> JSONObject:
+    async def _read_outcome(self, id: str, status: Status, task: JSONObject) -> JSONObject:
         try:
-            result = await self.asked(methods.RESULT, NO_END, taskId=id)
+            result = await self.ask_server(methods.RESULT, NO_END, taskId=id)
         except McpError as error:
             if status is Status.COMPLETED:
-                raise  # it is not kept any more
+                raise  # it has expired
             return {**task, "status": Status.FAILED.value, "error": error_object(error)}
         meta: JSONObject = result.pop("_meta", {})
         meta.pop(RELATED_TASK, None)
         if meta:
             result["_meta"] = meta
         plain = self.wire.read(result)
-        # An error of the tool is a result like any other ("Task Execution Errors").
+        # A tool result with `isError` is an ordinary result here ("Task Execution Errors").
         return {**task, "status": Status.COMPLETED.value, "result": plain.to_wire()}
 
     async def _questions(self, id: str, patience: float) -> JSONObject:
@@ -161,38 +160,38 @@ class ExtensionClients(PlainClients):
         if not waiting.questions:
             with suppress(TimeoutError):
                 async with timeout(min(patience, _PATIENCE)):
-                    await waiting.changed.heard()
-        return {key: one.asked for key, one in waiting.questions.items()}
+                    await waiting.changed.wait()
+        return {key: question.asked for key, question in waiting.questions.items()}
 
     def _waiting_task(self, id: str) -> _WaitingTask:
         return self._waiting.setdefault(id, _WaitingTask())
 
     async def _await_result(self, id: str, waiting: _WaitingTask) -> None:
-        """Let the server ask: it does while it is asked for a result, which is got again later."""
+        """Let the server ask, which it does during a request for the result; discard the result."""
         try:
             with suppress(ProtocolError, Disconnected):
-                await self.asked(methods.RESULT, NO_END, taskId=id)
+                await self.ask_server(methods.RESULT, NO_END, taskId=id)
         finally:
             self._waiting.pop(id, None)
             for question in waiting.questions.values():
                 question.answer.cancel()
-            waiting.changed.ring()
+            waiting.changed.notify_all()
 
     async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
         if id in self.wire.handles:
-            # The client waits for the result of a plain call.
+            # A plain call waits for the result.
             return await super().ask(id, spec, params)
         asked = self.server.owner.TABLE.write_question(spec, params)
         waiting, key = self._waiting_task(id), token_hex(8)
         question = _Question(asked, spec, get_running_loop().create_future())
         waiting.questions[key] = question
-        waiting.changed.ring()
+        waiting.changed.notify_all()
         try:
             return await question.answer
         finally:
             waiting.questions.pop(key, None)
             if waiting.result is None and not waiting.questions:
-                # The client has not looked at the task while it was asking.
+                # The client has not looked at the task meanwhile.
                 self._waiting.pop(id, None)
 
     async def _get(self, session: SessionBase, params: Any) -> Any:
@@ -202,48 +201,51 @@ class ExtensionClients(PlainClients):
         id: str = params.task_id
         waiting = self._waiting.get(id)
         if waiting is None:
-            # Whether there is such a task, only its server knows.
-            await self.asked(methods.GET, taskId=id)
+            # Only its server knows whether the task exists.
+            await self.ask_server(methods.GET, taskId=id)
         else:
             self._take(waiting, session.__mcp_runtime__.raw.get("inputResponses", {}))
         return self.answer(methods.UPDATE, {})
 
     @staticmethod
     def _take(waiting: _WaitingTask, given: Mapping[str, Any]) -> None:
-        asked = {key: (one.asked, one.spec) for key, one in waiting.questions.items()}
+        asked = {
+            key: (open_question.asked, open_question.spec)
+            for key, open_question in waiting.questions.items()
+        }
         for key, answer in read_answers(asked, given).items():
-            # What is answered is not shown again.
+            # Do not show answered questions again.
             question = waiting.questions.pop(key)
             if not question.answer.done():
                 question.answer.set_result(answer)
 
     async def _cancel(self, session: SessionBase, params: Any) -> Any:
         method = methods.CANCEL
-        if not _CANCELS.declared_in(self.client.peer_declared()):
-            # The work may come to another end whatever a client asks for.
+        if not _CANCELS.declared_in(self.client.peer_capabilities()):
+            # The work may end otherwise in any case.
             self.client.lose(methods.CANCEL, "", "the server cannot cancel tasks")
             method = methods.GET
         try:
-            await self.asked(method, taskId=params.task_id)
+            await self.ask_server(method, taskId=params.task_id)
         except McpError as error:
             if method == methods.GET or error.code != INVALID_PARAMS:
                 raise
-            # The extension lets a client cancel what has ended, but not what never was.
-            await self.asked(methods.GET, taskId=params.task_id)
+            # The extension accepts cancelling ended tasks, but not unknown ones.
+            await self.ask_server(methods.GET, taskId=params.task_id)
         return self.answer(methods.CANCEL, {})
 
     def answer(self, method: str, members: Mapping[str, Any]) -> Any:
         return super().answer(method, {"resultType": "complete", **members})
 
-    def told(self) -> None:
-        self._news.ring()
+    def on_task_change(self) -> None:
+        self._news.notify_all()
 
-    async def followed(
+    async def find_following(
         self, connection: Any, request: Request[Any], ids: Collection[str]
     ) -> Following:
         found = dict[str, Follow]()
         if not declares_tasks(request.meta):
-            raise needs_extension("Tasks are of an extension")
+            raise needs_extension("Tasks need the extension")
         for id in sorted(ids) if self.handlers else ():
             with suppress(McpError):
                 task = await self.state(id)

@@ -1,4 +1,4 @@
-"""Clients that have no tasks, or ask for none: a task of the server is waited for by the bridge."""
+"""Clients without tasks: the bridge waits for the tasks of the server."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
@@ -15,9 +15,9 @@ from ....rules.handlers import Handlers
 from ....rules.task_forms import TASK_IDS, TASKS_EXTENSION
 from ....server.context import RequestContext
 from ....server.layers import Layer
-from ..at_peer import TaskCancelled
 from ..client.calls import TaskCaller
 from ..client.handle import TaskWire
+from ..remote_tasks import TaskCancelled
 
 EXTENSION: Final = Capability("server", (EXTENSIONS, TASKS_EXTENSION))
 
@@ -27,17 +27,17 @@ class ClientWithTasks(Protocol):
     call: Callable[..., Awaitable[Any]]
     caller: Caller | None
     carries: bool
-    declaring: Callable[[object], bytes | None]
+    extension_members: Callable[[object], bytes | None]
     endpoint: Endpoint
     lose: Callable[[str, str, str], None]
-    peer_declared: Callable[[], Mapping[str, Any]]
+    peer_capabilities: Callable[[], Mapping[str, Any]]
     spoken: MethodTable
     task_options: TaskLimits | None
 
 
 class ServerWithTasks(Protocol):
     owner: Handlers
-    put: Callable[..., Awaitable[Any]]
+    ask_any_client: Callable[..., Awaitable[Any]]
     relating: Callable[[str | None], AbstractContextManager[None]]
 
 
@@ -54,7 +54,7 @@ class PlainClients(Layer):
     def wire(self) -> TaskWire:
         return self.caller.wire
 
-    def offered(self, server: Mapping[str, Any]) -> JSONObject:
+    def task_capabilities(self, server: Mapping[str, Any]) -> JSONObject:
         return {}
 
     async def call(
@@ -63,7 +63,9 @@ class PlainClients(Layer):
         try:
             if self.wire.form == "extension":
                 try:
-                    return await self.client.call(spec, params, options, self.client.declaring({}))
+                    return await self.client.call(
+                        spec, params, options, self.client.extension_members({})
+                    )
                 except McpError as error:
                     if not _needs_tasks(error):
                         raise
@@ -71,16 +73,16 @@ class PlainClients(Layer):
         except TaskCancelled as error:
             raise McpError(INTERNAL_ERROR, error.message) from error
 
-    def listed(self, result: Any) -> Any:
+    def add_task_support(self, result: Any) -> Any:
         return result
 
     async def ask(self, id: str, spec: AnyRequest, params: Any) -> Any:
-        return await self.server.put(spec, params, NO_END)
+        return await self.server.ask_any_client(spec, params, NO_END)
 
-    def told(self) -> None:
+    def on_task_change(self) -> None:
         pass
 
-    async def asked(
+    async def ask_server(
         self, method: str, options: CallOptions | None = None, /, **members: Any
     ) -> Any:
         asking = self.wire.ask(method, options or {}, **members)

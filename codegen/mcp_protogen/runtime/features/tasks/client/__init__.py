@@ -1,1 +1,1 @@
-"""Tasks as clients see them, in both forms: calls of tools that are answered before they end."""
+"""Tasks for clients, in both forms: tool calls that are answered before they end."""

@@ -1,4 +1,4 @@
-"""Clients whose calls of tools may be tasks: they wait for the result by themselves."""
+"""Clients whose tool calls may be tasks: they wait for the result by themselves."""
 
 from asyncio import CancelledError
 from collections.abc import Callable, Mapping, Sequence
@@ -8,25 +8,25 @@ from typing import Any, ClassVar, Final, Unpack
 from ....client.base import Caller, ClientBase, ClientConnection, ClientRuntime
 from ....core.errors import METHOD_NOT_FOUND, LocalError, McpError
 from ....core.json import JSONObject
-from ....core.models.base import declared
+from ....core.models.base import declared_member
 from ....core.options import CallOptions
 from ....core.recent_names import RecentNames
 from ....core.spec import AnyRequest, Capability
 from ....rpc.peer import all_items
 from ....rules.task_forms import TASK_IDS
 from ....rules.task_methods import CALL, CHANGED, CORE_CHANGED, TOOLS
-from ..at_peer import TaskCancelled
 from ..on_wire import ClientsTasks
-from .handle import PollTiming, TaskHandle, TaskWire, heard_within
+from ..remote_tasks import TaskCancelled
+from .handle import PollTiming, TaskHandle, TaskWire, wait_within
 
 _LISTEN: Final = "subscriptions/listen"
 CORE_CALLS: Final = Capability("server", ("tasks", "requests", "tools", "call"))
-"""What a server declares that has tools as tasks."""
+"""The capability of a server that runs tools as tasks."""
 
 
 class TaskCaller:
     def __init__(self, runtime: ClientRuntime) -> None:
-        self.timing = PollTiming(wait=heard_within)
+        self.timing = PollTiming(wait=wait_within)
         self._runtime = runtime
         self._wire: TaskWire | None = None
         self._supports: RecentNames[str] = RecentNames()
@@ -35,46 +35,46 @@ class TaskCaller:
     @property
     def wire(self) -> TaskWire:
         if self._wire is None:
-            raise LocalError("not connected")
+            raise LocalError("the client is not connected")
         return self._wire
 
     def adopt(self, connection: ClientConnection) -> None:
         self._wire = TaskWire(self._runtime.client, connection, self.timing)
         self._supports = RecentNames()
 
-    def notified(self, method: str, params: Any) -> None:
+    def note_notification(self, method: str, params: Any) -> None:
         if method in (CHANGED, CORE_CHANGED) and self._wire is not None:
-            self._wire.notified(params.to_wire())
+            self._wire.on_notification(params.to_wire())
 
     async def request(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         if spec.method == CALL and self._wire is not None:
-            return await self._called(spec, params, options)
+            return await self._call(spec, params, options)
         result: Any = await self._runtime.request(spec, params, options)
         if spec.method == TOOLS:
             self._learn(result)
         return result
 
-    async def _called(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
+    async def _call(self, spec: AnyRequest, params: Any, options: CallOptions) -> Any:
         wire = self.wire
         seconds = options.get("max_timeout", self._runtime.endpoint.options.max_timeout)
         due = self.timing.now() + seconds
-        # A task need not be kept for longer than it is waited for.
-        wants = declared(params, "task") is not None
+        # Keep the task no longer than the caller waits.
+        wants = declared_member(params, "task") is not None
         if not wants and self._supports_tasks and self._support(params.name) == "required":
             params = as_task(spec, params, seconds)
         try:
             result: Any = await self._runtime.request(spec, params, options)
         except McpError as error:
-            # So a server refuses a plain call of a tool that is always a task.
+            # The server refuses a plain call of a tool that must be a task.
             if error.code != METHOD_NOT_FOUND or wants or not self._supports_tasks:
                 raise
             name = params.name
-            if self._support(name) is not None or await self._listed(name) != "required":
+            if self._support(name) is not None or await self._find_support(name) != "required":
                 raise
             params = as_task(spec, params, seconds)
             result = await self._runtime.request(spec, params, options)
         handle = None if wants else self._handle_of(params.name, result)
-        return result if handle is None else await _driven(handle, wire, due, seconds)
+        return result if handle is None else await _wait_for_result(handle, wire, due, seconds)
 
     async def start(
         self, spec: AnyRequest, params: Any, ttl: float | None, options: CallOptions
@@ -82,7 +82,7 @@ class TaskCaller:
         wire, name = self.wire, params.name
         if wire.form == "core":
             if self._supports_tasks and not await self.may_be_task(name):
-                raise LocalError(f"{name} is no tool that can be called as a task")
+                raise LocalError(f"the tool {name} cannot be called as a task")
             params = as_task(spec, params, ttl)
 
         async def send(params: Any) -> Any:
@@ -90,18 +90,18 @@ class TaskCaller:
 
         result = await send(params)
         if "may_require_input" in spec.traits:
-            # What is asked before there is a task, is asked in rounds.
+            # Questions before there is a task come in rounds.
             result = await wire.connection.complete(spec, params, result, send)
         handle = self._handle_of(name, result)
-        return TaskHandle.answered(wire, name, result.to_wire()) if handle is None else handle
+        return TaskHandle.from_result(wire, name, result.to_wire()) if handle is None else handle
 
     def _handle_of(self, name: str, result: Any) -> TaskHandle | None:
         wire = self.wire
-        cls = wire.table.wire.claimed(CALL, "task")
+        cls = wire.table.wire.claimed_class(CALL, "task")
         task: JSONObject
         if cls is not None and isinstance(result, cls):
             task = result.to_wire()
-        elif (nested := declared(result, "task")) is not None:
+        elif (nested := declared_member(result, "task")) is not None:
             task = nested.to_wire()
         else:
             return None
@@ -109,11 +109,13 @@ class TaskCaller:
 
     @property
     def _supports_tasks(self) -> bool:
-        return self.wire.form == "core" and CORE_CALLS.declared_in(self._runtime.peer_declared())
+        return self.wire.form == "core" and CORE_CALLS.declared_in(
+            self._runtime.peer_capabilities()
+        )
 
     def _support(self, name: str) -> str | None:
-        if self._changes != self._runtime.tool_lists_changed:
-            self._supports, self._changes = RecentNames(), self._runtime.tool_lists_changed
+        if self._changes != self._runtime.tool_list_changes:
+            self._supports, self._changes = RecentNames(), self._runtime.tool_list_changes
         return self._supports.get(name)
 
     def wire_feature(self) -> ClientsTasks:
@@ -128,14 +130,16 @@ class TaskCaller:
         if self._runtime.owner.TABLE.revision != self.wire.table.revision:
             return  # its entries came through `_note_tools`
         for tool in listed.tools:
-            support = declared(declared(tool, "execution"), "task_support") or "forbidden"
+            support = (
+                declared_member(declared_member(tool, "execution"), "task_support") or "forbidden"
+            )
             self._supports.learn(tool.name, support, None)
 
     async def may_be_task(self, name: str) -> bool:
-        support = self._support(name) or await self._listed(name)
+        support = self._support(name) or await self._find_support(name)
         return support in ("optional", "required")
 
-    async def _listed(self, name: str) -> str | None:
+    async def _find_support(self, name: str) -> str | None:
         spec = self._runtime.owner.TABLE.requests[TOOLS]
 
         def tools(page: Any) -> Any:
@@ -148,18 +152,18 @@ class TaskCaller:
 
 
 def as_task(spec: AnyRequest, params: Any, ttl: float | None) -> Any:
-    """Return the params of a call that asks for a task, to be kept for `ttl` seconds, if finite."""
+    """Return call params that request a task, kept for `ttl` seconds if finite."""
     metadata = {} if ttl in (None, inf) else {"ttl": round(ttl * 1000)}
     return spec.params.from_wire({**params.to_wire(), "task": metadata})
 
 
-async def _driven(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
+async def _wait_for_result(handle: TaskHandle, wire: TaskWire, due: float, seconds: float) -> Any:
     try:
         return await handle.outcome(due, seconds)
     except (McpError, TaskCancelled):
         raise
     except (CancelledError, Exception):
-        # Nobody waits for what the server says to it.
+        # The outcome of cancelling does not matter.
         wire.connection.endpoint.tasks.start(handle.cancel_quietly())
         raise
 
@@ -173,8 +177,8 @@ def _caller(client: ClientBase) -> TaskCaller:
 class TaskCalls(ClientBase):
     """A mixin for clients whose calls may be tasks: `class Mine(TaskCalls, mcp.Client)`.
 
-    `call_tool` waits for the result of a task, and answers what it asks. The options of the call
-    bound that: `max_timeout` the whole, `timeout` only its first answer.
+    `call_tool` waits for a task's result and answers its questions. Of the call's options,
+    `max_timeout` limits the whole, `timeout` only the first answer.
     """
 
     __mcp_caller__: ClassVar[Callable[[ClientRuntime], Caller] | None] = TaskCaller
@@ -187,11 +191,11 @@ class TaskCalls(ClientBase):
         ttl: float | None = None,
         **options: Unpack[CallOptions],
     ) -> TaskHandle:
-        """Call a tool as a task, and return it as soon as the server has begun.
+        """Call a tool as a task; return when the server has begun.
 
-        In 2025-11-25 the client asks for a task, to be kept for `ttl` seconds; raise `LocalError`
-        for a tool that cannot be one. In the extension the server alone decides that, and for how
-        long; what is answered at once is a handle with its result. Raise what `request` raises.
+        In 2025-11-25 the client requests a task, kept for `ttl` seconds; raise `LocalError` for a
+        tool that cannot be one. In the extension the server decides both; an immediate answer
+        gives a handle with its result. Raise the errors of `request`.
         """
         spec = self.TABLE.requests[CALL]
         given = {} if arguments is None else {"arguments": dict(arguments)}
@@ -199,21 +203,21 @@ class TaskCalls(ClientBase):
         return await _caller(self).start(spec, params, ttl, options)
 
     async def listen_to_tasks(self, *handles: TaskHandle) -> None:
-        """Let the server notify of changes of tasks, until the stream ends; cancel it to end it.
+        """Let the server notify of task changes until the stream ends; cancel it to end it.
 
-        Their handles then ask less often. Raise `LocalError` where tasks have no listen streams:
+        The handles then poll less often. Raise `LocalError` if tasks have no listen streams:
         servers of 2025-11-25 notify without being asked.
         """
         caller, spec = _caller(self), self.TABLE.requests.get(_LISTEN)
         if spec is None or caller.wire.form != "extension":
-            raise LocalError("there are no listen streams of tasks here")
-        ids = {one.id for one in handles if one.id is not None}
+            raise LocalError("tasks have no listen streams in this revision")
+        ids = {handle.id for handle in handles if handle.id is not None}
         wanted = spec.params(notifications={TASK_IDS: sorted(ids)})
         await self.request(spec, wanted)
 
     def task(self, stored: Mapping[str, Any]) -> TaskHandle:
-        """Take up a task that `TaskHandle.to_json` has kept; raise `LocalError` for anything else.
+        """Resume a task from `TaskHandle.to_json`; raise `LocalError` for other values.
 
-        The server has to know it still, and this client as the one who began it.
+        The server must still know it, as a task of this client.
         """
-        return TaskHandle.stored(_caller(self).wire, stored)
+        return TaskHandle.restore(_caller(self).wire, stored)

@@ -1,8 +1,8 @@
-"""A call of a tool that its server works on as a task.
+"""A tool call that its server runs as a task.
 
-In the extension a task is polled, and what it asks is answered by requests of the client. In the
-form of 2025-11-25 one request waits for the result, and questions are requests of the server.
-Notifications take the place of the next look; nothing relies on them.
+Tasks of the extension are polled, and requests of the client answer their questions. In 2025-11-25
+one request waits for the result, and the server sends questions as requests. A notification
+replaces the next poll; nothing relies on it.
 """
 
 from asyncio import Lock, create_task, shield, timeout
@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar, overload
 from weakref import WeakValueDictionary
 
 from ....client.base import ClientBase, ClientConnection, ReadAs, Work, unfit_question
-from ....client.checked_results import CheckedResults, known_tools
+from ....client.checked_results import CheckedResults, find_known_tools
 from ....client.tool_results import reader
 from ....core.connection_errors import Disconnected, RequestTimeout
 from ....core.errors import INTERNAL_ERROR, InvalidAnswer, LocalError, McpError, ProtocolError
@@ -28,7 +28,7 @@ from ....core.tasks import Signal, together
 from ....messages.method_table import MethodTable
 from ....rules.task_forms import task_form
 from ....rules.task_methods import CALL, CANCEL, GET, RESULT, UPDATE
-from ..at_peer import TaskCancelled, TaskState, cancelled, payload, state_of
+from ..remote_tasks import TaskCancelled, TaskState, confirm_cancel, payload, state_of
 from ..task import Status
 
 _USUAL: Final = CallOptions()
@@ -37,24 +37,24 @@ T = TypeVar("T")
 
 _log: Final = getLogger(__name__)
 
-# Between two looks, if the server says nothing (2025-11-25, basic/utilities/tasks, gives no
-# number), and at least, whatever it says.
+# Seconds between polls: the default (2025-11-25, basic/utilities/tasks, gives no number), and the
+# least.
 _INTERVAL: Final = 1.0
 _LEAST: Final = 0.05
-# How often in a row a server may say that it cannot tell now.
+# The most consecutive temporary failures.
 _MOST_FAILURES: Final = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PollTiming:
-    """The clocks of who waits for a task; `wait` says whether something was heard in time."""
+    """The clocks for waiting; `wait` returns whether a signal came in time."""
 
     now: Callable[[], float] = monotonic
     epoch: Callable[[], float] = time
     wait: Callable[[Awaitable[None], float], Awaitable[bool]]
 
 
-async def heard_within(heard: Awaitable[None], seconds: float) -> bool:
+async def wait_within(heard: Awaitable[None], seconds: float) -> bool:
     try:
         async with timeout(seconds):
             await heard
@@ -74,7 +74,7 @@ class TaskWire:
         self.form: Final = task_form(self.table.wire)
         self.spec: Final = client.TABLE.requests[CALL]
         self.handles: Final = WeakValueDictionary[str, Any]()
-        """Those in use, by id of the task."""
+        """The handles in use, by task id."""
 
     async def ask(self, method: str, options: CallOptions = _USUAL, /, **members: Any) -> Any:
         spec = self.table.wire.requests.get(method)
@@ -83,40 +83,42 @@ class TaskWire:
         return await self.client.request_once(spec, spec.params(**members), **options)
 
     def read(self, result: Any) -> Any:
-        """Return the result of a tool, checked as if it had come at once."""
+        """Return a tool result, checked like an immediate one."""
         found = self.table.read_result(self.table.requests[CALL], result)
         if not isinstance(found, self.spec.results[0]):
-            raise InvalidAnswer("the result of a task is none", [("/result/result", "no result")])
+            raise InvalidAnswer(
+                "the task's result is not a tool result", [("/result/result", "no result")]
+            )
         return found
 
-    def notified(self, task: JSONObject) -> None:
+    def on_notification(self, task: JSONObject) -> None:
         handle = self.handles.get(task["taskId"])
         if handle is not None:
-            handle.heard(task)
+            handle.note_change(task)
 
 
 class TaskHandle:
-    """A call of a tool as a task: `await handle.result()`.
+    """A tool call as a task: `await handle.result()`.
 
-    It is made by `start_task`, and by `task` from what `to_json` has kept, in this process or
-    another. Several may be awaited side by side.
+    Made by `start_task`, and by `task` from the value of `to_json`, also in another process.
+    Several may be awaited side by side.
     """
 
     def __init__(
         self, wire: TaskWire, tool: str, *, id: str | None, began: float, task: JSONObject | None
     ) -> None:
         self.id: Final = id
-        """The id of the task; None if the server has answered at once, without a task."""
+        """The id of the task; None if the server answered without one."""
         self.tool: Final = tool
         self._wire = wire
         self._began = began
-        # By the clock of those who wait: that of the day may be set meanwhile.
+        # In monotonic time, because the wall clock may be set.
         self._began_at = wire.timing.now() + began - wire.timing.epoch()
         self._task = task
         self._plain: JSONObject | None = None
         self._changed = Signal()
         self.has_news = False
-        """Whether the server has notified of the task since it was looked at."""
+        """Whether a notification came after the last look."""
         self._answers: dict[str, JSONObject] = {}
         self._answered: set[str] = set()
         self._answering = Lock()
@@ -125,7 +127,7 @@ class TaskHandle:
             wire.handles[id] = self
 
     async def status(self) -> TaskState:
-        """Ask where the task stands; raise `McpError` if the server knows it no more."""
+        """Ask for the state of the task; raise `McpError` if the server does not know it."""
         if self.id is None:
             return TaskState(status=Status.COMPLETED)
         return state_of(await self._look())
@@ -141,34 +143,34 @@ class TaskHandle:
     async def result(
         self, *, as_: Any = None, check: bool | None = None, max_timeout: float | None = None
     ) -> Any:
-        """Wait for the result of the tool, and answer what the task asks meanwhile.
+        """Wait for the tool's result, and answer the task's questions meanwhile.
 
         `as_` and `check` are those of `call_tool`. Raise `McpError` if the call failed,
-        `TaskCancelled`, and `RequestTimeout` if it takes longer than `max_timeout` seconds, or
-        than the server keeps it. To give up waiting cancels nothing.
+        `TaskCancelled`, and `RequestTimeout` after `max_timeout` seconds, or when the server stops
+        keeping the task. Giving up does not cancel it.
         """
         spec = self._wire.spec
         read = reader(spec, as_, check) if as_ is not None or check else None
         due = inf if max_timeout is None else self._wire.timing.now() + max_timeout
         result = await self.outcome(due, inf if max_timeout is None else max_timeout)
         if isinstance(self._wire.client, CheckedResults):
-            known = known_tools(self._wire.client)
+            known = find_known_tools(self._wire.client)
             call, is_new = await known.begin(self.tool, {})
-            await known.hold(self.tool, result, None if is_new else call)
+            await known.check_result(self.tool, result, None if is_new else call)
         return read(result) if read else result
 
     async def cancel(self) -> None:
-        """Ask the server to cancel the task; it may still come to another end.
+        """Ask the server to cancel the task, which may still end otherwise.
 
-        What has ended already stays as it is. Raise `McpError` for a task that is unknown.
+        An ended task stays as it is. Raise `McpError` for an unknown one.
         """
         if self.id is not None:
-            await cancelled(self._wire.ask(CANCEL, taskId=self.id), self._look)
+            await confirm_cancel(self._wire.ask(CANCEL, taskId=self.id), self._look)
 
     async def __aiter__(self) -> AsyncIterator[TaskState]:
-        """Yield where the task stands, whenever that is another status or message, to its end.
+        """Yield the task's state at each new status or message, until its end.
 
-        What the task asks meanwhile is answered. Raise `McpError` if the server knows it no more.
+        Its questions are answered meanwhile. Raise `McpError` if the server does not know it.
         """
         if self.id is None:
             yield await self.status()
@@ -195,53 +197,53 @@ class TaskHandle:
                 fetching.cancel()
 
     def _fetching(self) -> "Running[Any]":
-        """Return a request for the result: what the task asks comes beside it (2025-11-25)."""
+        """Request the result, so that questions come (2025-11-25)."""
         fetching: Running[Any] = create_task(self._wire.ask(RESULT, NO_END, taskId=self.id))
-        # What became of the task is seen by looking at it.
+        # The state is polled, so the outcome does not matter.
         fetching.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
         return fetching
 
     def to_json(self) -> JSONObject:
-        """Return what `task` of a client takes up, as a JSON object without secrets but the id."""
+        """Return a JSON object for `task` of a client; its only secret is the id."""
         kept: JSONObject = {"tool": self.tool, "began": self._began, "form": self._wire.form}
         if self.id is None:
             return {**kept, "result": self._plain}
         return {**kept, "taskId": self.id, "answered": sorted(self._answered)}
 
     @classmethod
-    def answered(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
+    def from_result(cls, wire: TaskWire, tool: str, result: JSONObject) -> "TaskHandle":
         handle = cls(wire, tool, id=None, began=wire.timing.epoch(), task=None)
         handle._plain = result
         return handle
 
     @classmethod
-    def stored(cls, wire: TaskWire, kept: Mapping[str, Any]) -> "TaskHandle":
+    def restore(cls, wire: TaskWire, kept: Mapping[str, Any]) -> "TaskHandle":
         tool, began, id = kept.get("tool"), kept.get("began"), kept.get("taskId")
         answered, result = kept.get("answered", []), kept.get("result")
         if not isinstance(tool, str) or not isinstance(began, (int, float)):
-            raise LocalError("this is no task that was kept")
+            raise LocalError("expected a value of TaskHandle.to_json")
         if id is None and is_object(result):
-            return cls.answered(wire, tool, result)
+            return cls.from_result(wire, tool, result)
         if not isinstance(id, str) or not is_array(answered):
-            raise LocalError("this is no task that was kept")
+            raise LocalError("expected a value of TaskHandle.to_json")
         if kept.get("form") != wire.form:
             form = f"another form of tasks than {wire.table.revision}"
-            raise LocalError(f"the task was begun in a revision that has {form}")
+            raise LocalError(f"the task comes from a revision with {form}")
         handle = cls(wire, tool, id=id, began=began, task=None)
         handle._answered.update(map(str, answered))
         return handle
 
-    def heard(self, task: JSONObject) -> None:
+    def note_change(self, task: JSONObject) -> None:
         self._task, self.has_news = task, True
-        self._changed.ring()
+        self._changed.notify_all()
 
     async def outcome(self, due: float, seconds: float) -> Any:
-        """Return the result; `due` is when to give up, `seconds` what is said about it then."""
+        """Return the result; give up at `due`, and report `seconds` then."""
         if self.id is None:
             return self._wire.read(self._plain)
         if self._wire.form == "core":
-            return await self._fetched(self.id, due, seconds)
-        task = await self._ended(due, seconds)
+            return await self._fetch_result(self.id, due, seconds)
+        task = await self._wait_for_end(due, seconds)
         if task["status"] == Status.CANCELLED:
             raise TaskCancelled(self.id, task.get("statusMessage"))
         if task["status"] == Status.FAILED:
@@ -256,7 +258,7 @@ class TaskHandle:
         except (ProtocolError, Disconnected) as error:
             _log.info("a task was not cancelled: %s", error)
 
-    async def _fetched(self, id: str, due: float, seconds: float) -> Any:
+    async def _fetch_result(self, id: str, due: float, seconds: float) -> Any:
         while True:
             left = min(due, self._lapses()) - self._wire.timing.now()
             options = CallOptions(timeout=left, max_timeout=left)
@@ -266,13 +268,13 @@ class TaskHandle:
             except RequestTimeout:
                 raise RequestTimeout(CALL, seconds if due <= self._lapses() else left) from None
             except McpError as error:
-                # What the task itself has come to is no matter of asking again.
+                # Do not repeat the request for the task's own error.
                 state = None if self._task is None else state_of(self._task)
                 if state is None or state.has_ended or not self._may_come_later(error):
                     raise
             await self._pause(state, min(due, self._lapses()))
 
-    async def _ended(self, due: float, seconds: float) -> JSONObject:
+    async def _wait_for_end(self, due: float, seconds: float) -> JSONObject:
         task = self._task
         if task is None or task["status"] != Status.WORKING:
             task = await self._next()
@@ -282,7 +284,7 @@ class TaskHandle:
                 return task
             if state.status is Status.INPUT_REQUIRED:
                 await self._answer(task["inputRequests"])
-            # No clock but ours: that of the server may be set otherwise.
+            # By this clock only: the server's may differ.
             lapses = self._lapses(state.ttl)
             if self._wire.timing.now() >= min(due, lapses):
                 raise RequestTimeout(CALL, seconds if due <= lapses else state.ttl or 0)
@@ -290,7 +292,6 @@ class TaskHandle:
             task = await self._next()
 
     async def _next(self) -> JSONObject:
-        """Return the task as it was notified of, or else as the server says now, if it can."""
         before = self._task
         if self.has_news and before is not None:
             self.has_news = False
@@ -300,7 +301,7 @@ class TaskHandle:
         except RequestTimeout:
             if before is None:
                 raise
-            _log.info("the server was not heard of in time; it is asked again")
+            _log.info("the server did not answer in time; asking again")
             return before
         except McpError as error:
             if before is None or not self._may_come_later(error):
@@ -311,15 +312,15 @@ class TaskHandle:
         return task
 
     def _may_come_later(self, error: McpError) -> bool:
-        """Return whether to ask again after an error: what keeps the tasks may be away."""
+        """Return whether to ask again after an error: the task store may be unavailable."""
         self._failures += 1
         if error.code != INTERNAL_ERROR or self._failures >= _MOST_FAILURES:
             return False
-        _log.info("the server cannot tell now: %s; it is asked again", error)
+        _log.info("the server cannot answer now: %s; asking again", error)
         return True
 
     async def _look(self) -> JSONObject:
-        # A task is never cancelled by a notification, so no request about it is given up either.
+        # Tasks are not cancelled by notification, so let the request finish.
         asked = create_task(self._wire.ask(GET, taskId=self.id))
         result: WireModel = await shield(asked)
         self._task, self.has_news = result.to_wire(), False
@@ -330,10 +331,10 @@ class TaskHandle:
         interval = _INTERVAL if state.poll_interval is None else state.poll_interval
         if not self.has_news:
             least = max(min(interval, due - timing.now()), _LEAST)
-            await timing.wait(self._changed.heard(), least)
+            await timing.wait(self._changed.wait(), least)
 
     def _lapses(self, ttl: float | None = None) -> float:
-        """Return when the task is kept no more, by the clock of those who wait."""
+        """Return when the task expires, in monotonic time."""
         if ttl is None and self._task is not None:
             ttl = state_of(self._task).ttl
         return inf if ttl is None else self._began_at + ttl
@@ -341,9 +342,11 @@ class TaskHandle:
     async def _answer(self, asked: Mapping[str, JSONObject]) -> None:
         async with self._answering:
             new = [key for key in asked if key not in self._answered]
-            # Nothing is answered before all questions are checked.
+            # Check all questions before answering any.
             prepared = [
-                (key, self._prepared(key, asked[key])) for key in new if key not in self._answers
+                (key, self._prepare_question(key, asked[key]))
+                for key in new
+                if key not in self._answers
             ]
             await together([self._ask_user(key, work) for key, work in prepared])
             answers = {key: self._answers[key] for key in new}
@@ -353,21 +356,21 @@ class TaskHandle:
                 except McpError as error:
                     if not self._may_come_later(error):
                         raise
-                    return  # They are sent after the next look.
+                    return  # Sent after the next look.
                 self._answered |= answers.keys()
                 self._failures = 0
             self._answers.clear()
 
-    def _prepared(self, key: str, asked: JSONObject) -> Work:
+    def _prepare_question(self, key: str, asked: JSONObject) -> Work:
         method = asked["method"]
         spec = self._wire.table.wire.input_requests.get(method)
         if spec is None:
-            raise unfit_question(key, f"{method} is no question")
+            raise unfit_question(key, f"{method} is not a question")
         params = validator_of(spec.params)(asked["params"]) if "params" in asked else None
         question = SimpleNamespace(method=method, params=params)
         return self._wire.connection.prepare(key, question)
 
     async def _ask_user(self, key: str, work: Work) -> None:
-        # What a user has said is not asked again, even if it is not sent now.
+        # Keep the user's answer, even if it is not sent now.
         answer: WireModel = await work()
         self._answers[key] = answer.to_wire()

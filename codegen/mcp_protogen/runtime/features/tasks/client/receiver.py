@@ -1,4 +1,4 @@
-"""A client that works as tasks on what servers ask it for, in the form of 2025-11-25."""
+"""A client that runs servers' requests as tasks, in the form of 2025-11-25."""
 
 from asyncio import CancelledError, timeout
 from asyncio import Task as Running
@@ -16,7 +16,7 @@ from ....core.json import JSONObject, is_object
 from ....core.models.base import WireModel, validator_of
 from ....core.spec import NotificationSpec
 from ....rpc.jobs import Job, Serve
-from ....rules.handlers import made_once, merged
+from ....rules.handlers import made_once, merge_objects
 from ....rules.task_methods import CANCEL, CORE_CHANGED, RESULT
 from ....storage.memory_tasks import MemoryTaskStore
 from .. import core_form, lifecycle
@@ -33,28 +33,28 @@ _ASKED: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         "sampling/createMessage": ("sampling", "createMessage"),
     }
 )
-"""What can become a task, and below which names of `tasks.requests` that is declared."""
+"""The methods that can become tasks, and their names in `tasks.requests`."""
 
 _GONE: Final = "The connection was closed"
 
 _current: Final[ContextVar[str | None]] = ContextVar("current task", default=None)
-"""That of the running handler."""
+"""The task of the running handler."""
 
 
 class TaskReceiver(ClientBase):
-    """A client that can work on requests as tasks: `class Host(TaskReceiver, mcp.Client)`.
+    """A client that can run requests as tasks: `class Host(TaskReceiver, mcp.Client)`.
 
-    It declares that for sampling and elicitation, as far as it handles them, and answers
-    `tasks/get`, `tasks/list`, `tasks/cancel` and `tasks/result` by itself. Its handlers are the
-    same with and without tasks. Tasks belong to the connection on which they were asked for: no
-    other server finds them, and what still runs at its end is cancelled.
+    It declares tasks for sampling and elicitation, as far as it handles them, and answers
+    `tasks/get`, `tasks/list`, `tasks/cancel` and `tasks/result` by itself. Handlers need no change.
+    Tasks belong to their connection: other servers do not find them, and its end cancels those that
+    still run.
     """
 
     TASKS: ClassVar[TaskOptions] = TaskOptions()
-    """Their limits, and what keeps them; without a store, the memory of the client."""
+    """The store and limits of tasks; by default in the memory of the client."""
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Raise `TypeError` for a client of a revision in which servers cannot ask for tasks."""
+        """Raise `TypeError` for a revision in which servers cannot request tasks."""
         super().__init_subclass__(**options)
         table = getattr(cls, "TABLE", None)
         if table is not None and table.request(RESULT, "server") is None:
@@ -72,21 +72,21 @@ class TaskReceiverRuntime(ClientRuntime):
         options = owner.TASKS
         self._board: Final = TaskBoard(options.store or MemoryTaskStore(), options)
 
-    def handled(self, revision: str | None = None) -> frozenset[str]:
-        methods = super().handled(revision)
+    def handled_methods(self, revision: str | None = None) -> frozenset[str]:
+        methods = super().handled_methods(revision)
         has_tasks = revision in (None, self.owner.TABLE.revision) and methods & _ASKED.keys()
         return methods | core_form.ANSWERS.keys() if has_tasks else methods
 
     def declaration(self) -> JSONObject:
         declared = super().declaration()
         requests: JSONObject = {}
-        for method in sorted(self.answered() & _ASKED.keys()):
+        for method in sorted(self.answered_methods() & _ASKED.keys()):
             feature, request = _ASKED[method]
             requests[feature] = {request: {}}
-        return merged(declared, {"tasks": {"requests": requests}}) if requests else declared
+        return merge_objects(declared, {"tasks": {"requests": requests}}) if requests else declared
 
-    def served(self, connection: ClientConnection) -> Mapping[str, Serve]:
-        methods = self.answered(connection.negotiated.revision)
+    def handler_overrides(self, connection: ClientConnection) -> Mapping[str, Serve]:
+        methods = self.answered_methods(connection.negotiated.revision)
         if not methods >= core_form.ANSWERS.keys():
             return {}
         tasks = _ConnectionTasks(connection, self._board)
@@ -109,7 +109,7 @@ class _ConnectionTasks:
     def __init__(self, connection: ClientConnection, board: TaskBoard) -> None:
         self._connection = connection
         self._board = board
-        # Servers do not say reliably who they are: what one asked for, no other connection finds.
+        # Servers do not identify themselves reliably, so tasks belong to one connection.
         self._owner: Final = new_task_id()
         self._running: dict[str, Running[None]] = {}
 
@@ -131,21 +131,21 @@ class _ConnectionTasks:
         self._running[task.id] = running
         running.add_done_callback(lambda _: self._running.pop(task.id, None))
         accepted: type[WireModel] = request.spec.results[1]
-        return accepted.from_wire(core_form.created(task))
+        return accepted.from_wire(core_form.creation_result(task))
 
     async def _run(self, task: Task, job: Job) -> None:
         _current.set(task.id)
-        with suppress(UnknownTask, lifecycle.TaskEnded):  # it was cancelled, or has lapsed
+        with suppress(UnknownTask, lifecycle.TaskEnded):  # it was cancelled, or has expired
             async with self._board.holding(task.id, self._owner) as holding:
                 try:
-                    # Nobody can fetch later what comes of it.
+                    # Nobody can fetch the result later.
                     async with timeout(task.ttl):
                         outcome = await self._outcome(job)
                 except TimeoutError:
                     return
                 except CancelledError:
                     now = self._board.clock()
-                    await holding.change(partial(lifecycle.cancelled, now=now, message=_GONE))
+                    await holding.change(partial(lifecycle.cancel, now=now, message=_GONE))
                     raise
                 task = await holding.change(partial(outcome.of, now=self._board.clock()))
             await self._report(task)
@@ -165,7 +165,7 @@ class _ConnectionTasks:
     async def _report(self, task: Task) -> None:
         endpoint = self._connection.endpoint
         spec = endpoint.connection.table.notifications[CORE_CHANGED]
-        # Nobody may rely on it.
+        # Servers must not rely on it.
         with suppress(Disconnected):
             await endpoint.notify(spec, spec.params.from_wire(wire_task(task)))
 

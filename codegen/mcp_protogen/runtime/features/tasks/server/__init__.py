@@ -1,1 +1,1 @@
-"""Requests of clients that are worked on as tasks."""
+"""Requests of clients that run as tasks."""

@@ -1,4 +1,4 @@
-"""Tasks on a server as 2025-11-25 has them (basic/utilities/tasks): the answers to its methods."""
+"""Tasks of 2025-11-25 on a server (basic/utilities/tasks): the handlers of its methods."""
 
 from asyncio import FIRST_COMPLETED, create_task, wait
 from asyncio import Task as Running
@@ -20,10 +20,10 @@ from ....server.context import RequestContext
 from ....storage.engine import EngineUnavailable
 from .. import core_form
 from ..board import TaskBoard, UnknownTask
-from ..lifecycle import TaskEnded, answered, has_ended
+from ..lifecycle import TaskEnded, add_answers, has_ended
 from ..on_wire import wire_task
 from ..task import Task
-from .hosting import board_of, known_task
+from .hosting import board_of, find_task
 
 Ask: TypeAlias = Callable[[JSONObject], Awaitable[JSONObject]]
 
@@ -31,52 +31,53 @@ _SESSION: Final = "mcp-session-id"
 
 
 async def until_ended(board: TaskBoard, task: Task, session: str, ask: Ask) -> Task:
-    """Put the questions of a task to its client, until it has ended, and return it.
+    """Put a task's questions to its client until it has ended; return it.
 
-    In one session, a client may wait for the same task on several streams, at several workers, and
-    is asked on one of them. Of several sessions each is asked, and the first answer counts.
+    A client may wait for the task on several streams and workers: one of them asks. Several
+    sessions are all asked, and the first answer counts.
     """
     asking = dict[str, Running[None]]()
     try:
         while not has_ended(task):
-            # A set would not keep the order in which they were asked.
-            for key in [one for one in task.questions if one not in asking]:
+            # In the order of the questions.
+            for key in [question for question in task.questions if question not in asking]:
                 asking[key] = create_task(_put(board, task, key, session, ask))
             for key in asking.keys() - task.questions.keys():
-                # No key is used again.
+                # Keys are never reused.
                 asking[key].cancel()
-            task = await _changed(board, task, [one for one in asking.values() if not one.done()])
+            task = await _wait_for_change(
+                board, task, [running for running in asking.values() if not running.done()]
+            )
     finally:
-        for one in asking.values():
-            one.cancel()
+        for running in asking.values():
+            running.cancel()
         if asking:
             await wait(asking.values())
     return task
 
 
-async def _changed(board: TaskBoard, task: Task, asking: list[Running[None]]) -> Task:
-    """Wait until a task has changed, and return it; raise what comes of asking meanwhile."""
-    changed = create_task(board.changed(task))
+async def _wait_for_change(board: TaskBoard, task: Task, asking: list[Running[None]]) -> Task:
+    changed = create_task(board.wait_for_change(task))
     try:
         left = {changed, *asking}
         while not changed.done():
             done, left = await wait(left, return_when=FIRST_COMPLETED)
-            for one in done - {changed}:
-                if not one.cancelled():
-                    one.result()
+            for finished in done - {changed}:
+                if not finished.cancelled():
+                    finished.result()
         return changed.result()
     finally:
         changed.cancel()
 
 
 async def _put(board: TaskBoard, task: Task, key: str, session: str, ask: Ask) -> None:
-    # It may be too late for a question, or for its answer.
+    # The task may have ended meanwhile.
     with suppress(TaskEnded, UnknownTask):
-        async with board.alone(task, f"{key} {session}"):
+        async with board.exclusive(task, f"{key} {session}"):
             question = (await board.find(task.id)).questions.get(key)
             if question is not None:
                 answers = {key: await ask(question)}
-                await board.change(task.id, lambda one: answered(one, answers, board.clock()))
+                await board.change(task.id, lambda one: add_answers(one, answers, board.clock()))
 
 
 async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
@@ -88,11 +89,11 @@ async def _answer(method: str, session: SessionBase, params: WireModel) -> Any:
 
 
 async def result(session: SessionBase, params: WireModel) -> Any:
-    """Answer `tasks/result`: wait for the end of a task, and ask what it has to know until then."""
+    """Answer `tasks/result`: wait for the end of a task, and put its questions."""
     context, board = session.__mcp_runtime__, board_of(session)
-    task = await known_task(session, "core")
+    task = await find_task(session, "core")
     request = context.http_request
-    # Without HTTP, there is one for all that a server hears.
+    # Without HTTP, there is only one client.
     session_id = "" if request is None else request.headers.get(_SESSION, "")
     task = await until_ended(board, task, session_id, partial(ask, context, task.id))
     return _model(context, RESULT, core_form.outcome(task))
@@ -104,13 +105,13 @@ def _model(context: RequestContext, method: str, answer: JSONObject) -> Any:
 
 
 async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObject:
-    """Ask the client what a task has to know, on the stream of the request of `context`."""
+    """Put a task's question to the client, on the stream of the request in `context`."""
     spec = context.spoken.wire.requests[question["method"]]
     given = question.get("params")
     params = None if given is None else validator_of(spec.params)(given)
-    meta = members(core_form.related(id))
+    meta = members(core_form.related_meta(id))
     try:
-        # It waits for as long as its task does: the stream that carries it may end before.
+        # No timeout: it waits as long as its task, even if the stream ends before.
         answer: WireModel = await context.endpoint.request(
             spec, params, NO_END, meta, context.beside
         )
@@ -122,11 +123,11 @@ async def ask(context: RequestContext, id: str, question: JSONObject) -> JSONObj
 
 
 async def tell(context: RequestContext, board: TaskBoard, task: Task) -> None:
-    """Notify the client of each status of a task, while its session lives."""
+    """Notify the client of each task status, while its session lives."""
     endpoint, spec = context.endpoint, context.spoken.notification(CORE_CHANGED, "server")
     with suppress(UnknownTask, Disconnected, EngineUnavailable):
         while spec is not None and endpoint.broken is None and not has_ended(task):
-            before, task = task, await board.changed(task)
+            before, task = task, await board.wait_for_change(task)
             if task.status != before.status:
                 params: type[WireModel] = spec.params
                 await endpoint.notify(spec, params.from_wire(wire_task(task)))

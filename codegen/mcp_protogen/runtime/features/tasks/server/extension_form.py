@@ -1,10 +1,10 @@
-"""Tasks in the form of the extension `io.modelcontextprotocol/tasks`: answers to its methods."""
+"""Tasks of the extension `io.modelcontextprotocol/tasks` on a server: its handlers."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from ....core.errors import InvalidParams, Problem, escaped
+from ....core.errors import InvalidParams, Problem, escape_step
 from ....core.json import JSONObject
 from ....core.models.base import validator_of
 from ....core.spec import AnyRequest
@@ -19,7 +19,7 @@ from ..board import TaskBoard, UnknownTask
 from ..lifecycle import TaskEnded, has_ended
 from ..on_wire import wire_task
 from ..task import Status, Task
-from .hosting import board_of, known_task
+from .hosting import board_of, find_task
 
 
 async def follow(
@@ -27,17 +27,17 @@ async def follow(
 ) -> None:
     endpoint, meta = connection.endpoint, members({SUBSCRIPTION_ID: request.id})
     spec = endpoint.connection.table.notifications[CHANGED]
-    with suppress(UnknownTask):  # It has lapsed.
+    with suppress(UnknownTask):  # It has expired.
         while True:
-            # By its status, a task is of one class or another.
-            params = validator_of(spec.params)(detailed(task))
+            # Its class depends on its status.
+            params = validator_of(spec.params)(with_details(task))
             await endpoint.notify(spec, params, meta=meta, about=request)
             if has_ended(task):
                 return
-            task = await board.changed(task)
+            task = await board.wait_for_change(task)
 
 
-def detailed(task: Task) -> JSONObject:
+def with_details(task: Task) -> JSONObject:
     said = wire_task(task)
     if task.status is Status.INPUT_REQUIRED:
         said["inputRequests"] = dict(task.questions)
@@ -51,11 +51,11 @@ def detailed(task: Task) -> JSONObject:
 def read_answers(
     asked: Mapping[str, tuple[JSONObject, AnyRequest]], given: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the answers to questions, by key; raise `InvalidParams` if one does not fit."""
+    """Return the answers by question key; raise `InvalidParams` if one is invalid."""
     faults, answers = list[Problem](), dict[str, Any]()
     for key, (question, spec) in asked.items():
         if key in given:
-            at = f"/params/inputResponses/{escaped(key)}"
+            at = f"/params/inputResponses/{escape_step(key)}"
             answers[key] = read_answer(given[key], spec.results[0], question, at, faults)
     if faults:
         raise InvalidParams("Invalid answers", faults)
@@ -63,28 +63,30 @@ def read_answers(
 
 
 async def get(session: SessionBase, params: Any) -> Any:
-    task = await known_task(session, "extension")
-    return _result(session, GET, detailed(task))
+    task = await find_task(session, "extension")
+    return _result(session, GET, with_details(task))
 
 
 async def update(session: SessionBase, params: Any) -> Any:
-    """Take the answers to what the task asks; others change nothing ("Task Update Requests")."""
+    """Take answers to the task's questions; ignore others ("Task Update Requests")."""
     context = session.__mcp_runtime__
-    task = await known_task(session, "extension")
+    task = await find_task(session, "extension")
     given: JSONObject = context.raw.get("inputResponses", {})
     specs, board = context.spoken.wire.input_requests, board_of(session)
     questions = task.questions.items()
-    asked = {key: (one, specs[one["method"]]) for key, one in questions if key in given}
-    answers = {key: one.to_wire() for key, one in read_answers(asked, given).items()}
-    # Its questions are gone with a task that has ended.
+    asked = {
+        key: (question, specs[question["method"]]) for key, question in questions if key in given
+    }
+    answers = {key: answer.to_wire() for key, answer in read_answers(asked, given).items()}
+    # An ended task has no questions.
     with suppress(TaskEnded):
-        await board.change(task.id, lambda one: lifecycle.answered(one, answers, board.clock()))
+        await board.change(task.id, lambda one: lifecycle.add_answers(one, answers, board.clock()))
     return _result(session, UPDATE, {})
 
 
 async def cancel(session: SessionBase, params: Any) -> Any:
-    """Ask the work to end, which it may have done by itself ("Task Cancellation")."""
-    task, board = await known_task(session, "extension"), board_of(session)
+    """Ask the work to end; it may have ended already ("Task Cancellation")."""
+    task, board = await find_task(session, "extension"), board_of(session)
     with suppress(TaskEnded):
         await board.change(task.id, lambda one: lifecycle.cancel_asked(one, board.clock()))
     return _result(session, CANCEL, {})
@@ -92,7 +94,7 @@ async def cancel(session: SessionBase, params: Any) -> Any:
 
 def _result(session: SessionBase, method: str, said: JSONObject) -> Any:
     wire = session.__mcp_runtime__.spoken.wire
-    # By its status, a task is of one class or another.
+    # Its class depends on its status.
     return wire.read_result(wire.requests[method], {"resultType": "complete", **said})
 
 

@@ -1,4 +1,4 @@
-"""The one runner of an application, what it keeps tasks in, and how it runs one again."""
+"""The task runner of an application, its store, and repeated runs."""
 
 from asyncio import CancelledError, current_task
 from collections.abc import Awaitable
@@ -16,7 +16,7 @@ from ....rules.handlers import Handlers, generated_class
 from ....rules.task_forms import TaskForm, task_form
 from ....server.base import SessionBase
 from ....server.connection import ServerState
-from ....server.serve import entered
+from ....server.serve import enter_lifespans
 from ....server.waiting_strategies import in_tasks
 from ....storage.memory_tasks import MemoryTaskStore
 from ..board import TaskBoard, TaskOptions
@@ -26,11 +26,11 @@ from .runner import TaskRunner
 from .task_context import TaskConnection, TaskReply
 
 
-async def answered(connection: TaskConnection, job: Job) -> Any:
+async def answer_request(connection: TaskConnection, job: Job) -> Any:
     try:
         connection.begin()
-        # The session may end before, and with it the lifespan of a server of its own.
-        async with entered([connection.server]):
+        # The session may end before the task, with its server's lifespan.
+        async with enter_lifespans([connection.server]):
             return await connection.answer_to(job)
     finally:
         connection.unregister()
@@ -39,11 +39,11 @@ async def answered(connection: TaskConnection, job: Job) -> Any:
 async def outcome_of(
     connection: TaskConnection, job: Job, working: Awaitable[Any] | None = None
 ) -> Outcome:
-    """Return what comes of a request, as on the wire; `working` is what answers it already."""
+    """Return the outcome of a request, as on the wire, from `working` if it already runs."""
     request, wire, jobs = job.request, connection.endpoint.connection, connection.endpoint.jobs
     method = request.spec.method
     try:
-        result = await (answered(connection, job) if working is None else working)
+        result = await (answer_request(connection, job) if working is None else working)
     except (Exception, CancelledError) as raised:
         running = current_task()
         if isinstance(raised, CancelledError) and (running is None or running.cancelling()):
@@ -62,15 +62,15 @@ async def outcome_of(
 
 
 def begin(state: ServerState) -> TaskRunner:
-    """Return the runner of an application, which is made when it is first asked for."""
+    """Return the runner of an application, created at the first use."""
     runner = state.host.runner
     if runner is not None:
         assert isinstance(runner, TaskRunner)
         return runner
     options = TaskOptions() if state.options.tasks is None else state.options.tasks
     if not isinstance(options, TaskOptions):
-        raise TypeError(f"Options(tasks=…) are TaskOptions, and no {type(options).__name__}")
-    # What keeps tasks beyond this process: what was said, else what workers share.
+        raise TypeError(f"Options(tasks=…) must be TaskOptions, got {type(options).__name__}")
+    # A store beyond this process: the given one, or the shared one.
     store = options.store
     if store is None and state.host.engine is not None:
         store = state.host.engine().tasks
@@ -81,7 +81,7 @@ def begin(state: ServerState) -> TaskRunner:
 
     runner = state.host.runner = TaskRunner(board, state.tasks, again)
     if store is not None:
-        # What is in the memory of this process ends with it.
+        # Tasks in memory end with this process.
         runner.sweep()
     return runner
 
@@ -91,14 +91,14 @@ def board_of(session: SessionBase) -> TaskBoard:
     return begin(connection.state).board
 
 
-async def known_task(session: SessionBase, form: TaskForm) -> Task:
-    """Return the task that a request names; raise `UnknownTask`, also for one of somebody else."""
+async def find_task(session: SessionBase, form: TaskForm) -> Task:
+    """Return the task that a request names; raise `UnknownTask`, also for another principal."""
     context = session.__mcp_runtime__
     return await board_of(session).get(context.raw["taskId"], form, context.principal_id)
 
 
 def check_form(server: Handlers) -> None:
-    """Raise `TypeError` for a server whose revision has tasks by an extension that it lacks."""
+    """Raise `TypeError` if the server lacks the extension that its revision needs for tasks."""
     made = load_generated(generated_class(type(server)).__module__.rpartition(".")[0])
     if task_form(server.TABLE) is None and made.__mcp_part__("tasks") is not None:
         name = type(server).__name__
@@ -107,7 +107,7 @@ def check_form(server: Handlers) -> None:
 
 
 async def run_again(state: ServerState, board: TaskBoard, task: Task) -> Outcome:
-    """Run the request of a task from its beginning; what it has asked before is answered."""
+    """Run a task's request again from its beginning; earlier questions are answered."""
     bound_server = state.bound_server(task.revision)
     connection = TaskConnection(bound_server, state, declared=dict(task.declared))
     connection.strategies = in_tasks(connection.server.TABLE, bound_server.view.table)
@@ -125,5 +125,5 @@ def _request(connection: TaskConnection, task: Task) -> Request[object]:
     call = Call(task.id, task.method, task.params, meta_in(task.params), message)
     found = connection.endpoint.connection.table.interpret(call, "client")
     if not isinstance(found, Request):
-        raise ValueError(f"{task.method} of {task.revision} is not understood any more")
+        raise ValueError(f"{task.method} of {task.revision} is no longer valid")
     return found

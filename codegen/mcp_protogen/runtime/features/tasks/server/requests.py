@@ -1,7 +1,6 @@
-"""Requests that become tasks: which do, and how they are answered.
+"""Requests that become tasks.
 
-In 2025-11-25 a request asks to be a task, in the extension it says that its sender can deal with
-one.
+In 2025-11-25 a request asks for a task; in the extension it declares that its sender supports them.
 """
 
 from asyncio import (
@@ -20,7 +19,7 @@ from functools import partial
 from logging import getLogger
 from typing import Any, Final
 
-from ....connection import Written
+from ....connection import ResultText
 from ....core.errors import INTERNAL_ERROR, METHOD_NOT_FOUND, McpError
 from ....core.json import JSONObject, is_object, json_text
 from ....messages.codec import Request
@@ -33,16 +32,16 @@ from ....server.context import RequestContext
 from ....server.layers import Follow, Following, Layer
 from ....server.waiting_strategies import in_tasks
 from ....storage.engine import EngineUnavailable
-from ....toolkit.named_items import named_items
-from ....toolkit.offers import ToolkitRuntime
+from ....toolkit.request_items import find_items
 from ....toolkit.task_options import TaskMode
+from ....toolkit.toolkit_runtime import ToolkitRuntime
 from ..board import UnknownTask
-from ..core_form import created, ttl_asked
+from ..core_form import creation_result, ttl_asked
 from ..lifecycle import Outcome
 from ..on_wire import ServersTasks, wire_task
 from ..task import Task
 from . import core_handlers, extension_form
-from .hosting import answered, begin, check_form, outcome_of
+from .hosting import answer_request, begin, check_form, outcome_of
 from .task_context import TaskConnection, TaskReply
 
 _log: Final = getLogger(__name__)
@@ -54,56 +53,59 @@ _HANDLERS: Final[Mapping[TaskForm | None, Mapping[str, Callable[[Any, Any], Awai
 }
 
 
-class Requests(Layer):
+class TaskRequests(Layer):
     ids_member = TASK_IDS
 
     def __init__(self, runtime: ToolkitRuntime, table: MethodTable, tells_apart: bool) -> None:
         self._runtime = runtime
         self.hidden = frozenset[str]() if tells_apart else frozenset({LIST})
         self._form: Final = task_form(table.wire)
-        handled = runtime.handled(table.revision)
+        handled = runtime.handled_methods(table.revision)
         above = _HANDLERS[self._form].items()
-        self.handlers = {name: one for name, one in above if name not in handled}
+        self.handlers = {name: handler for name, handler in above if name not in handled}
 
-    def declared(self, declared: JSONObject) -> JSONObject:
+    def extend_capabilities(self, declared: JSONObject) -> JSONObject:
         tasks = declared.get("tasks")
         if not self.hidden or not is_object(tasks):
             return declared
-        # Who cannot be told from others is not shown what there is (2025-11-25,
-        # basic/utilities/tasks, "Task Isolation and Access Control").
-        return {**declared, "tasks": {name: one for name, one in tasks.items() if name != "list"}}
+        # Callers that cannot be told apart must not list tasks (2025-11-25, basic/utilities/tasks,
+        # "Task Isolation and Access Control").
+        return {
+            **declared,
+            "tasks": {name: value for name, value in tasks.items() if name != "list"},
+        }
 
     async def serve(self, connection: ServerConnection, job: Job) -> Any:
         request = job.request
         if request.spec.method in self.handlers:
             # Another worker may have begun all tasks so far.
             begin(connection.state)
-            with _reached(request):
+            with _report_unavailable(request):
                 return await connection.answer_to(job)
         if request.spec.method != CALL:
             return await connection.answer_to(job)
         context = connection.context(request, job.reply)
-        named = named_items(self._runtime.catalogue, CALL, request.raw, context.session())
+        named = find_items(self._runtime.catalogue, CALL, request.raw, context.session())
         tool = await anext(named, None)
-        mode, wanted = None if tool is None else tool.task, self._wanted_form(request)
+        mode, wanted = None if tool is None else tool.task, self._form_of(request)
         if tool is not None:
             self._check(mode, wanted, request)
         if mode is None or wanted is None:
             return await connection.answer_to(job)
         call = TaskCall(connection, context, request, wanted, mode)
-        with _reached(request):
+        with _report_unavailable(request):
             if mode.choice == "deferred" and wanted == "extension":
                 return await call.begin()
-            return written(await call.start(), mode)
+            return write_task(await call.start(), mode)
 
-    async def followed(
+    async def find_following(
         self, connection: ServerConnection, request: Request[Any], ids: Collection[str]
     ) -> Following:
         found = dict[str, Follow]()
         if self._form != "extension":
             return found
-        if self._wanted_form(request) is None:
-            raise needs_extension("Tasks are of an extension")
+        if self._form_of(request) is None:
+            raise needs_extension("Tasks need the extension")
         board = begin(connection.state).board
         principal = RequestContext(connection, request).principal_id
         for id in sorted(ids):
@@ -112,7 +114,7 @@ class Requests(Layer):
                 found[id] = partial(extension_form.follow, connection, request, board, task)
         return found
 
-    def _wanted_form(self, request: Request[Any]) -> TaskForm | None:
+    def _form_of(self, request: Request[Any]) -> TaskForm | None:
         if self._form == "core":
             return self._form if is_object(request.raw.get("task")) else None
         return self._form if declares_tasks(request.meta) else None
@@ -126,12 +128,12 @@ class Requests(Layer):
             return
         if self._form == "extension":
             raise needs_extension(f"{name} can only be run as a task")
-        why = "" if self._form == "core" else ", which is not possible in this revision"
+        why = "" if self._form == "core" else ", and this revision has none"
         raise McpError(METHOD_NOT_FOUND, f"{name} can only be run as a task{why}")
 
 
 @contextmanager
-def _reached(request: Request[Any]) -> Generator[None, None, None]:
+def _report_unavailable(request: Request[Any]) -> Generator[None, None, None]:
     try:
         yield
     except EngineUnavailable as error:
@@ -139,12 +141,12 @@ def _reached(request: Request[Any]) -> Generator[None, None, None]:
         raise McpError(INTERNAL_ERROR, "Tasks cannot be reached now: ask again") from None
 
 
-def written(task: Task, mode: TaskMode) -> Written:
+def write_task(task: Task, mode: TaskMode) -> ResultText:
     if task.form == "core":
-        result = created(task, mode.immediate_response)
+        result = creation_result(task, mode.immediate_response)
     else:
         result = {"resultType": "task", **wire_task(task)}
-    return Written(json_text(result)[1:-1])
+    return ResultText(json_text(result)[1:-1])
 
 
 class TaskCall:
@@ -206,14 +208,14 @@ class TaskCall:
     async def begin(self) -> Any:
         became: Future[Task] = get_running_loop().create_future()
         becoming = Lock()
-        handling = create_task(answered(self._connection, self._job))
+        handling = create_task(answer_request(self._connection, self._job))
 
         async def rest(task: Task) -> Outcome:
             self._context.worker = task.worker
             return await outcome_of(self._connection, self._job, handling)
 
         async def become() -> Task:
-            # A handler may do several things at once, each of which wants a task.
+            # Several calls of a handler may want a task at once.
             async with becoming:
                 if not became.done():
                     became.set_result(
@@ -229,7 +231,7 @@ class TaskCall:
                 handling.cancel()
                 await wait([handling])
             raise
-        return written(became.result(), self._mode) if became.done() else handling.result()
+        return write_task(became.result(), self._mode) if became.done() else handling.result()
 
 
 class ToolTasks(ServersTasks):
@@ -240,18 +242,18 @@ class ToolTasks(ServersTasks):
         self._runtime = runtime
 
     def begin(self, state: ServerState) -> None:
-        """Begin to run tasks; raise `TypeError` for a server or options that cannot have any."""
+        """Start running tasks; raise `TypeError` for an unfit server or options."""
         if self._runtime.catalogue.makes_tasks():
             check_form(self._runtime.owner)
         begin(state)
 
     def declaration(self) -> JSONObject:
-        # What the tools say counts only then (2025-11-25, basic/utilities/tasks).
+        # Required for the tools' own declarations to count (2025-11-25, basic/utilities/tasks).
         said: JSONObject = {"tasks": {"requests": {"tools": {"call": {}}}}}
         return said if RESULT in self._runtime.owner.TABLE.requests else {}
 
-    def layer(self, table: MethodTable, tells_apart: bool) -> Requests:
-        return Requests(self._runtime, table, tells_apart)
+    def layer(self, table: MethodTable, tells_apart: bool) -> TaskRequests:
+        return TaskRequests(self._runtime, table, tells_apart)
 
     def _support(self, name: str) -> str | None:
         tool = self._runtime.catalogue.lists["tools"].get(name)

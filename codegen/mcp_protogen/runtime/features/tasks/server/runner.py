@@ -1,7 +1,7 @@
-"""What runs the tasks of one application: it outlives the connections that asked for them.
+"""The runner of an application's tasks; it outlives the connections that requested them.
 
-Each task is kept before its work begins, so that whoever hears of it finds it. Tasks whose workers
-are gone are run again if they may be; else they have failed.
+A task is stored before its work begins, so that the client can find it. Tasks whose workers are
+gone run again if they may; otherwise they fail.
 """
 
 from asyncio import FIRST_COMPLETED, CancelledError, create_task, current_task, sleep, wait
@@ -16,27 +16,27 @@ from ....core.tasks import Tasks
 from ....storage.engine import EngineUnavailable
 from .. import lifecycle
 from ..board import TaskBoard, UnknownTask
-from ..holding import Holding, LeaseLost
+from ..leases import Holding, LeaseLost
 from ..lifecycle import Outcome, TaskEnded
 from ..task import Task
 
 Work: TypeAlias = Callable[[Task], Awaitable[Outcome]]
 Stop: TypeAlias = Callable[[], object]
-"""Ends work that has begun before its task."""
+"""Ends work that began before its task."""
 
 _log: Final = getLogger(__name__)
 
-_SHUT_DOWN: Final = Outcome.failure("The server was shut down before the task ended")
+_SHUT_DOWN: Final = Outcome.failure("The server shut down before the task ended")
 _GONE: Final = Outcome.failure("The worker that ran the task is gone")
 
-# How long a handler may take to be cancelled when its worker is shut down, in seconds.
+# Seconds for a cancelled handler at shutdown.
 _GRACE: Final = 1.0
-# How long to wait until what could not be kept is tried again, in seconds.
+# Seconds before storing is tried again.
 _PAUSE: Final = 0.5
 
 
 class TaskRunner:
-    """Runs the tasks of one application in one worker; `again` those that another one has begun."""
+    """Runs tasks of one application in one worker; `again` runs those of other workers."""
 
     def __init__(self, board: TaskBoard, tasks: Tasks, again: Work) -> None:
         self.board: Final = board
@@ -47,7 +47,7 @@ class TaskRunner:
         self._sweeping: Running[None] | None = None
 
     async def start(self, task: Task, work: Work, stop: Stop | None = None) -> Task:
-        """Keep a new task, and begin to work on it; `stop` is called if that cannot begin."""
+        """Store a new task and begin its work; call `stop` if it cannot begin."""
         created = await self.board.create(task)
         self._begin(created, work, stop)
         return created
@@ -65,7 +65,7 @@ class TaskRunner:
         except (TaskEnded, UnknownTask):
             return
         except EngineUnavailable as error:
-            _log.warning("a task is left to whoever finds it after its lease: %s", error)
+            _log.warning("a task was left to other workers after its lease: %s", error)
         finally:
             if stop is not None:
                 stop()
@@ -79,7 +79,6 @@ class TaskRunner:
                 working.cancel()
                 await wait([working])
         except CancelledError:
-            # This worker is shut down.
             working.cancel()
             await wait([working], timeout=_GRACE)
             if not working.done() or working.cancelled():
@@ -90,21 +89,21 @@ class TaskRunner:
         await self._end(holding, None if working.cancelled() else working.result())
 
     async def _end(self, holding: Holding, outcome: Outcome | None) -> None:
-        """Take the last step of a task; without an outcome, its work was cancelled."""
+        """Take the last step of a task; without an outcome, it was cancelled."""
         now = self.board.clock()
 
         def step(task: Task) -> Task:
-            return lifecycle.cancelled(task, now) if outcome is None else outcome.of(task, now)
+            return lifecycle.cancel(task, now) if outcome is None else outcome.of(task, now)
 
-        # Somebody else may have ended it, or may run it by now.
+        # It may have ended already, or run elsewhere.
         with suppress(TaskEnded, UnknownTask, LeaseLost):
             while True:
                 try:
                     await holding.change(step)
                     return
                 except EngineUnavailable as error:
-                    # The lease is lost if that takes too long.
-                    _log.warning("the end of a task could not be kept yet: %s", error)
+                    # If that takes too long, the lease is lost.
+                    _log.warning("the end of a task could not be stored yet: %s", error)
                     await sleep(_PAUSE)
 
     async def _let_go(self, holding: Holding) -> None:
@@ -123,10 +122,10 @@ class TaskRunner:
                 async for task in self.board.orphans():
                     await self.adopt(task)
             except EngineUnavailable as error:
-                _log.warning("nobody looks after tasks whose workers are gone: %s", error)
+                _log.warning("tasks without a worker cannot be resumed now: %s", error)
             except Exception:
-                # What is wrong with one task must not leave all others without a worker.
-                _log.exception("looking after tasks whose workers are gone failed")
+                # An error of one task must not affect the others.
+                _log.exception("resuming tasks without a worker failed")
             await sleep(self.board.options.lease / 2)
 
     async def adopt(self, task: Task) -> None:
@@ -143,8 +142,8 @@ class TaskRunner:
         running = list(self._running)
         if running:
             _, left = await wait(running, timeout=within)
-            for one in left:
-                one.cancel()
+            for task in left:
+                task.cancel()
             if left:
                 await wait(left)
 
@@ -156,7 +155,7 @@ async def _outcome(work: Work, task: Task) -> Outcome:
         running = current_task()
         if running is not None and running.cancelling():
             raise
-        _log.error("the work of a task was cancelled by itself")
+        _log.error("the work of a task cancelled itself")
     except Exception:
         _log.exception("the work of a task failed")
     return Outcome.failure("Internal error")

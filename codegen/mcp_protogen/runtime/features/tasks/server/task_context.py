@@ -1,8 +1,7 @@
-"""The context of a request that is worked on as a task, and the connection that stands for it.
+"""The context of a request that runs as a task, and its connection.
 
-The client may be gone, and asks how the task goes whenever it likes. So what the handler asks is
-kept with the task until it is answered, and what it reports goes out only in the form that has
-that, while the session lives.
+The client may be gone, and polls the task. So questions are stored with the task until answered,
+and reports are sent only in the form that has them, while the session lives.
 """
 
 from collections.abc import Awaitable, Callable
@@ -30,7 +29,7 @@ from ....server.context import Reports, RequestContext, SessionSwitches
 from ....server.rounds import QuestionKeys
 from .. import core_form, lifecycle
 from ..board import TaskBoard, UnknownTask
-from ..holding import Step
+from ..leases import Step
 from ..lifecycle import TaskEnded, has_ended
 from ..task import Task
 
@@ -42,7 +41,7 @@ _NOBODY: Final[MessageSink] = NullSink("a task has no connection of its own")
 
 @dataclass(eq=False, slots=True)
 class TaskReply:
-    """The sender of a request that is worked on as a task; it has had its answer."""
+    """The reply of a request that runs as a task; the request is already answered."""
 
     principal: Principal | None = None
     http_request: HttpRequest | None = None
@@ -52,7 +51,7 @@ class TaskReply:
         return False
 
     def answer(self, data: bytes, error: object, /) -> Work:
-        raise Disconnected("a task is not answered")
+        raise Disconnected("the request of this task is already answered")
 
     def skip(self) -> None: ...
 
@@ -60,7 +59,7 @@ class TaskReply:
 
 
 class TaskConnection(ServerConnection):
-    """A connection for one task: it leads to nobody, and ends with the work."""
+    """A connection for one task, without a peer; it ends with the work."""
 
     __slots__ = ("_switched", "_task_context")
 
@@ -86,11 +85,11 @@ class TaskConnection(ServerConnection):
         self._switched: SessionSwitches = ()
         if origin is not None:
             self.level = origin.connection.level
-            self._switched = self.server.__mcp_runtime__.switched(origin.connection)
+            self._switched = self.server.__mcp_runtime__.switches_of(origin.connection)
         self._task_context: TaskContext | None = None
 
     def begin(self) -> None:
-        """Switch what the session has switched, until the connection is unregistered."""
+        """Apply the session's switches, until the connection is unregistered."""
         if self._switched:
             self.server.__mcp_runtime__.switch_all(self, self._switched)
 
@@ -115,7 +114,7 @@ class _TaskReports(Reports):
 
 
 class TaskContext(RequestContext):
-    """A request that is worked on as a task, or will be if its handler says so."""
+    """A request that runs as a task, or will if its handler asks for it."""
 
     __slots__ = ("_board", "_keys", "become", "form", "id", "origin", "worker")
 
@@ -128,7 +127,7 @@ class TaskContext(RequestContext):
         self.id: str | None = None
         self.form: TaskForm = "extension"
         self.origin: RequestContext | None = None
-        """The request as it came, while its client may still hear something."""
+        """The original request, while its client can be reached."""
         self.become: Callable[[], Awaitable[Task]] | None = None
         self.worker: str | None = None
 
@@ -162,25 +161,27 @@ class TaskContext(RequestContext):
     async def notify(self, spec: NotificationSpec[P], params: P | None) -> None:
         origin = self.origin
         if origin is None:
-            raise Disconnected("nobody hears of this task by itself")
+            raise Disconnected("the client of this task cannot be reached")
         if self.id is None:
             await origin.notify(spec, params)
         else:
-            meta = members(core_form.related(self.id))
+            meta = members(core_form.related_meta(self.id))
             await origin.endpoint.notify(spec, params, meta=meta, via=origin.beside)
 
     async def close_stream(self) -> None:
         if self.id is None and self.origin is not None:
             await self.origin.close_stream()
 
-    async def put(self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions) -> R:
+    async def request_unchecked(
+        self, spec: RequestSpec[P, Any, R], params: P | None, options: CallOptions
+    ) -> R:
         origin, spoken = self.origin, self.spoken
         if self.id is None:
             if origin is not None and spoken.rules.server_requests:
-                return await origin.put(spec, params, options)
-            return await super().put(spec, params, options)
+                return await origin.request_unchecked(spec, params, options)
+            return await super().request_unchecked(spec, params, options)
         if spec.method == "ping":
-            # A client that asks how its task goes is there.
+            # The client has asked about its task.
             alive: R = spec.results[0]()
             return alive
 
@@ -188,11 +189,11 @@ class TaskContext(RequestContext):
             return await self._ask(spec, changed)
 
         middleware = self.connection.middleware if spoken.rules.server_requests else ()
-        answered: R = await send_through(middleware, send, spec, params, self.call)
+        answered: R = await send_through(middleware, send, spec, params, self.method_call)
         return answered
 
     async def _ask(self, spec: RequestSpec[P, Any, R], params: P | None) -> R:
-        declared = self.peer_declared()
+        declared = self.peer_capabilities()
         check(spec, "server", params, {"client": declared, "server": {}})
         answer = await self._answer_to(self._question(spec, params))
         return self.spoken.read_response(spec, answer)
@@ -202,7 +203,7 @@ class TaskContext(RequestContext):
         native = spoken.wire.requests.get(method) or spoken.wire.input_requests.get(method)
         if native is None or "server" not in native.senders:
             raise Untranslatable(
-                "", f"{spoken.revision} has no {method} of a server", code=METHOD_NOT_FOUND
+                "", f"servers of {spoken.revision} cannot send {method}", code=METHOD_NOT_FOUND
             )
         if params is None:
             return {"method": method}
@@ -215,22 +216,22 @@ class TaskContext(RequestContext):
 
         def ask(task: Task) -> Task:
             if key in task.questions or key in task.answers:
-                # An earlier run has asked it.
+                # From an earlier run.
                 return task
-            return lifecycle.asked(task, {key: question}, board.clock())
+            return lifecycle.add_questions(task, {key: question}, board.clock())
 
         task = await self._change(ask)
         while key not in task.answers:
-            task = await board.changed(task)
+            task = await board.wait_for_change(task)
         return core_form.answer_of(task.answers[key])
 
     async def _keep(self, key: str, result: Any) -> None:
-        # Nobody runs again what has ended.
+        # Ended tasks do not run again.
         with suppress(TaskEnded, UnknownTask):
-            await self._change(lambda task: lifecycle.noted(task, key, result))
+            await self._change(lambda task: lifecycle.note_result(task, key, result))
 
     async def _change(self, step: Step) -> Task:
-        """Take a step of the task; raise `Disconnected` if another worker runs it by now."""
+        """Change the task; raise `Disconnected` if another worker runs it."""
 
         def ours(task: Task) -> Task:
             if not has_ended(task) and self.worker not in (None, task.worker):

@@ -1,1 +1,1 @@
-"""The sessions of a server over HTTP, their streams, and what several workers share of them."""
+"""HTTP sessions, their streams, and sharing between workers."""

@@ -1,4 +1,4 @@
-"""What a worker knows of the others that serve the same endpoint: nothing, unless they share."""
+"""A worker's view of the others at the same endpoint: none, unless they share."""
 
 from asyncio import Event
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
@@ -16,12 +16,12 @@ from ....storage.memory import MemoryConnection, MemoryEngine
 
 
 def key_of(id: str) -> str:
-    """Return the key under which engines and workers know the session of an id."""
+    """Return the key of a session id for engines and workers."""
     return base64url(sha256(id.encode()).digest())
 
 
 def faults_in(error: ValueError) -> str:
-    """Return what is wrong with a value from an engine, but not the value: logs tell it to all."""
+    """Return the faults of a value from an engine, without the value, for logs."""
     if not isinstance(error, ValidationError):
         return str(error)
     faults = error.errors(include_url=False, include_context=False, include_input=False)
@@ -29,10 +29,10 @@ def faults_in(error: ValueError) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claimed:
-    """Another worker owns the standalone stream now, with this epoch: let go of it.
+class StreamClaimed:
+    """Another worker owns the standalone stream since this epoch: let go of it.
 
-    The acknowledgement says how far it has come: `delivered`.
+    The acknowledgement says how much was sent: `delivered`.
     """
 
     session: str
@@ -41,27 +41,26 @@ class Claimed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
-    """A client goes on with a stream elsewhere: complete the response that it is in here."""
+class StreamTaken:
+    """A client resumes a stream elsewhere: complete its response here."""
 
     session: str
     stream: str
     taker: str
-    """The worker that the client is at now."""
+    """The worker of the client now."""
     kind: Literal["taken"] = "taken"
 
 
 class Peers:
-    """No other workers: what streams say is kept in the memory of this process."""
+    """No other workers: streams are kept in the memory of this process."""
 
     shared: bool = False
     lease: float = DEFAULT_LEASE
     gaps: int = 0
-    """The number of times that letters may have been lost, or the lease has lapsed."""
+    """How often messages may have been lost, or the lease has expired."""
 
     def __init__(self, name: str, lifetime: float) -> None:
         self.name: Final = name
-        """The name of this worker."""
         self._lifetime = lifetime
         self._connection: EngineConnection | None = MemoryConnection(MemoryEngine())
 
@@ -72,20 +71,20 @@ class Peers:
 
     @property
     def current(self) -> bool:
-        """Return whether what this worker knows holds, because the others count on it."""
+        """Return whether this worker's copies are valid, because others notify it."""
         return self._connection is not None and self._connection.current
 
     async def tell(
-        self, workers: Collection[str], letter: Claimed | Taken
+        self, workers: Collection[str], letter: StreamClaimed | StreamTaken
     ) -> Mapping[str, JSONObject]:
-        """Return what workers say to a letter once all have acknowledged it, or are gone.
+        """Send a message; return the answers once all workers acknowledge it or are gone.
 
         Raise `EngineUnavailable`.
         """
         return {}
 
     async def is_gone(self, worker: str) -> bool:
-        """Return whether the lease of a worker has lapsed; raise `EngineUnavailable`."""
+        """Return whether a worker's lease has expired; raise `EngineUnavailable`."""
         return worker != self.name
 
     async def append(
@@ -97,31 +96,30 @@ class Peers:
         *,
         end: bool = False,
     ) -> Appended:
-        """Append events to a stream, and wake who follows it; raise `EngineUnavailable`."""
+        """Append events to a stream and wake its followers; raise `EngineUnavailable`."""
         return await self.engine.events.append(
             key, stream, number, messages, lifetime=self._lifetime, end=end
         )
 
     def following(self, key: str, stream: str) -> AbstractAsyncContextManager[Event]:
-        """Follow a stream; the event is set when something may have been appended, or been missed.
+        """Follow a stream; the event is set when it may have changed, and every half lease.
 
-        It is to be cleared before one looks. It is set each half of a lease as well. Entering
-        raises `EngineUnavailable`.
+        Clear the event before each look. Entering raises `EngineUnavailable`.
         """
-        return _nobody()
+        return _unset_event()
 
 
 @asynccontextmanager
-async def _nobody() -> AsyncGenerator[Event, None]:
+async def _unset_event() -> AsyncGenerator[Event, None]:
     yield Event()
 
 
 class Sharing(Protocol):
-    """What an application shares with others, and how it does that."""
+    """How an application shares its state with others."""
 
     @property
     def engine(self) -> Engine: ...
 
     def sessions(self, servers: Any, /) -> Any:
-        """Return the registry of the sessions of some `HttpServers`, and set their `peers`."""
+        """Return the session registry of some `HttpServers`, and set their `peers`."""
         ...

@@ -1,6 +1,6 @@
-"""Sessions of one worker: a session is what a client began with `initialize`.
+"""The sessions of one worker, which clients begin with `initialize`.
 
-It names it in `Mcp-Session-Id` (2025-11-25, basic/transports, "Session Management").
+`Mcp-Session-Id` names a session (2025-11-25, basic/transports, "Session Management").
 """
 
 from asyncio import TimerHandle, get_running_loop
@@ -29,44 +29,44 @@ from .streams import SessionStreams, StandaloneStream
 _log: Final = getLogger(__name__)
 
 CHOICES: Final = ("logging/setLevel", "resources/subscribe", "resources/unsubscribe")
-"""The requests by which a client chooses."""
+"""The requests that set a client's choices: its log level and subscriptions."""
 
 
 def new_id() -> str:
-    """Return an id that cannot be guessed, of visible characters.
+    """Return an unguessable id of visible characters.
 
-    Of 256 bits: it is all that it takes to speak in a session where nobody is authenticated.
+    It has 256 bits: without authentication, it gives access to the session.
     """
     return token_urlsafe(32)
 
 
 @dataclass(eq=False, slots=True)
 class HttpSession:
-    """One session: a connection that is made of many HTTP requests, and its streams."""
+    """A session: a connection of many HTTP requests, and its streams."""
 
     id: str
     principal_id: str | None
-    """The id of who began it; nobody else may use it."""
+    """The principal that began it; no other may use it."""
     revision: str
     connection: ServerConnection
     streams: SessionStreams
     used: float
     under_way: int = 0
-    """The number of its open requests and streams."""
+    """The number of open requests and streams."""
     ended: bool = False
-    held: AsyncExitStack | None = None
-    """The lifespan of its server, if that is its own."""
+    lifespan: AsyncExitStack | None = None
+    """That of its own server, if any."""
 
     is_shared: ClassVar[bool] = False
-    """Whether other workers know it, and have its events when it has ended here."""
+    """Whether other workers know it, and keep its events after its end here."""
 
     @property
     def unsaved(self) -> bool:
-        """Return whether something must be saved, or made known, before an answer."""
+        """Return whether choices must be saved or announced before an answer."""
         return False
 
     def require_announcement(self) -> None:
-        """Have all other workers know of what a client chooses, also if it is nothing new here."""
+        """Announce the client's choice to all workers, even if it is known here."""
 
     async def close(self) -> None:
         self.ended = True
@@ -76,17 +76,17 @@ class HttpSession:
         if not self.is_shared:
             await self.streams.forget()
         try:
-            if self.held is not None:
-                await self.held.aclose()
+            if self.lifespan is not None:
+                await self.lifespan.aclose()
         except LifespanError as error:
-            _log.error("a session did not end well: %s", error, exc_info=error)
+            _log.error("closing a session failed: %s", error, exc_info=error)
 
 
 _S = TypeVar("_S", bound=HttpSession)
 
 
 class NewSession(NamedTuple):
-    """What a session begins with."""
+    """The data of a new session."""
 
     id: str
     principal: Principal | None
@@ -95,7 +95,7 @@ class NewSession(NamedTuple):
 
 
 class SessionRegistry(Generic[_S]):
-    """The sessions of this worker, the one that was used last at the end."""
+    """The sessions of this worker; the latest used is at the end."""
 
     def __init__(self, servers: HttpServers, session_class: type[_S]) -> None:
         self._servers = servers
@@ -106,9 +106,9 @@ class SessionRegistry(Generic[_S]):
         self._streams = StreamContext(servers.peers, servers.tasks, http.resumable, retry)
         self._sessions: OrderedDict[str, _S] = OrderedDict()
         self._quota = quota_of(http, "max_sessions")
-        # Strings are found by a keyed hash of the whole, so the time it takes reveals no id.
+        # Looked up by a keyed hash of the whole, so timing reveals no id.
         self.get: Callable[[str], _S | None] = self._sessions.get
-        """Returns a session that is known here, if what is known of it holds."""
+        """Returns a valid session of this worker."""
         self._timer: TimerHandle | None = None
 
     def __len__(self) -> int:
@@ -118,40 +118,37 @@ class SessionRegistry(Generic[_S]):
         return iter(self._sessions.values())
 
     async def connect(self) -> None:
-        """Begin to share with other workers what is shared."""
+        """Start sharing with other workers."""
 
     async def disconnect(self) -> None:
-        """Share nothing more."""
+        """Stop sharing."""
 
     async def open(self, id: str) -> _S | None:
-        """Return a session that is not known here, or not for sure, if another worker has it."""
+        """Fetch a session that is unknown or outdated here, from another worker."""
         return None
 
     def note_end(self, session: _S) -> None:
-        """Note that a request or stream of a session is over; its time runs from now."""
+        """Note the end of a request or stream: the session may be idle from now on."""
         session.under_way -= 1
         if session.id in self._sessions:
             session.used = self._time()
             self._sessions.move_to_end(session.id)
 
     async def begin(self, new: NewSession) -> _S:
-        """Begin a session.
-
-        Raise `NoRoom`, and `HttpRefusal` if the server cannot begin.
-        """
+        """Begin a session; raise `NoRoom`, or `HttpRefusal` if the server cannot begin."""
         return await self._add(new)
 
     async def _add(self, new: NewSession) -> _S:
-        """Do as `begin`, or return the session if another request has begun it meanwhile."""
-        held = await self._servers.held(new.bound_server)
-        async with held or nullcontext():
+        """Begin a session, or return it if another request has begun it."""
+        lifespan = await self._servers.enter_lifespan(new.bound_server)
+        async with lifespan or nullcontext():
             session = self._sessions.get(new.id)
             if session is None:
-                session = self._added(new)
-                session.held = held and held.pop_all()
+                session = self._add_session(new)
+                session.lifespan = lifespan and lifespan.pop_all()
             return session
 
-    def _added(self, new: NewSession) -> _S:
+    def _add_session(self, new: NewSession) -> _S:
         id, principal, bound_server, connection = new
         owner = id_of(principal)
         self._quota.require(owner, free=self._drop_idle)
@@ -169,36 +166,38 @@ class SessionRegistry(Generic[_S]):
         )
         self._quota.take(owner)
         if self._timer is None:
-            self._look_later()
+            self._schedule_expiry()
         return session
 
-    def _look_later(self) -> None:
+    def _schedule_expiry(self) -> None:
         after = max(self._http.session_lifetime / 4, 0.01)
         self._timer = get_running_loop().call_later(after, self._expire)
 
     def _expire(self) -> None:
         self._timer = None
         latest = self._time() - self._http.session_lifetime
-        # Those that are in use, whose time does not run, may stand before others that have lapsed.
-        for session in [one for one in self if one.used <= latest and not one.under_way]:
+        # Sessions in use, whose time stands still, may precede expired ones.
+        for session in [
+            candidate for candidate in self if candidate.used <= latest and not candidate.under_way
+        ]:
             self._drop(session)
         if self._sessions:
-            self._look_later()
+            self._schedule_expiry()
 
     async def save(self, session: _S) -> None:
-        """Let other workers know what the client has chosen, before it is answered."""
+        """Announce the client's choices to other workers, before the answer."""
 
     async def share(self, session: _S, message: Parsed | Batch) -> bool:
-        """Hand what is no request to other workers that may have to know of it.
+        """Forward a notification or response to other workers that may need it.
 
-        Return whether it is for another one alone.
+        Return whether it is for another worker only.
         """
         return False
 
     def _drop_idle(self, owner: str | None, _: int) -> bool:
         for session in self:
             if not session.under_way and owner in (None, session.principal_id):
-                _log.info("a session that has been idle for longest makes room for a new one")
+                _log.info("the longest idle session was closed for a new one")
                 self._drop(session)
                 return True
         return False
@@ -206,26 +205,26 @@ class SessionRegistry(Generic[_S]):
     def _drop(self, session: _S) -> None:
         del self._sessions[session.id]
         self._quota.give_back(session.principal_id)
-        self._servers.tasks.start(self._closed(session))
+        self._servers.tasks.start(self._close_session(session))
 
-    async def _closed(self, session: _S) -> None:
+    async def _close_session(self, session: _S) -> None:
         await session.close()
 
     async def remove(self, session: _S) -> None:
-        """Close a session that is known nowhere any more."""
+        """Close a session that no worker keeps."""
         if self._sessions.pop(session.id, None) is not None:
             self._quota.give_back(session.principal_id)
             await session.close()
 
     async def delete(self, session: _S) -> None:
-        """Close a session, and let other workers know."""
+        """Close a session everywhere."""
         await self.remove(session)
 
     async def close(self) -> None:
-        """Close all sessions; those that are shared go on in other workers."""
+        """Close all sessions; shared ones go on in other workers."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         while self._sessions:
             _, session = self._sessions.popitem()
-            await self._closed(session)
+            await self._close_session(session)

@@ -1,10 +1,9 @@
-"""The streams of requests: what is said before an answer, and the answer.
+"""The streams of requests: messages before an answer, and the answer.
 
-A stream of a session is stored by the worker that serves the request, whose name its own begins
-with. Event 0 is its head: the ids of the requests that are answered on it. The answer is its last
-event. Other workers follow it for a client that comes back there. If its worker is gone before the
-end, they append errors in the place of answers; from then on the store refuses what that worker
-would append, which may only have been slow.
+A session's stream is stored by the worker of the request, whose name begins the stream's. Event 0
+is its head: the ids of its requests. The answer is its last event. Other workers follow it for a
+client that reconnects there. If its worker is gone before the end, they append errors as answers;
+from then on the store refuses events of that worker, which may only have been slow.
 """
 
 from asyncio import Event, Lock, wait
@@ -24,38 +23,38 @@ from ....messages.jsonrpc import write_error, write_id
 from ....rpc.send_queue import SendQueue
 from ....storage.engine import EngineUnavailable
 from ....storage.engine import Event as StoredEvent
-from ...sse import written
+from ...sse import write_event
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog
-from .peers import Taken, faults_in
+from .peers import StreamTaken, faults_in
 
 WAITING: Final = 1000
-"""The most messages that wait before one stream."""
+"""The most messages waiting for one stream."""
 
 _log: Final = getLogger(__name__)
 
 
 @dataclass(eq=False, slots=True)
 class Stream:
-    """The messages of one request in the one response to it: what nobody reads is lost."""
+    """The messages of a request in its one response; unread ones are lost."""
 
     response: EventResponse
 
     async def send(self, messages: Sequence[bytes]) -> None:
-        await self.response.write(b"".join(map(written, messages)))
+        await self.response.write(b"".join(map(write_event, messages)))
 
     def note_answer(self, message: bytes) -> None:
-        """Note the last message, which is about to be sent."""
+        """Note the last message, before it is sent."""
 
     async def release(self) -> None:
-        """Complete the response if the client can come back for what is to follow."""
+        """Complete the response if the client can reconnect for later messages."""
 
     async def close(self) -> None:
-        """End the stream once all is written, and complete the response that it is in."""
+        """End the stream once all is written, and complete its response."""
         await self.response.close()
 
     def abort(self) -> None:
-        """End the stream; do not wait until a client has taken in what was written."""
+        """End the stream without waiting for the client to read."""
         self.response.close_soon()
 
     fail = abort
@@ -63,19 +62,19 @@ class Stream:
 
 @dataclass(eq=False, slots=True)
 class LoggedStream:
-    """A stream that this worker writes, in one response at a time, or in none."""
+    """A stream that this worker writes, in at most one response at a time."""
 
     log: EventLog
     _ids: Sequence[RequestId]
-    """The ids of the requests that are answered on it."""
+    """The ids of the requests answered on it."""
     _delivery: Delivery | None
     _answer: bytes | None = None
     _ended: bool = False
-    """Whether nothing can be appended any more."""
+    """Whether appending is over."""
     _closed: bool = False
     _taker: str | None = None
-    """The worker at which its client reads it, as far as is known."""
-    # Held while something is appended, which the engine can hold up; not while a client comes back.
+    """The worker where the client reads it, if known."""
+    # Held while appending, which the engine may delay; not while a client reconnects.
     _lock: Lock = field(default_factory=Lock)
 
     def note_answer(self, message: bytes) -> None:
@@ -92,7 +91,7 @@ class LoggedStream:
         if first == 0:
             messages = [b"[%b]" % b",".join(map(write_id, self._ids)), *messages]
         if not (await log.append(first, messages, end=end)).accepted:
-            log.context.log.warning("a stream was ended by another worker: what follows is lost")
+            log.context.log.warning("another worker has ended a stream: later messages are lost")
             self._ended = True
             self.let_go()
             raise Disconnected("another worker has ended the stream")
@@ -101,40 +100,39 @@ class LoggedStream:
             await self._delivery.write(first, messages)
 
     async def attach(self, response: EventResponse, after: int) -> bool:
-        """Go on in another response, after the event of that number.
+        """Continue in another response, after the event of a number.
 
-        Return False if what followed it is not known any more; then nothing has changed. Raise
-        `EngineUnavailable`.
+        Return False, without a change, if later events are lost. Raise `EngineUnavailable`.
         """
         missed = await self.log.read(after)
         if missed is None:
             return False
         self.let_go()
         delivery = self._delivery = Delivery(self.log, response, after)
-        await delivery.bring(missed.events)
+        await delivery.deliver(missed.events)
         taker, self._taker = self._taker, None
         if taker is not None:
             await self._take_from(taker, self.log.context.peers.name)
-        # More may have been appended while this was read.
+        # Events may have been appended meanwhile.
         await delivery.reach(self.log.last)
         if self._closed or missed.ended:
-            # There is nothing to wait for any more; another worker may have ended it.
+            # Nothing more will come; another worker may have ended it.
             await delivery.complete()
         return True
 
-    async def taken(self, taker: str) -> None:
-        """Let go of the response: the client goes on at another worker."""
+    async def hand_over(self, taker: str) -> None:
+        """Release the response: the client continues at another worker."""
         self.let_go()
         before, self._taker = self._taker, taker
         if before is not None and before != taker:
             await self._take_from(before, taker)
 
     async def _take_from(self, before: str, taker: str) -> None:
-        letter = Taken(session=self.log.key, stream=self.log.name, taker=taker)
+        letter = StreamTaken(session=self.log.key, stream=self.log.name, taker=taker)
         try:
             await self.log.context.peers.tell([before], letter)
         except EngineUnavailable:
-            self.log.context.log.info("a worker could not be told that a stream is read elsewhere")
+            self.log.context.log.info("a worker was not notified that a stream is read elsewhere")
 
     def detach(self, response: EventResponse) -> None:
         if self._delivery is not None and self._delivery.response is response:
@@ -155,7 +153,7 @@ class LoggedStream:
 
     async def close(self) -> None:
         async with self._lock:
-            # Without an id of it, nobody can come back.
+            # Without an event id, no client can come back.
             if self.log.last >= 0 and not self._ended and not self._closed:
                 with suppress(Disconnected):
                     await self._append([b""], end=True)
@@ -169,40 +167,40 @@ class LoggedStream:
         self.let_go()
 
     def fail(self) -> None:
-        """End the stream, on which there will be no answers, with errors in their place."""
+        """End the stream with errors in place of answers."""
         self._closed = True
         self.let_go()
         if self.log.last >= 0 and not self._ended:
             self.log.context.tasks.start(self._fail())
 
     async def _fail(self) -> None:
-        answers = _unanswered(self._ids, "The request was not served to its end")
+        answers = _error_answers(self._ids, "The request was not completed")
         with suppress(Disconnected):
             async with self._lock:
                 appended = await self.log.append(self.log.last + 1, answers, end=True)
                 if not appended.accepted and not appended.ended:
-                    # What was being appended when this failed is there.
+                    # An earlier append has succeeded after all.
                     await self.log.append(appended.last + 1, answers, end=True)
 
 
 @dataclass(eq=False, slots=True)
 class FollowedStream:
-    """A stream that another worker writes, or nobody any more, in a response of this one."""
+    """A stream of another worker, or of none, in a response of this one."""
 
     _delivery: Delivery
     _woken: Event | None = None
 
     async def attach(self) -> bool:
-        """Begin to follow the log; return False if what is to follow is not known.
+        """Begin to follow the log; return False if later events are lost.
 
         Raise `EngineUnavailable`.
         """
         delivery = self._delivery
-        # Whoever knows the id of a head knows a stream that has one.
+        # Event 0 exists if the client knows its id.
         events = await delivery.log.read(delivery.sent or -1)
         if events is None or not (delivery.sent or events.events):
             return False
-        await delivery.bring(events.events)
+        await delivery.deliver(events.events)
         if events.ended:
             await delivery.complete()
         else:
@@ -212,7 +210,7 @@ class FollowedStream:
     async def _follow(self) -> None:
         delivery, log = self._delivery, self._delivery.log
         worker, _, _ = log.name.rpartition("-")
-        letter = Taken(session=log.key, stream=log.name, taker=log.context.peers.name)
+        letter = StreamTaken(session=log.key, stream=log.name, taker=log.context.peers.name)
         told = False
         try:
             while delivery.live:
@@ -227,7 +225,7 @@ class FollowedStream:
                 except EngineUnavailable:
                     await log.context.pause()
         except Disconnected:
-            pass  # the client has gone
+            pass  # the client is gone
         finally:
             delivery.end()
 
@@ -238,7 +236,7 @@ class FollowedStream:
             await delivery.complete()
         elif sent != delivery.sent or not delivery.live:
             return
-        # One of this worker that is still written is not followed.
+        # A stream that this worker still writes is not followed.
         elif worker == peers.name or await peers.is_gone(worker):
             await self._take_over()
         else:
@@ -248,12 +246,12 @@ class FollowedStream:
         log, number = self._delivery.log, self._delivery.sent + 1
         head = await log.read(-1)
         ids = () if head is None else _ids_in(head.events)
-        answers = _unanswered(ids, "The worker that served the request is gone")
+        answers = _error_answers(ids, "The worker that served the request is gone")
         if (await log.append(number, answers, end=True)).accepted:
-            log.context.log.info("a stream of a worker that is gone was ended")
+            log.context.log.info("ended a stream whose worker is gone")
 
     def let_go(self) -> None:
-        """Complete the response, in which nothing more is written."""
+        """Complete the response, and write nothing more."""
         self._delivery.log.closed = True
         self._delivery.end()
         if self._woken is not None:
@@ -265,8 +263,8 @@ class FollowedStream:
         self.let_go()
 
 
-def _unanswered(ids: Iterable[RequestId], reason: str) -> Sequence[bytes]:
-    # Events without a message are for nobody.
+def _error_answers(ids: Iterable[RequestId], reason: str) -> Sequence[bytes]:
+    # Clients do not get events without a message.
     return [write_error(id, INTERNAL_ERROR, reason) for id in ids] or [b""]
 
 
@@ -276,17 +274,17 @@ def _heads() -> TypeAdapter[list[RequestId]]:
 
 
 def _ids_in(events: Sequence[StoredEvent]) -> Sequence[RequestId]:
-    """Return the ids in the head of a stream, which may not be among its events any more."""
+    """Return the ids in a stream's head, if it is still among the events."""
     if events and events[0].number == 0:
         try:
             return _heads().validate_json(events[0].message, strict=True)
         except ValidationError as error:
-            _log.warning("the head of a stream makes no sense: %s", faults_in(error))
+            _log.warning("the first event of a stream is invalid: %s", faults_in(error))
     return ()
 
 
 class StreamQueue:
-    """A stream with the queue before it, and the task that empties the queue."""
+    """A stream with its queue, and the task that empties the queue."""
 
     __slots__ = ("_writing", "queue", "stream")
 
@@ -300,13 +298,13 @@ class StreamQueue:
         self.queue.put(message)
 
     async def close(self) -> None:
-        """Write what waits, end the stream, and complete its response."""
+        """Write waiting messages, end the stream, and complete its response."""
         self.queue.end()
-        # Whoever ends everything cancels the task, and not who waits for it.
+        # Shutdown cancels the task, but not its waiter.
         await wait([self._writing])
         await self.stream.close()
 
     def abort(self) -> None:
-        """End the stream, of which nobody knows how it would have gone on."""
+        """End the stream in an unknown state."""
         self._writing.cancel()
         self.stream.fail()

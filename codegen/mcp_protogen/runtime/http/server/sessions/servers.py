@@ -1,4 +1,4 @@
-"""The servers of one application while an event loop runs it, and what sessions are made of."""
+"""The servers of an application in an event loop, as sessions use them."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack
@@ -15,7 +15,7 @@ from ....messages.jsonrpc import Call
 from ....server.base import ServerBase
 from ....server.connection import BoundServer, ServerState
 from ....server.lifespan import LifespanError
-from ....server.serve import Router, Server, by_revision, entered, serve_views
+from ....server.serve import Router, Server, by_revision, enter_lifespans, serve_views
 from ....translation.revision_view import RevisionViews
 from ....transports.base import Transport
 from ..asgi import HttpExchange, HttpRefusal
@@ -27,7 +27,7 @@ _log: Final = getLogger(__name__)
 
 def cannot_begin(error: LifespanError) -> HttpRefusal:
     _log.error("a request was refused: %s", error, exc_info=error)
-    return HttpRefusal.for_now("The server cannot begin")
+    return HttpRefusal.for_now("The server cannot start")
 
 
 class HttpServers:
@@ -43,7 +43,7 @@ class HttpServers:
         self._servers = servers
         self._revisions = revisions
         self.per_session: Final = any(isinstance(server, type) for server in servers)
-        """Whether a session may have a server of its own."""
+        """Whether sessions may have their own servers."""
         self.http = http
         self.options = options
         self.views = views = self._new_views()
@@ -55,7 +55,7 @@ class HttpServers:
         self.shared.ids = own_ids(worker)
         self.shared.network = OVER_HTTP
         self.shared.tells_apart = http.authentication is not None
-        # Without a stateless revision, there may be nothing outside of sessions.
+        # Without a stateless revision, all requests may belong to sessions.
         alone = not self.per_session or views.offer.stateless or not http.sessions
         self.shared_servers = tuple(views.handlers) if alone else ()
 
@@ -63,7 +63,7 @@ class HttpServers:
         return RevisionViews(by_revision(self._servers), self._revisions, self.options.on_loss)
 
     def bound_server(self, revision: str, *, own: bool = False) -> BoundServer:
-        """Return the server of a revision; with `own`, that of one session alone."""
+        """Return the server of a revision; with `own`, a session's own one."""
         if own and self.per_session:
             view = self._new_views()[revision]
             return BoundServer(view, tells_apart=self.shared.tells_apart)
@@ -72,11 +72,11 @@ class HttpServers:
     async def session_server(
         self, call: Call, revision: str, exchange: HttpExchange
     ) -> BoundServer:
-        """Return the server for the session that `initialize` begins; raise `HttpRefusal`."""
+        """Return the server for a new session; raise `HttpRefusal`."""
         return self.bound_server(revision, own=self.http.sessions)
 
     async def release(self, bound_server: BoundServer) -> None:
-        """Free what `session_server` has made, for a session that does not begin."""
+        """Release the result of `session_server` if the session does not begin."""
 
     async def serve_alone(
         self,
@@ -84,42 +84,41 @@ class HttpServers:
         transport: Transport,
         begun: Callable[[Router], None],
     ) -> None:
-        """Serve one client on a transport of its own; see `serve_views`."""
+        """Serve one client on its own transport; see `serve_views`."""
         await serve_views(views, transport, self.options, begun)
 
-    async def held(self, bound_server: BoundServer) -> AsyncExitStack | None:
-        """Enter the lifespan of the server of one session alone; raise `HttpRefusal`."""
+    async def enter_lifespan(self, bound_server: BoundServer) -> AsyncExitStack | None:
+        """Enter the lifespan of a session's own server; raise `HttpRefusal`."""
         if not self.per_session:
-            # A stack takes more memory than anything else that a session has.
+            # A stack would take most of a session's memory.
             return None
         held = AsyncExitStack()
         try:
-            await held.enter_async_context(entered([bound_server.server]))
+            await held.enter_async_context(enter_lifespans([bound_server.server]))
         except LifespanError as error:
             raise cannot_begin(error) from None
         return held
 
     def handshake_views(self) -> RevisionViews[ServerBase[Any]]:
-        """Return the servers for clients that only know revisions with a handshake.
-
-        Raise `HttpRefusal` if no such revision is spoken.
-        """
+        """Return the servers of handshake revisions; raise `HttpRefusal` without any."""
         known = self.offer.handshake
         if not known:
-            raise HttpRefusal(404, "No revision is spoken that this transport belongs to")
+            raise HttpRefusal(404, "This transport needs a handshake revision, and none is served")
         servers, spoken = by_revision(self._servers), self._revisions
         if spoken is None:
-            servers = {revision: one for revision, one in servers.items() if revision in known}
+            servers = {
+                revision: server for revision, server in servers.items() if revision in known
+            }
         else:
-            spoken = tuple(one for one in spoken if one.id in known)
+            spoken = tuple(revision for revision in spoken if revision.id in known)
         return RevisionViews(servers, spoken, self.options.on_loss)
 
 
 def own_ids(worker: str) -> Iterator[str]:
-    """Return ids of requests that no other worker, or earlier one, has used in any session.
+    """Return request ids that no worker, now or earlier, has used in any session.
 
-    Several may serve one session, and an answer may come to any of them (2025-11-25, basic,
-    "Requests"). The part before the dot says who asked; it begins with a letter, because some
-    clients make integers, of 32 bits only, of what looks like one.
+    An answer may come to any worker of a session (2025-11-25, basic, "Requests"). The part before
+    the dot names the asking worker; it begins with a letter, because some clients turn
+    number-like ids into 32-bit integers.
     """
     return (f"{worker}.{number}" for number in count(1))

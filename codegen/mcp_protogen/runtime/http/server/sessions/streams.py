@@ -1,8 +1,8 @@
-"""The streams of a session: those of its requests, and the standalone stream, of no request.
+"""The streams of a session: those of its requests, and the standalone stream.
 
-Every worker appends to the log of the standalone stream, whose name is `~`. One of them, the owner,
-writes it to the response to a GET. Whoever gets the next GET claims it, and has the owner before
-let go. What was said while nobody listened is in the log then.
+Every worker appends to the log of the standalone stream, named `~`. One worker, the owner, writes
+it to the response to a GET. The worker of the next GET claims it, and makes the owner let go.
+Messages sent meanwhile are in the log.
 """
 
 import re
@@ -22,7 +22,7 @@ from ....storage.engine import EngineUnavailable, StoredSession
 from ..asgi import HttpRefusal
 from ..event_stream import EventResponse
 from .event_log import Delivery, EventLog, StreamContext
-from .peers import Claimed, Taken, key_of
+from .peers import StreamClaimed, StreamTaken, key_of
 from .request_streams import WAITING, FollowedStream, LoggedStream, Stream
 
 NO_SESSION: Final = "There is no such session; begin anew with initialize"
@@ -30,40 +30,39 @@ NO_SESSION: Final = "There is no such session; begin anew with initialize"
 _NAME: Final = "~"
 _ID: Final = re.compile(r"(~|[A-Za-z0-9_-]{1,32}-[0-9a-f]{16})\.([0-9]{1,15})")
 
-# Of what was said while nobody listened: enough for a client that is about to connect, or to
-# connect again. There may be many sessions whose clients never do.
+# The messages kept while no client listens, enough for one that is about to connect. Many clients
+# never do.
 _KEPT: Final = 32
 
 
 class StreamSink:
-    """A sink for messages whose stream is there for a part of the time."""
+    """A message sink whose stream exists only at times."""
 
     __slots__ = ()
 
     flooded = False
 
     async def room(self) -> None:
-        """Return at once: reading is not held up by what one response has to carry."""
+        """Return at once: one response must not hold up reading."""
 
 
 @dataclass(eq=False, slots=True)
 class _Listening:
     response: EventResponse
     after: int | None
-    """The number of the last event that its client has seen, if it says so."""
+    """The number of the last event that its client has seen, if given."""
     epoch: int
-    """The number of the claim for it."""
+    """The number of its claim."""
     gaps: int
-    """The number of gaps there had been when this worker was known to be the owner."""
+    """The number of gaps when this worker was last known as the owner."""
     delivery: Delivery | None = None
-    """None while it begins: what is said then comes after what was said before."""
+    """None at first: earlier events come before new ones."""
     woken: Event | None = None
     noted: int = 0
-    """The number of the last event that the engine knows was sent."""
+    """The number of the last event that the engine knows as sent."""
     noted_at: float = 0.0
 
     def is_owner(self, context: StreamContext) -> bool:
-        """Return whether this worker is known to be the owner still."""
         return context.peers.current and context.peers.gaps == self.gaps
 
     def end(self) -> None:
@@ -77,27 +76,26 @@ class _Listening:
 
 @dataclass(eq=False, slots=True)
 class StandaloneStream(StreamSink):
-    """The stream of a session that belongs to no request; it takes up little until it is used.
+    """The stream of a session without a request; it is small until used.
 
     2025-11-25, basic/transports, "Listening for Messages from the Server".
     """
 
     _context: StreamContext
     _id: str
-    """The id of the session."""
     primes: bool
     """Whether responses begin with an event without a message."""
     on_owned: Callable[[bool], None] | None = None
-    """Called when this worker has become the owner, or is it no more."""
+    """Called when this worker becomes the owner, or is no longer."""
     on_missed: Callable[[], object] | None = None
-    """Called when there was no owner for a time, who would have sent what was published."""
+    """Called after a time without an owner, when changes were not sent."""
     _epoch: int = 0
-    """The number of the latest claim that is known of."""
+    """The number of the latest known claim."""
     _delivered: int = 0
-    """The number of the last event that it has sent."""
+    """The number of the last event sent."""
     _log: EventLog | None = None
     _messages: list[bytes] | None = None
-    """Those that are still to be appended."""
+    """Messages to append."""
     _room: Signal | None = None
     _writing: bool = False
     _listening: _Listening | None = None
@@ -109,7 +107,7 @@ class StandaloneStream(StreamSink):
             self._log = EventLog(self._context, key_of(self._id), _NAME, 0)
         return self._log
 
-    # What is said.
+    # Writing.
 
     @property
     def full(self) -> bool:
@@ -119,11 +117,11 @@ class StandaloneStream(StreamSink):
         if self.full:
             room = self._room = self._room or Signal()
             if unless is not None:
-                unless.add_done_callback(lambda _: room.ring())
+                unless.add_done_callback(lambda _: room.notify_all())
             while self.full and not self._closed:
                 if unless is not None and unless.done():
                     return
-                await room.heard()
+                await room.wait()
         self.put(message)
 
     def put(self, message: bytes) -> None:
@@ -141,19 +139,19 @@ class StandaloneStream(StreamSink):
             while self._messages and not self._closed:
                 messages, self._messages = self._messages, None
                 if self._room is not None:
-                    self._room.ring()
+                    self._room.notify_all()
                 first, listening = await self._append(messages), self._listening
                 if first is not None and listening is not None and listening.delivery is not None:
                     await listening.delivery.write(first, messages)
         except Disconnected:
-            self._context.log.info("a session has ended: what was said in it is lost")
+            self._context.log.info("a session has ended: its waiting messages are lost")
         finally:
             self._writing = False
 
     async def _append(self, messages: Sequence[bytes]) -> int | None:
-        """Append messages after whatever there is; return the number of the first.
+        """Append messages to the log; return the number of the first.
 
-        Return None if the session was ended, and raise `Disconnected` if it was here.
+        Return None if the session has ended elsewhere; raise `Disconnected` if it has here.
         """
         number = self.log.last + 1
         while True:
@@ -164,14 +162,14 @@ class StandaloneStream(StreamSink):
                 return None
             number = appended.last + 1
 
-    # Who listens.
+    # Listening.
 
     async def attach(self, response: EventResponse, after: int | None) -> bool:
-        """Go on in a new response, after the event of that number if one is given.
+        """Continue in a new response, after the event of a number, if given.
 
-        The response before is completed, wherever it is: each message goes out once, and the newest
-        response is most likely to be read. Return False if what followed the event is not known any
-        more. Raise `EngineUnavailable`, and `HttpRefusal` if the session has ended.
+        The earlier response is completed, at any worker: each message is sent once, and the newest
+        response is most likely read. Return False if later events are lost. Raise
+        `EngineUnavailable`, and `HttpRefusal` if the session has ended.
         """
         context = self._context
         if after is not None and (not context.resumable or await self.log.read(after) is None):
@@ -185,23 +183,23 @@ class StandaloneStream(StreamSink):
             else:
                 self._let_go()
                 self._listening = listening
-                # The client learns at once that it is listened to.
+                # Show the client at once that it listens.
                 await response.write(b"")
         except BaseException:
             await self.detach(response)
             raise
         finally:
             if before is not None:
-                # Also if there is a later claim: who made it knows of no owner before this one.
+                # Even after a later claim: its worker knows no owner before this one.
                 context.tasks.start(self._listen(listening, before))
         if before is None and self._listening is listening:
-            # The session may end meanwhile, and the response with it.
+            # The session and the response may end meanwhile.
             with suppress(Disconnected):
                 await self._begin(listening)
         return True
 
     async def _claim(self) -> StoredSession | None:
-        """Claim the stream; return what was known of the session before, if others know of it."""
+        """Claim the stream; return the session as it was, if it is shared."""
         peers = self._context.peers
         if not peers.shared:
             return None
@@ -230,7 +228,7 @@ class StandaloneStream(StreamSink):
                 except EngineUnavailable:
                     await self._context.pause()
         except Disconnected:
-            self._context.log.info("a session has ended whose stream was about to begin")
+            self._context.log.info("a session ended before its stream began")
         finally:
             if self._listening is listening:
                 self._let_go()
@@ -246,10 +244,10 @@ class StandaloneStream(StreamSink):
                 await woken.wait()
 
     async def _hand_over(self, before: StoredSession) -> None:
-        """Have the owner before let go, and find out how far it has come."""
+        """Make the earlier owner let go, and learn how much it has sent."""
         delivered = before.delivered
         owners = [] if before.owner is None else [before.owner]
-        letter = Claimed(session=self.log.key, epoch=self._epoch)
+        letter = StreamClaimed(session=self.log.key, epoch=self._epoch)
         answers = await self._context.peers.tell(owners, letter)
         for answer in answers.values():
             if isinstance(sent := answer.get("delivered"), int):
@@ -262,7 +260,7 @@ class StandaloneStream(StreamSink):
     async def _begin(self, listening: _Listening) -> None:
         log, start, priming = self.log, listening.after, None
         if start is None:
-            # It marks the place from which on all is heard, also where no event begins a response.
+            # It marks the start of listening, even if responses begin without an event.
             priming = await self._append([b""])
             if priming is None:
                 raise Disconnected("the session has ended")
@@ -283,7 +281,7 @@ class StandaloneStream(StreamSink):
     async def _go_on(self, listening: _Listening) -> None:
         context, delivery = self._context, listening.delivery
         if delivery is None or not context.peers.current:
-            # Without a lease, others may take this worker for gone.
+            # Without a lease, this worker may count as gone.
             return
         gaps, now = context.peers.gaps, get_running_loop().time()
         is_due = now - listening.noted_at >= context.peers.lease / 3
@@ -293,7 +291,7 @@ class StandaloneStream(StreamSink):
                 return
             if not is_owner:
                 self._let_go()
-                # Unless there is another claim of this worker, which is about to begin.
+                # Unless this worker has another claim, which is about to begin.
                 if listening.epoch == self._epoch:
                     self._own(False)
                 return
@@ -320,16 +318,16 @@ class StandaloneStream(StreamSink):
             try:
                 await self._note(listening)
             except EngineUnavailable:
-                self._context.log.info("how far a stream was sent could not be noted")
+                self._context.log.info("the progress of a stream could not be stored")
 
-    def claimed(self, epoch: int) -> JSONObject:
-        """Let go, as the owner is another worker since that epoch; return how far this one came."""
+    def release_ownership(self, epoch: int) -> JSONObject:
+        """Let go, because another worker is the owner; return how much was sent."""
         if epoch > self._epoch:
             self.note_owner(epoch, owned=False)
         return {"delivered": self._delivered}
 
     def note_owner(self, epoch: int, *, owned: bool) -> None:
-        """Note whether this worker is the owner since an epoch, unless a later one is known."""
+        """Note the ownership as of an epoch, unless a later one is known."""
         if epoch > self._epoch:
             self._epoch = epoch
             if not owned:
@@ -338,7 +336,6 @@ class StandaloneStream(StreamSink):
             self._own(owned)
 
     def _let_go(self) -> _Listening | None:
-        """Complete the response there is, and return what was known of it."""
         listening, self._listening = self._listening, None
         if listening is not None:
             if listening.delivery is not None:
@@ -351,7 +348,7 @@ class StandaloneStream(StreamSink):
         if self._log is not None:
             self._log.closed = True
         if self._room is not None:
-            self._room.ring()
+            self._room.notify_all()
         await self._note_last(self._let_go())
 
 
@@ -359,7 +356,7 @@ class StandaloneStream(StreamSink):
 class SessionStreams:
     standalone: StandaloneStream
     _context: StreamContext
-    # Most sessions have none at a time.
+    # Most sessions have none.
     _by_name: dict[str, LoggedStream | FollowedStream] | None = None
 
     @property
@@ -369,7 +366,7 @@ class SessionStreams:
         return self._by_name
 
     def open(self, response: EventResponse, ids: Sequence[RequestId]) -> Stream | LoggedStream:
-        """Return a stream for what is said before the answers to the requests of these ids."""
+        """Return a stream for messages before the answers to these requests."""
         context, standalone = self._context, self.standalone
         if not context.resumable:
             return Stream(response)
@@ -379,18 +376,18 @@ class SessionStreams:
         stream = self._streams[name] = LoggedStream(log, ids, delivery)
         return stream
 
-    def done(self, stream: Stream | LoggedStream) -> None:
-        """Note that a stream has ended; its events may still be asked for."""
+    def remove(self, stream: Stream | LoggedStream) -> None:
+        """Note the end of a stream; its events may still be requested."""
         if isinstance(stream, LoggedStream):
             self._streams.pop(stream.log.name, None)
 
     async def attach(
         self, response: EventResponse, last: str | None
     ) -> StandaloneStream | LoggedStream | FollowedStream:
-        """Go on with a stream in a response, after the event of the id `last`; return the stream.
+        """Continue a stream in a response, after the event `last`; return the stream.
 
-        Without `last` it is the one that belongs to no request. Raise `HttpRefusal` if what
-        followed the event is not known, and `EngineUnavailable`.
+        Without `last`, it is the standalone stream. Raise `HttpRefusal` if later events are lost,
+        and `EngineUnavailable`.
         """
         if last is None:
             await self.standalone.attach(response, None)
@@ -401,11 +398,11 @@ class SessionStreams:
             if name == _NAME:
                 if await self.standalone.attach(response, number):
                     return self.standalone
-            elif (stream := await self._attached(response, name, number)) is not None:
+            elif (stream := await self._attach_named(response, name, number)) is not None:
                 return stream
-        raise HttpRefusal(400, "What followed the event in Last-Event-ID is not known")
+        raise HttpRefusal(400, "The events after Last-Event-ID are not known")
 
-    async def _attached(
+    async def _attach_named(
         self, response: EventResponse, name: str, number: int
     ) -> LoggedStream | FollowedStream | None:
         stream = self._streams.get(name)
@@ -428,24 +425,24 @@ class SessionStreams:
             await stream.detach(response)
             return
         stream.detach(response)
-        for name, one in list(self._streams.items()):
-            if one is stream and isinstance(stream, FollowedStream):
+        for name, known in list(self._streams.items()):
+            if known is stream and isinstance(stream, FollowedStream):
                 del self._streams[name]
 
-    async def taken(self, letter: Taken) -> None:
+    async def hand_over(self, letter: StreamTaken) -> None:
         stream = self._streams.get(letter.stream)
         if isinstance(stream, LoggedStream):
-            await stream.taken(letter.taker)
+            await stream.hand_over(letter.taker)
         elif stream is not None:
             stream.let_go()
 
     async def close(self) -> None:
-        """End all of them; what they said stays where it is stored."""
+        """End all streams; their events stay stored."""
         for stream in list(self._streams.values()):
             stream.abort()
         await self.standalone.close()
 
     async def forget(self) -> None:
-        """Delete what is stored of them, where nobody else knows the session."""
+        """Delete the stored events of a session that is not shared."""
         log = self.standalone.log
         await self._context.peers.engine.sessions.end(log.key, 0)

@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .apps import *
 
-# Loaded on first use: a program builds only the models that it needs.
+# Loaded on first use: a program only builds the models that it needs.
 _MODULES = {
     "McpUiClientCapabilities": ".apps",
     "McpUiResourceCsp": ".apps",
@@ -20,7 +20,7 @@ _MODULES = {
     "McpUiToolVisibility": ".apps",
 }
 
-# Type checkers see what is above, and nothing else.
+# Type checkers only see the names above.
 if not TYPE_CHECKING:
     __all__ = list(_MODULES)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ....models.shared import ResultMetaObject as ResultMetaObject
     from .tasks import *
 
-# Loaded on first use: a program builds only the models that it needs.
+# Loaded on first use: a program only builds the models that it needs.
 _MODULES = {
     "CancelTaskRequest": ".tasks",
     "CancelTaskRequestParams": ".tasks",
@@ -59,7 +59,7 @@ _MODULES = {
     "ResultMetaObject": "....models.shared",
 }
 
-# Type checkers see what is above, and nothing else.
+# Type checkers only see the names above.
 if not TYPE_CHECKING:
     __all__ = list(_MODULES)
 

@@ -1,0 +1,104 @@
+"""The usual values of required members, which senders write and callers need not give.
+
+A fact names a member of one type. It applies to each required member of that name and schema,
+because a published schema repeats common members in every type. A fact that does not fit is left
+out, and callers must give the member: a later revision may require more in it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mcp_protogen.base import jsonpointer
+from mcp_protogen.base.jsonvalue import is_array, is_object
+from mcp_protogen.pipeline.inputs.facts import Facts
+from mcp_protogen.pipeline.ir import Filled
+from mcp_protogen.pipeline.ir import Json as JsonScalar
+from mcp_protogen.pipeline.normalise.references import target
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Filling:
+    """A member that is filled in wherever this name and schema are required."""
+
+    member: str
+    schema: Json
+    value: JsonScalar | Filled
+    fact: str
+    """The place of the fact, as a JSON pointer into the facts."""
+
+
+def fillings(definitions: Json, facts: Facts) -> Sequence[Filling]:
+    """Return the members that can be filled in by the facts."""
+    return _possible_fillings(list(_read_fillings(definitions, facts)), definitions)
+
+
+def impossible_fillings(definitions: Json, facts: Facts) -> Sequence[Filling]:
+    """Return the members that the facts fill in against the schema."""
+    stated = list(_read_fillings(definitions, facts))
+    kept = _possible_fillings(stated, definitions)
+    return [filling for filling in stated if filling not in kept]
+
+
+def fits(value: Any, schema: Json, definitions: Json) -> bool:
+    """Return whether a value is valid for `schema`."""
+    # Facts of published revisions have only such values, and importing jsonschema takes as long as
+    # deriving two of them.
+    match schema:
+        case {"type": "string", **more} if type(value) is str and more.keys() <= {"enum"}:
+            return value in more.get("enum", (value,))
+        case {"type": "integer", **more} if type(value) is int and more.keys() <= {"minimum"}:
+            return bool(value >= more.get("minimum", value))
+        case _:
+            pass
+    from jsonschema import Draft202012Validator
+
+    # Its declared parameter is a special JSON type, and the value is `Any` from a file.
+    validator: Any = Draft202012Validator({**schema, "$defs": definitions})
+    valid: bool = validator.is_valid(value)
+    return valid
+
+
+def _read_fillings(definitions: Json, facts: Facts) -> Iterator[Filling]:
+    stated: Json = facts.document.get("producer", {})
+    for key, fact in stated.items():
+        owner, _, member = fact["where"].partition(".")
+        schema = definitions.get(owner, {}).get("properties", {}).get(member)
+        if schema is None:
+            continue
+        pointer = jsonpointer.join("producer", key)
+        if fact["rule"] == "names_revision":
+            yield Filling(member, schema, facts.revision, pointer)
+        elif fact["rule"] == "filled_in":
+            value = Filled() if fact["value"] == {} else fact["value"]
+            yield Filling(member, schema, value, pointer)
+
+
+def _possible_fillings(stated: Sequence[Filling], definitions: Json) -> Sequence[Filling]:
+    """Return the fillings that are possible; inner objects come before outer ones."""
+    kept: list[Filling] = []
+    waiting = stated
+    while ready := [filling for filling in waiting if _possible(filling, kept, definitions)]:
+        kept += ready
+        waiting = [filling for filling in waiting if filling not in ready]
+    return kept
+
+
+def _possible(filling: Filling, kept: Sequence[Filling], definitions: Json) -> bool:
+    if not isinstance(filling.value, Filled):
+        scalar = not is_object(filling.value) and not is_array(filling.value)
+        return scalar and fits(filling.value, filling.schema, definitions)
+    reference = filling.schema.get("$ref")
+    schema: Json = definitions.get(target(reference), {}) if reference is not None else {}
+    if "properties" not in schema or schema.get("x-any-of-required"):
+        return False
+    return all(_has_usual_value(member, schema, kept) for member in schema.get("required", ()))
+
+
+def _has_usual_value(member: str, owner: Json, kept: Sequence[Filling]) -> bool:
+    schema: Json = owner["properties"].get(member, {})
+    return "const" in schema or any(
+        filling.member == member and filling.schema == schema for filling in kept
+    )

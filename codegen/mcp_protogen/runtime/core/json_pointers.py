@@ -1,0 +1,31 @@
+"""JSON pointers (RFC 6901), and the values at them."""
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from .json import is_array
+from .models.validation_errors import has_step
+
+ABSENT: Final = object()
+
+
+def unescape_step(step: str) -> str:
+    return step.replace("~1", "/").replace("~0", "~")
+
+
+def steps_of(pointer: str, value: Any) -> tuple[int | str, ...]:
+    """Return the members and indices of a pointer into `value`."""
+    steps: list[int | str] = []
+    for text in pointer.split("/")[1:]:
+        is_index = is_array(value) and text.isdecimal()
+        steps.append(int(text) if is_index else unescape_step(text))
+        value = value_at(value, steps[-1:])
+    return tuple(steps)
+
+
+def value_at(value: Any, steps: Iterable[int | str]) -> Any:
+    for step in steps:
+        if not has_step(value, step):
+            return ABSENT
+        value = value[step]
+    return value

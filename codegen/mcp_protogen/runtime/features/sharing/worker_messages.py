@@ -1,0 +1,92 @@
+"""Messages between the workers of an endpoint; `session` is the key of a session."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Discriminator, TypeAdapter
+
+from ...core.json import JSONObject
+from ...http.server.sessions.peers import StreamClaimed, StreamTaken
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionChanged:
+    """The record of a session was written: read it again."""
+
+    session: str
+    kind: Literal["changed"] = "changed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionEnded:
+    """A client ended a session."""
+
+    session: str
+    kind: Literal["ended"] = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientNotified:
+    """A client sent a notification for a handler of this worker."""
+
+    session: str
+    principal_id: str | None
+    message: str
+    kind: Literal["notified"] = "notified"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientAnswered:
+    """A client answered a request of this worker, or reported its progress."""
+
+    session: str
+    principal_id: str | None
+    message: str
+    fault: str = ""
+    """The fault of an answer, if its text does not show it."""
+    kind: Literal["answered"] = "answered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wake:
+    """Events were appended to a stream."""
+
+    session: str
+    stream: str
+    kind: Literal["wake"] = "wake"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acknowledged:
+    """A message was handled."""
+
+    number: int
+    answer: JSONObject | None = None
+    kind: Literal["acknowledged"] = "acknowledged"
+
+
+Letter: TypeAlias = (
+    SessionChanged
+    | SessionEnded
+    | ClientNotified
+    | ClientAnswered
+    | StreamClaimed
+    | StreamTaken
+    | Wake
+    | Acknowledged
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Envelope:
+    sender: str
+    letter: Annotated[Letter, Discriminator("kind")]
+    number: int | None = None
+    """Set if the sender waits for an acknowledgement of this number."""
+
+
+@cache
+def envelopes() -> TypeAdapter[Envelope]:
+    # Created at the first use.
+    return TypeAdapter(Envelope)

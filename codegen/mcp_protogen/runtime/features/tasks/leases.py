@@ -1,0 +1,176 @@
+"""Leases of tasks on the worker that runs them, and locks between workers."""
+
+from asyncio import Event, get_running_loop
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
+from secrets import token_bytes
+from typing import Final, Protocol
+
+from ...storage.engine import EngineUnavailable, StoredTask, TaskStore
+from .lifecycle import has_ended
+from .task import Task
+from .watch import Timers, Watch
+
+_TURN: Final = b"turn "
+
+Step = Callable[[Task], Task]
+"""It may raise `TaskEnded` or `ValueError`."""
+
+
+class LeaseLost(Exception):
+    """Another worker runs the task, or may do so: this one was silent for too long."""
+
+
+class Holding:
+    """A task that a worker runs; `over` is set when it must stop."""
+
+    def __init__(
+        self, task: Task, worker: str, change: Callable[[str, Step], Awaitable[Task]]
+    ) -> None:
+        self.task = task
+        self.worker: Final = worker
+        self.over: Final = Event()
+        self.lost = False
+        """Whether another worker may run the task."""
+        self.renewed = get_running_loop().time()
+        """In the time of the event loop."""
+        self._change = change
+
+    async def change(self, step: Step) -> Task:
+        def ours(task: Task) -> Task:
+            self.check(task)
+            return step(task)
+
+        self.task = await self._change(self.task.id, ours)
+        return self.task
+
+    def check(self, task: Task) -> None:
+        if self.lost or not (has_ended(task) or task.worker == self.worker):
+            raise LeaseLost
+
+    def stops(self, task: Task) -> bool:
+        return has_ended(task) or task.cancel_asked or task.worker != self.worker
+
+    def see(self, task: Task) -> None:
+        self.task = task
+        if not has_ended(task) and task.worker != self.worker:
+            self.lost = True
+        self.over.set()
+
+    def lose(self) -> None:
+        self.lost = True
+        self.over.set()
+
+
+class Leased(Protocol):
+    renewed: float
+
+    def lose(self) -> None: ...
+
+
+Renew = Callable[[Collection[str], float], Awaitable[None]]
+
+
+class Leases:
+    """Renews a process's leases at a third of their time, many per call."""
+
+    def __init__(self, renew: Renew, seconds: float) -> None:
+        self._renew = renew
+        self.seconds: Final = seconds
+        self._held: dict[str, Leased] = {}
+        self._timers = Timers(self._come)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def add(self, key: str, holding: Leased) -> None:
+        self._held[key] = holding
+        self._timers.later(key, self.seconds / 3)
+
+    def holds(self, key: str) -> bool:
+        return key in self._held
+
+    def remove(self, key: str, holding: Leased) -> None:
+        # The process may have taken over a task that it had lost.
+        if self._held.get(key) is holding:
+            del self._held[key]
+            self._timers.forget(key)
+
+    async def _come(self, keys: Sequence[str]) -> None:
+        asked, pause = get_running_loop().time(), self.seconds / 3
+        renewed: float | None = asked
+        try:
+            await self._renew(keys, self.seconds)
+        except EngineUnavailable:
+            renewed, pause = None, self.seconds / 12
+        lost = get_running_loop().time() - self.seconds
+        for key in keys:
+            if (holding := self._held.get(key)) is None:
+                continue
+            holding.renewed = holding.renewed if renewed is None else renewed
+            if renewed is None and holding.renewed <= lost:
+                self.remove(key, holding)
+                holding.lose()
+            else:
+                self._timers.later(key, pause)
+
+
+def is_lock(stored: StoredTask) -> bool:
+    return stored.record.startswith(_TURN)
+
+
+class _SharedLock:
+    def __init__(self) -> None:
+        self.record: Final = _TURN + token_bytes(12)
+        self.renewed = get_running_loop().time()
+        self.lost = False
+
+    def lose(self) -> None:
+        self.lost = True
+
+
+class SharedLocks:
+    """Locks between all workers that share a task store.
+
+    A lock is a record in the store; workers delete overdue ones.
+    """
+
+    def __init__(self, store: TaskStore, watch: Watch, leases: Leases) -> None:
+        self._store = store
+        self._watch = watch
+        self._leases = leases
+
+    @asynccontextmanager
+    async def acquire(self, key: str, ends_at: float | None) -> AsyncGenerator[None, None]:
+        """Hold the lock of a key for the block."""
+        turn = _SharedLock()
+        await self._take(key, turn.record, ends_at)
+        self._leases.add(key, turn)
+        try:
+            yield
+        finally:
+            self._leases.remove(key, turn)
+            # Without the store, the lock expires.
+            with suppress(EngineUnavailable):
+                await self._leave(key, turn)
+
+    async def _take(self, key: str, record: bytes, ends_at: float | None) -> None:
+        lease = self._leases.seconds
+        with self._watch.waiting(key) as waiter:
+            while True:
+                waiter.rung.clear()
+                if await self._store.create(
+                    key, record, owner=key, ends_at=ends_at, lease=lease, most=1
+                ):
+                    return
+                other = await self._store.get(key)
+                waiter.version = None if other is None else other.version
+                if other is not None:
+                    await waiter.rung.wait()
+
+    async def _leave(self, key: str, turn: _SharedLock) -> None:
+        kept = None if turn.lost else await self._store.get(key)
+        # Another worker may have it.
+        if kept is not None and kept.record == turn.record:
+            await self._store.delete(key)
+            self._watch.wake(key)

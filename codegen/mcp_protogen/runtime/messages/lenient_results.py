@@ -1,0 +1,269 @@
+"""Repairs of results that break the schema, for a client whose user cannot change the server.
+
+An invalid value is repaired at the places of its errors, and validated again:
+* null in a member that is optional and may not be null counts as absent;
+* an invalid entry of a list is removed, the innermost one that suffices;
+* the name and version of the server, which are only displayed, are replaced.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
+from typing import Any, Final, TypeAlias
+
+from pydantic import ValidationError
+
+from ..core.errors import ParseError
+from ..core.json import is_array, is_object
+from ..core.json_pointers import steps_of, value_at
+from ..core.losses import Loss, LossReport
+from ..core.models.base import Validate
+from ..core.models.validation_errors import pointer_to, problems
+from ..core.options import count_values
+from ..core.spec import AnyRequest
+from .codec import Error, Result
+from .envelope import SERVER_INFO
+from .jsonrpc import Malformed, Parsed, Response, message_of
+from .method_table import MethodTable
+from .reading import Batch, read_values
+
+_Steps: TypeAlias = tuple[str | int, ...]
+
+_NULL_IS_ABSENT: Final = "null is not allowed here and counts as absent"
+_DISPLAYED: Final[tuple[_Steps, ...]] = (("serverInfo",), ("_meta", SERVER_INFO))
+_NAMES: Final = ("name", "uri", "uriTemplate")
+_LONGEST: Final = 80
+# Limits the work that a server can cause: each round validates a value again.
+_MOST_VALUES: Final = 5_000_000
+
+
+Mended: TypeAlias = tuple[Any, tuple[Loss, ...]]
+
+
+def lenient(table: MethodTable, report: LossReport) -> MethodTable:
+    """Return a table that repairs invalid results; see `Options.lenient`."""
+
+    def read_mended(answer: Response, spec: AnyRequest) -> Result[Any] | Error:
+        wire = table.wire
+        check = wire.result_reader(wire.requests.get(spec.method, spec))
+        result, losses = mend(answer.result, check, "/result")
+        report.take(spec.method, losses)
+        return table.read_answer(answer._replace(result=result), spec)
+
+    mending = copy(table)
+    mending.mender = read_mended
+    return mending
+
+
+def mend(value: Any, check: Validate, at: str) -> Mended:
+    """Repair a decoded value for `check`; if that fails, return the closest value, without losses.
+
+    `at` is the pointer of the value in its message.
+    """
+    try:
+        return _Mending(check, at).solve(value, (), ())
+    except _Unmendable as error:
+        return error.value, ()
+    except _TooMuch:
+        return value, ()
+
+
+def mend_messages(
+    messages: Sequence[Parsed | Batch], data: bytes, losses: LossReport
+) -> Sequence[Parsed | Batch]:
+    """Return the `messages` in `data`; members may be null instead of absent."""
+    if not any(isinstance(message, Malformed | Batch) for message in messages):
+        return messages
+    try:
+        values = read_values(data).values
+    except ParseError:
+        return messages
+    return [
+        (
+            Batch([_without_null_members(member, losses) for member in value])
+            if is_array(value)
+            else message_of(_without_null_members(value, losses))
+        )
+        for value in values
+    ]
+
+
+def _without_null_members(value: Any, losses: LossReport) -> Any:
+    if not is_object(value) or not isinstance(message_of(value), Malformed):
+        return value
+    bare = {name: member for name, member in value.items() if member is not None}
+    if isinstance(message_of(bare), Malformed):
+        return value
+    method = value.get("method")
+    places = [pointer_to([name]) for name in value if name not in bare]
+    nulls = [Loss(place, "dropped", _NULL_IS_ABSENT, True) for place in places]
+    losses.take(method if isinstance(method, str) else "response", nulls)
+    return bare
+
+
+class _Unmendable(Exception):
+    def __init__(self, value: Any, place: _Steps, reason: str) -> None:
+        super().__init__(reason)
+        self.value: Final = value
+        self.place: Final = place
+        self.reason: Final = reason
+
+
+class _TooMuch(Exception):
+    pass
+
+
+class _Mending:
+    def __init__(self, check: Validate, at: str) -> None:
+        self._check = check
+        self._at = at
+        self._left = _MOST_VALUES
+
+    def solve(self, root: Any, place: _Steps, origin: _Steps) -> Mended:
+        """Return `root` with a valid value at `place`, which was at `origin` in the message.
+
+        Raise `_Unmendable`.
+        """
+        losses: tuple[Loss, ...] = ()
+        while found := self._problems(root, place):
+            more: tuple[Loss, ...] = ()
+            for mend_kind in (self._drop_nulls, self._drop_entries, self._replace_displayed):
+                root, more = mend_kind(root, found, place, origin)
+                if more:
+                    break
+            else:
+                where, reason = next(iter(found.items()))
+                raise _Unmendable(root, where[len(place) :], reason)
+            losses += more
+        return root, losses
+
+    def _problems(self, root: Any, place: _Steps) -> Mapping[_Steps, str]:
+        self._left -= count_values(root, self._left)
+        if self._left < 0:
+            raise _TooMuch
+        try:
+            self._check(root)
+        except ValidationError as error:
+            found = {steps_of(pointer, root): text for pointer, text in problems(error, root)}
+            return {where: found[where] for where in found if where[: len(place)] == place}
+        return {}
+
+    def _drop_nulls(
+        self, root: Any, found: Mapping[_Steps, str], place: _Steps, origin: _Steps
+    ) -> Mended:
+        # Nulls in lists wait for `_filter`: validation reports only the first error of a list.
+        nulls = [
+            where
+            for where in found
+            if _is_null_member(root, where) and _list_around(where, len(place), root) is None
+        ]
+        if nulls:
+            # Without its null, a required member is reported as missing.
+            missing = self._problems(_without(root, nulls), place)
+            nulls = [where for where in nulls if where not in missing]
+        origins = [(*origin, *where[len(place) :]) for where in nulls]
+        losses = [self._loss(where, _NULL_IS_ABSENT, True) for where in origins]
+        return _without(root, nulls), tuple(losses)
+
+    def _drop_entries(
+        self, root: Any, found: Mapping[_Steps, str], place: _Steps, origin: _Steps
+    ) -> Mended:
+        losses: list[Loss] = []
+        lists = {_list_around(where, len(place), root): None for where in found}
+        for around in lists:
+            if around is not None:
+                change = self._shorten if around in found else self._filter
+                root = change(root, around, (*origin, *around[len(place) :]), losses)
+        return root, tuple(losses)
+
+    def _filter(self, root: Any, around: _Steps, origin: _Steps, losses: list[Loss]) -> Any:
+        """Return `root` with only the entries of a list that can be repaired."""
+        entries: list[Any] = []
+        for number, entry in enumerate(value_at(root, around)):
+            # Alone in its list, so that each entry costs the same.
+            alone, here = _with(root, around, [entry]), (*around, 0)
+            try:
+                solved, more = self.solve(alone, here, (*origin, number))
+            except _Unmendable as error:
+                losses.append(self._loss((*origin, number), _reason_for_loss(entry, error)))
+            else:
+                entries.append(value_at(solved, here))
+                losses += more
+        return _with(root, around, entries)
+
+    def _shorten(self, root: Any, around: _Steps, origin: _Steps, losses: list[Loss]) -> Any:
+        """Return `root` with as many entries of a list as the schema allows."""
+        entries = value_at(root, around)
+
+        def is_refused(count: int) -> bool:
+            return around in self._problems(_with(root, around, entries[:count]), around)
+
+        count = bisect_left(range(len(entries) + 1), True, key=is_refused) - 1
+        if not 0 < count < len(entries):
+            return root
+        why = f"the rest is left out: the schema allows {count} entries of {len(entries)}"
+        losses.append(self._loss((*origin, count), why))
+        return _with(root, around, entries[:count])
+
+    def _replace_displayed(
+        self, root: Any, found: Mapping[_Steps, str], place: _Steps, _: _Steps
+    ) -> Mended:
+        for shown in () if place else _DISPLAYED:
+            wrong = {where: found[where] for where in found if where[: len(shown)] == shown}
+            if wrong:
+                given = value_at(root, shown)
+                refused = {where[len(shown)] for where in wrong if len(where) > len(shown)}
+                kept = given.items() if is_object(given) else ()
+                info = {name: value for name, value in kept if name not in refused}
+                info = {"name": "unknown", "version": "unknown", **info}
+                where, reason = next(iter(wrong.items()))
+                at = _pointer_text(where[len(shown) :])
+                why = f"it is only displayed, and breaks the schema at {at}: {reason}"
+                loss = self._loss(shown, why)._replace(what="replaced")
+                return _with(root, shown, info), (loss,)
+        return root, ()
+
+    def _loss(self, where: _Steps, why: str, harmless: bool = False) -> Loss:
+        return Loss(self._at + pointer_to(where), "dropped", why, harmless)
+
+
+def _reason_for_loss(entry: Any, error: _Unmendable) -> str:
+    members = entry if is_object(entry) else {}
+    names = (members[key] for key in _NAMES if isinstance(members.get(key), str))
+    name = next((f"{name[:_LONGEST]!r}" for name in names), "an entry")
+    return (
+        f"{name} is left out: it breaks the schema at {_pointer_text(error.place)}: {error.reason}"
+    )
+
+
+def _pointer_text(steps: _Steps) -> str:
+    return repr(pointer_to(steps)[:_LONGEST] or "/")
+
+
+def _is_null_member(root: Any, where: _Steps) -> bool:
+    return bool(where) and isinstance(where[-1], str) and value_at(root, where) is None
+
+
+def _list_around(where: _Steps, start: int, root: Any) -> _Steps | None:
+    """Return the outermost list on the path to a place, from step `start` on; None without one."""
+    for length in range(start, len(where) + 1):
+        if is_array(value_at(root, where[:length])):
+            return where[:length]
+    return None
+
+
+def _with(root: Any, steps: _Steps, value: Any) -> Any:
+    if not steps:
+        return value
+    copy, step = root.copy(), steps[0]
+    inner = copy[step] if len(steps) > 1 else None
+    copy[step] = _with(inner, steps[1:], value)
+    return copy
+
+
+def _without(root: Any, places: Iterable[_Steps]) -> Any:
+    for *way, name in places:
+        around = tuple(way)
+        members = value_at(root, around)
+        root = _with(root, around, {key: members[key] for key in members if key != name})
+    return root

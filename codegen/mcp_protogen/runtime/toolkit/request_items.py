@@ -1,0 +1,47 @@
+"""The items that a request refers to in its raw params: for scopes and tasks."""
+
+from collections.abc import AsyncIterator, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from ..core.json import is_array, is_object
+from ..server.base import SessionBase
+from .catalogue import Catalogue
+from .items import COMPLETE, Item
+from .lookup import item_of
+
+if TYPE_CHECKING:
+    from .mounts import MountedItem
+
+_LISTEN: Final = "subscriptions/listen"
+_RAW_KINDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "tools/call": {"name": "tools"},
+    "prompts/get": {"name": "prompts"},
+    "resources/read": {"uri": "resources"},
+    "resources/subscribe": {"uri": "resources"},
+    COMPLETE: {"uri": "resources", "name": "prompts"},
+}
+"""The kind of item that a member names, by method."""
+
+
+async def find_items(
+    catalogue: Catalogue, method: str, params: Mapping[str, Any], session: SessionBase
+) -> AsyncIterator["Item | MountedItem"]:
+    """Yield the items that a request refers to in its raw params."""
+    for kind, key in _item_names(method, params):
+        found = await item_of(catalogue, method, kind, key, session)
+        if found is not None:
+            yield found
+
+
+def _item_names(method: str, params: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    about = params.get("ref") if method == COMPLETE else params
+    if method == _LISTEN:
+        wanted = params.get("notifications")
+        uris = wanted.get("resourceSubscriptions") if is_object(wanted) else None
+        listed: list[Any] = uris if is_array(uris) else []
+        yield from (("resources", uri) for uri in listed if isinstance(uri, str))
+    elif is_object(about):
+        kinds = _RAW_KINDS.get(method, {})
+        for member, kind in kinds.items():
+            if isinstance(key := about.get(member), str):
+                yield kind, key

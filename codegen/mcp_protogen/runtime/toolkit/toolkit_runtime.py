@@ -1,0 +1,256 @@
+"""The runtime's part of a toolkit server."""
+
+from collections.abc import Awaitable, Callable, Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from ..core.json import JSONObject
+from ..messages.method_table import MethodTable
+from ..rules.handlers import Handlers, merge_objects
+from ..server.base import ServerBase, ServerRuntime, SessionBase, package_of
+from ..server.context import OpenConnection, Relay, RequestContext, SessionSwitches
+from ..server.layers import Layer
+from .catalogue import FIELDS, LOCK, SUBSCRIPTIONS, Catalogue, check_mark, register
+from .decorators import Marked, marks_of, new_mark
+from .items import COMPLETE
+from .revision_models import LISTS
+from .threads import Threads
+
+if TYPE_CHECKING:
+    from .visibility import Switches
+
+OFFERED: Final = "_toolkit_lists"
+THREADS: Final = "_toolkit_threads"
+"""The attributes of a class for its items and its threads."""
+
+_CALL: Final = "tools/call"
+_LOG: Final = "notifications/message"
+_UPDATED: Final = "notifications/resources/updated"
+
+
+class ToolkitRuntime(ServerRuntime):
+    """The runtime's part of a toolkit server, which answers from its catalogue."""
+
+    def __init__(self, owner: Handlers) -> None:
+        super().__init__(owner)
+        self.catalogue: Final = Catalogue(owner, getattr(owner, OFFERED))
+        self.threads: Threads = getattr(owner, THREADS)
+        self._declared = frozenset[str]()
+
+    def add(self, kind: str, function: Callable[..., Any], options: Mapping[str, Any]) -> None:
+        marks = [mark for mark in marks_of(function) if mark.kind == kind]
+        if options or not marks:
+            if kind == "resources" and "uri" not in options:
+                raise TypeError("a resource needs a URI: add_resource(function, uri=…)")
+            marks = [new_mark(kind, options)]
+        with self.catalogue.changing() as lists:
+            for mark in marks:
+                marked = Marked(function, mark)
+                check_mark(marked)
+                register(marked, lists, self.catalogue.models)
+        self.announce_changes([kind])
+
+    def remove(self, kind: str, key: str) -> None:
+        with self.catalogue.changing() as lists:
+            if not any(lists[field].pop(key, None) for field in FIELDS[kind]):
+                raise LookupError(f"there is no {kind.removesuffix('s')} {key}")
+        self.announce_changes([kind])
+
+    def announce_changes(
+        self, kinds: Iterable[str], to: Collection[OpenConnection] | None = None
+    ) -> None:
+        for method in map(_change_method, kinds):
+            if self.catalogue.is_served and method not in self._declared:
+                self.warn_undeclared(method)
+            self.announce(method, to)
+
+    def all_relays(self) -> Mapping[Relay, str | None]:
+        # A server mounted in those of several sessions belongs to no single session.
+        above = {relay: None for runtime in self._above() for relay in runtime.all_relays()}
+        return {**above, **self.relays}
+
+    def count(self, method: str) -> None:
+        super().count(method)
+        for above in self._above():
+            above.count(method)
+
+    def _above(self) -> Iterator["ToolkitRuntime"]:
+        for catalogue in self.catalogue.mounted_in:
+            yield cast(ToolkitRuntime, catalogue.owner.__mcp_runtime__)
+
+    async def page(self, field: str, session: SessionBase, params: Any) -> Any:
+        from ..core.pagination import page
+
+        catalogue = self.catalogue
+        if catalogue.lists is catalogue.registered and not catalogue.mounts:
+            entries = [item.listed_for(session) for item in catalogue.lists[field].values()]
+        else:
+            from .lookup import entries_for
+
+            entries = await entries_for(catalogue, field, session)
+        cut = page(entries, params.cursor, cast(Any, self.owner).page_size)
+        result = catalogue.models.result(LISTS[field])
+        return result(**{field: cut.items}, next_cursor=cut.next_cursor)
+
+    # Calls are frequent, so their answer is awaited without an intermediate step.
+    def call(self, session: SessionBase, params: Any) -> Any:
+        """Call a tool; the result may be `Written`."""
+        tool = self.catalogue.lists["tools"].get(params.name)
+        if tool is None:
+            return self.answer(_CALL, session, params)
+        return tool.answer(self.owner, session, _CALL, params)
+
+    async def answer(self, method: str, session: SessionBase, params: Any) -> Any:
+        from .lookup import answer
+
+        return await answer(self.catalogue, method, session, params)
+
+    async def scopes_of(
+        self, method: str, params: Mapping[str, Any], session: SessionBase
+    ) -> frozenset[str]:
+        from .request_items import find_items
+
+        items = [item async for item in find_items(self.catalogue, method, params, session)]
+        return frozenset[str]().union(*(item.scopes for item in items))
+
+    @property
+    def wants_scopes(self) -> bool:
+        return self.catalogue.wants_scopes
+
+    def parts(self) -> Iterator[ServerBase[Any]]:
+        yield from super().parts()
+        for mount in self.catalogue.mounts:
+            yield from mount.parts()
+
+    def add_connection(self, connection: OpenConnection) -> None:
+        super().add_connection(connection)
+        for mount in self.catalogue.mounts:
+            mount.add_connection(connection)
+
+    def remove_connection(self, connection: OpenConnection) -> None:
+        super().remove_connection(connection)
+        for mount in self.catalogue.mounts:
+            mount.remove_connection(connection)
+        visibility = self.catalogue.visibility
+        if visibility is not None:
+            with LOCK:
+                if visibility.sessions.pop(connection, None) is not None:
+                    self.catalogue.update_visible()
+
+    def switches_of(self, connection: OpenConnection) -> SessionSwitches:
+        visibility = self.catalogue.visibility
+        own: Switches | tuple[()] = ()
+        if visibility is not None:
+            own = visibility.sessions.get(connection, ())
+        return (
+            *(("", text, is_tag, on) for text, is_tag, on in own),
+            *(
+                switch
+                for mount in self.catalogue.mounts
+                for switch in mount.switches_of(connection)
+            ),
+        )
+
+    def switch_all(self, connection: OpenConnection, switched: SessionSwitches) -> None:
+        own = [switch[1:] for switch in switched if not switch[0]]
+        if own or self.catalogue.visibility is not None:
+            with LOCK:
+                self.catalogue.switches().replace(connection, own)
+                self.catalogue.update_visible()
+        for mount in self.catalogue.mounts:
+            mount.switch_all(connection, switched)
+
+    @contextmanager
+    def listening(self, context: RequestContext) -> Generator[None, None, None]:
+        with ExitStack() as stack:
+            for mount in self.catalogue.mounts:
+                stack.enter_context(mount.listening(context))
+            yield
+
+    def has_tasks(self) -> bool:
+        return self.catalogue.has_tasks()
+
+    def wire_feature(self) -> Any:
+        """Return the package's support for tools with tasks, if any tool has them."""
+        if not self.has_tasks():
+            return None
+        return package_of(type(self.owner)).__mcp_tool_tasks__(self)
+
+    def layer(self, table: MethodTable, tells_apart: bool) -> Layer | None:
+        tasks = self.wire_feature()
+        return None if tasks is None else cast(Layer, tasks.layer(table, tells_apart))
+
+    def begin(self, state: Any) -> None:
+        for part in self.parts():
+            # Remote servers check their own.
+            if isinstance(part.__mcp_runtime__, ToolkitRuntime):
+                part.__mcp_runtime__.catalogue.check_offered()
+        if tasks := self.wire_feature():
+            tasks.begin(state)
+
+    def declaration(self) -> JSONObject:
+        declared, tasks = super().declaration(), self.wire_feature()
+        return declared if tasks is None else merge_objects(tasks.declaration(), declared)
+
+    def answered_methods(self, revision: str | None = None) -> frozenset[str]:
+        found, tasks = super().answered_methods(revision), self.wire_feature()
+        return found if tasks is None else found | tasks.methods
+
+    def unused_methods(self) -> frozenset[str]:
+        catalogue = self.catalogue
+        idle = [
+            f"{kind}/"
+            for kind, fields in FIELDS.items()
+            if not any(map(catalogue.has_items, fields))
+            and _change_method(kind) not in self.owner.SENDS
+        ]
+        if not catalogue.has_completions():
+            idle.append(COMPLETE)
+        # A handler of the user's class is used even without items.
+        return frozenset(
+            method for method in catalogue.toolkit_methods() if method.startswith(tuple(idle))
+        )
+
+    def handlers_for(self, revision: str) -> Mapping[str, Callable[..., Any]]:
+        self.catalogue.is_served = True
+        self._declared |= self.sends()
+        handlers, owner = super().handlers_for(revision), cast(Any, self.owner)
+        is_plain = (
+            _CALL in self.catalogue.toolkit_methods() and handlers.get(_CALL) == owner.on_call_tool
+        )
+        if not is_plain or revision != owner.TABLE.revision or self.middleware():
+            return handlers
+        # Without middleware the answer to a call may be text.
+        return {**handlers, _CALL: self.call}
+
+    def handlers(
+        self, revision: str, methods: Collection[str]
+    ) -> Mapping[str, Callable[..., Awaitable[Any]]]:
+        found = super().handlers(revision, methods)
+        if not any(mount.subscribes for mount in self.catalogue.mounts):
+            return found
+        from .lookup import subscribe
+
+        return {
+            **found,
+            **{
+                method: partial(subscribe, self.catalogue, method, found.get(method))
+                for method in SUBSCRIPTIONS
+            },
+        }
+
+    def sends(self) -> frozenset[str]:
+        has_items = self.catalogue.has_items
+        offered = [kind for kind, fields in FIELDS.items() if any(map(has_items, fields))]
+        found = {
+            _LOG,
+            *map(_change_method, offered),
+            *([_UPDATED] if "resources" in offered else ()),
+        }
+        # Some revisions may lack such a notification.
+        return self.owner.SENDS | (found & self.owner.TABLE.notifications.keys())
+
+
+def _change_method(kind: str) -> str:
+    return f"notifications/{kind}/list_changed"

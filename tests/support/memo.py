@@ -1,0 +1,60 @@
+"""Pure functions of the generator, memoised for a whole run.
+
+Their results depend only on their arguments.
+"""
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_protogen.pipeline.derive import revision
+from mcp_protogen.pipeline.emit import formatting
+from mcp_protogen.pipeline.inputs import inputs
+
+_PURE: Final = (
+    (revision, "derive_revision"),
+    (inputs, "_code_digest"),
+    (inputs, "_runtime_digest"),
+)
+_kept: Final[dict[str, Any]] = {}
+
+
+def remember() -> None:
+    """Replace the functions before other modules import them."""
+    for owner, name in _PURE:
+        setattr(owner, name, _remembered(getattr(owner, name)))
+    formatting.format_module = _shared(formatting.format_module)
+
+
+def _remembered(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def remembered(*arguments: Any, **options: Any) -> Any:
+        name = _name(function.__qualname__, arguments, options)
+        if name not in _kept:
+            _kept[name] = function(*arguments, **options)
+        return _kept[name]
+
+    return remembered
+
+
+def _shared(function: Callable[..., str]) -> Callable[..., str]:
+    """Share the texts of a function between all processes of a run."""
+
+    @wraps(function)
+    def shared(*arguments: Any, **options: Any) -> str:
+        file = Path(os.environ["MADE_ONCE"], _name(function.__qualname__, arguments, options))
+        if not file.exists():
+            made = file.with_suffix(f".{os.getpid()}")
+            made.write_text(function(*arguments, **options), encoding="utf-8", newline="")
+            made.replace(file)
+        with file.open(encoding="utf-8", newline="") as text:
+            return text.read()
+
+    return shared
+
+
+def _name(*said: object) -> str:
+    return sha256(str(said).encode("utf-8", "surrogatepass")).hexdigest()
