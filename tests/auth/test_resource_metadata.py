@@ -94,7 +94,7 @@ def test_unusable_metadata_is_refused_at_construction() -> None:
         (url, {"authorization_servers": ["login.example.com"]}, ValueError, "absolute"),
         (url, {"scopes": ["offline_access"]}, ValueError, "offline_access"),
         (url, {"scopes": "read"}, TypeError, "not a single string"),
-        (url, {"scopes": ['a"b']}, ValueError, "no scope"),
+        (url, {"scopes": ['a"b']}, ValueError, "invalid scope"),
         ("/mcp", {}, ValueError, "absolute"),
         ("mcp.example.com/mcp", {}, ValueError, "absolute"),
         ("ftp://a.example/mcp", {}, ValueError, "absolute"),

@@ -75,7 +75,7 @@ def test_small_bodies_do_not_count_and_larger_ones_do() -> None:
             bodies._take(request, size)
             with case(size):
                 assert (bodies.quota.used, request.taken) == (taken, taken)
-                bodies.done(request)
+                bodies.release(request)
                 assert (bodies.quota.used, request.taken) == (0, 0)
 
     run(script())

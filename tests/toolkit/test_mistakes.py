@@ -203,7 +203,7 @@ MISTAKES: dict[str, tuple[Callable[[Any], object], type[Exception], str]] = {
     "a form of a closure": (
         asks(close_over()),
         TypeError,
-        "closed.closed_over: dict[str, int] cannot",
+        "close_over.closed_over: dict[str, int] cannot",
     ),
     "a form of a prompt": (lambda app: app.prompt(flat), TypeError, f"flat: {NO_GUEST}"),
     "a form of a resource": (lambda app: app.resource("a:b")(flat), TypeError, f"flat: {NO_GUEST}"),

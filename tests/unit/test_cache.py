@@ -196,29 +196,29 @@ def test_folder_that_is_exchanged_after_any_step_is_not_read(
 def test_entry_that_others_can_write_or_exchange_is_not_read(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    entry = cache / "shelf" / "a"
+    entry = cache / "subfolder" / "a"
     for place in (entry, entry.parent):
         for mode in (0o020, 0o002):
-            write_entry("a", b"x", "shelf")
-            assert read_entry("a", "shelf") == b"x"
+            write_entry("a", b"x", "subfolder")
+            assert read_entry("a", "subfolder") == b"x"
             with tables.case(f"{place} {mode:o}"):
                 usual = place.stat().st_mode
                 place.chmod(usual | mode)
-                assert read_entry("a", "shelf") is None
+                assert read_entry("a", "subfolder") is None
                 place.chmod(usual)
     entry.rename(tmp_path / "elsewhere")
     entry.symlink_to(tmp_path / "elsewhere")
-    assert read_entry("a", "shelf") is None
+    assert read_entry("a", "subfolder") is None
 
 
 def test_cache_is_private_whatever_the_umask(cache: Path) -> None:
     before = os.umask(0)
     try:
-        write_entry("a", b"x", "shelf")
+        write_entry("a", b"x", "subfolder")
     finally:
         os.umask(before)
     modes = {path.name: path.stat().st_mode & 0o777 for path in (cache, *cache.rglob("*"))}
-    assert modes == {"cache": 0o700, "shelf": 0o700, "a": 0o600}
+    assert modes == {"cache": 0o700, "subfolder": 0o700, "a": 0o600}
 
 
 def test_a_cache_that_cannot_be_used_is_done_without(

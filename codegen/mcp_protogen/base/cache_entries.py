@@ -41,21 +41,21 @@ def user_cache() -> Path | None:
     return None
 
 
-def read_entry(name: str, shelf: str = "") -> bytes | None:
+def read_entry(name: str, subfolder: str = "") -> bytes | None:
     """Return the content of an entry if it exists and is intact.
 
-    A shelf is a subfolder of the cache with its own limit of entries.
+    A subfolder has its own limit of entries.
     """
     folder = user_cache()
-    return None if folder is None else read_verified(folder / shelf / name, used=True)
+    return None if folder is None else read_verified(folder / subfolder / name, used=True)
 
 
-def write_entry(name: str, content: bytes, shelf: str = "") -> None:
-    """Write an entry, and remove the oldest ones of its shelf beyond the limit."""
+def write_entry(name: str, content: bytes, subfolder: str = "") -> None:
+    """Write an entry, and remove the oldest ones of its folder beyond the limit."""
     cache = user_cache()
     if cache is None:
         return
-    folder = cache / shelf
+    folder = cache / subfolder
     with suppress(OSError, ProblemError):
         for private in (cache, folder):
             private.mkdir(parents=True, exist_ok=True, mode=0o700)

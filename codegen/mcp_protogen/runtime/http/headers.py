@@ -125,23 +125,23 @@ def text_of(value: object) -> str | None:
     return None
 
 
-def agrees(mirror: HeaderParam, header_value: str | None, arguments: object) -> bool:
+def agrees(param: HeaderParam, header_value: str | None, arguments: object) -> bool:
     """Return whether a header field agrees with the arguments; both may be absent.
 
     Integers are compared as numbers (2026-07-28, basic/transports/streamable-http, "Server
     Validation").
     """
-    text = text_of(value_at(arguments, mirror.path))
+    text = text_of(value_at(arguments, param.path))
     if header_value is None or text is None:
         return header_value is None and text is None
     value = decode_value(header_value)
-    if mirror.type == "integer" and value is not None:
+    if param.type == "integer" and value is not None:
         numbers = [_INTEGER.fullmatch(number) for number in (value, text)]
         if all(numbers):
             return len({int(match[1]) for match in numbers if match}) == 1
     return value == text
 
 
-def headers_for(mirrors: Iterable[HeaderParam], arguments: object) -> dict[str, str]:
-    texts = ((mirror.header, text_of(value_at(arguments, mirror.path))) for mirror in mirrors)
+def headers_for(params: Iterable[HeaderParam], arguments: object) -> dict[str, str]:
+    texts = ((param.header, text_of(value_at(arguments, param.path))) for param in params)
     return {header: encode_value(text) for header, text in texts if text is not None}

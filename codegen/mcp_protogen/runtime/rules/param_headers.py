@@ -57,10 +57,10 @@ def header_params(schema: object) -> tuple[HeaderParam, ...]:
         if seen > _MAX_VALUES or place.pointer.count("/") > _MAX_DEPTH:
             raise BadAnnotation(f"{place.pointer[:100]}: the schema is too large")
         if is_object(place.value) and ANNOTATION in place.value:
-            mirror = _mirror(place)
-            if mirror.header in found:
+            param = _param_at(place)
+            if param.header in found:
                 raise _bad(place, "another property has the same header name, ignoring case")
-            found[mirror.header] = mirror
+            found[param.header] = param
         left += reversed(_below(place))
     return tuple(found.values())
 
@@ -100,7 +100,7 @@ def _below(place: _Place) -> list[_Place]:
     return places
 
 
-def _mirror(place: _Place) -> HeaderParam:
+def _param_at(place: _Place) -> HeaderParam:
     name, type = place.value[ANNOTATION], place.value.get("type")
     if not isinstance(name, str) or not _TOKEN.fullmatch(name):
         raise _bad(place, "must be the name of a header field: letters, digits, !#$%&'*+-.^_`|~")

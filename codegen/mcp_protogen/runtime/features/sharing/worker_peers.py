@@ -154,7 +154,7 @@ class WorkerPeers(Peers):
             self.gaps += 1
             for lost in self.on_gap:
                 lost()
-            self._ring_all()
+            self._wake_followers()
 
     def _envelope_in(self, content: bytes) -> Envelope | None:
         try:
@@ -347,10 +347,10 @@ class WorkerPeers(Peers):
     def _look(self) -> None:
         self._timer = None
         if self._followed:
-            self._ring_all()
+            self._wake_followers()
             self._look_later()
 
-    def _ring_all(self) -> None:
+    def _wake_followers(self) -> None:
         for followers in self._followed.values():
             for woken in followers:
                 woken.set()

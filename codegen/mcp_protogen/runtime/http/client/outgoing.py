@@ -90,7 +90,7 @@ class ProtocolState:
         self.sessions = 0
         self._log = Throttle(_log)
         self._stateless: str | None = None
-        self._mirrors: RecentNames[tuple[HeaderParam, ...]] = RecentNames()
+        self._header_params: RecentNames[tuple[HeaderParam, ...]] = RecentNames()
 
     def outgoing(self, body: bytes) -> Message:
         message = message_of(body)
@@ -117,8 +117,8 @@ class ProtocolState:
         if isinstance(name, str):
             headers[fields.NAME] = fields.encode_value(name)
             if message.method == CALL_TOOL:
-                mirrors = self._mirrors.get(name) or ()
-                headers |= fields.headers_for(mirrors, message.params.get("arguments"))
+                params = self._header_params.get(name) or ()
+                headers |= fields.headers_for(params, message.params.get("arguments"))
         return headers
 
     def session_headers(self) -> dict[str, str]:
@@ -156,15 +156,15 @@ class ProtocolState:
         if not is_object(tool) or not isinstance(name, str):
             # Validation reports this.
             return True
-        self._mirrors.forget(name)
+        self._header_params.forget(name)
         try:
-            mirrors = header_params(tool.get("inputSchema"))
+            params = header_params(tool.get("inputSchema"))
         except BadAnnotation as error:
             self._log.warning("the tool %.100r is left out: inputSchema%s", name, error)
             return False
-        if mirrors:
+        if params:
             # If an entry is dropped, the server refuses the call, and tools are listed again.
-            self._mirrors.learn(name, mirrors, mirrors)
+            self._header_params.learn(name, params, params)
         return True
 
 

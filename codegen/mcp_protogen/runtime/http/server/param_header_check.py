@@ -80,10 +80,10 @@ class ToolHeaders:
             listed = self._find_list(connection, key) or await self._ask(connection, call, key)
         id, raw = call.request.id, call.request.raw
         name = raw.get("name")
-        for mirror in listed.tools.get(name, ()) if isinstance(name, str) else ():
-            value = exchange.field(mirror.header.encode())
-            if not agrees(mirror, value, raw.get("arguments")):
-                reason = f"{mirror.header} differs from the argument {'.'.join(mirror.path)}"
+        for param in listed.tools.get(name, ()) if isinstance(name, str) else ():
+            value = exchange.field(param.header.encode())
+            if not agrees(param, value, raw.get("arguments")):
+                reason = f"{param.header} differs from the argument {'.'.join(param.path)}"
                 text = f"Header mismatch: {reason}"
                 raise HttpRefusal(400, text, code=HEADER_MISMATCH, id=id)
 
@@ -106,8 +106,8 @@ class ToolHeaders:
         most = connection.endpoint.options.max_pages
         try:
             async for tool in items(page, lambda page: page.items, lambda: most):
-                if is_object(tool) and (mirrors := _mirrors(tool)):
-                    tools[str(tool.get("name"))] = mirrors
+                if is_object(tool) and (params := _params_of(tool)):
+                    tools[str(tool.get("name"))] = params
         except Exception as error:
             # A fault of the server, for which calls must not fail.
             unexpected = not isinstance(error, ProtocolError)
@@ -122,7 +122,7 @@ class ToolHeaders:
         return listed
 
 
-def _mirrors(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:
+def _params_of(tool: Mapping[str, Any]) -> tuple[HeaderParam, ...]:
     try:
         return header_params(tool.get("inputSchema"))
     except BadAnnotation as error:

@@ -41,7 +41,7 @@ def test_most_schemas_mark_nothing() -> None:
 def test_a_property_may_have_the_name_of_a_keyword() -> None:
     names = ["x-mcp-header", "const", "items", "properties", "$defs", "default"]
     schema = with_properties(**{name: header_property(f"N{at}") for at, name in enumerate(names)})
-    assert [mirror.path for mirror in header_params(schema)] == [(name,) for name in names]
+    assert [param.path for param in header_params(schema)] == [(name,) for name in names]
     assert header_params(with_properties(**{"x-mcp-header": {"type": "string"}})) == ()
 
 
@@ -161,7 +161,7 @@ NUMBER = HeaderParam(("a",), "mcp-param-a", "integer")
 
 
 def test_a_field_and_an_argument_agree_or_are_both_silent() -> None:
-    for mirror, header, arguments, agree in [
+    for param, header, arguments, agree in [
         (TEXT, None, {}, True),
         (TEXT, None, None, True),
         (TEXT, None, {"a": None}, True),
@@ -183,7 +183,7 @@ def test_a_field_and_an_argument_agree_or_are_both_silent() -> None:
         (NUMBER, "4" * 5000, {"a": 42}, False),
         (NUMBER, "x", {"a": "y"}, False),
     ]:
-        assert agrees(mirror, header, arguments) is agree
+        assert agrees(param, header, arguments) is agree
 
 
 SCALARS = st.text(st.characters(exclude_categories=["Cs"])) | st.integers() | st.booleans()
@@ -191,6 +191,6 @@ SCALARS = st.text(st.characters(exclude_categories=["Cs"])) | st.integers() | st
 
 @given(SCALARS | st.none() | st.floats(allow_nan=False))
 def test_server_accepts_headers_written_by_client(value: object) -> None:
-    for mirror in (TEXT, NUMBER):
-        headers = headers_for([mirror], {"a": value})
-        assert agrees(mirror, headers.get("mcp-param-a"), {"a": value})
+    for param in (TEXT, NUMBER):
+        headers = headers_for([param], {"a": value})
+        assert agrees(param, headers.get("mcp-param-a"), {"a": value})
