@@ -202,7 +202,7 @@ def test_a_program_that_crashes_over_a_value_is_a_finding(mcp_gen: Run) -> None:
         (["--revision", NEWEST, "--method", "tools"], "unknown-subject", "no vectors of 'tools'"),
         (["--revision", NEWEST, "--check"], "conflicting-options", "--check needs --out"),
         (["--revision", NEWEST, "--force"], "conflicting-options", "--force needs --out"),
-        (["--revision", NEWEST, "--format", "html"], "conflicting-options", "cannot be shown as html"),
+        (["--revision", NEWEST, "--format", "html"], "conflicting-options", "shown as html"),
         (["--run", "x", "--run-command", "y"], "conflicting-options", "name an implementation"),
         (["--run", "x", "--out", "y"], "conflicting-options", "exclude each other"),
         (
