@@ -39,9 +39,14 @@ class Place(NamedTuple):
 
 @cache
 def _files(suffix: str) -> list[Path]:
-    below = (path for folder in FOLDERS for path in (ROOT / folder).rglob(f"*{suffix}"))
-    kept = (path for path in below if not {"build", "node_modules"}.intersection(path.parts))
-    return sorted([*kept, *ROOT.glob(f"*{suffix}")])
+    """Return the files of the project, without those that programs have put beside them."""
+    files = [*ROOT.glob(f"*{suffix}")]
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob(f"*{suffix}"):
+            below = path.relative_to(ROOT / folder).parts
+            if not {".venv", "build", "node_modules"}.intersection(below):
+                files.append(path)
+    return sorted(files)
 
 
 @cache
