@@ -66,10 +66,10 @@ class ClientMessages:
             return False
         key, worker = session.copy.key, named[1]
         text, fault = _write_message(message)
-        letter = ClientAnswered(
+        event = ClientAnswered(
             session=key, principal_id=session.principal_id, message=text, fault=fault
         )
-        if await self._peers.tell_or_store([worker], letter):
+        if await self._peers.tell_or_store([worker], event):
             raise HttpRefusal.for_now("The worker that asked does not accept the answer")
         return True
 
@@ -88,21 +88,25 @@ class ClientMessages:
         elif method not in session.connection.handlers:
             return
         text = json_text(notification.message).decode()
-        letter = ClientNotified(session=copy.key, principal_id=session.principal_id, message=text)
+        event = ClientNotified(session=copy.key, principal_id=session.principal_id, message=text)
         async with copy.changing:
             # Writing the record returns the workers that have a copy now.
             others = await self._write(session)
         # Do not delay the answer until all know, unlike for choices.
-        await self._peers.tell_or_store(others, letter)
+        await self._peers.tell_or_store(others, event)
 
-    async def _on_notified(self, letter: ClientNotified) -> None:
-        self._take_in(letter.session, letter.principal_id, reading.read(letter.message))
+    async def _on_notified(self, event: ClientNotified) -> None:
+        self._take_in(
+            event.session,
+            event.principal_id,
+            reading.read(event.message),
+        )
 
-    async def _on_answered(self, letter: ClientAnswered) -> None:
-        message = reading.read(letter.message)
-        if letter.fault and isinstance(message, Malformed):
-            message = Malformed(InvalidAnswer(letter.fault, id=message.error.id))
-        self._take_in(letter.session, letter.principal_id, message)
+    async def _on_answered(self, event: ClientAnswered) -> None:
+        message = reading.read(event.message)
+        if event.fault and isinstance(message, Malformed):
+            message = Malformed(InvalidAnswer(event.fault, id=message.error.id))
+        self._take_in(event.session, event.principal_id, message)
 
     def _take_in(self, key: str, principal_id: str | None, message: Parsed | Batch) -> None:
         session = self._found(key)

@@ -66,7 +66,7 @@ class Acknowledged:
     kind: Literal["acknowledged"] = "acknowledged"
 
 
-Letter: TypeAlias = (
+WorkerMessage: TypeAlias = (
     SessionChanged
     | SessionEnded
     | ClientNotified
@@ -81,7 +81,7 @@ Letter: TypeAlias = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
     sender: str
-    letter: Annotated[Letter, Discriminator("kind")]
+    letter: Annotated[WorkerMessage, Discriminator("kind")]
     number: int | None = None
     """Set if the sender waits for an acknowledgement of this number."""
 

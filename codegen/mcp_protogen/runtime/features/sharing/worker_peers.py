@@ -35,10 +35,10 @@ from .worker_messages import (
     ClientAnswered,
     ClientNotified,
     Envelope,
-    Letter,
     SessionChanged,
     SessionEnded,
     Wake,
+    WorkerMessage,
     envelopes,
 )
 
@@ -164,29 +164,29 @@ class WorkerPeers(Peers):
             return None
 
     def _read(self, envelope: Envelope) -> None:
-        letter = envelope.letter
-        if isinstance(letter, Acknowledged):
-            if (sent := self._sent.get(letter.number)) is not None:
-                sent.confirm(envelope.sender, letter.answer or {})
-        elif isinstance(letter, Wake):
-            for woken in self._followed.get((letter.session, letter.stream), ()):
+        message = envelope.letter
+        if isinstance(message, Acknowledged):
+            if (sent := self._sent.get(message.number)) is not None:
+                sent.confirm(envelope.sender, message.answer or {})
+        elif isinstance(message, Wake):
+            for woken in self._followed.get((message.session, message.stream), ()):
                 woken.set()
         elif envelope.number is not None:
-            self._tasks.start(self._acknowledge(letter, envelope.sender, envelope.number))
+            self._tasks.start(self._acknowledge(message, envelope.sender, envelope.number))
 
-    async def _acknowledge(self, letter: object, sender: str, number: int) -> None:
+    async def _acknowledge(self, message: object, sender: str, number: int) -> None:
         try:
             if (
-                isinstance(letter, ClientAnswered | ClientNotified)
+                isinstance(message, ClientAnswered | ClientNotified)
                 and self.before_message is not None
             ):
-                await self.before_message(letter.session)
-            answer = await self._answer_to(letter, (sender, number))
+                await self.before_message(message.session)
+            answer = await self._answer_to(message, (sender, number))
             await self._mail([sender], Acknowledged(number=number, answer=answer))
         except EngineUnavailable:
             self._log.info("a message between workers could not be acknowledged")
 
-    async def _answer_to(self, letter: object, place: tuple[str, int]) -> JSONObject | None:
+    async def _answer_to(self, message: object, place: tuple[str, int]) -> JSONObject | None:
         """Handle a message once, even if it comes twice."""
         known = self._dealt_with
         if (before := known.get(place)) is not None:
@@ -195,10 +195,10 @@ class WorkerPeers(Peers):
         known[place] = answered
         if len(known) > _KNOWN:
             del known[next(iter(known))]
-        handle = self._handlers.get(type(letter))
+        handle = self._handlers.get(type(message))
         try:
             # Without a handler it counts as handled.
-            answered.set_result(None if handle is None else await handle(letter))
+            answered.set_result(None if handle is None else await handle(message))
         finally:
             if not answered.done():
                 # A repetition may succeed.
@@ -209,7 +209,7 @@ class WorkerPeers(Peers):
     # Outgoing.
 
     async def tell(
-        self, workers: Collection[str], letter: Letter, number: int | None = None
+        self, workers: Collection[str], message: WorkerMessage, number: int | None = None
     ) -> Mapping[str, JSONObject]:
         waiting = set(workers) - {self.name}
         if not waiting:
@@ -219,7 +219,7 @@ class WorkerPeers(Peers):
         try:
             # Sent again after half a lease.
             for _ in range(2):
-                for gone in await self._mail(sorted(sent.waiting), letter, number):
+                for gone in await self._mail(sorted(sent.waiting), message, number):
                     sent.confirm(gone)
                 await wait([sent.done], timeout=self.lease / 2)
                 if sent.done.done():
@@ -234,20 +234,20 @@ class WorkerPeers(Peers):
         return sent.answers
 
     async def tell_or_store(
-        self, workers: Collection[str], letter: ClientAnswered | ClientNotified
+        self, workers: Collection[str], message: ClientAnswered | ClientNotified
     ) -> Collection[str]:
         """Do as `tell`, and store the message for workers that seem gone but may only be late.
 
         Return live workers that do not acknowledge it. Raise `EngineUnavailable`.
         """
         number = next(self._numbers)
-        late = set(workers) - {self.name} - (await self.tell(workers, letter, number)).keys()
+        late = set(workers) - {self.name} - (await self.tell(workers, message, number)).keys()
         for worker in sorted(late):
-            envelope = Envelope(sender=self.name, letter=letter, number=number)
-            await self._store(worker, letter.session, envelopes().dump_json(envelope))
+            envelope = Envelope(sender=self.name, letter=message, number=number)
+            await self._store(worker, message.session, envelopes().dump_json(envelope))
         # A worker that is back may have looked too early.
         back = [worker for worker in late if not await self.is_gone(worker)]
-        return set(back) - (await self.tell(back, letter, number)).keys()
+        return set(back) - (await self.tell(back, message, number)).keys()
 
     async def _store(self, worker: str, key: str, content: bytes) -> None:
         number, refused = 1, True
@@ -284,9 +284,9 @@ class WorkerPeers(Peers):
             await self._answer_to(envelope.letter, (envelope.sender, envelope.number))
 
     async def _mail(
-        self, workers: Sequence[str], letter: Letter, number: int | None = None
+        self, workers: Sequence[str], message: WorkerMessage, number: int | None = None
     ) -> frozenset[str]:
-        envelope = Envelope(sender=self.name, letter=letter, number=number)
+        envelope = Envelope(sender=self.name, letter=message, number=number)
         content = envelopes().dump_json(envelope)
         return await self.engine.mail.send([(worker, content) for worker in workers])
 

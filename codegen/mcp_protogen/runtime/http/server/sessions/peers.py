@@ -75,7 +75,7 @@ class Peers:
         return self._connection is not None and self._connection.current
 
     async def tell(
-        self, workers: Collection[str], letter: StreamClaimed | StreamTaken
+        self, workers: Collection[str], message: StreamClaimed | StreamTaken
     ) -> Mapping[str, JSONObject]:
         """Send a message; return the answers once all workers acknowledge it or are gone.
 

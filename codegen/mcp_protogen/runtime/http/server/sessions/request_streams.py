@@ -128,9 +128,9 @@ class LoggedStream:
             await self._take_from(before, taker)
 
     async def _take_from(self, before: str, taker: str) -> None:
-        letter = StreamTaken(session=self.log.key, stream=self.log.name, taker=taker)
+        message = StreamTaken(session=self.log.key, stream=self.log.name, taker=taker)
         try:
-            await self.log.context.peers.tell([before], letter)
+            await self.log.context.peers.tell([before], message)
         except EngineUnavailable:
             self.log.context.log.info("a worker was not notified that a stream is read elsewhere")
 
@@ -210,13 +210,13 @@ class FollowedStream:
     async def _follow(self) -> None:
         delivery, log = self._delivery, self._delivery.log
         worker, _, _ = log.name.rpartition("-")
-        letter = StreamTaken(session=log.key, stream=log.name, taker=log.context.peers.name)
+        message = StreamTaken(session=log.key, stream=log.name, taker=log.context.peers.name)
         told = False
         try:
             while delivery.live:
                 try:
                     if not told:
-                        await log.context.peers.tell([worker], letter)
+                        await log.context.peers.tell([worker], message)
                         told = True
                     async with log.context.peers.following(log.key, log.name) as self._woken:
                         while delivery.live:

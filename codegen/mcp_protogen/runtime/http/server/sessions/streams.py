@@ -247,8 +247,8 @@ class StandaloneStream(StreamSink):
         """Make the earlier owner let go, and learn how much it has sent."""
         delivered = before.delivered
         owners = [] if before.owner is None else [before.owner]
-        letter = StreamClaimed(session=self.log.key, epoch=self._epoch)
-        answers = await self._context.peers.tell(owners, letter)
+        message = StreamClaimed(session=self.log.key, epoch=self._epoch)
+        answers = await self._context.peers.tell(owners, message)
         for answer in answers.values():
             if isinstance(sent := answer.get("delivered"), int):
                 delivered = max(delivered, sent)
@@ -429,10 +429,10 @@ class SessionStreams:
             if known is stream and isinstance(stream, FollowedStream):
                 del self._streams[name]
 
-    async def hand_over(self, letter: StreamTaken) -> None:
-        stream = self._streams.get(letter.stream)
+    async def hand_over(self, message: StreamTaken) -> None:
+        stream = self._streams.get(message.stream)
         if isinstance(stream, LoggedStream):
-            await stream.hand_over(letter.taker)
+            await stream.hand_over(message.taker)
         elif stream is not None:
             stream.let_go()
 
