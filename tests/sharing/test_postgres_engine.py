@@ -5,13 +5,14 @@ import logging
 import pickle
 import sys
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import count
 from typing import Any
 from unittest.mock import AsyncMock
 
 import psycopg
 import pytest
+from mcp_protogen.runtime.features.sharing.postgres import statements
 from mcp_protogen.runtime.features.sharing.postgres.postgres_engine import (
     PostgresConnection,
     PostgresEngine,
@@ -81,6 +82,31 @@ async def test_workers_that_begin_at_once_make_the_tables_once(make: Make) -> No
             await begin_session(worker, name)
 
     await asyncio.gather(*(work(f"w{i}") for i in range(10)))
+
+
+async def test_worker_that_waited_for_the_tables_takes_no_lock_on_them(
+    postgres_server: PostgresServer, make: Make, sql: Callable[[str], list[Any]]
+) -> None:
+    async with AsyncExitStack() as stack:
+        async with transaction(postgres_server, make()) as first:
+            await first.execute(statements.BEGIN.removeprefix("begin;").encode())
+            starting = asyncio.create_task(stack.enter_async_context(working(make(), "late")))
+            waiting = "select from pg_locks where locktype = 'advisory' and not granted"
+            await until(lambda: bool(postgres_server.run(waiting)))
+            script = Schema(make().schema).script
+            sql(script.replace(statements.BEGIN, "begin;"))
+            used = await stack.enter_async_context(transaction(postgres_server, make()))
+            await used.execute("lock table letters in row exclusive mode")
+        assert (await starting).connection.current
+
+
+async def test_calls_close_after_their_idle_task_was_cancelled(make: Make) -> None:
+    async with working(make(connections=1), "a") as a:
+        assert isinstance(a.connection, PostgresConnection)
+        before = asyncio.all_tasks()
+        await begin_session(a)
+        for task in asyncio.all_tasks() - before:
+            task.cancel()
 
 
 async def test_a_role_that_may_not_make_tables_needs_them_made(

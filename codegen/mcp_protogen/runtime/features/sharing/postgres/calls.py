@@ -53,13 +53,21 @@ class Calls:
             raise EngineUnavailable(_LATE.format(self._database.timeout)) from None
 
     def _start(self, call: _Call) -> None:
-        if self._idle:
-            # The latest used task has a good connection, with prepared plans.
-            self._idle.pop().set_result(call)
+        if idle := self._take_idle():
+            idle.set_result(call)
         elif len(self._tasks) < self._most:
             self._tasks.append(asyncio.create_task(self._serve(call)))
         else:
             self._calls.append(call)
+
+    def _take_idle(self) -> "Future[_Call | None] | None":
+        # The latest used task has a good connection, with prepared plans.
+        while self._idle:
+            idle = self._idle.pop()
+            # The task may have been cancelled, as when an event loop ends.
+            if not idle.done():
+                return idle
+        return None
 
     async def _serve(self, call: _Call | None) -> None:
         connection: Any = None
@@ -107,8 +115,8 @@ class Calls:
     async def close(self) -> None:
         """Fail unanswered calls and end the tasks; their connections stay open."""
         self._most = 0
-        while self._idle:
-            self._idle.pop().set_result(None)
+        while idle := self._take_idle():
+            idle.set_result(None)
         await end_tasks(self._tasks)
         while self._calls:
             _set_error(self._calls.popleft().rows, EngineUnavailable(_CLOSED))

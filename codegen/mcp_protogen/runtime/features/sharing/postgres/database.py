@@ -9,7 +9,7 @@ from socket import MSG_PEEK, SHUT_RDWR, socket
 from typing import Any, Final, TypeAlias
 
 from ....storage.engine import EngineUnavailable
-from .statements import LAYOUT, PREPARE, Schema
+from .statements import BEGIN, LAYOUT, MISSING_TABLES, PREPARE, TABLES, Schema
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -68,11 +68,15 @@ class Database:
             raise EngineUnavailable(message)
 
     async def _make_tables(self, connection: Any) -> None:
-        values = {"schema": self._schema.quoted}
-        there = await self.ask(connection, "select to_regnamespace(%(schema)s) is not null", values)
+        values = {"path": self._schema.quoted, "names": list(TABLES)}
+        await self._execute(connection, BEGIN, None)
         # The role may create tables here, but perhaps no schemas.
-        script = self._schema.script_of_tables if there[0][0] else self._schema.script
-        await self._execute(connection, script, None)
+        if await self.ask(connection, "select where to_regnamespace(%(path)s) is null", values):
+            await self._execute(connection, self._schema.creation, None)
+        # "create ... if not exists" would lock tables in use, and so end in deadlocks.
+        for (name,) in await self.ask(connection, MISSING_TABLES, values):
+            await self._execute(connection, TABLES[name], None)
+        await self._execute(connection, "commit", None)
 
     async def ask(self, connection: Any, statement: str, values: Mapping[str, object]) -> list[Row]:
         """Return the rows of a statement; cut the connection if it takes too long.

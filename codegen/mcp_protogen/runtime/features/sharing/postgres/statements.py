@@ -6,8 +6,9 @@ from typing import Final
 LAYOUT: Final = "mcp tables, layout 1"
 """The comment on the first table; it changes with the tables."""
 
-_TABLES: Final = """\
-create table if not exists {schema}.sessions (
+TABLES: Final = {
+    "sessions": f"""\
+create table if not exists sessions (
     key text primary key,
     record bytea not null,
     version bigint not null,        -- 0: only has streams
@@ -18,9 +19,12 @@ create table if not exists {schema}.sessions (
     ended boolean not null,
     lapses_at timestamptz not null
 );
-create index if not exists sessions_lapses_at on {schema}.sessions (lapses_at);
-create table if not exists {schema}.streams (
-    session text not null references {schema}.sessions on delete cascade,
+create index if not exists sessions_lapses_at on sessions (lapses_at);
+comment on table sessions is '{LAYOUT}';
+""",
+    "streams": """\
+create table if not exists streams (
+    session text not null references sessions on delete cascade,
     name text not null,
     last bigint not null,           -- -1: no events yet
     ended boolean not null,
@@ -28,50 +32,62 @@ create table if not exists {schema}.streams (
     lapses_at timestamptz,          -- of one that has ended
     primary key (session, name)
 );
-create index if not exists streams_lapses_at on {schema}.streams (lapses_at)
+create index if not exists streams_lapses_at on streams (lapses_at)
     where lapses_at is not null;
-create table if not exists {schema}.events (
+""",
+    "events": """\
+create table if not exists events (
     session text not null,
     stream text not null,
     number bigint not null,
     message bytea not null,
     primary key (session, stream, number),
-    foreign key (session, stream) references {schema}.streams on delete cascade
+    foreign key (session, stream) references streams on delete cascade
 );
-create unlogged table if not exists {schema}.workers (
+""",
+    "workers": """\
+create unlogged table if not exists workers (
     name text primary key,
     lapses_at timestamptz not null
 );
-create unlogged table if not exists {schema}.letters (
+""",
+    "letters": """\
+create unlogged table if not exists letters (
     id bigint generated always as identity primary key,
-    worker text not null references {schema}.workers on delete cascade,
+    worker text not null references workers on delete cascade,
     content bytea not null
 );
-create index if not exists letters_worker on {schema}.letters (worker, id);
-create unlogged table if not exists {schema}.bus (
+create index if not exists letters_worker on letters (worker, id);
+""",
+    "bus": """\
+create unlogged table if not exists bus (
     one boolean primary key check (one),
     last bigint not null
 );
-create unlogged table if not exists {schema}.changes (
+""",
+    "changes": """\
+create unlogged table if not exists changes (
     id bigint primary key,
     content bytea not null,
     published_at timestamptz not null
 );
-create table if not exists {schema}.tasks (
+""",
+    "tasks": """\
+create table if not exists tasks (
     key text collate "C" primary key,
     owner text not null,
     record bytea not null,
     version bigint not null,
     ends_at timestamptz,            -- null: never
-    due timestamptz                 -- null: nobody works on it
+    due timestamptz                 -- null: no worker
 );
-create index if not exists tasks_owner on {schema}.tasks (owner, key);
-create index if not exists tasks_due on {schema}.tasks (due) where due is not null;
-create index if not exists tasks_ends_at on {schema}.tasks (ends_at) where ends_at is not null;
-comment on table {schema}.sessions is '{layout}';
-"""
-# Workers that start at once wait here for the first one.
-_ONE_AT_A_TIME: Final = "select pg_advisory_xact_lock(7168880);\n"
+create index if not exists tasks_owner on tasks (owner, key);
+create index if not exists tasks_due on tasks (due) where due is not null;
+create index if not exists tasks_ends_at on tasks (ends_at) where ends_at is not null;
+""",
+}
+BEGIN: Final = "begin;\nselect pg_advisory_xact_lock(7168880);\n"
+"""Workers that start at once wait here for the first one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +103,12 @@ class Schema:
     @property
     def script(self) -> str:
         """The statements that create the schema and its tables."""
-        return self._script(f"create schema if not exists {self.quoted};\n")
+        path = f"set local search_path to {self.quoted};\n"
+        return "".join([BEGIN, self.creation, path, *TABLES.values(), "commit;\n"])
 
     @property
-    def script_of_tables(self) -> str:
-        """The statements that create the tables in an existing schema."""
-        return self._script("")
-
-    def _script(self, before: str) -> str:
-        tables = _TABLES.format(schema=self.quoted, layout=LAYOUT)
-        return f"begin;\n{_ONE_AT_A_TIME}{before}{tables}commit;\n"
+    def creation(self) -> str:
+        return f"create schema if not exists {self.quoted};\n"
 
 
 PREPARE: Final = """
@@ -105,6 +117,9 @@ select set_config('search_path', %(path)s, false),
     set_config('default_transaction_isolation', 'read committed', false),
     to_regclass(%(path)s || '.tasks') is not null,
     obj_description(to_regclass(%(path)s || '.sessions'), 'pg_class')"""
+MISSING_TABLES: Final = """
+select name from unnest(%(names)s::text[]) as given (name)
+where to_regclass(%(path)s || '.' || name) is null"""
 
 # Sessions. An expired one counts as deleted.
 
