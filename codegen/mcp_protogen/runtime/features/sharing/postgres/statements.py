@@ -102,7 +102,6 @@ class Schema:
 
     @property
     def script(self) -> str:
-        """The statements that create the schema and its tables."""
         path = f"set local search_path to {self.quoted};\n"
         return "".join([BEGIN, self.creation, path, *TABLES.values(), "commit;\n"])
 
@@ -257,7 +256,7 @@ select from tail, pg_notify(%(channel)s, '')"""
 
 _KEPT: Final = "(t.ends_at is null or t.ends_at > clock_timestamp())"
 _ENDS: Final = "to_timestamp(%(ends_at)s::float8)"
-_DUE: Final = "clock_timestamp() + %(lease)s::float8 * interval '1 second'"
+_LEASED: Final = "clock_timestamp() + %(lease)s::float8 * interval '1 second'"
 _TASK: Final = "t.key, t.record, t.version, extract(epoch from clock_timestamp())::float8"
 
 # Concurrent creations may exceed the limit a little.
@@ -267,7 +266,7 @@ with known as (
     where key = %(key)s and {_KEPT}
 ), made as (
     insert into tasks as t (key, owner, record, version, ends_at, due)
-    select %(key)s, %(owner)s, %(record)s::bytea, 1, {_ENDS}, {_DUE}
+    select %(key)s, %(owner)s, %(record)s::bytea, 1, {_ENDS}, {_LEASED}
     where not exists (select from known) and %(most)s::bigint >
         (select count(*) from tasks as t where owner = %(owner)s and {_KEPT})
     on conflict (key) do update set owner = excluded.owner, record = excluded.record, version = 1,
@@ -281,11 +280,11 @@ VERSIONS: Final = f"""
 select key, version from tasks as t where key = any(%(keys)s::text[]) and {_KEPT}"""
 REPLACE_TASK: Final = f"""
 update tasks as t set record = %(record)s::bytea, version = version + 1, ends_at = {_ENDS},
-    due = {_DUE}
+    due = {_LEASED}
 where key = %(key)s and version = %(version)s::bigint and {_KEPT} returning true"""
 # Locked in one order, to avoid deadlocks.
 RENEW_TASKS: Final = f"""
-update tasks set due = {_DUE} where key in (
+update tasks set due = {_LEASED} where key in (
     select key from tasks where key = any(%(keys)s::text[]) and due is not null
     order by key for no key update
 )"""
@@ -298,9 +297,8 @@ with overdue as (
     select key from tasks as t where due <= clock_timestamp() and {_KEPT}
     order by due limit %(most)s for no key update skip locked
 )
-update tasks as t set due = {_DUE} from overdue where t.key = overdue.key returning {_TASK}"""
+update tasks as t set due = {_LEASED} from overdue where t.key = overdue.key returning {_TASK}"""
 
-_LEASED: Final = "clock_timestamp() + %(lease)s::float8 * interval '1 second'"
 INSERT_WORKER: Final = f"""
 insert into workers values (%(worker)s, {_LEASED})
 on conflict (name) do update set lapses_at = excluded.lapses_at"""
