@@ -89,8 +89,7 @@ def test_each_unclear_place_says_what_settles_it_and_what_shows_what_was_chosen(
             assert place["kind"] in KINDS
             assert {*place["revisions"]} <= pins
             assert place["where"]
-            assert place["unclear"]
-            assert place["settles"]
+            assert all(place[text] for text in ("brief", "fix", "unclear", "settles"))
             assert bool(place["ours"]) == bool(place["shown_by"] or place["recorded_in"])
             for test in place["shown_by"]:
                 file, _, name = test.partition("::")
