@@ -28,9 +28,9 @@ Json = dict[str, Any]
 REVISIONS: Final = tuple(load_pins(SCHEMA))
 
 LAYERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "method table: message, direction, params, results, phase, traits": ("methods",),
+    "method table": ("methods",),
     "capabilities": ("capabilities",),
-    "capability gates: which method needs which, and when": ("requires",),
+    "capability gates": ("requires",),
     "error codes": ("errors",),
     "errors of single methods": ("method errors",),
     "keys of `_meta`": ("meta_keys",),
@@ -138,12 +138,6 @@ def vectors(revision: str) -> tuple[int, int]:
 def patches(revision: str) -> int:
     """Count the corrections of a published file."""
     return len(read(SCHEMA / revision / "patches.json")["patches"])
-
-
-def patched_definitions(revision: str) -> frozenset[str]:
-    """Return the corrected definitions."""
-    entries = read(SCHEMA / revision / "patches.json")["patches"]
-    return frozenset(jsonpointer.split(entry["pointer"])[1] for entry in entries)
 
 
 def stubs(ir: RevisionIR) -> int:
