@@ -192,7 +192,6 @@ class Connection:
         "_everything_passes",
         "_notified_peer",
         "_open",
-        "_reported",
         "declared",
         "envelope",
         "identity",
@@ -200,6 +199,7 @@ class Connection:
         "latest_due",
         "needs",
         "peer",
+        "reported",
         "role",
         "shared",
         "signature",
@@ -234,7 +234,8 @@ class Connection:
         self.ids: Iterator[RequestId] = count(1)
         self._asked: dict[RequestId, Pending] = {}
         self._open: dict[RequestId, Request[Any]] = {}
-        self._reported: frozenset[RequestId] = _NO_REQUESTS
+        self.reported: frozenset[RequestId] = _NO_REQUESTS
+        """Answered requests of this end whose tasks still report progress."""
         self.strays = _STRAYS[role]
         # Some peers answer notifications by mistake; then the next error may be such an answer.
         self._notified_peer = False
@@ -333,9 +334,6 @@ class Connection:
 
     def forget(self, id: RequestId) -> None:
         self._asked.pop(id, None)
-
-    def report_on(self, ids: frozenset[RequestId]) -> None:
-        self._reported = ids
 
     def awaits_answer_to(self, id: object) -> bool:
         return id in self._asked
@@ -552,7 +550,7 @@ class Connection:
                 if pending is not None:
                     pending.renew(now)
                 return notification
-            if params.progress_token in self._reported:
+            if params.progress_token in self.reported:
                 return Progressed(params.progress_token, notification)
             if pending is None or not pending.progress:
                 return Ignored(InvalidRequest("progress of a request that is not open"))

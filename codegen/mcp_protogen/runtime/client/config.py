@@ -28,12 +28,12 @@ from ..core.connection_errors import Disconnected
 from ..core.errors import ProtocolError, escape_step
 from ..core.json import is_array, is_object
 from ..core.models.validation_errors import problems
-from ..core.options import CallOptions, Options
+from ..core.options import USUAL, CallOptions, Options
 from ..core.tasks import together
 from ..transports.base import Opener, StandardError
 from .base import ClientBase
 from .config_text import read_commented, read_variables
-from .connect import USUAL, Connector
+from .connect import Connector
 
 C = TypeVar("C", bound=ClientBase)
 C_co = TypeVar("C_co", bound=ClientBase, covariant=True)

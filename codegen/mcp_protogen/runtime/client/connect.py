@@ -24,7 +24,7 @@ from ..core.connection_errors import (
 )
 from ..core.errors import INVALID_REQUEST, InvalidAnswer, McpError, RemoteError, RequestId
 from ..core.json import is_object
-from ..core.options import Options
+from ..core.options import USUAL, Options
 from ..core.revision import Revision, load_generated
 from ..core.throttle import Throttle
 from ..messages import jsonrpc, reading
@@ -66,7 +66,6 @@ Connecting: TypeAlias = AbstractAsyncContextManager[C]
 _log: Final = getLogger(__name__)
 # The time for the last lines of a broken connection, in seconds.
 _LAST_WORDS: Final = 0.2
-USUAL: Final = Options()
 
 # The time for a replaced server to end before it gets a signal, in seconds.
 _ENDING: Final = 0.5

@@ -9,11 +9,11 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Final, TypeVar, Unpack, cast, overload
 
-from ..core.options import Options
+from ..core.options import USUAL, Options
 from ..rules.handlers import Handlers
 from ..transports.base import Opener, Program, Target
 from .base import ClientBase
-from .connect import USUAL, Connecting, ConnectOptions, Connector, Newest, RevisionModule
+from .connect import Connecting, ConnectOptions, Connector, Newest, RevisionModule
 
 C = TypeVar("C", bound=ClientBase)
 C1 = TypeVar("C1", bound=ClientBase)

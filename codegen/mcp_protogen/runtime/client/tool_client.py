@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, Literal, Self, TypeAlias, TypeVar, Unpa
 from ..core.errors import LocalError
 from ..core.json import is_array, is_object
 from ..core.models.base import WireModel
-from ..core.options import CallOptions, Options
+from ..core.options import USUAL, CallOptions, Options
 from ..core.tasks import is_running
 from ..core.uri_expansion import expanded_uri
 from ..rpc.peer import OMITTED as OMITTED
@@ -19,7 +19,6 @@ from ..rpc.peer import Omitted as Omitted
 from ..rpc.peer import present
 from ..transports.base import Target
 from .base import ClientBase, ReadAs
-from .connect import USUAL
 from .targets import Connect
 
 T = TypeVar("T")

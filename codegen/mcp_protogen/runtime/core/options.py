@@ -218,6 +218,8 @@ class Options:
         )
 
 
+USUAL: Final = Options()
+
 FOREVER: Final = Patience(float("inf"), float("inf"))
 """For requests that are answered at their end, such as a listen stream."""
 

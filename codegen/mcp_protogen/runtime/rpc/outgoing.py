@@ -160,7 +160,7 @@ class PendingCalls:
         # Nothing here learns when a task ends.
         while len(reports) > _MOST_TASKS:
             reports.popitem(last=False)
-        self._connection.report_on(frozenset(reports))
+        self._connection.reported = frozenset(reports)
 
     def fail(self, id: RequestId, error: Exception) -> None:
         self._connection.forget(id)

@@ -4,7 +4,7 @@ A subclass of a generated class handles the methods it overrides, and declares t
 capabilities.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias, TypeVar
@@ -74,15 +74,12 @@ class HandlerSet:
 
     def _extensions(self, handled: frozenset[str]) -> JSONObject:
         role = self.owner.ROLE
-        found = {
-            extension.identifier: dict(extension.settings.get(role, {}))
-            for extension in self.owner.TABLE.extensions
-            if role in extension.settings
-            and (
-                not (answers := list(_answered_by(role, extension)))
-                or not handled.isdisjoint(answers)
-            )
-        }
+        found: JSONObject = {}
+        for extension in self.owner.TABLE.extensions:
+            requests = extension.requests.items()
+            answers = [method for method, spec in requests if spec.senders - {role}]
+            if role in extension.settings and (not answers or not handled.isdisjoint(answers)):
+                found[extension.identifier] = dict(extension.settings[role])
         return {EXTENSIONS: found} if found else {}
 
     def declaration_in(self, revision: str) -> JSONObject:
@@ -208,10 +205,6 @@ def _extended_table(core: MethodTable, extensions: "tuple[Extension, ...]") -> "
     from ..messages.extended_table import ExtendedTable
 
     return ExtendedTable(core, extensions)
-
-
-def _answered_by(role: Role, extension: "Extension") -> Iterator[str]:
-    return (method for method, spec in extension.requests.items() if spec.senders - {role})
 
 
 HandlerT = TypeVar("HandlerT", bound=Callable[..., Any])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypedDict, cast
 from ..connection import CANCELLED, Connection
 from ..core.connection_errors import Disconnected
 from ..core.errors import InvalidRequest, RemoteError
-from ..core.options import Options
+from ..core.options import USUAL, Options
 from ..core.revision import Revision
 from ..core.tasks import Tasks, together
 from ..core.throttle import Throttle
@@ -32,8 +32,6 @@ _log: Final = getLogger(__name__)
 Server: TypeAlias = ServerBase[Any] | type[ServerBase[Any]]
 """A server shared by its connections, or a class instantiated for each connection."""
 
-_USUAL: Final = Options()
-
 
 class ServeOptions(TypedDict, total=False):
     revisions: Iterable[Revision] | None
@@ -45,7 +43,7 @@ async def serve(
     transport: Transport,
     *,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
+    options: Options = USUAL,
 ) -> None:
     """Serve one connection until the client has gone; each of `servers` has one revision.
 

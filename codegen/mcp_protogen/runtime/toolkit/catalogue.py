@@ -210,9 +210,9 @@ def register(marked: Marked, lists: Lists, models: RevisionModels) -> None:
 
 
 def _item(marked: Marked, models: RevisionModels) -> Item:
-    kind = marked.mark.kind
-    if models.ui is not None and models.ui.concerns(marked):
-        item: Item = models.ui.MAKERS[kind](marked, models)
+    kind, added = marked.mark.kind, models.added_items
+    if added is not None and added.concerns(marked):
+        item: Item = added.MAKERS[kind](marked, models)
         return item
     if "ui" in marked.mark.options:
         advice = "generate the package with --extension apps, and write AppsServer before Toolkit"

@@ -42,8 +42,8 @@ class RevisionModels:
         self.rules = table.rules
 
     @cached_property
-    def ui(self) -> ModuleType | None:
-        """The makers of items with user interfaces, if the extension is there."""
+    def added_items(self) -> ModuleType | None:
+        """The module that makes the items of an extension, if there is one."""
         return next(
             (extension.items() for extension in self._table.extensions if extension.items), None
         )

@@ -168,12 +168,9 @@ class ToolkitRuntime(ServerRuntime):
                 stack.enter_context(mount.listening(context))
             yield
 
-    def has_tasks(self) -> bool:
-        return self.catalogue.has_tasks()
-
     def wire_feature(self) -> Any:
         """Return the package's support for tools with tasks, if any tool has them."""
-        if not self.has_tasks():
+        if not self.catalogue.has_tasks():
             return None
         return package_of(type(self.owner)).__mcp_tool_tasks__(self)
 

@@ -18,7 +18,7 @@ from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, InvalidParams, McpError, ProtocolError, RemoteError
 from ...core.json import JSONObject, is_object
 from ...core.losses import Loss
-from ...core.options import Options, SizeLimit
+from ...core.options import USUAL, Options, SizeLimit
 from ...core.revision import Revision
 from ...core.throttle import Throttle
 from ...messages import jsonrpc
@@ -38,8 +38,6 @@ from ...translation.revision_view import RevisionView, RevisionViews
 from ...transports.base import Opener, Received, Transport, separate_texts
 from .forwarding import PassThroughTable
 from .proxies import UNKNOWN, CarriesTasks, ProxyClientRuntime, ProxyServerRuntime, runtime_of
-
-_USUAL: Final = Options()
 
 UNREACHABLE: Final = "The server cannot be reached"
 
@@ -64,7 +62,7 @@ class BridgeBase:
         *,
         client_revisions: Iterable[Revision] | None = None,
         server_revisions: Iterable[Revision] | None = None,
-        options: Options = _USUAL,
+        options: Options = USUAL,
     ) -> None:
         revisions = self.REVISIONS if client_revisions is None else client_revisions
         self._arrival = Arrival(client_transport, revisions, options.of_client)
@@ -142,7 +140,7 @@ class BridgeBase:
         declared: JSONObject,
         info: JSONObject | None,
         opener: Opener,
-        options: Options = _USUAL,
+        options: Options = USUAL,
     ) -> AbstractAsyncContextManager[ServerBase[Any]]:
         """Connect to a server and return a server of `revision` in its place, for mounting.
 

@@ -26,14 +26,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ...core.connection_errors import Disconnected
 from ...core.errors import INTERNAL_ERROR, MethodNotFound
 from ...core.json import json_text
-from ...core.options import Options
+from ...core.options import USUAL, Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks
 from ...http.headers import EVENTS, JSON, media_type
 from ...http.server.app import HttpApp, Running
 from ...http.server.asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
 from ...http.server.http_state import HttpState
-from ...http.server.options import HttpOptions, quota_of
+from ...http.server.options import USUAL_HTTP, HttpOptions, quota_of
 from ...http.server.stateless import StatelessHttp
 from ...http.sse import LARGEST, Parser
 from ...messages.jsonrpc import Call, Parsed
@@ -52,8 +52,6 @@ _CONTENT_TYPE: Final = b"content-type"
 
 _log: Final = getLogger(__name__)
 
-_USUAL: Final = Options()
-_USUAL_HTTP: Final = HttpOptions()
 
 _GONE: Final = "the server is gone"
 
@@ -114,8 +112,8 @@ def bridge_app(
     *,
     client_revisions: Iterable[Revision] | None = None,
     server_revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
-    http: HttpOptions = _USUAL_HTTP,
+    options: Options = USUAL,
+    http: HttpOptions = USUAL_HTTP,
     tap: Tap | None = None,
 ) -> HttpApp:
     """Return an ASGI application that forwards all requests of clients to a server.

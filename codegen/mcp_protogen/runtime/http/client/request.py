@@ -18,7 +18,7 @@ from ...core.errors import (
     RemoteError,
 )
 from ...core.json import JSONObject, is_object, json_text
-from ...core.options import Options
+from ...core.options import USUAL
 from ...core.pagination import Page, items
 from ...messages import jsonrpc, reading
 from ...messages.jsonrpc import Malformed, Response
@@ -39,7 +39,7 @@ _LAST_WORDS: Final = 1.0
 _LONGEST_DELAY: Final = 10.0
 
 # Transports have no options.
-_MOST_PAGES: Final = Options().max_pages
+_MOST_PAGES: Final = USUAL.max_pages
 
 _MODERN: Final = frozenset({HEADER_MISMATCH, MISSING_CLIENT_CAPABILITY, UNSUPPORTED_VERSION})
 

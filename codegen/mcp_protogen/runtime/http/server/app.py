@@ -11,7 +11,7 @@ from logging import getLogger
 from typing import Any, Final, Protocol, TypeAlias
 
 from ...core.errors import RemoteError
-from ...core.options import Options
+from ...core.options import USUAL, Options
 from ...core.quotas import NoRoom
 from ...core.revision import Revision
 from ...core.throttle import Throttle
@@ -35,7 +35,7 @@ from .asgi import (
 from .cors import CrossOrigin
 from .http_state import SHUTTING_DOWN, HttpState
 from .legacy_sse import LegacySse
-from .options import HttpOptions
+from .options import USUAL_HTTP, HttpOptions
 from .resource_metadata import tell_anybody
 from .routes import Route, RouteResponse, Routes
 from .scope_check import check_known
@@ -45,8 +45,6 @@ from .stateless import StatelessHttp
 
 _log: Final = getLogger(__name__)
 
-_USUAL: Final = Options()
-_USUAL_HTTP: Final = HttpOptions()
 
 _LOOPBACK: Final = ("localhost", "127.0.0.1", "[::1]")
 _ANY: Final = "*"
@@ -66,8 +64,8 @@ def http_app(
     servers: Server | Iterable[Server],
     *,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL,
-    http: HttpOptions = _USUAL_HTTP,
+    options: Options = USUAL,
+    http: HttpOptions = USUAL_HTTP,
     routes: Iterable[Route] = (),
 ) -> "HttpApp":
     """Return an ASGI application that serves clients over HTTP.
@@ -332,13 +330,9 @@ class HttpApp:
         return partial(route.serve, state)
 
     def _other_method(self, exchange: HttpExchange, methods: Iterable[str]) -> "_Handler":
-        if (
-            self._cross_origin is not None
-            and self._cross_origin.preflight_method(exchange) is not None
-        ):
+        if self._cross_origin is not None and self._preflight(exchange) is not None:
             return partial(self._cross_origin.answer, methods=methods)
-        allow = b"allow", ", ".join(methods).encode()
-        raise HttpRefusal(405, "Method not allowed", fields=[allow])
+        raise HttpRefusal.unless_by(methods)
 
     def _preflight(self, exchange: HttpExchange) -> str | None:
         return None if self._cross_origin is None else self._cross_origin.preflight_method(exchange)
@@ -415,8 +409,7 @@ _PROBING: Final = ("GET", "HEAD")
 async def _respond_to_probe(exchange: HttpExchange, status: int, said: str) -> None:
     method: str = exchange.scope["method"]
     if method not in _PROBING:
-        allow = b"allow", ", ".join(_PROBING).encode()
-        raise HttpRefusal(405, "Method not allowed", fields=[allow])
+        raise HttpRefusal.unless_by(_PROBING)
     # Caches must not keep it.
     response = RouteResponse({"status": said}, status, {"cache-control": "no-store"})
     await exchange.send(*response.messages(method))

@@ -98,6 +98,12 @@ class HttpRefusal(Exception):
         """Return a refusal of a request that may be repeated after some seconds."""
         return HttpRefusal(status, reason, fields=[(b"retry-after", b"%d" % seconds)])
 
+    @staticmethod
+    def unless_by(methods: Iterable[str]) -> "HttpRefusal":
+        """Return the refusal of a method other than these."""
+        allow = b"allow", ", ".join(methods).encode()
+        return HttpRefusal(405, "Method not allowed", fields=[allow])
+
 
 def refusal_of(error: HttpRefusal | NoRoom | RemoteError) -> HttpRefusal:
     if isinstance(error, HttpRefusal):

@@ -143,6 +143,9 @@ class HttpOptions:
                 raise ValueError(f"{name} must be at least max_body")
 
 
+USUAL_HTTP: Final = HttpOptions()
+
+
 def quota_of(
     http: HttpOptions,
     name: Literal["max_sessions", "max_bodies", "max_requests", "max_streams"],

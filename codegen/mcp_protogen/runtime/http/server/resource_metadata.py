@@ -8,11 +8,10 @@ from urllib.parse import urlsplit
 from ...core.throttle import Throttle
 from .. import headers
 from .asgi import HttpExchange, HttpRefusal, Receive, Scope, Send
-from .options import HttpOptions
+from .options import USUAL_HTTP
 from .protected_resource import WELL_KNOWN, ProtectedResource
 from .routes import RouteResponse
 
-_USUAL: Final = HttpOptions()
 _READING: Final = ("GET", "HEAD", "OPTIONS")
 
 # Pages of any origin may read it.
@@ -28,8 +27,7 @@ async def tell_anybody(document: bytes, exchange: HttpExchange) -> None:
     """Answer with a document for pages of any origin; raise `HttpRefusal`."""
     method: str = exchange.scope["method"]
     if method not in _READING:
-        allow = b"allow", ", ".join(_READING).encode()
-        raise HttpRefusal(405, "Method not allowed", fields=[allow])
+        raise HttpRefusal.unless_by(_READING)
     content, status = (b"", 204) if method == "OPTIONS" else (document, 200)
     await exchange.send(*RouteResponse(content, status, _FIELDS).messages(method))
 
@@ -46,9 +44,9 @@ class MetadataApp:
         if scope["type"] != "http":
             # As ASGI asks of applications without a lifespan.
             raise NotImplementedError(f"metadata is not served over {scope['type']}")
-        exchange = HttpExchange(scope, receive, send, _USUAL.send_timeout, self._log)
+        exchange = HttpExchange(scope, receive, send, USUAL_HTTP.send_timeout, self._log)
         try:
-            exchange.read_head(_USUAL.max_headers)
+            exchange.read_head(USUAL_HTTP.max_headers)
             # Frameworks differ in whether the path includes the mount.
             path: str = scope["path"]
             known = self._documents.get(path)

@@ -43,7 +43,7 @@ from types import ModuleType
 from typing import Any, ClassVar, Final, cast
 
 from ...core.libraries import library
-from ...core.options import Options
+from ...core.options import USUAL, Options
 from ...core.revision import Revision
 from ...core.tasks import Tasks, is_running
 from ...server.base import ServerBase
@@ -51,18 +51,16 @@ from ...server.lifespan import LifespanError
 from ...server.serve import Server
 from ...storage.memory import MemoryEngine
 from .app import AppOptions, HttpApp, http_app
-from .options import HttpOptions
+from .options import USUAL_HTTP, HttpOptions
 from .routes import Route
 from .workers import BEGUN, Workers
 
 _log: Final = getLogger(__name__)
 
-_USUAL_OPTIONS: Final = Options()
-_USUAL_HTTP: Final = HttpOptions()
 _USUAL: Final[Mapping[str, object]] = {
     "revisions": None,
-    "options": _USUAL_OPTIONS,
-    "http": _USUAL_HTTP,
+    "options": USUAL,
+    "http": USUAL_HTTP,
     "routes": (),
 }
 # The signals that end uvicorn; Windows has one more.
@@ -96,8 +94,8 @@ def run_http(
     port: int = 8000,
     workers: int = 1,
     revisions: Iterable[Revision] | None = None,
-    options: Options = _USUAL_OPTIONS,
-    http: HttpOptions = _USUAL_HTTP,
+    options: Options = USUAL,
+    http: HttpOptions = USUAL_HTTP,
     routes: Iterable[Route] = (),
 ) -> None:
     """Serve HTTP until a signal ends the process; the parameters are those of `http_app`.
