@@ -449,6 +449,25 @@ async def test_a_server_that_has_lost_its_last_minutes_is_a_gap(place: str) -> N
             await until(lambda: b.changes == [b"1", b"2", b"3", b"4"])
 
 
+async def test_a_server_that_has_lost_everything_is_a_gap_also_during_calls(place: str) -> None:
+    async def call_always(worker: Worker) -> None:
+        while True:
+            try:
+                await worker.connection.mail.alive(["a"])
+            except EngineUnavailable:
+                await asyncio.sleep(0)
+
+    with redis_running() as server:
+        async with working(RedisEngine(server.url, namespace=place), "a", lease=1.0) as a:
+            calling = asyncio.create_task(call_always(a))
+            server.stop(keep=False)
+            server.start()
+            try:
+                await until(lambda: a.gaps and a.connection.current)
+            finally:
+                calling.cancel()
+
+
 async def test_a_server_that_writes_everything_down_loses_nothing(place: str) -> None:
     with redis_running("--appendonly", "yes", "--appendfsync", "always") as server:
         async with working(RedisEngine(server.url, namespace=place), "a", "b") as (a, b):

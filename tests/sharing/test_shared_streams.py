@@ -87,6 +87,9 @@ class Workers:
         streams = self._memory.events._sessions.get(peers.key_of(session.id), {})
         return int(streams[stream].last) if stream in streams else -1
 
+    def forget_events(self, session: Session) -> None:
+        self._memory.events._sessions.pop(peers.key_of(session.id))
+
     def has_reached(self, session: Session, stream: str, number: int) -> bool:
         """Return whether the event of that number is stored."""
         return self.last(session, stream) >= number
@@ -282,6 +285,18 @@ class TestRequests:
                 with case(what):
                     async with these.at(whose, 1).get(id) as events:
                         assert events.response.status_code == 400
+
+    async def test_response_ends_once_the_engine_has_lost_its_events(self) -> None:
+        async with workers() as these, asyncio.timeout(10):
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with session.calling("a", 5) as events:
+                start = await events.event()
+                assert start is not None and number_of(start) == 0
+                await next_of(events)
+                these.forget_events(session)
+                async with session.get(start.id) as again:
+                    assert await again.event() is None
 
     async def test_without_ids_nothing_of_a_request_is_stored(self) -> None:
         async with workers(resumable=False) as these:

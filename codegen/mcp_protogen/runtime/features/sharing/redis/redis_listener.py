@@ -75,8 +75,9 @@ class RedisListener:
         await asyncio.sleep(self.connection.pause or LONGEST_PAUSE)
 
     async def compare(self, connection: CommandConnection) -> None:
-        """Reconnect if calls go to another server process."""
-        if None not in (connection.run_id, self._run_id) and connection.run_id != self._run_id:
+        """Reconnect if calls go to another server process, unless that is under way."""
+        ids = connection.run_id, self.connection.run_id
+        if None not in ids and ids[0] != ids[1]:
             await self.connection.close()
 
     async def _renew(self, calls: RedisCalls, *, connecting: bool = False) -> None:
