@@ -193,7 +193,7 @@ class TestRequests:
                     these.tools[0].go()
                     async with these.at(session, 1).get(last.id) as events:
                         assert await next_said(events) == "a 2"
-                        # Later appends depend on letters, not on time.
+                        # Later appends depend on messages, not on time.
                         these.tools[0].go()
                         assert await next_said(events) == "a 3"
                         event, answer = await next_of(events)
@@ -642,7 +642,7 @@ class TestStandalone:
             async with session.get() as old:
                 await saying.log("info", 1)
                 assert await next_said(old) == 1
-                # It gets no letters, and its lease lapses, while it believes that all is well.
+                # It gets no messages, and its lease lapses, while it believes that all is well.
                 paused.deaf = paused.lapsed = True
                 del these.engine.memory.workers[paused.name]
                 async with these.at(session, 1).get() as new:
@@ -656,7 +656,7 @@ class TestStandalone:
                     while (what := await next_said(new)) != 3:
                         assert what in (1, 2)
 
-    async def test_an_owner_that_lost_letters_goes_on_if_it_is_the_owner_still(self) -> None:
+    async def test_an_owner_that_lost_messages_goes_on_if_it_is_the_owner_still(self) -> None:
         async with workers() as these:
             session = await these.sites[0].initialize()
             saying = await these.says(session, 1)

@@ -93,13 +93,13 @@ class SessionMessages:
         await self._peers.tell_or_store(others, event)
 
     async def _on_notified(self, event: ClientNotified) -> None:
-        self._take_in(event.session, event.principal_id, reading.read(event.message))
+        self._take_in(event, reading.read(event.message))
 
     async def _on_answered(self, event: ClientAnswered) -> None:
         message = reading.read(event.message)
         if event.fault and isinstance(message, Malformed):
             message = Malformed(InvalidAnswer(event.fault, id=message.error.id))
-        self._take_in(event.session, event.principal_id, message)
+        self._take_in(event, message)
 
     async def _on_claimed(self, event: StreamClaimed) -> JSONObject | None:
         session = self._stored.copies.get(event.session)
@@ -111,14 +111,14 @@ class SessionMessages:
         if (session := self._stored.copies.get(event.session)) is not None:
             await session.streams.hand_over(event)
 
-    def _take_in(self, key: str, principal_id: str | None, message: Parsed | Batch) -> None:
-        session = self._stored.copies.get(key)
+    def _take_in(self, event: ClientNotified | ClientAnswered, message: Parsed | Batch) -> None:
+        session = self._stored.copies.get(event.session)
         is_request = isinstance(message, Call) and (
             message.id is not None or message.method == INITIALIZED
         )
         if session is None or isinstance(message, Batch) or is_request:
             self._log.info("a worker sent a message for an unknown session")
-        elif session.principal_id != principal_id:
+        elif session.principal_id != event.principal_id:
             self._log.warning("a worker sent a message of another principal")
         else:
             session.connection.endpoint.receive(message)

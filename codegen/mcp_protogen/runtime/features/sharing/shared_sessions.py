@@ -14,7 +14,6 @@ from logging import getLogger
 from typing import Final
 
 from ...core.http_request import Principal
-from ...core.throttle import Throttle
 from ...http.server.asgi import HttpRefusal
 from ...http.server.sessions.peers import key_of
 from ...http.server.sessions.registry import NewSession, SessionRegistry
@@ -51,7 +50,6 @@ class SharedSessions(SessionRegistry[SharedSession]):
         self._relay = servers.shared.relay = relay
         servers.shared.host.engine = lambda: peers.engine
         self._by_key = stored.copies
-        self._throttled = Throttle(_log)
         self._messages = SessionMessages(peers, stored)
         peers.on(SessionChanged, self._on_changed)
         peers.on(SessionEnded, self._on_ended)
@@ -130,29 +128,26 @@ class SharedSessions(SessionRegistry[SharedSession]):
         for session in self:
             # Its streams must end with it, even without further requests.
             if session.under_way or session.connection.endpoint.connection.awaits:
-                self._servers.tasks.start(self._renew(session))
+                self._servers.tasks.start(self._renew(session.copy.key))
 
     async def _on_changed(self, message: SessionChanged) -> None:
-        async with self._stored.lock(message.session):
-            session = self._by_key.get(message.session)
-        if session is not None:
-            # An open stream must follow the choices at once.
-            await self._renew(session, changed=True)
+        # An open stream must follow the choices at once.
+        await self._renew(message.session, changed=True)
 
-    async def _renew(self, session: SharedSession, *, changed: bool = False) -> None:
-        copy = session.copy
+    async def _renew(self, key: str, *, changed: bool = False) -> None:
         while True:
-            try:
-                async with self._stored.lock(copy.key):
-                    # More gaps may have occurred meanwhile.
-                    is_old = changed or copy.as_of != self._peers.gaps
-                    is_old &= self._by_key.get(copy.key) is session
-                    if is_old and await self._stored.load(copy.key) is None:
-                        await self._remove_copy(copy.key)
-                return
-            except EngineUnavailable:
-                copy.as_of = READ_AGAIN
-                await self._streams.pause()
+            async with self._stored.lock(key):
+                session = self._by_key.get(key)
+                # More gaps may have occurred meanwhile.
+                if session is None or not (changed or session.copy.as_of != self._peers.gaps):
+                    return
+                try:
+                    if await self._stored.load(key) is None:
+                        await self._remove_copy(key)
+                    return
+                except EngineUnavailable:
+                    session.copy.as_of = READ_AGAIN
+            await self._streams.pause()
 
     # Begin and end.
 
@@ -197,7 +192,8 @@ class SharedSessions(SessionRegistry[SharedSession]):
     async def _end(self, key: str, *, again: bool = False) -> bool:
         # A reader must not revive it afterwards.
         async with self._stored.lock(key):
-            others = await self._stored.end(key, again=again)
+            lifetime, store = self._stored.lifetime, self._peers.engine.sessions
+            others = await store.end(key, lifetime, again=again)
             await self._remove_copy(key)
         await self._peers.tell(others or (), SessionEnded(session=key))
         return others is not None
@@ -258,7 +254,7 @@ class SharedSessions(SessionRegistry[SharedSession]):
             if session.unsaved and not session.ended:
                 await self.save(session)
         except (EngineUnavailable, HttpRefusal) as error:
-            self._throttled.info("the choices of a session were not saved: %s", error)
+            self._stored.log.info("the choices of a session were not saved: %s", error)
 
     async def share(self, session: SharedSession, message: Parsed | Batch) -> bool:
         is_elsewhere = await self._messages.hand_on(session, message)

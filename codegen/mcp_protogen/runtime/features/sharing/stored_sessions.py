@@ -4,7 +4,7 @@ from asyncio import Lock
 from collections.abc import Awaitable, Callable, Collection
 from contextlib import suppress
 from logging import getLogger
-from typing import Final, TypeAlias
+from typing import Final
 from weakref import WeakValueDictionary
 
 from ...core.errors import ProtocolError
@@ -22,10 +22,6 @@ _log: Final = getLogger(__name__)
 _RECORD_LIFETIME: Final = 1.25
 
 
-Restore: TypeAlias = Callable[[SessionRecord], Awaitable[SharedSession]]
-"""Begins a copy of a session, from its record."""
-
-
 class StoredSessions:
     """The records of sessions in the engine, and the copies that follow them at this worker."""
 
@@ -33,17 +29,18 @@ class StoredSessions:
         self._peers = peers
         self._tasks = servers.tasks
         self._revisions = servers.offer.handshake
-        self._lifetime = servers.http.session_lifetime * _RECORD_LIFETIME
+        self.lifetime: Final = servers.http.session_lifetime * _RECORD_LIFETIME
         self.copies: Final = dict[str, SharedSession]()
         """By key."""
         self._locks: WeakValueDictionary[str, Lock] = WeakValueDictionary()
-        self._log = Throttle(_log)
+        self.log: Final = Throttle(_log)
 
     def lock(self, key: str) -> Lock:
-        """Return the lock of the one who reads or writes a session."""
         return self._locks.setdefault(key, Lock())
 
-    async def load(self, key: str, restore: Restore | None = None) -> SharedSession | None:
+    async def load(
+        self, key: str, restore: Callable[[SessionRecord], Awaitable[SharedSession]] | None = None
+    ) -> SharedSession | None:
         """Return the copy of a session as it is stored now; with `restore`, begin one.
 
         Return None if it cannot be served. Raise `EngineUnavailable`, and errors of `restore`.
@@ -69,7 +66,7 @@ class StoredSessions:
             before = connection.subscriptions
             session.choose(session.choices.onto(copy.choices, record.choices))
         except (ValueError, ProtocolError) as error:
-            self._log.warning("a stored session is not served: %s", faults_in(error))
+            self.log.warning("a stored session is not served: %s", faults_in(error))
             return None
         session.streams.standalone.note_owner(stored.epoch, owned=stored.owner == peers.name)
         has_new = not connection.subscriptions <= before
@@ -98,7 +95,7 @@ class StoredSessions:
                     choices = session.choices.onto(copy.choices, copy.choices)
                     if confirmed:
                         choices = choices._replace(confirmed=True)
-                    record, lifetime = session.record(choices), self._lifetime
+                    record, lifetime = session.record(choices), self.lifetime
                     saved = await peers.engine.sessions.save(
                         copy.key, peers.name, record, version=copy.version, lifetime=lifetime
                     )
@@ -121,7 +118,7 @@ class StoredSessions:
     async def refresh(self, copies: Collection[SessionCopy]) -> None:
         with suppress(EngineUnavailable):
             keys = [copy.key for copy in copies]
-            await self._peers.engine.sessions.refresh(keys, self._lifetime)
+            await self._peers.engine.sessions.refresh(keys, self.lifetime)
             for copy in copies:
                 copy.used = False
 
@@ -130,8 +127,4 @@ class StoredSessions:
             if self._peers.current:
                 await self._peers.engine.sessions.leave(key, self._peers.name)
         except EngineUnavailable:
-            self._log.info("this worker could not leave a session")
-
-    async def end(self, key: str, *, again: bool = False) -> frozenset[str] | None:
-        """End a session; return the workers with a copy, as `SessionStore.end` does."""
-        return await self._peers.engine.sessions.end(key, self._lifetime, again=again)
+            self.log.info("this worker could not leave a session")
