@@ -12,7 +12,7 @@ import pytest
 from mcp_protogen.runtime.features.sharing.worker_messages import ClientAnswered
 from mcp_protogen.runtime.http.server.scope_check import ScopeCheck
 from mcp_protogen.runtime.http.server.sessions import peers
-from mcp_protogen.runtime.storage.engine import GAP, Change, Letter
+from mcp_protogen.runtime.storage.engine import GAP, Change, DirectMessage
 from mcp_revisions.v2025_11_25 import Session
 from mcp_revisions.v2025_11_25.models import (
     CallToolRequestParams,
@@ -318,7 +318,7 @@ class TestAnswers:
             await events.all()
             assert call.progress == [0.25, 0.5, 0.75]
 
-    async def test_stored_letters_are_read_once_and_some_may_be_gone(self) -> None:
+    async def test_stored_messages_are_read_once_and_some_may_be_gone(self) -> None:
         engine = Engine()
         engine.memory = pkg.MemoryEngine(max_events=3)
         async with (
@@ -350,7 +350,7 @@ class TestAnswers:
             )
             assert text_of_answer(await events.take()) == "asks: yes"
 
-    async def test_a_letter_that_is_lost_is_sent_once_more(self) -> None:
+    async def test_a_message_that_is_lost_is_sent_once_more(self) -> None:
         engine = Engine()
         async with (
             workers(ours(), ours(), engine=engine, lease=2.0) as (one, two),
@@ -386,30 +386,30 @@ class TestAnswers:
             key, name = peers.key_of(first.id), engine.workers[0].name
             forged = (key, "eve"), ("x" * 43, None)
             for number, (session, id) in enumerate(forged):
-                letter = ClientAnswered(session=session, principal_id=id, message=text)
-                content = json.dumps({"sender": "seve", "letter": asdict(letter), "number": number})
+                message = asdict(ClientAnswered(session=session, principal_id=id, message=text))
+                content = json.dumps({"sender": "seve", "message": message, "number": number})
                 await engine.workers[0].mail.send([(name, content.encode())])
             assert await post_status(first, sampling_answer(question, "yes")) == 202
             assert text_of_answer(await events.take()) == "asks: yes"
 
-    async def test_letters_that_make_no_sense_change_nothing(self) -> None:
+    async def test_messages_that_make_no_sense_change_nothing(self) -> None:
         engine = Engine()
-        letters = [
+        messages = [
             b"",
             b"\xff",
             b"[]",
             b"{}",
-            b'{"sender": "s", "letter": {"kind": "x"}}',
-            b'{"sender": 1, "letter": {"kind": "changed", "session": "k"}}',
-            b'{"sender": "s", "letter": {"kind": "changed", "session": 1}}',
-            b'{"sender": "s", "letter": {"kind": "acknowledged", "number": 99}}',
-            b'{"sender": "s", "letter": {"kind": "notified", "session": "k",'
+            b'{"sender": "s", "message": {"kind": "x"}}',
+            b'{"sender": 1, "message": {"kind": "changed", "session": "k"}}',
+            b'{"sender": "s", "message": {"kind": "changed", "session": 1}}',
+            b'{"sender": "s", "message": {"kind": "acknowledged", "number": 99}}',
+            b'{"sender": "s", "message": {"kind": "notified", "session": "k",'
             b' "principal_id": null, "message": "{"}}',
         ]
         async with workers(ours(), engine=engine) as (one,):
             session = await one.initialize()
             name = engine.workers[0].name
-            await engine.workers[0].mail.send([(name, letter) for letter in letters])
+            await engine.workers[0].mail.send([(name, message) for message in messages])
             assert text_in(await session.call("who")) == "None"
 
 
@@ -501,7 +501,7 @@ class TestNotifications:
 
         async def on_roots_list_changed(self: object, session: Session, params: object) -> None:
             heard.append(params)
-            # Its acknowledgement cannot be sent, but that of the same letter later on can.
+            # Its acknowledgement cannot be sent, but that of the same message later on can.
             if len(heard) == 1:
                 engine.failing.add("mail.send")
                 asyncio.get_running_loop().call_later(0.02, engine.failing.clear)
@@ -513,7 +513,7 @@ class TestNotifications:
             await copies_at(session, two)
             changed = notification("notifications/roots/list_changed")
             assert await post_status(session, changed) == 202
-            # The letter, once more, and the acknowledgement of that.
+            # The message, once more, and the acknowledgement of that.
             assert len(engine.mailed) == 3
             assert len(heard) == 2
 
@@ -719,7 +719,7 @@ class TestChoices:
             chosen = request("logging/setLevel", level="error")
             choosing = asyncio.create_task(post_status(session, chosen))
             await until(lambda: engine.calls[-1] == call)
-            # It is made, and the answer is lost; of letters, nothing arrives.
+            # It is made, and the answer is lost; of messages, nothing arrives.
             engine.workers[2].deaf = True
             engine.away = engine.leases_hold = True
             answering.set()
@@ -975,10 +975,10 @@ class TestWhoseItIs:
             session = await one.initialize()
             await rewrite(engine, session, principal_id=["alice"], level="alice")
             assert await post_status(at(session, two), request("ping")) == 404
-            letter = {"kind": "notified", "principal_id": "alice", "message": ["alice"]}
-            content = json.dumps({"sender": "s", "letter": letter}).encode()
+            message = {"kind": "notified", "principal_id": "alice", "message": ["alice"]}
+            content = json.dumps({"sender": "s", "message": message}).encode()
             change = json.dumps({"method": "alice", "uri": ["alice"]}).encode()
-            for wrong in (Letter(content), Change(change)):
+            for wrong in (DirectMessage(content), Change(change)):
                 engine.workers[0].receive(wrong)
             assert sum("invalid" in record.getMessage() for record in caplog.records) == 2
             assert "alice" not in caplog.text

@@ -87,6 +87,9 @@ class Workers:
         streams = self._memory.events._sessions.get(peers.key_of(session.id), {})
         return int(streams[stream].last) if stream in streams else -1
 
+    def forget_events(self, session: Session) -> None:
+        self._memory.events._sessions.pop(peers.key_of(session.id))
+
     def has_reached(self, session: Session, stream: str, number: int) -> bool:
         """Return whether the event of that number is stored."""
         return self.last(session, stream) >= number
@@ -190,7 +193,7 @@ class TestRequests:
                     these.tools[0].go()
                     async with these.at(session, 1).get(last.id) as events:
                         assert await next_said(events) == "a 2"
-                        # Later appends depend on letters, not on time.
+                        # Later appends depend on messages, not on time.
                         these.tools[0].go()
                         assert await next_said(events) == "a 3"
                         event, answer = await next_of(events)
@@ -282,6 +285,18 @@ class TestRequests:
                 with case(what):
                     async with these.at(whose, 1).get(id) as events:
                         assert events.response.status_code == 400
+
+    async def test_response_ends_once_the_engine_has_lost_its_events(self) -> None:
+        async with workers() as these, asyncio.timeout(10):
+            session = await these.sites[0].initialize()
+            these.tools[0].go()
+            async with session.calling("a", 5) as events:
+                start = await events.event()
+                assert start is not None and number_of(start) == 0
+                await next_of(events)
+                these.forget_events(session)
+                async with session.get(start.id) as again:
+                    assert await again.event() is None
 
     async def test_without_ids_nothing_of_a_request_is_stored(self) -> None:
         async with workers(resumable=False) as these:
@@ -627,7 +642,7 @@ class TestStandalone:
             async with session.get() as old:
                 await saying.log("info", 1)
                 assert await next_said(old) == 1
-                # It gets no letters, and its lease lapses, while it believes that all is well.
+                # It gets no messages, and its lease lapses, while it believes that all is well.
                 paused.deaf = paused.lapsed = True
                 del these.engine.memory.workers[paused.name]
                 async with these.at(session, 1).get() as new:
@@ -641,7 +656,7 @@ class TestStandalone:
                     while (what := await next_said(new)) != 3:
                         assert what in (1, 2)
 
-    async def test_an_owner_that_lost_letters_goes_on_if_it_is_the_owner_still(self) -> None:
+    async def test_an_owner_that_lost_messages_goes_on_if_it_is_the_owner_still(self) -> None:
         async with workers() as these:
             session = await these.sites[0].initialize()
             saying = await these.says(session, 1)

@@ -472,8 +472,8 @@ CONTENTS: Final = (
             frozenset({"http-server", engine}),
             {
                 "features.sharing": (
-                    *("client_messages", "record", "relay", "shared"),
-                    *("shared_sessions", "worker_messages", "worker_peers"),
+                    *("record", "relay", "session_messages", "shared"),
+                    *("shared_sessions", "stored_sessions", "worker_messages", "worker_peers"),
                 )
             },
             (("features.sharing.shared", ("Shared",)),),

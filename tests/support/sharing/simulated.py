@@ -211,7 +211,7 @@ class Connection:
         gone = frozenset[str]()
         if method == "send":
             gone = frozenset(worker for worker, _ in given[0] if not engine.alive(worker))
-            given = [[letter for letter in given[0] if letter[0] not in gone]]
+            given = [[message for message in given[0] if message[0] not in gone]]
         self.before(method)
         await self._reach()
         memory = MemoryConnection(engine.memory)

@@ -12,9 +12,9 @@ from .engine import (
     Appended,
     Change,
     Delivery,
+    DirectMessage,
     Event,
     Events,
-    Letter,
     Receive,
     Saved,
     StoredSession,
@@ -67,10 +67,10 @@ class MemoryConnection:
     def current(self) -> bool:
         return True
 
-    async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
-        for worker, content in letters:
-            self._deliver(worker, Letter(content))
-        return frozenset(worker for worker, _ in letters if worker not in self._workers)
+    async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        for worker, content in messages:
+            self._deliver(worker, DirectMessage(content))
+        return frozenset(worker for worker, _ in messages if worker not in self._workers)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
         return frozenset(self._workers.keys() & workers)

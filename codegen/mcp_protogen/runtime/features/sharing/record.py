@@ -8,7 +8,7 @@ from asyncio import Lock
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import takewhile
-from typing import ClassVar, NamedTuple
+from typing import ClassVar, Final, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -17,6 +17,9 @@ from ...core.subscriptions import Level
 from ...http.server.sessions.registry import HttpSession
 from ...rules.lifecycle import State
 from ...server.context import SessionSwitches
+
+READ_AGAIN: Final = -1
+"""In place of the number of gaps in `as_of`: read the copy again."""
 
 
 class Choices(NamedTuple):

@@ -6,6 +6,7 @@ from ...http.server.sessions.servers import HttpServers
 from ...storage.engine import DEFAULT_LEASE, Engine
 from .relay import ChangeRelay
 from .shared_sessions import SharedSessions
+from .stored_sessions import StoredSessions
 from .worker_peers import WorkerPeers
 
 
@@ -24,4 +25,5 @@ class Shared:
     def sessions(self, servers: HttpServers, /) -> SharedSessions:
         alone, lifetime, tasks = servers.peers, servers.http.session_lifetime, servers.tasks
         servers.peers = peers = WorkerPeers(self.engine, self.lease, alone.name, lifetime, tasks)
-        return SharedSessions(servers, peers, ChangeRelay(peers, self.engine, tasks))
+        relay, stored = ChangeRelay(peers, self.engine, tasks), StoredSessions(servers, peers)
+        return SharedSessions(servers, peers, relay, stored)

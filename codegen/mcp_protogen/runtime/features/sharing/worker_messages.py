@@ -81,7 +81,7 @@ WorkerMessage: TypeAlias = (
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
     sender: str
-    letter: Annotated[WorkerMessage, Discriminator("kind")]
+    message: Annotated[WorkerMessage, Discriminator("kind")]
     number: int | None = None
     """Set if the sender waits for an acknowledgement of this number."""
 

@@ -27,9 +27,16 @@ from ...core.json import JSONObject
 from ...core.tasks import Tasks
 from ...core.throttle import Throttle
 from ...http.server.sessions.peers import Peers, StreamClaimed, StreamTaken, faults_in
-from ...storage.engine import GAP, Appended, Change, Delivery, Engine, EngineUnavailable
+from ...storage.engine import (
+    GAP,
+    Appended,
+    Change,
+    Delivery,
+    DirectMessage,
+    Engine,
+    EngineUnavailable,
+)
 from ...storage.engine import Event as StoredEvent
-from ...storage.engine import Letter as Delivered
 from .worker_messages import (
     Acknowledged,
     ClientAnswered,
@@ -77,6 +84,11 @@ class WorkerPeers(Peers):
     """The other workers as one of them sees them."""
 
     shared = True
+    before_message: Callable[[str], Awaitable[object]]
+    """Called with a session's key before each message of its client.
+
+    Messages stored for this worker were acknowledged before, so they must come first.
+    """
 
     def __init__(
         self, engine: Engine, lease: float, name: str, lifetime: float, tasks: Tasks
@@ -92,11 +104,6 @@ class WorkerPeers(Peers):
         """Called with each change on the bus; must not wait."""
         self.on_gap: list[Callable[[], None]] = []
         """Called when messages and changes may be lost."""
-        self.before_message: Callable[[str], Awaitable[object]] | None = None
-        """Called with a session's key before each message of its client.
-
-        Messages stored for this worker were acknowledged before, so they must come first.
-        """
         self._numbers = count(1)
         self._sent: dict[int, _Sent] = {}
         self._dealt_with: dict[tuple[str, int], Future[JSONObject | None]] = {}
@@ -143,7 +150,7 @@ class WorkerPeers(Peers):
         self._handlers[kind] = handle
 
     def _receive(self, delivery: Delivery) -> None:
-        if isinstance(delivery, Delivered):
+        if isinstance(delivery, DirectMessage):
             if (envelope := self._envelope_in(delivery.content)) is not None:
                 self._read(envelope)
         elif isinstance(delivery, Change):
@@ -164,7 +171,7 @@ class WorkerPeers(Peers):
             return None
 
     def _read(self, envelope: Envelope) -> None:
-        message = envelope.letter
+        message = envelope.message
         if isinstance(message, Acknowledged):
             if (sent := self._sent.get(message.number)) is not None:
                 sent.confirm(envelope.sender, message.answer or {})
@@ -176,10 +183,7 @@ class WorkerPeers(Peers):
 
     async def _acknowledge(self, message: object, sender: str, number: int) -> None:
         try:
-            if (
-                isinstance(message, ClientAnswered | ClientNotified)
-                and self.before_message is not None
-            ):
+            if isinstance(message, ClientAnswered | ClientNotified):
                 await self.before_message(message.session)
             answer = await self._answer_to(message, (sender, number))
             await self._mail([sender], Acknowledged(number=number, answer=answer))
@@ -195,10 +199,8 @@ class WorkerPeers(Peers):
         known[place] = answered
         if len(known) > _KNOWN:
             del known[next(iter(known))]
-        handle = self._handlers.get(type(message))
         try:
-            # Without a handler it counts as handled.
-            answered.set_result(None if handle is None else await handle(message))
+            answered.set_result(await self._handlers[type(message)](message))
         finally:
             if not answered.done():
                 # A repetition may succeed.
@@ -243,8 +245,7 @@ class WorkerPeers(Peers):
         number = next(self._numbers)
         late = set(workers) - {self.name} - (await self.tell(workers, message, number)).keys()
         for worker in sorted(late):
-            envelope = Envelope(sender=self.name, letter=message, number=number)
-            await self._store(worker, message.session, envelopes().dump_json(envelope))
+            await self._store(worker, message.session, self._seal(message, number))
         # A worker that is back may have looked too early.
         back = [worker for worker in late if not await self.is_gone(worker)]
         return set(back) - (await self.tell(back, message, number)).keys()
@@ -280,15 +281,17 @@ class WorkerPeers(Peers):
         envelope = self._envelope_in(event.message)
         if envelope is None or envelope.number is None:
             return
-        if isinstance(envelope.letter, ClientAnswered | ClientNotified):
-            await self._answer_to(envelope.letter, (envelope.sender, envelope.number))
+        if isinstance(envelope.message, ClientAnswered | ClientNotified):
+            await self._answer_to(envelope.message, (envelope.sender, envelope.number))
 
     async def _mail(
         self, workers: Sequence[str], message: WorkerMessage, number: int | None = None
     ) -> frozenset[str]:
-        envelope = Envelope(sender=self.name, letter=message, number=number)
-        content = envelopes().dump_json(envelope)
+        content = self._seal(message, number)
         return await self.engine.mail.send([(worker, content) for worker in workers])
+
+    def _seal(self, message: WorkerMessage, number: int | None) -> bytes:
+        return envelopes().dump_json(Envelope(sender=self.name, message=message, number=number))
 
     async def is_gone(self, worker: str) -> bool:
         return worker != self.name and worker not in await self.engine.mail.alive([worker])

@@ -53,7 +53,7 @@ class CommandConnection:
         self.pause = 0.0
         """The seconds after a failure without a new attempt."""
         self.run_id: bytes | None = None
-        """The id of the server process connected last."""
+        """The id of the connected server process."""
 
     @property
     def is_open(self) -> bool:
@@ -144,7 +144,7 @@ class CommandConnection:
         """Close it; `for_good` forbids opening it again."""
         if for_good:
             self._closed_until = inf
-        connection, self._connection = self._connection, None
+        connection, self._connection, self.run_id = self._connection, None, None
         if connection is not None:
             with suppress(self._errors.RedisError, OSError):
                 await connection.disconnect(nowait=True)

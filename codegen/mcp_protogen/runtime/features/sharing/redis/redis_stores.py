@@ -7,7 +7,7 @@ from typing import Any, Final
 from ....storage.engine import Appended, Event, Events, Saved, StoredSession
 from . import scripts
 from .connection import Argument, RedisCalls
-from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_LETTERS, RedisScript, milliseconds
+from .scripts import BOX_LIFETIME, MOST_AT_ONCE, MOST_MESSAGES, RedisScript, milliseconds
 
 # About the most bytes of events in one read, which delays other calls.
 _MOST_BYTES: Final = 1024 * 1024
@@ -24,17 +24,16 @@ class RedisWorkers:
         self._calls = calls
         self._prefix = f"{namespace}:{{workers}}"
 
-    async def send(self, letters: Sequence[tuple[str, bytes]]) -> frozenset[str]:
-        if not letters:
+    async def send(self, messages: Sequence[tuple[str, bytes]]) -> frozenset[str]:
+        if not messages:
             return frozenset()
         keys = [
-            f"{self._prefix}:{what}:{worker}" for worker, _ in letters for what in ("lease", "box")
+            f"{self._prefix}:{what}:{worker}" for worker, _ in messages for what in ("lease", "box")
         ]
-        limits, contents = (MOST_LETTERS, milliseconds(BOX_LIFETIME)), (
-            content for _, content in letters
-        )
+        limits = MOST_MESSAGES, milliseconds(BOX_LIFETIME)
+        contents = (content for _, content in messages)
         gone: list[int] = await self._calls.run(scripts.SEND, len(keys), *keys, *limits, *contents)
-        return frozenset(letters[i][0] for i in gone)
+        return frozenset(messages[i][0] for i in gone)
 
     async def alive(self, workers: Collection[str]) -> frozenset[str]:
         # Copied: the caller's set may change meanwhile.
@@ -47,7 +46,7 @@ class RedisWorkers:
 
     async def publish(self, changes: Sequence[bytes]) -> None:
         if changes:
-            limits = MOST_LETTERS, milliseconds(BOX_LIFETIME)
+            limits = MOST_MESSAGES, milliseconds(BOX_LIFETIME)
             await self._calls.run(scripts.PUBLISH, 1, f"{self._prefix}:bus", *limits, *changes)
 
 

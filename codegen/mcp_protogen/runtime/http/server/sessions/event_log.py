@@ -152,8 +152,10 @@ class Delivery:
         Raise `EngineUnavailable`.
         """
         async with self._lock:
+            last = self.log.last
             events = await self.log.read(self.sent)
-            if events is not None:
+            # An engine that has lost a whole stream takes it for a future one.
+            if events is not None and (events.events or self.sent >= last):
                 await self._deliver(events.events)
                 return events.ended
         self.log.context.log.warning("events of a stream were lost before they were sent")

@@ -20,7 +20,7 @@ def key_of(id: str) -> str:
     return base64url(sha256(id.encode()).digest())
 
 
-def faults_in(error: ValueError) -> str:
+def faults_in(error: Exception) -> str:
     """Return the faults of a value from an engine, without the value, for logs."""
     if not isinstance(error, ValidationError):
         return str(error)

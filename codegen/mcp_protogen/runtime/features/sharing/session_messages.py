@@ -1,15 +1,15 @@
-"""Client messages that are for other workers."""
+"""Messages about sessions that go from one worker to another."""
 
 import re
-from collections.abc import Awaitable, Callable
 from logging import getLogger
-from typing import Final, TypeAlias
+from typing import Final
 
 from ...connection import CANCELLED, INITIALIZED, PROGRESS
 from ...core.errors import InvalidAnswer, RequestId
-from ...core.json import json_text
+from ...core.json import JSONObject, json_text
 from ...core.throttle import Throttle
 from ...http.server.asgi import HttpRefusal
+from ...http.server.sessions.peers import StreamClaimed, StreamTaken
 from ...http.server.sessions.registry import CHOICES
 from ...messages import jsonrpc, reading
 from ...messages.envelope import PROGRESS_TOKEN
@@ -17,29 +17,26 @@ from ...messages.jsonrpc import Call, Malformed, Parsed
 from ...messages.reading import Batch
 from ...rules.lifecycle import State
 from .record import SharedSession
+from .stored_sessions import StoredSessions
 from .worker_messages import ClientAnswered, ClientNotified
 from .worker_peers import WorkerPeers
 
 _log: Final = getLogger(__name__)
 
-_Write: TypeAlias = Callable[..., Awaitable[frozenset[str]]]
-"""Writes the record of a session; returns the other workers with a copy."""
-
 _OWN_ID: Final = re.compile(r"(s[A-Za-z0-9_-]{8})\.[0-9]{1,15}")
 
 
-class ClientMessages:
-    """The forwarding of client messages to the workers they are for."""
+class SessionMessages:
+    """The messages of clients and streams that one worker sends to another."""
 
-    def __init__(
-        self, peers: WorkerPeers, found: Callable[[str], SharedSession | None], write: _Write
-    ) -> None:
+    def __init__(self, peers: WorkerPeers, stored: StoredSessions) -> None:
         self._peers = peers
-        self._found = found
-        self._write = write
+        self._stored = stored
         self._log = Throttle(_log)
         peers.on(ClientNotified, self._on_notified)
         peers.on(ClientAnswered, self._on_answered)
+        peers.on(StreamClaimed, self._on_claimed)
+        peers.on(StreamTaken, self._on_taken)
 
     async def hand_on(self, session: SharedSession, message: Parsed | Batch) -> bool:
         """Forward a notification or response; return whether it is for another worker only.
@@ -79,7 +76,7 @@ class ClientMessages:
         if method == INITIALIZED:
             if connection.state is State.OPEN_PENDING:
                 async with copy.changing:
-                    await self._write(session, confirmed=True)
+                    await self._stored.write(session, confirmed=True)
             return
         if method == CANCELLED:
             id = jsonrpc.id_of({"id": notification.params.get("requestId")})
@@ -91,31 +88,37 @@ class ClientMessages:
         event = ClientNotified(session=copy.key, principal_id=session.principal_id, message=text)
         async with copy.changing:
             # Writing the record returns the workers that have a copy now.
-            others = await self._write(session)
+            others = await self._stored.write(session) or ()
         # Do not delay the answer until all know, unlike for choices.
         await self._peers.tell_or_store(others, event)
 
     async def _on_notified(self, event: ClientNotified) -> None:
-        self._take_in(
-            event.session,
-            event.principal_id,
-            reading.read(event.message),
-        )
+        self._take_in(event, reading.read(event.message))
 
     async def _on_answered(self, event: ClientAnswered) -> None:
         message = reading.read(event.message)
         if event.fault and isinstance(message, Malformed):
             message = Malformed(InvalidAnswer(event.fault, id=message.error.id))
-        self._take_in(event.session, event.principal_id, message)
+        self._take_in(event, message)
 
-    def _take_in(self, key: str, principal_id: str | None, message: Parsed | Batch) -> None:
-        session = self._found(key)
+    async def _on_claimed(self, event: StreamClaimed) -> JSONObject | None:
+        session = self._stored.copies.get(event.session)
+        return (
+            None if session is None else session.streams.standalone.release_ownership(event.epoch)
+        )
+
+    async def _on_taken(self, event: StreamTaken) -> None:
+        if (session := self._stored.copies.get(event.session)) is not None:
+            await session.streams.hand_over(event)
+
+    def _take_in(self, event: ClientNotified | ClientAnswered, message: Parsed | Batch) -> None:
+        session = self._stored.copies.get(event.session)
         is_request = isinstance(message, Call) and (
             message.id is not None or message.method == INITIALIZED
         )
         if session is None or isinstance(message, Batch) or is_request:
             self._log.info("a worker sent a message for an unknown session")
-        elif session.principal_id != principal_id:
+        elif session.principal_id != event.principal_id:
             self._log.warning("a worker sent a message of another principal")
         else:
             session.connection.endpoint.receive(message)
