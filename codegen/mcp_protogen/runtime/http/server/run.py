@@ -62,7 +62,7 @@ _log: Final = getLogger(__name__)
 _USUAL_OPTIONS: Final = Options()
 _USUAL_HTTP: Final = HttpOptions()
 # The signals that end uvicorn; Windows has one more.
-_SIGNALS: Final = [one for one in Signals if one.name in ("SIGINT", "SIGTERM", "SIGBREAK")]
+_SIGNALS: Final = [number for number in Signals if number.name in ("SIGINT", "SIGTERM", "SIGBREAK")]
 
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 
@@ -444,7 +444,7 @@ class LimitedProtocol(Protocol):
     def __init__(self, **given: Any) -> None:
         given |= {"config": self.inner, "app_state": {"connection": self}}
         self._protocol: Protocol = self.inner.http_protocol_class(**given)
-        self._lost: Future[None] = get_running_loop().create_future()
+        self._lost: Future[Any] = get_running_loop().create_future()
 
     def connection_made(self, transport: BaseTransport) -> None:
         self._transport = transport
@@ -507,7 +507,7 @@ class LimitedProtocol(Protocol):
                 self._more_body = message.get("more_body", message["type"] != "http.request")
                 return message
             # uvicorn tells only the last of several requests that the client is gone.
-            end = ensure_future(receive())
+            end: Future[Any] = ensure_future(receive())
             try:
                 await wait([end, self._lost], return_when=FIRST_COMPLETED)
             finally:
